@@ -1,0 +1,33 @@
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+# Threads are fixed so that times and results do not depend on the machine's load.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: install demo test lint types clean
+
+install: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable ".[plot,dev]"
+	@touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/python examples/demo.py
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf .venv build dist demo .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,175 @@
+"""The scikit-learn face: X is Y, `components_` is S, `fit_transform` returns A."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ngmca.inputs import check_rank
+from ngmca.nnqp.pivot import solve_rows
+from ngmca.records import METHODS, SOLVERS
+from ngmca.separation import separate
+from ngmca.threads import one_blas_thread
+
+
+class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Sparse non-negative blind source separation as a scikit-learn transformer.
+
+    X (n_samples, n_features) holds one measured spectrum a row. It is explained as `W @ components_`
+    with non-negative spectra in `components_` and non-negative weights W, which `fit_transform` and
+    `transform` return. Negative entries of X are normal: they are noise.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of sources.
+    method, tau, refinement, bounded, solver, max_sub_iter, noise, tol, n_init
+        As in `ngmca.separate`.
+    max_iter : int
+        Number of iterations, at most.
+    random_state : int, RandomState or None
+        Seed of the first guess.
+    verbose : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_features)
+        The sources.
+    separation_ : ngmca.Separation
+        All that was found, with its certificate and history. Its A has columns of norm 1, and S is
+        shrunk by the threshold; `transform` fits the weights to the data without either.
+    noise_ : (n_samples,)
+        Standard deviation of the noise in each measurement.
+    reconstruction_err_ : float
+        Frobenius norm of `X - transform(X) @ components_`.
+    n_iter_ : int
+        Number of iterations done.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "method": [StrOptions(set(METHODS))],
+        "tau": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "refinement": [Interval(Real, 0, 1, closed="both")],
+        "bounded": ["boolean"],
+        "solver": [StrOptions(set(SOLVERS))],
+        "max_sub_iter": [Interval(Integral, 1, None, closed="left")],
+        "noise": [None, Interval(Real, 0, None, closed="left"), "array-like"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        method: str = "soft",
+        tau: float = 1.0,
+        max_iter: int = 500,
+        refinement: float = 0.2,
+        bounded: bool = True,
+        solver: str = "pivot",
+        max_sub_iter: int = 80,
+        noise: ArrayLike | None = None,
+        tol: float = 1e-7,
+        n_init: int = 1,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.tau = tau
+        self.max_iter = max_iter
+        self.refinement = refinement
+        self.bounded = bounded
+        self.solver = solver
+        self.max_sub_iter = max_sub_iter
+        self.noise = noise
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: None = None) -> "NGMCA":
+        """Learn the sources of X."""
+        self.fit_transform(X)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(self, X: Any, y: None = None) -> NDArray:
+        """Learn the sources of X and return its weights (n_samples, n_components)."""
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        check_rank(self.n_components, X.shape, "n_components")
+        self.separation_ = separate(
+            X,
+            self.n_components,
+            method=self.method,
+            tau=self.tau,
+            n_iter=self.max_iter,
+            refinement=self.refinement,
+            bounded=self.bounded,
+            solver=self.solver,
+            max_sub_iter=self.max_sub_iter,
+            noise=self.noise,
+            tol=self.tol,
+            n_init=self.n_init,
+            seed=_seed(self.random_state),
+            progress=bool(self.verbose),
+        )
+        self.components_ = np.ascontiguousarray(self.separation_.S)
+        self.noise_ = self.separation_.noise
+        self.n_iter_ = self.separation_.n_iter
+        weights = self._weights(X)
+        self.reconstruction_err_ = float(np.linalg.norm(X - weights @ self.components_))
+        return weights
+
+    def transform(self, X: Any) -> NDArray:
+        """argmin_{W >= 0} |X - W components_|, exactly, for every row of X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return self._weights(X)
+
+    def inverse_transform(self, X: Any) -> NDArray:
+        """The measurements that weights X (n_samples, n_components) stand for."""
+        check_is_fitted(self)
+        return np.asarray(X) @ self.components_
+
+    def _weights(self, X: NDArray) -> NDArray:
+        S = self.components_.astype(np.float64)
+        with one_blas_thread():
+            C = X @ S.T
+            W = np.zeros(C.shape)
+            solve_rows(S @ S.T, C, W)
+        return W.astype(X.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _seed(random_state: Any) -> int | None:
+    """A seed for NumPy's generators out of any form of random_state."""
+    if random_state is None:
+        return None
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))

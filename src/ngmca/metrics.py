@@ -1,0 +1,154 @@
+"""How well sources were found: SDR and its decomposition (Vincent, Gribonval and Fevotte, 2006).
+
+An estimate is split into orthogonal parts: its projection on the source it stands for (target), what
+the other sources add (interferences), what the noise adds (noise), and the rest (artifacts).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+CEILING = 300.0  # dB, the rounding error: a perfect estimate
+FLOOR = -100.0  # dB: nothing of the source was found
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One value per reference source, in dB, and the estimates in the order of the references.
+
+    `order[i]` is the row of the estimate that stands for reference i, -1 if there is none. `S` holds
+    the matched estimates, scaled to fit the references in the least-squares sense.
+
+    Values lie between `FLOOR` and `CEILING`, so that means are always finite. A perfect estimate has
+    the ceiling. A silent (all-zero) estimate, a missing one, one orthogonal to its source, and any
+    estimate of a silent source have the floor: nothing was found.
+    """
+
+    sdr: NDArray
+    sir: NDArray
+    snr: NDArray
+    sar: NDArray
+    order: NDArray
+    S: NDArray
+
+    @property
+    def mean_sdr(self) -> float:
+        """Mean SDR over the sources, the paper's SDR_S."""
+        return float(self.sdr.mean())
+
+    @property
+    def mean_sir(self) -> float:
+        """Mean ratio of target to interferences."""
+        return float(self.sir.mean())
+
+    @property
+    def mean_snr(self) -> float:
+        """Mean ratio of target and interferences to noise."""
+        return float(self.snr.mean())
+
+    @property
+    def mean_sar(self) -> float:
+        """Mean ratio of target, interferences and noise to artifacts."""
+        return float(self.sar.mean())
+
+
+def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = None) -> Evaluation:
+    """Pair estimates with references for the best mean SDR and decompose each pair.
+
+    `noise` (any number of rows, n), the noise added to the measurements, tells noise from artifacts;
+    without it all of the part outside the span of the references counts as artifacts.
+    """
+    ref, est = _rows(S_ref, "S_ref"), _rows(S_est, "S_est")
+    extra = np.zeros((0, ref.shape[1])) if noise is None else _rows(noise, "noise")
+    for name, rows in (("S_est", est), ("noise", extra)):
+        if rows.shape[1] != ref.shape[1]:
+            raise ValueError(
+                f"{name} has {rows.shape[1]} samples a row and S_ref {ref.shape[1]}: they must be equal."
+            )
+    order = _pair(ref, est)
+    matched = np.zeros_like(ref)
+    matched[order >= 0] = est[order[order >= 0]]
+    directions = _unit_rows(ref)
+    target = np.einsum("ij,ij->i", matched, directions)[:, None] * directions
+    in_sources = _project(matched, ref)
+    in_both = (
+        in_sources
+        if noise is None
+        else _project(matched, np.vstack([_unit_rows(ref), _unit_rows(extra)]))
+    )
+    interference, from_noise, artifacts = (
+        in_sources - target,
+        in_both - in_sources,
+        matched - in_both,
+    )
+    return Evaluation(
+        sdr=_decibels(target, matched - target, target),
+        sir=_decibels(target, interference, target),
+        snr=_decibels(in_sources, from_noise, target),
+        sar=_decibels(in_both, artifacts, target),
+        order=order,
+        S=_rescale(matched, ref),
+    )
+
+
+def sdr_matrix(S_ref: NDArray, S_est: NDArray) -> NDArray:
+    """SDR of every estimate (columns) as an estimate of every reference (rows)."""
+    ref, est = _unit_rows(S_ref), _unit_rows(S_est)
+    cosine = ref @ est.T
+    distance = np.empty_like(cosine)
+    for i, row in enumerate(ref):  # distances, not 1 - cos^2, which is lost to rounding above 150 dB
+        distance[i] = np.linalg.norm(est - cosine[i][:, None] * row, axis=1)
+    return _ratio_in_decibels(cosine**2, distance**2)
+
+
+def _pair(ref: NDArray, est: NDArray) -> NDArray:
+    """For each reference its estimate, for the best mean SDR; -1 where there are too few."""
+    order = np.full(len(ref), -1)
+    rows, columns = linear_sum_assignment(sdr_matrix(ref, est), maximize=True)
+    order[rows] = columns
+    return order
+
+
+def _decibels(wanted: NDArray, unwanted: NDArray, target: NDArray) -> NDArray:
+    """Energy ratio of rows; the floor where there is no target at all."""
+    ratio = _ratio_in_decibels(np.sum(wanted**2, axis=1), np.sum(unwanted**2, axis=1))
+    return np.where(np.sum(target**2, axis=1) > 0, ratio, FLOOR)
+
+
+def _ratio_in_decibels(wanted: NDArray, unwanted: NDArray) -> NDArray:
+    """10 log10(wanted / unwanted) within the limits; nothing wanted is the floor, even over nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = 10 * (np.log10(wanted) - np.log10(unwanted))
+    return np.where(wanted > 0, np.clip(ratio, FLOOR, CEILING), FLOOR)
+
+
+def _rescale(matched: NDArray, ref: NDArray) -> NDArray:
+    """Each row times the factor that brings it closest to its reference."""
+    unit = _unit_rows(matched)
+    return np.einsum("ij,ij->i", unit, ref)[:, None] * unit
+
+
+def _unit_rows(X: NDArray) -> NDArray:
+    """Rows of norm 1, without overflow or underflow; zero rows stay."""
+    peak = np.abs(X).max(axis=1, keepdims=True, initial=0)
+    X = np.divide(X, peak, out=np.zeros_like(X), where=peak > 0)
+    norm = np.linalg.norm(X, axis=1, keepdims=True)
+    return np.divide(X, norm, out=np.zeros_like(X), where=norm > 0)
+
+
+def _project(X: NDArray, span: NDArray) -> NDArray:
+    """Rows of X projected on the row space of `span`, whose rank may be short."""
+    _, singular, basis = np.linalg.svd(_unit_rows(span), full_matrices=False)
+    basis = basis[singular > 1e-10 * singular.max(initial=0)]
+    return (X @ basis.T) @ basis
+
+
+def _rows(X: ArrayLike, name: str) -> NDArray:
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ValueError(f"{name} must be two-dimensional, sources x samples, got shape {X.shape}.")
+    if not np.isfinite(X).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    return X

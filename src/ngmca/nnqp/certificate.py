@@ -1,0 +1,91 @@
+"""How far from optimal: the KKT violation and the duality gap of `min_{X >= 0} 1/2 <X,GX> - <C,X>`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Solution:
+    """X >= 0 and its certificate: the relative KKT violation, 0 at the exact solution."""
+
+    X: NDArray
+    violation: float
+    n_iter: int = 1
+
+
+def equilibrate(G: NDArray) -> tuple[NDArray, NDArray]:
+    """D G D with unit diagonal, and the diagonal of D (0 where G has a zero row)."""
+    diagonal = np.asarray(np.diagonal(G), dtype=np.float64)
+    scale = np.zeros(diagonal.shape)
+    np.divide(1.0, np.sqrt(np.maximum(diagonal, 0)), out=scale, where=diagonal > 0)
+    return G * scale * scale[:, None], scale
+
+
+def violation(G: NDArray, C: NDArray, X: NDArray) -> float:
+    """Relative distance to optimality: 0 iff X >= 0, GX - C >= 0 and their product is 0.
+
+    With D = diag(G)^-1/2, it is the largest entry of |min(Z, Gz Z - Cz)| for Z = X / D, Gz = D G D and
+    Cz = D C, in units of the largest entry of Cz or Z in its column: independent of the units of the
+    rows, and near the rounding error for an exact solution, whatever the conditioning of G.
+    """
+    Gz, scale = equilibrate(G)
+    Cz = C * scale[:, None]
+    Z = np.divide(X, scale[:, None], out=np.zeros_like(Cz), where=scale[:, None] > 0)
+    wrong = np.abs(np.minimum(Z, Gz @ Z - Cz)).max(axis=0, initial=0)
+    unbounded = ((scale == 0)[:, None] & ((C > 0) | (X < 0))).any(axis=0)
+    size = np.maximum(np.abs(Cz), np.abs(Z)).max(axis=0, initial=0)
+    relative = np.divide(wrong, size, out=np.zeros_like(wrong), where=size > 0)
+    return float(np.where(unbounded, np.inf, relative).max(initial=0))
+
+
+def objective(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
+    """1/2 x'Gx - c'x of every column."""
+    return np.einsum("ij,ij->j", X, G @ X / 2 - C)
+
+
+def duality_gap(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
+    """An upper bound, per column, on how far the objective at X >= 0 is above its minimum.
+
+    Every V with GV >= C bounds the minimum from below by -1/2 v'Gv. V is X pushed into that set along
+    a direction u with Gu > 0; the bound is infinite where no such direction is known.
+    """
+    Gz, scale = equilibrate(G)
+    Cz = C * scale[:, None]
+    Z = np.divide(X, scale[:, None], out=np.zeros_like(Cz), where=scale[:, None] > 0)
+    u = np.linalg.lstsq(Gz, np.ones(len(Gz)), rcond=1e-12)[0] if len(Gz) else np.ones(0)
+    if not np.all(Gz @ u > 0.5):
+        u = np.ones(len(Gz))
+    rise = (Gz @ u)[:, None]
+    missing = np.maximum(Cz - Gz @ Z, 0)
+    push = np.divide(missing, rise, out=np.where(missing > 0, np.inf, 0.0), where=rise > 0)
+    reach = push.max(axis=0, initial=0)
+    reachable = np.isfinite(reach)
+    V = Z + u[:, None] * np.where(reachable, reach, 0)
+    gap = objective(Gz, Cz, Z) + np.einsum("ij,ij->j", V, Gz @ V) / 2
+    unbounded = ((scale == 0)[:, None] & (C > 0)).any(axis=0)
+    return np.where(reachable & ~unbounded, gap, np.inf)
+
+
+def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, NDArray, NDArray | None]:
+    """The arrays as floats, or an error that names the one that is wrong."""
+    G = np.asarray(G, dtype=np.float64)
+    C = np.asarray(C)
+    C = C if C.dtype == np.float32 else np.asarray(C, dtype=np.float64)
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
+        raise ValueError(f"G must be square (r, r), got shape {G.shape}.")
+    if C.ndim != 2 or C.shape[0] != len(G):
+        raise ValueError(f"C must have shape ({len(G)}, n) to fit G, got {C.shape}.")
+    if not (np.isfinite(G).all() and np.isfinite(C).all()):
+        raise ValueError("G and C must be finite: replace NaN and infinity before solving.")
+    scaled, scale = equilibrate(G)
+    if (G[scale == 0] != 0).any() or not np.allclose(scaled, scaled.T, rtol=0, atol=1e-8):
+        raise ValueError("G must be symmetric and positive semi-definite, as A.T @ A is.")
+    if len(G) and np.linalg.eigvalsh(scaled).min() < -1e-8 * len(G):
+        raise ValueError(
+            "G must be positive semi-definite, as A.T @ A is: it has a negative eigenvalue."
+        )
+    if X0 is not None and np.shape(X0) != C.shape:
+        raise ValueError(f"X0 must have the shape of C, {C.shape}, got {np.shape(X0)}.")
+    return G, C, None if X0 is None else np.asarray(X0, dtype=C.dtype)

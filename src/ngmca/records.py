@@ -1,0 +1,96 @@
+"""What goes into a separation and what comes out of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca import inputs
+
+METHODS = ("soft", "hard", "naive")
+SOLVERS = ("pivot", "fista")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to separate; `separate` says what each option means."""
+
+    method: str = "soft"
+    tau: float = 1.0
+    n_iter: int = 500
+    refinement: float = 0.2
+    bounded: bool = True
+    solver: str = "pivot"
+    max_sub_iter: int = 80
+    tol: float = 1e-7
+    noise: NDArray | None = None  # (m,), or None to estimate it
+
+    def __post_init__(self) -> None:
+        inputs.check_choice(self.method, "method", METHODS)
+        inputs.check_number(self.tau, "tau")
+        inputs.check_count(self.n_iter, "n_iter")
+        inputs.check_number(self.refinement, "refinement", high=1.0)
+        inputs.check_choice(self.solver, "solver", SOLVERS)
+        inputs.check_count(self.max_sub_iter, "max_sub_iter")
+        inputs.check_number(self.tol, "tol")
+
+    @property
+    def n_decrease(self) -> int:
+        """Number of iterations over which the threshold falls, at least 1."""
+        return max(1, self.n_iter - int(self.refinement * self.n_iter))
+
+
+@dataclass(frozen=True)
+class State:
+    """One iterate: unit columns in A, and S the answer of the S-step for (A, lam)."""
+
+    k: int  # iteration, from 1
+    A: NDArray  # (m, r)
+    S: NDArray  # (r, n)
+    lam: NDArray  # (r,) threshold of each source
+    noise: NDArray  # (m,) standard deviation in each measurement
+    cost: float  # 1/2 |Y - A S|^2
+    violation: float  # relative KKT violation of the S-step
+    settled: bool = False  # nothing moves any more: the iterations end here
+
+    @property
+    def active(self) -> float:
+        """Share of entries of S that are not 0."""
+        return float(np.count_nonzero(self.S) / self.S.size)
+
+
+@dataclass(frozen=True)
+class History:
+    """One entry an iteration."""
+
+    cost: NDArray  # (k,) 1/2 |Y - A S|^2
+    threshold: NDArray  # (k, r)
+    active: NDArray  # (k,) share of entries of S that are not 0
+    violation: NDArray  # (k,) relative KKT violation of the S-step
+
+
+@dataclass(frozen=True)
+class Restart:
+    """One of several first guesses, as `separate` with `n_init` compares them."""
+
+    cost: float  # penalised cost of its mixing directions at the threshold common to all
+    agreement: float  # mean SDR in dB of its sources, taken as estimates of the chosen ones
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Y ~ A S with A (m, r), S (r, n), both non-negative, and columns of A of norm 1.
+
+    For `soft`, S is the exact minimiser of 1/2 |Y - A S|^2 + sum_i lam_i |S_i|_1 over S >= 0, and
+    `violation` certifies it: see `ngmca.nnqp.violation`. `naive` solves no such problem: it is NaN.
+    """
+
+    A: NDArray
+    S: NDArray
+    lam: NDArray  # (r,) the final threshold of each source
+    noise: NDArray  # (m,) standard deviation of the noise in each measurement
+    n_iter: int
+    stopped: str  # "settled": nothing moved any more; "iterations": n_iter was reached
+    violation: float
+    history: History
+    restarts: tuple[Restart, ...] = ()  # with n_init > 1, one a first guess

@@ -1,0 +1,33 @@
+"""A simulated measurement whose true factors are known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Y = A S + noise, with Y (m, n), A (m, r), S (r, n) and noise (m, n)."""
+
+    Y: NDArray
+    A: NDArray
+    S: NDArray
+    noise: NDArray
+
+    @property
+    def snr(self) -> float:
+        """SNR_Y in dB, infinite without noise."""
+        power = np.sum((self.A @ self.S) ** 2)
+        noise = np.sum(self.noise**2)
+        return float(10 * np.log10(power / noise)) if noise > 0 else np.inf
+
+
+def mix(A: NDArray, S: NDArray, snr: float | None, rng: np.random.Generator) -> Mixture:
+    """A S with white Gaussian noise at exactly `snr` dB; None is noiseless."""
+    clean = A @ S
+    noise = np.zeros_like(clean)
+    if snr is not None and np.isfinite(snr):
+        noise = rng.standard_normal(clean.shape)
+        noise *= np.linalg.norm(clean) / np.linalg.norm(noise) * 10 ** (-snr / 20)
+    return Mixture(Y=clean + noise, A=A, S=S, noise=noise)

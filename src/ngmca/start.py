@@ -1,0 +1,65 @@
+"""First factors, and dead sources brought back to life."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.engine import InMemory
+from ngmca.nnqp.pivot import solve_rows
+
+LEAST_SQUARES_ROUNDS = 2
+EXACT_ROUNDS = 2
+
+
+def first_guess(engine: InMemory, r: int, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+    """A (m, r) with unit columns and S (r, n), from random directions.
+
+    A few rounds of projected least squares turn the directions towards the data, a few rounds of exact
+    non-negative least squares make them a sound start.
+    """
+    m, n = engine.shape
+    A = rng.random((m, r)).astype(engine.dtype)
+    S = np.zeros((r, n), dtype=engine.dtype)
+    for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
+        A, S = unit_columns(A, S)
+        A, S = revive(engine, A, S, rng)
+        exact = k >= LEAST_SQUARES_ROUNDS
+        sweep = engine.sweep(A, S, solve_rows if exact else projected)
+        A, S = np.array(A), sweep.S
+        (solve_rows if exact else projected)(sweep.SS, sweep.YS, A)
+    return unit_columns(A, S)
+
+
+def unit_columns(A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+    """The same product with columns of norm 1 in A; zero columns stay."""
+    peak = np.abs(A).max(axis=0, initial=0)
+    scaled = np.divide(A, peak, out=np.zeros_like(A), where=peak > 0)
+    norm = np.linalg.norm(scaled, axis=0)
+    unit = np.divide(scaled, norm, out=scaled, where=norm > 0)
+    return unit, S * (norm * peak)[:, None]
+
+
+def revive(
+    engine: InMemory, A: NDArray, S: NDArray, rng: np.random.Generator
+) -> tuple[NDArray, NDArray]:
+    """Give sources without a direction (zero column in A) one that the residual asks for.
+
+    Their row of S becomes 0: the product A S, and with it every other source, stays as it is.
+    """
+    dead = np.flatnonzero(~(A > 0).any(axis=0))
+    if not dead.size:
+        return A, S
+    A, S = A.copy(), S.copy(order="K")
+    S[dead] = 0
+    A[:, dead] = 0
+    A[:, dead] = engine.leftover(A, S, dead.size)
+    for i in dead:
+        if not (A[:, i] > 0).any():  # nothing is left over: any direction is as good
+            A[:, i] = rng.random(len(A))
+            A[:, i] /= np.linalg.norm(A[:, i])
+    return A, S
+
+
+def projected(G: NDArray, C: NDArray, X: NDArray) -> float:
+    """X := [C G^+]_+, least squares projected on the orthant."""
+    np.maximum(C @ np.linalg.pinv(G, rcond=1e-10, hermitian=True), 0, out=X)
+    return 0.0
