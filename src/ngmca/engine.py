@@ -83,22 +83,19 @@ class InMemory:
     def leftover(self, A: NDArray, S: NDArray, k: int) -> NDArray:
         """k directions (m, k) of unit norm that the residual points to most strongly, or zeros.
 
-        Each is the strongest column of the residual's positive part, once the directions before it
-        are taken away.
+        Each is a column of the residual's positive part, the strongest once the directions before it
+        are taken away from all of them.
         """
-        energy = np.concatenate(
-            [np.sum(self._rest(A, S, block) ** 2, axis=0) for block in self._blocks()]
-        )
+        energy = np.concatenate([_energies(self._rest(A, S, block)) for block in self._blocks()])
         strongest = np.sort(np.argsort(energy, kind="stable")[::-1][: 32 * k])
-        rest = self._rest(A, S, strongest)
+        columns = self._rest(A, S, strongest)
         found = np.zeros((len(A), k), dtype=self.dtype)
+        rest = columns
         for i in range(k):
-            energy = np.sum(rest**2, axis=0)
-            direction = rest[:, energy.argmax()]
-            norm = np.linalg.norm(direction)
-            if not norm > 0:
+            pick = _energies(rest).argmax()
+            if not rest[:, pick].any():
                 break
-            found[:, i] = direction / norm
+            found[:, i] = columns[:, pick] / np.linalg.norm(columns[:, pick])
             rest = np.maximum(rest - np.outer(found[:, i], found[:, i] @ rest), 0)
         return found
 
@@ -108,6 +105,10 @@ class InMemory:
     def _blocks(self) -> Iterator[slice]:
         n = self.shape[1]
         return (slice(j, min(j + self._block, n)) for j in range(0, n, self._block))
+
+
+def _energies(X: NDArray) -> NDArray:
+    return np.einsum("ij,ij->j", X, X)
 
 
 def _gram(A: NDArray) -> NDArray:

@@ -13,12 +13,10 @@ from ngmca.records import Options, State
 from ngmca.start import revive, unit_columns
 
 
-def iterate_exact(
-    engine: InMemory, A: NDArray, S: NDArray, options: Options, rng: np.random.Generator
-) -> Iterator[State]:
+def iterate_exact(engine: InMemory, A: NDArray, S: NDArray, options: Options) -> Iterator[State]:
     """Yield the state after every S-step."""
     A, S = unit_columns(A, S)
-    A, S = revive(engine, A, S, rng)
+    A, S = revive(engine, A, S)
     sigma = _noise(engine, A, S, options)
     target = options.tau * noise.in_gradient(A, sigma)
     lam = np.maximum(engine.peak(A, S), target) if options.n_decrease > 1 else target
@@ -33,7 +31,7 @@ def iterate_exact(
             return
         bounded = options.bounded and options.method == "soft" and not falling and bool(lam.any())
         A_next, S = unit_columns(a_step(sweep, A, options, bounded=bounded), sweep.S)
-        A_next, S = revive(engine, A_next, S, rng)
+        A_next, S = revive(engine, A_next, S)
         if falling:
             target = options.tau * noise.in_gradient(A_next, sigma)
             lam = thresholds.linear(lam, target, options.n_decrease - k)

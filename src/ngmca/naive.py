@@ -11,9 +11,7 @@ from ngmca.records import Options, State
 from ngmca.start import projected, revive, unit_columns
 
 
-def iterate_naive(
-    engine: InMemory, A: NDArray, S: NDArray, options: Options, rng: np.random.Generator
-) -> Iterator[State]:
+def iterate_naive(engine: InMemory, A: NDArray, S: NDArray, options: Options) -> Iterator[State]:
     """Yield the state after every estimate of S.
 
     Steps are projected least squares, which solve no constrained problem: there is no optimality to
@@ -21,7 +19,7 @@ def iterate_naive(
     """
     for k in range(1, options.n_iter + 1):
         A, S = unit_columns(A, S)
-        A, S = revive(engine, A, S, rng)
+        A, S = revive(engine, A, S)
         share = min(k / options.n_decrease, 1.0)
         S, lam = _threshold(_least_squares(engine, A), options.tau, share)
         SS, YS = engine.moments(S)
@@ -48,4 +46,4 @@ def _threshold(S: NDArray, tau: float, share: float) -> tuple[NDArray, NDArray]:
     ratios = np.divide(S, sigma[:, None], out=np.where(S > 0, np.inf, 0.0), where=sigma[:, None] > 0)
     multiple = thresholds.multiple_for_count(ratios, tau, share)
     kept = np.where((ratios >= multiple) & (S > 0), S, 0)
-    return kept, multiple * sigma
+    return kept, np.multiply(multiple, sigma, out=np.zeros_like(sigma), where=sigma > 0)

@@ -146,7 +146,7 @@ class Problem:
         """The iterations from the start, or from a guess drawn by rng."""
         A, S = self.start or first_guess(self.engine, self.r, rng)
         algorithm = iterate_naive if self.options.method == "naive" else iterate_exact
-        return algorithm(self.engine, A, S, self.options, rng)
+        return algorithm(self.engine, A, S, self.options)
 
 
 def _collect(states: Iterable[State]) -> Separation:

@@ -21,7 +21,7 @@ def first_guess(engine: InMemory, r: int, rng: np.random.Generator) -> tuple[NDA
     S = np.zeros((r, n), dtype=engine.dtype)
     for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
         A, S = unit_columns(A, S)
-        A, S = revive(engine, A, S, rng)
+        A, S = revive(engine, A, S)
         exact = k >= LEAST_SQUARES_ROUNDS
         sweep = engine.sweep(A, S, solve_rows if exact else projected)
         A, S = np.array(A), sweep.S
@@ -38,9 +38,7 @@ def unit_columns(A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
     return unit, S * (norm * peak)[:, None]
 
 
-def revive(
-    engine: InMemory, A: NDArray, S: NDArray, rng: np.random.Generator
-) -> tuple[NDArray, NDArray]:
+def revive(engine: InMemory, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
     """Give sources without a direction (zero column in A) one that the residual asks for.
 
     Their row of S becomes 0: the product A S, and with it every other source, stays as it is.
@@ -51,11 +49,9 @@ def revive(
     A, S = A.copy(), S.copy(order="K")
     S[dead] = 0
     A[:, dead] = 0
-    A[:, dead] = engine.leftover(A, S, dead.size)
-    for i in dead:
-        if not (A[:, i] > 0).any():  # nothing is left over: any direction is as good
-            A[:, i] = rng.random(len(A))
-            A[:, i] /= np.linalg.norm(A[:, i])
+    directions = engine.leftover(A, S, dead.size)
+    directions[:, ~directions.any(axis=0)] = len(A) ** -0.5  # nothing is left over: any will do
+    A[:, dead] = directions
     return A, S
 
 

@@ -1,0 +1,121 @@
+"""The scikit-learn face."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import ngmca
+
+CHECKS = """
+import json, warnings
+from sklearn.utils.estimator_checks import check_estimator
+from ngmca import NGMCA
+warnings.simplefilter("ignore")
+results = check_estimator(NGMCA(), on_fail=None, on_skip=None)
+print(json.dumps([[r["check_name"], r["status"], repr(r["exception"])] for r in results]))
+"""
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ngmca.simulate.sparse(m=30, n=60, r=3, p_S=0.2, snr=20, seed=0)
+
+
+def test_all_estimator_checks_pass_and_none_is_skipped():
+    environment = os.environ | {"SCIPY_ARRAY_API": "1"}  # without it one check skips itself
+    run = subprocess.run(
+        [sys.executable, "-c", CHECKS], env=environment, capture_output=True, text=True, check=True
+    )
+    results = json.loads(run.stdout)
+    assert len(results) > 40
+    assert [result for result in results if result[1] != "passed"] == []
+
+
+def test_roles_of_the_factors(data):
+    model = ngmca.NGMCA(3, random_state=0)
+    W = model.fit_transform(data.Y)
+    assert W.shape == (30, 3)
+    assert model.components_.shape == (3, 60)
+    assert ngmca.evaluate(data.S, model.components_).mean_sdr > 20
+    np.testing.assert_array_equal(model.components_, ngmca.separate(data.Y, 3, seed=0).S)
+    np.testing.assert_allclose(model.inverse_transform(W), W @ model.components_)
+    error = np.linalg.norm(data.Y - W @ model.components_)
+    assert model.reconstruction_err_ == pytest.approx(error)
+    assert error < 1.1 * np.linalg.norm(data.noise)
+    assert model.n_iter_ == model.separation_.n_iter
+
+
+def test_fit_transform_is_fit_then_transform(data):
+    model = ngmca.NGMCA(3, random_state=0)
+    W = model.fit_transform(data.Y)
+    np.testing.assert_allclose(model.fit(data.Y).transform(data.Y), W, rtol=1e-8, atol=1e-8)
+
+
+def test_new_measurements_are_solved_exactly_under_the_learnt_sources(data):
+    model = ngmca.NGMCA(3, random_state=0).fit(data.Y)
+    S = model.components_
+    X = np.vstack([2.5 * S[1], S[0] + S[2], -S[0]])
+    np.testing.assert_allclose(model.transform(X), [[0, 2.5, 0], [1, 0, 1], [0, 0, 0]], atol=1e-10)
+    noisy = np.random.default_rng(1).standard_normal((50, 60))
+    W = model.transform(noisy)
+    assert ngmca.nnqp.violation(S @ S.T, S @ noisy.T, W.T) < 1e-12
+    assert (W == 0).mean() > 0.2
+
+
+def test_float32_stays_float32(data):
+    model = ngmca.NGMCA(3, random_state=0)
+    W = model.fit_transform(data.Y.astype(np.float32))
+    assert W.dtype == model.components_.dtype == np.float32
+    np.testing.assert_allclose(W @ model.components_, data.Y, atol=5 * data.noise.std())
+
+
+def test_pandas_in_and_out(data):
+    frame = pd.DataFrame(data.Y, columns=[f"{x:.1f} ppm" for x in range(60)], index=range(100, 130))
+    model = ngmca.NGMCA(3, random_state=0).set_output(transform="pandas")
+    W = model.fit_transform(frame)
+    assert list(W.columns) == ["ngmca0", "ngmca1", "ngmca2"]
+    assert list(W.index) == list(range(100, 130))
+    assert list(model.get_feature_names_out()) == list(W.columns)
+    assert model.feature_names_in_[0] == "0.0 ppm"
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame.rename(columns={"0.0 ppm": "other"}))
+
+
+def test_random_state_and_clone(data):
+    first = ngmca.NGMCA(3, random_state=0, max_iter=20).fit(data.Y).components_
+    np.testing.assert_array_equal(
+        clone(ngmca.NGMCA(3, random_state=0, max_iter=20)).fit(data.Y).components_, first
+    )
+    state = np.random.RandomState(0)
+    assert np.isfinite(ngmca.NGMCA(3, random_state=state, max_iter=20).fit(data.Y).components_).all()
+    other = ngmca.NGMCA(3, random_state=5, max_iter=20).fit(data.Y).components_
+    assert not np.array_equal(other, first)
+
+
+def test_parameters_reach_the_separation(data):
+    model = ngmca.NGMCA(3, method="hard", tau=2.0, max_iter=30, noise=0.1, n_init=2, random_state=0)
+    result = model.fit(data.Y).separation_
+    np.testing.assert_array_equal(result.noise, 0.1)
+    assert len(result.restarts) == 2
+    assert result.n_iter <= 30
+    assert ngmca.NGMCA(3, method="naive", random_state=0).fit(data.Y).n_iter_ == 500
+
+
+def test_it_works_in_a_pipeline(data):
+    pipeline = make_pipeline(FunctionTransformer(lambda X: X - X.min()), ngmca.NGMCA(3, max_iter=20))
+    assert pipeline.fit_transform(data.Y).shape == (30, 3)
+
+
+def test_too_many_components_are_explained(data):
+    with pytest.raises(ValueError, match=r"n_components=61 .* use n_components <= 60"):
+        ngmca.NGMCA(61).fit(data.Y)
+    with pytest.raises(ValueError, match="tau"):
+        ngmca.NGMCA(3, tau=-1).fit(data.Y)

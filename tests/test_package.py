@@ -1,0 +1,125 @@
+"""The package as a whole: layers, lazy imports, compiled code kept on disk, bit-identical results."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ngmca
+
+ROOT = Path(ngmca.__file__).parent
+
+# A module may import from its own layer's list of rooms below it only; `inputs` serves them all.
+LAYERS = [
+    {"inputs", "prox", "noise", "thresholds", "threads", "progress"},
+    {"nnqp", "metrics", "simulate", "records"},
+    {"engine"},
+    {"start"},
+    {"exact", "naive"},
+    {"separation"},
+    {"estimator"},
+]
+HEAVY = {
+    "sklearn": {"estimator"},
+    "numba": {"nnqp"},
+    "rich": {"progress"},
+    "scipy": {"metrics", "simulate"},
+}
+
+
+def rooms():
+    for path in sorted(ROOT.rglob("*.py")):
+        room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+        if room != "__init__":
+            yield room, path
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "ngmca":
+            yield from (f"ngmca.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def test_every_room_has_a_layer_and_imports_point_down():
+    level = {room: i for i, layer in enumerate(LAYERS) for room in layer}
+    seen = set()
+    for room, path in rooms():
+        seen.add(room)
+        for name in imported(path):
+            package, _, inside = name.partition(".")
+            if package == "ngmca":
+                target = inside.split(".")[0]
+                assert target == room or level[target] < level[room], f"{path} imports {name}"
+            elif package in HEAVY:
+                assert room in HEAVY[package], f"{path} imports {name}"
+    assert seen == set(level)
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def test_import_is_light_and_compiles_nothing():
+    out = run(
+        "import sys, ngmca\n"
+        "module = vars(sys.modules['ngmca.nnqp.pivot'])\n"
+        "kernels = [f for f in module.values() if hasattr(f, 'signatures')]\n"
+        "print(len(kernels), sum(len(f.signatures) for f in kernels), 'sklearn' in sys.modules)"
+    )
+    kernels, compiled, sklearn = out.split()
+    assert int(kernels) > 3
+    assert compiled == "0"
+    assert sklearn == "False"
+
+
+def test_a_second_process_does_not_compile_again(tmp_path):
+    code = (
+        "import numpy as np, ngmca\n"
+        "Y = np.random.default_rng(0).random((8, 20))\n"
+        "[ngmca.separate(Y.astype(t), 2, n_iter=5, seed=0) for t in (np.float64, np.float32)]\n"
+        "from ngmca.nnqp.pivot import _solve_rows as kernel\n"
+        "stats = kernel.stats\n"
+        "print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))"
+    )
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    hits, misses = map(int, run(code, **cache).split())
+    assert misses > 0
+    hits, misses = map(int, run(code, **cache).split())
+    assert hits > 0
+    assert misses == 0
+
+
+@pytest.mark.parametrize("method", ["soft", "hard", "naive"])
+def test_bit_identical_whatever_the_number_of_threads(method):
+    code = (
+        "import hashlib, ngmca\n"
+        "data = ngmca.simulate.sparse(m=60, n=3000, r=5, snr=20, seed=0)\n"
+        f"result = ngmca.separate(data.Y, 5, method={method!r}, n_iter=12, seed=0)\n"
+        "print(hashlib.sha256(data.Y.tobytes()).hexdigest()[:8], "
+        "hashlib.sha256(result.S.tobytes() + result.A.tobytes()).hexdigest())"
+    )
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    one, two = (run(code, **dict.fromkeys(names, threads)).split() for threads in ("1", "2"))
+    assert one[1] == two[1] or one[0] != two[0]
+    assert one[0] == two[0]
+
+
+def test_public_names():
+    for name in ngmca.__all__:
+        assert getattr(ngmca, name) is not None
+    assert ngmca.__version__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = ngmca.nothing
