@@ -14,7 +14,7 @@ ROOT = Path(ngmca.__file__).parent
 
 # A module may import from its own layer's list of rooms below it only; `inputs` serves them all.
 LAYERS = [
-    {"inputs", "prox", "noise", "thresholds", "threads", "progress"},
+    {"compiled", "inputs", "prox", "noise", "thresholds", "threads", "progress"},
     {"nnqp", "metrics", "simulate", "records"},
     {"engine"},
     {"start"},
@@ -24,7 +24,7 @@ LAYERS = [
 ]
 HEAVY = {
     "sklearn": {"estimator"},
-    "numba": {"nnqp"},
+    "numba": {"compiled"},
     "rich": {"progress"},
     "scipy": {"metrics", "simulate"},
 }

@@ -80,9 +80,10 @@ def test_scaling_the_data_scales_the_sources(seed, size, power, method):
 @quick
 @given(seeds, st.tuples(st.integers(6, 12), st.integers(20, 40), st.integers(1, 3)))
 def test_order_of_samples_and_measurements_does_not_matter(seed, size):
-    Y, r = data(seed, size)
+    m, n, r = size
+    mixture = ngmca.simulate.sparse(m, n, r, p_S=0.4, snr=20.0, seed=seed)
+    Y, start = mixture.Y, (mixture.A, mixture.S)
     rng = np.random.default_rng(seed)
-    start = rng.random((len(Y), r)), rng.random((r, Y.shape[1]))
     rows, columns, sources = (rng.permutation(k) for k in (*Y.shape, r))
     plain = ngmca.separate(Y, r, n_iter=12, start=start)
     moved = ngmca.separate(

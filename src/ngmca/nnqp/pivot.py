@@ -13,9 +13,9 @@ contiguous then, and the mixing matrix and its correlations `Y S'` have that lay
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ngmca.compiled import compiled, inlined
 from ngmca.nnqp.certificate import Solution, check_problem, equilibrate
 
 _EPS = 2.220446049250313e-16
@@ -56,105 +56,102 @@ def solve_rows(
     return worst
 
 
-@njit(cache=True, nogil=True)
-def _factor(G, F, k, L, inverse, v):
-    """Unit lower L and inverse pivots of G on the k indices of F; how many of them are independent."""
+@compiled
+def _solve_on(G, F, k, z, W, inverse):
+    """z := G^-1 z on the k indices of F, by elimination in W; how many pivots are not rounding noise.
+
+    Rows are eliminated outwards from each pivot: short independent updates, no long chains of sums.
+    """
+    for a in range(k):
+        row = G[F[a]]
+        w = W[a]
+        for b in range(a, k):
+            w[b] = row[F[b]]
+        inverse[a] = w[a]  # the diagonal, until the pivot is known
     noise = _DEPENDENT * G.shape[0]
     for a in range(k):
-        i = F[a]
-        for b in range(a):
-            s = G[i, F[b]]
-            for t in range(b):
-                s -= v[t] * L[b, t]
-            v[b] = s
-        d = G[i, i]
-        for b in range(a):
-            L[a, b] = v[b] * inverse[b]
-            d -= v[b] * L[a, b]
-        if d <= noise * G[i, i]:
+        w = W[a]
+        pivot = w[a]
+        if pivot <= noise * inverse[a]:
             return a
-        inverse[a] = 1.0 / d
+        scale = 1.0 / pivot
+        inverse[a] = scale
+        za = z[a]
+        for b in range(a + 1, k):
+            share = w[b] * scale
+            target = W[b]
+            for i in range(b, k):
+                target[i] -= share * w[i]
+            z[b] -= share * za
+    for a in range(k - 1, -1, -1):
+        za = z[a] * inverse[a]
+        z[a] = za
+        for b in range(a):
+            z[b] -= W[b, a] * za
     return k
 
 
-@njit(cache=True, nogil=True)
-def _substitute(L, inverse, k, z):
-    """z := (L D L')^-1 z, for the leading k entries."""
-    for a in range(k):
-        s = z[a]
-        for b in range(a):
-            s -= L[a, b] * z[b]
-        z[a] = s
-    for a in range(k - 1, -1, -1):
-        s = z[a] * inverse[a]
-        for b in range(a + 1, k):
-            s -= L[b, a] * z[b]
-        z[a] = s
-
-
-@njit(cache=True, nogil=True)
+@inlined
 def _gradient(G, c, F, z, k, y):
     """y := G[:, F] z - c; what rounding can add to an entry of it."""
-    size = 0.0
     for i in range(y.size):
         y[i] = -c[i]
-        size = max(size, abs(c[i]))
+    size = 0.0
     for a in range(k):
         za = z[a]
         row = G[F[a]]
         for i in range(y.size):
             y[i] += za * row[i]
-        size = max(size, abs(za))
+        size += abs(za)
     return _ROUNDING * y.size * size
 
 
-@njit(cache=True, nogil=True)
-def _block_pivoting(G, c, passive, F, z, y, L, inverse, v):
+@compiled
+def _block_pivoting(G, c, F, k, z, y, W, inverse, passive):
     """Exchange broken signs until none is left; the size of the support, or -1 if that failed."""
     r = c.size
     fewest = r + 1
     patience = _PATIENCE
     for _ in range(20 + 5 * r):
-        k = 0
-        for i in range(r):
-            if passive[i]:
-                F[k] = i
-                z[k] = c[i]
-                k += 1
-        if _factor(G, F, k, L, inverse, v) < k:
+        for a in range(k):
+            z[a] = c[F[a]]
+        if _solve_on(G, F, k, z, W, inverse) < k:
             return -1
-        _substitute(L, inverse, k, z)
         rounding = _gradient(G, c, F, z, k, y)
         broken = 0
-        last = -1
-        a = 0
-        for i in range(r):
-            if passive[i]:
-                wrong = z[a] < 0.0
-                a += 1
-            else:
-                wrong = y[i] < -rounding
-            if wrong:
-                v[broken] = i
-                broken += 1
-                last = i
+        for a in range(k):
+            broken += z[a] < 0.0
+        for i in range(r):  # on the support the gradient is rounding noise
+            broken += y[i] < -rounding
         if broken == 0:
             return k
+
         if broken < fewest:
             fewest = broken
             patience = _PATIENCE
-        elif patience > 0:
-            patience -= 1
         else:
-            passive[last] = not passive[last]
-            continue
-        for a in range(broken):
-            i = int(v[a])
-            passive[i] = not passive[i]
+            patience -= 1
+        for i in range(r):
+            passive[i] = False
+        for a in range(k):
+            passive[F[a]] = True
+        for a in range(k):
+            y[F[a]] = z[a]  # now y tells for every entry whether its sign is wrong
+        last = r - 1
+        while y[last] >= (0.0 if passive[last] else -rounding):
+            last -= 1
+        first = 0 if patience >= 0 else last  # without progress only the largest index is exchanged
+        for i in range(first, last + 1):
+            if y[i] < (0.0 if passive[i] else -rounding):
+                passive[i] = not passive[i]
+        k = 0
+        for i in range(r):
+            F[k] = i
+            k += passive[i]
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _step(x, F, k, direction, longest):
     """The step along `direction` at which the first entry of x on F reaches 0, at most `longest`."""
     for a in range(k):
@@ -163,7 +160,7 @@ def _step(x, F, k, direction, longest):
     return longest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _advance(x, F, k, direction, step):
     """x[F] += step * direction; drop what reached 0 (at least one entry shrinks to it); the new k."""
     kept = 0
@@ -179,8 +176,8 @@ def _advance(x, F, k, direction, step):
     return kept
 
 
-@njit(cache=True, nogil=True)
-def _active_set(G, c, F, z, y, L, inverse, v, x):
+@compiled
+def _active_set(G, c, F, z, y, W, inverse, x):
     """Go down from 0, one entry entering at a time, for G of any rank; the size of the support."""
     r = c.size
     x[:] = 0.0
@@ -189,9 +186,8 @@ def _active_set(G, c, F, z, y, L, inverse, v, x):
     for _ in range(20 + 20 * r):
         for a in range(k):
             z[a] = x[F[a]]
-        rounding = _gradient(G, c, F, z, k, y)
         entering = -1
-        steepest = -rounding
+        steepest = -_gradient(G, c, F, z, k, y)
         for i in range(r):
             if y[i] < steepest and x[i] == 0.0 and not refused[i]:
                 entering = i
@@ -199,32 +195,22 @@ def _active_set(G, c, F, z, y, L, inverse, v, x):
         if entering < 0:
             break
         F[k] = entering
-        k += 1
-        if _factor(G, F, k, L, inverse, v) < k:  # flat along the new entry: walk to the next bound
-            for a in range(k - 1):
+        for a in range(k):
+            z[a] = -G[F[a], entering]
+        z[k] = 0.0
+        if _solve_on(G, F, k + 1, z, W, inverse) <= k:  # flat along the new entry: walk to a bound
+            for a in range(k):
                 z[a] = -G[F[a], entering]
-            _substitute(L, inverse, k - 1, z)
-            z[k - 1] = 1.0
-            step = _step(x, F, k, z, np.inf)
+            _solve_on(G, F, k, z, W, inverse)
+            z[k] = 1.0
+            step = _step(x, F, k + 1, z, np.inf)
             if step == np.inf:
                 refused[entering] = True
-                k -= 1
                 continue
-            k = _advance(x, F, k, z, step)
-        while k > 0:
-            for a in range(k):
-                z[a] = c[F[a]]
-            if _factor(G, F, k, L, inverse, v) < k:
-                break  # rounding made an independent set dependent: x is feasible, go on from it
-            _substitute(L, inverse, k, z)
-            for a in range(k):
-                z[a] -= x[F[a]]
-            step = _step(x, F, k, z, 1.0)
-            if step == 1.0:
-                for a in range(k):
-                    x[F[a]] += z[a]
-                break
-            k = _advance(x, F, k, z, step)
+            k = _advance(x, F, k + 1, z, step)
+        else:
+            k += 1
+        k = _descend(G, c, F, k, z, W, inverse, x)
         if x[entering] == 0.0:
             refused[entering] = True
         else:
@@ -232,40 +218,61 @@ def _active_set(G, c, F, z, y, L, inverse, v, x):
     return k
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def _descend(G, c, F, k, z, W, inverse, x):
+    """Minimise on the support F, dropping what reaches 0 on the way; the size of what is left."""
+    while k > 0:
+        for a in range(k):
+            z[a] = c[F[a]]
+        if _solve_on(G, F, k, z, W, inverse) < k:
+            break  # dependent by rounding: x is feasible, go on from it
+        for a in range(k):
+            z[a] -= x[F[a]]
+        step = _step(x, F, k, z, 1.0)
+        if step == 1.0:
+            for a in range(k):
+                x[F[a]] += z[a]
+            break
+        k = _advance(x, F, k, z, step)
+    return k
+
+
+@compiled
 def _solve_rows(G, C, X, shift):
-    """Solve every row of C - shift in place of X; the largest relative violation among them."""
+    """Solve every row of C - shift in place of X; an upper bound of the largest relative violation."""
     n, r = C.shape
     c = np.empty(r)
     x = np.empty(r)
     y = np.empty(r)
-    z = np.empty(r)
-    v = np.empty(r)
+    z = np.empty(r + 1)
     inverse = np.empty(r)
-    L = np.empty((r, r))
-    F = np.empty(r, dtype=np.int64)
+    W = np.empty((r, r))
+    F = np.empty(r + 1, dtype=np.uintp)
     passive = np.empty(r, dtype=np.bool_)
     worst = 0.0
     for t in range(n):
+        k = 0
         for i in range(r):
             c[i] = C[t, i] - shift[i]
-            passive[i] = X[t, i] > 0.0
-        k = _block_pivoting(G, c, passive, F, z, y, L, inverse, v)
+            F[k] = i
+            k += X[t, i] > 0.0
+        k = _block_pivoting(G, c, F, k, z, y, W, inverse, passive)
         if k < 0:
-            k = _active_set(G, c, F, z, y, L, inverse, v, x)
+            k = _active_set(G, c, F, z, y, W, inverse, x)
             for a in range(k):
                 z[a] = x[F[a]]
             _gradient(G, c, F, z, k, y)
-        X[t] = 0.0
-        size = 0.0
         wrong = 0.0
         for i in range(r):
-            size = max(size, abs(c[i]))
+            X[t, i] = 0.0
             wrong = max(wrong, -y[i])
+        size = 0.0
         for a in range(k):
             X[t, F[a]] = z[a]
             size = max(size, z[a])
             wrong = max(wrong, min(z[a], y[F[a]]))
-        if size > 0.0:
+        if wrong > worst * size:  # rarely: the scale of the column matters only for the worst one
+            for i in range(r):
+                size = max(size, abs(c[i]))
             worst = max(worst, wrong / size)
     return worst
