@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from ngmca import prox
-from ngmca.nnqp import fista, objective, pivot, violation
+from ngmca.nnqp import bounded, fista, objective, pivot, violation
 
 
 @pytest.fixture
@@ -67,12 +67,16 @@ def test_hard_thresholds_at_threshold_over_lipschitz(problem):
     assert found.violation <= 1e-6
 
 
-def test_rows_stay_within_their_bound_and_are_optimal_there():
+@pytest.mark.parametrize("solve", ["fista", "bounded"])
+def test_rows_stay_within_their_bound_and_are_optimal_there(solve):
     rng = np.random.default_rng(3)
     A = rng.random((10, 2))
     G, C = A.T @ A, A.T @ rng.random((10, 4))
     bound = np.array([0.4, 0.1])
-    found = fista(G, C, bound=bound, max_iter=20_000, tol=1e-14)
+    if solve == "fista":
+        found = fista(G, C, bound=bound, max_iter=20_000, tol=1e-14)
+    else:
+        found = bounded(G, C, bound, max_iter=20_000, tol=1e-14)
     norms = np.linalg.norm(found.X, axis=1)
     assert (norms <= bound * (1 + 1e-12)).all()
     assert (norms > 0.999 * bound).any()  # the bound binds
@@ -88,9 +92,30 @@ def test_rows_stay_within_their_bound_and_are_optimal_there():
     np.testing.assert_allclose(objective(G, C, found.X).sum(), reference.fun, rtol=1e-6)
 
 
+def test_a_bound_that_does_not_bind_leaves_the_exact_solution(problem):
+    G, C = problem
+    found = bounded(G, C, 1e6, max_iter=20_000, tol=1e-15)
+    np.testing.assert_allclose(found.X, pivot(G, C).X, atol=1e-10)
+    assert found.violation <= 1e-9
+    early = bounded(G, C, 1e6, max_iter=1)
+    assert early.n_iter == 1
+    assert early.violation > 1e-3
+
+
+def test_every_round_over_bounded_rows_lowers_the_objective(problem):
+    G, C = problem
+    X, values = None, []
+    for _ in range(6):
+        X = bounded(G, C, 0.5, X, max_iter=1).X
+        values.append(objective(G, C, X).sum())
+    assert (np.diff(values) < 0).all()
+
+
 def test_degenerate_problems_give_finite_numbers():
     assert np.isfinite(fista(np.zeros((2, 2)), np.ones((2, 3))).X).all()
     assert fista(np.eye(2), np.ones((2, 0))).X.shape == (2, 0)
+    assert np.isfinite(bounded(np.zeros((2, 2)), np.ones((2, 3)), 1.0).X).all()
+    assert not bounded(np.eye(2), np.ones((2, 3)), 0.0).X.any()
 
 
 def test_proximal_operators_solve_their_problems():

@@ -14,7 +14,8 @@ ROOT = Path(ngmca.__file__).parent
 
 # A module may import from its own layer's list of rooms below it only; `inputs` serves them all.
 LAYERS = [
-    {"compiled", "inputs", "prox", "noise", "thresholds", "threads", "progress"},
+    {"compiled", "inputs", "threads", "progress"},
+    {"prox", "noise", "thresholds"},
     {"nnqp", "metrics", "simulate", "records"},
     {"engine"},
     {"start"},

@@ -104,9 +104,10 @@ def test_each_half_step_lowers_its_own_objective(seed, size):
     for before, after in pairwise(states):
         least = penalised(Y, after.A, after.S, after.lam)
         assert least <= penalised(Y, after.A, before.S, after.lam) * (1 + 1e-9) + 1e-12
-    sweep = InMemory(Y).sweep(after.A, after.S, s_step(after.lam, Options()))
-    A = a_step(sweep, after.A, Options(), bounded=False)
-    bounded = a_step(sweep, after.A, Options(), bounded=True)
+    engine = InMemory(Y)
+    sweep = engine.sweep(after.A, after.S, s_step(after.lam, Options()))
+    A = a_step(engine, sweep, after.A, Options(), bounded=False)
+    bounded = a_step(engine, sweep, after.A, Options(), bounded=True)
     assert (np.linalg.norm(bounded, axis=0) <= 1 + 1e-9).all()
     assert misfit(Y, A, after.S) <= misfit(Y, bounded, after.S) * (1 + 1e-9) + 1e-12
     assert misfit(Y, bounded, after.S) <= misfit(Y, after.A, after.S) * (1 + 1e-9) + 1e-12

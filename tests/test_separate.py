@@ -9,7 +9,7 @@ from ngmca.engine import InMemory
 from ngmca.nnqp import violation
 from ngmca.start import first_guess, revive, unit_columns
 
-METHODS = ("soft", "hard", "naive")
+METHODS = ("soft", "hard", "naive", "anls")
 
 
 def small(seed=0, **settings):
@@ -144,7 +144,7 @@ def test_the_first_threshold_is_the_peak_of_the_gradient_at_the_start():
     np.testing.assert_allclose(first.lam, np.abs(A.T @ (A @ S - data.Y)).max())
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["soft", "hard", "naive"])
 def test_without_a_final_threshold_it_still_starts_high_and_falls_to_zero(method):
     data = small(snr=None)
     states = list(ngmca.iterate(data.Y, 4, method=method, tau=0.0, n_iter=40, seed=0))
@@ -288,3 +288,43 @@ def test_progress_is_shown_when_asked(capsys):
     assert capsys.readouterr().out == ""
     ngmca.separate(data.Y, 4, n_iter=5, seed=0, progress=True)
     assert "100%" in capsys.readouterr().out
+
+
+# the accelerated schedule, and plain factorisation
+
+
+@pytest.mark.parametrize(("p_S", "snr"), [(0.1, 15), (0.3, 30), (0.5, 30)])
+def test_auto_is_as_good_as_five_hundred_iterations(p_S, snr):
+    difference, iterations = [], []
+    for seed in range(2):
+        data = ngmca.simulate.sparse(p_S=p_S, snr=snr, seed=seed)
+        auto, plain = (ngmca.separate(data.Y, 15, n_iter=n, seed=seed) for n in ("auto", 500))
+        scores = [ngmca.evaluate(data.S, result.S).mean_sdr for result in (auto, plain)]
+        difference.append(scores[0] - scores[1])
+        iterations.append(auto.n_iter)
+        assert auto.stopped == "settled"
+    assert np.mean(difference) > -0.1
+    assert max(iterations) < 500 / 4
+
+
+def test_extrapolation_gets_to_a_lower_cost_than_plain_alternation():
+    data = ngmca.simulate.sparse(m=60, n=300, r=8, p_S=0.3, snr=20, seed=0)
+    start = first_guess(InMemory(data.Y), 8, np.random.default_rng(0))
+    fast = list(ngmca.iterate(data.Y, 8, method="anls", n_iter=30, start=start))
+    # soft without a threshold is the same alternation, without the extrapolation
+    plain = list(ngmca.iterate(data.Y, 8, tau=0.0, refinement=1.0, n_iter=30, start=start))
+    assert plain[0].cost == fast[0].cost
+    assert fast[-1].cost < plain[-1].cost
+
+
+def test_anls_is_stationary():
+    """At the end neither factor can be improved alone: the KKT conditions of plain factorisation."""
+    data = small()
+    result = ngmca.separate(data.Y, 4, method="anls", n_iter=2000, tol=1e-9, seed=0)
+    assert result.stopped == "settled"
+    A, S = result.A, result.S
+    assert violation(A.T @ A, A.T @ data.Y, S) <= 1e-12
+    assert violation(S @ S.T, S @ data.Y.T, A.T) <= 1e-6
+    assert (S == 0).mean() > 0.05
+    assert np.isfinite(result.noise).all()
+    np.testing.assert_array_equal(result.lam, 0)

@@ -4,19 +4,25 @@ The sources are kept transposed, one sample a row, in arrays of shape (n, r): ev
 a sample is then contiguous. `S` is the transposed view.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import noise
+from ngmca.nnqp.pivot import solve_rows
+from ngmca.threads import available, in_parts
 
 # Solves the S-step for one block: (G, C (b, r), X (b, r) in place) -> violation
 Solve = Callable[[NDArray, NDArray, NDArray], float]
 
-BLOCK_BYTES = 1 << 19  # a block of Y and what is made from it stay in a core's cache
-NOISE_COLUMNS = 4096  # enough samples for the noise of a measurement
+BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
+ROWS_AT_ONCE = 2048  # of A, solved together
+WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
+NOISE_ENTRIES = 1 << 17  # of the residual tell the noise in the gradient to 0.3 %
+NOISE_ROWS = 1 << 11  # at most, and then for unequal measurements to better than 1 %
+NOISE_COLUMNS = 1 << 14  # for the level of a single measurement, known to 1 % then
 
 
 @dataclass(frozen=True)
@@ -27,58 +33,123 @@ class Sweep:
     SS: NDArray  # S S', (r, r)
     YS: NDArray  # Y S', (m, r)
     cost: float  # 1/2 |Y - A S|^2
+    active: float  # share of entries of S that are not 0
     violation: float
 
 
 class InMemory:
-    """Y (m, n) as an array, asked in blocks of columns."""
+    """Y (m, n) as an array, asked in blocks: of columns, or of rows where there are more of those."""
 
-    def __init__(self, Y: NDArray, *, seed: int = 0) -> None:
+    def __init__(self, Y: NDArray, *, threads: int | None = None, seed: int = 0) -> None:
         self.Y = Y
         self.shape = Y.shape
         self.dtype = Y.dtype
-        self.energy = float(np.vdot(Y, Y)) if Y.flags.f_contiguous else float(np.einsum("ij,ij->", Y, Y))
-        m, n = Y.shape
-        self._block = max(32, BLOCK_BYTES // (Y.itemsize * m))
-        picks = np.arange(n)
-        if n > NOISE_COLUMNS:
-            picks = np.sort(np.random.default_rng(seed).choice(n, NOISE_COLUMNS, replace=False))
-        self._picks = slice(None) if n <= NOISE_COLUMNS else picks
+        self.energy = float(sum(np.vdot(row, row) for row in (Y if Y.flags.c_contiguous else Y.T)))
+        self._threads = threads
+        self._block = max(16, BLOCK_BYTES // (Y.itemsize * min(Y.shape)))
+        self._rng_seed = seed
+        self._probe = _Probe(Y, seed)
 
     def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
-        """Solve the S-step from the support of S, and collect S S' and Y S', in one pass over Y."""
-        r = A.shape[1]
+        """Solve the S-step from the support of S, and collect S S' and Y S'."""
         G = _gram(A)
-        X = np.array(S.T, dtype=self.dtype, order="C")
-        SS = np.zeros((r, r))
-        YS = np.zeros((len(A), r))
-        worst = 0.0
-        for columns in self._blocks():
-            Yb, Xb = self.Y[:, columns], X[columns]
-            worst = max(worst, solve(G, Yb.T @ A, Xb))
-            SS += Xb.T @ Xb
-            YS += Yb @ Xb
+        X = np.empty((self.shape[1], A.shape[1]), dtype=self.dtype)
+        sweep = self._sweep_tall if self.shape[0] > self.shape[1] else self._sweep_wide
+        SS, YS, active, worst = sweep(A, G, S.T, X, solve)
         cost = max(self.energy / 2 - np.vdot(A, YS) + np.vdot(G, SS) / 2, 0.0)
-        return Sweep(S=X.T, SS=SS, YS=YS, cost=float(cost), violation=worst)
+        return Sweep(X.T, SS, YS, float(cost), active / X.size, worst)
+
+    def _sweep_wide(
+        self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
+    ) -> tuple[NDArray, NDArray, int, float]:
+        """One pass over blocks of columns: each is read once, for A'Y and for Y S'."""
+        m, r = A.shape
+
+        def part(starts: range) -> tuple[NDArray, NDArray, int, float]:
+            SS, YS, active, worst = np.zeros((r, r)), np.zeros((m, r)), 0, 0.0
+            C = np.empty((self._block, r), dtype=self.dtype)
+            for start in starts:
+                block = slice(start, start + self._block)
+                Yb, Xb = self.Y[:, block], X[block]
+                Xb[:] = old[block]
+                worst = max(worst, solve(G, np.dot(Yb.T, A, out=C[: len(Xb)]), Xb))
+                SS += Xb.T @ Xb
+                YS += Yb @ Xb
+                active += int(np.count_nonzero(Xb))
+            return SS, YS, active, worst
+
+        parts = in_parts(part, self.shape[1], self._block, self._threads_for(r))
+        SS, YS, active, worst = zip(*parts, strict=True)
+        return np.sum(SS, axis=0), np.sum(YS, axis=0), sum(active), max(worst)
+
+    def _sweep_tall(
+        self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
+    ) -> tuple[NDArray, NDArray, int, float]:
+        """A'Y over blocks of rows, the S-step of the few columns, and Y S' over blocks of rows."""
+        threads = self._threads_for(A.shape[1])
+        C = sum(in_parts(lambda starts: self._correlate(A, starts), len(A), self._block, threads))
+        C = np.ascontiguousarray(C, dtype=self.dtype)
+
+        def solved(starts: range) -> tuple[float, int]:
+            worst, active = 0.0, 0
+            for start in starts:
+                block = slice(start, start + ROWS_AT_ONCE)
+                X[block] = old[block]
+                worst = max(worst, solve(G, C[block], X[block]))
+                active += int(np.count_nonzero(X[block]))
+            return worst, active
+
+        def product(starts: range) -> None:
+            for start in starts:
+                np.dot(self.Y[start : start + self._block], X, out=YS[start : start + self._block])
+
+        worst, active = zip(*in_parts(solved, len(X), ROWS_AT_ONCE, threads), strict=True)
+        YS = np.empty(A.shape, dtype=self.dtype)
+        in_parts(product, len(A), self._block, threads)
+        return _gram(X), YS.astype(np.float64, copy=False), sum(active), max(worst)
+
+    def _correlate(self, A: NDArray, starts: range) -> NDArray:
+        """Y'A over some blocks of rows, (n, r)."""
+        C = np.zeros((self.shape[1], A.shape[1]))
+        for start in starts:
+            block = slice(start, start + self._block)
+            C += self.Y[block].T @ A[block]
+        return C
+
+    def solve_mixing(self, G: NDArray, C: NDArray, X: NDArray) -> None:
+        """The A-step argmin_{X >= 0} 1/2 <X, XG> - <C, X> for the rows of C (m, r), in place of X."""
+
+        def part(starts: range) -> None:
+            for start in starts:
+                block = slice(start, start + ROWS_AT_ONCE)
+                solve_rows(G, C[block], X[block])
+
+        in_parts(part, len(C), ROWS_AT_ONCE, self._threads_for(X.shape[1]))
 
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
-        return (self.Y.T @ A).T
+        return np.dot(self.Y.T, A).T
 
     def moments(self, S: NDArray) -> tuple[NDArray, NDArray]:
         """S S' and Y S'."""
-        return S @ S.T, self.Y @ S.T
+        return _gram(S.T), np.dot(self.Y, S.T)
 
     def peak(self, A: NDArray, S: NDArray) -> float:
         """Largest entry of |A'(AS - Y)|."""
-        G = _gram(A)
-        return max(
-            float(np.abs(S.T[block] @ G - self.Y[:, block].T @ A).max()) for block in self._blocks()
-        )
+        gradient = S.T @ _gram(A).astype(self.dtype)
+        gradient -= np.dot(self.Y.T, A)
+        return float(max(gradient.max(), -gradient.min()))
 
-    def noise(self, A: NDArray, S: NDArray) -> NDArray:
-        """Robust noise level of each measurement, from the residual in a seeded set of columns."""
-        return noise.mad(self.Y[:, self._picks] - A @ S[:, self._picks]).astype(np.float64)
+    def noise(self, A: NDArray, S: NDArray, *, final: bool = False) -> NDArray:
+        """Robust noise level of each measurement, from a seeded set of the residual's entries.
+
+        Along the way a bounded number of entries is looked at, enough for the noise in the gradient to
+        1 %; measurements that are not among them get the mean level of those that are. The final levels
+        are known to 1 % for every single measurement, or from all of its samples.
+        """
+        if final:
+            return _Probe(self.Y, self._rng_seed, final=True).levels(A, S)
+        return self._probe.levels(A, S)
 
     def leftover(self, A: NDArray, S: NDArray, k: int) -> NDArray:
         """k directions (m, k) of unit norm that the residual points to most strongly, or zeros.
@@ -86,7 +157,9 @@ class InMemory:
         Each is a column of the residual's positive part, the strongest once the directions before it
         are taken away from all of them.
         """
-        energy = np.concatenate([_energies(self._rest(A, S, block)) for block in self._blocks()])
+        step = max(1, BLOCK_BYTES // (self.Y.itemsize * len(A)))
+        blocks = [slice(j, j + step) for j in range(0, self.shape[1], step)]
+        energy = np.concatenate([_energies(self._rest(A, S, block)) for block in blocks])
         strongest = np.sort(np.argsort(energy, kind="stable")[::-1][: 32 * k])
         columns = self._rest(A, S, strongest)
         found = np.zeros((len(A), k), dtype=self.dtype)
@@ -102,9 +175,45 @@ class InMemory:
     def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray) -> NDArray:
         return np.maximum(self.Y[:, columns] - A @ S[:, columns], 0)
 
-    def _blocks(self) -> Iterator[slice]:
-        n = self.shape[1]
-        return (slice(j, min(j + self._block, n)) for j in range(0, n, self._block))
+    def _threads_for(self, r: int) -> int:
+        """None for small problems, however many there are."""
+        m, n = self.shape
+        if m * n * r < WORTH_THREADS:
+            return 1
+        return available() if self._threads is None else self._threads
+
+
+class _Probe:
+    """Seeded rows and columns of Y whose residual tells the noise."""
+
+    def __init__(self, Y: NDArray, seed: int, *, final: bool = False) -> None:
+        m, n = Y.shape
+        rng = np.random.default_rng(seed)
+        rows = m if final else min(m, NOISE_ROWS)
+        columns = min(n, NOISE_COLUMNS if final else max(256, NOISE_ENTRIES // rows))
+        self._m = m
+        self._rows = _picks(m, rows, rng)
+        self._columns = _picks(n, columns, rng)
+        self._Y = np.ascontiguousarray(Y[self._rows][:, self._columns])
+        self._guess: NDArray | None = None
+
+    def levels(self, A: NDArray, S: NDArray) -> NDArray:
+        """The level of each of the m measurements."""
+        model = np.ascontiguousarray(A[self._rows]) @ S[:, self._columns]
+        self._guess = noise.deviations(self._Y, model, self._guess)
+        found = noise.GAUSSIAN * self._guess[1]
+        if len(found) == self._m:
+            return found
+        levels = np.full(self._m, np.sqrt(np.mean(found**2)))
+        levels[self._rows] = found
+        return levels
+
+
+def _picks(length: int, count: int, rng: np.random.Generator) -> slice | NDArray:
+    """A sorted random choice, or everything."""
+    if count >= length:
+        return slice(None)
+    return np.sort(rng.choice(length, count, replace=False))
 
 
 def _energies(X: NDArray) -> NDArray:

@@ -35,8 +35,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of sources.
     method, tau, refinement, bounded, solver, max_sub_iter, noise, tol, n_init
         As in `ngmca.separate`.
-    max_iter : int
-        Number of iterations, at most.
+    max_iter : int or "auto"
+        Number of iterations, at most: `n_iter` of `ngmca.separate`.
     random_state : int, RandomState or None
         Seed of the first guess.
     verbose : bool
@@ -61,13 +61,13 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "method": [StrOptions(set(METHODS))],
         "tau": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "refinement": [Interval(Real, 0, 1, closed="both")],
         "bounded": ["boolean"],
         "solver": [StrOptions(set(SOLVERS))],
         "max_sub_iter": [Interval(Integral, 1, None, closed="left")],
         "noise": [None, Interval(Real, 0, None, closed="left"), "array-like"],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "tol": [None, Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -79,13 +79,13 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         *,
         method: str = "soft",
         tau: float = 1.0,
-        max_iter: int = 500,
+        max_iter: int | str = "auto",
         refinement: float = 0.2,
         bounded: bool = True,
         solver: str = "pivot",
         max_sub_iter: int = 80,
         noise: ArrayLike | None = None,
-        tol: float = 1e-7,
+        tol: float | None = None,
         n_init: int = 1,
         random_state: Any = None,
         verbose: bool = False,

@@ -17,18 +17,21 @@ def iterate_naive(engine: InMemory, A: NDArray, S: NDArray, options: Options) ->
     Steps are projected least squares, which solve no constrained problem: there is no optimality to
     certify, and the violation is NaN.
     """
-    for k in range(1, options.n_iter + 1):
+    schedule = options.schedule
+    for k in range(1, schedule.n_iter + 1):
         A, S = unit_columns(A, S)
         A, S = revive(engine, A, S)
-        share = min(k / options.n_decrease, 1.0)
+        share = min(k / schedule.n_decrease, 1.0)
         S, lam = _threshold(_least_squares(engine, A), options.tau, share)
         SS, YS = engine.moments(S)
         G = A.T @ A
         cost = max(engine.energy / 2 - np.vdot(A, YS) + np.vdot(G, SS) / 2, 0.0)
         sigma = options.noise
         if sigma is None:
-            sigma = engine.noise(A, S) if k == options.n_iter else np.full(len(A), np.nan)
-        yield State(k, A, S, lam, sigma, float(cost), np.nan)
+            last = k == schedule.n_iter
+            sigma = engine.noise(A, S, final=True) if last else np.full(len(A), np.nan)
+        active = np.count_nonzero(S) / S.size
+        yield State(k, A, S, lam, sigma, float(cost), active, np.nan)
         A_next = np.empty_like(A)
         projected(SS, YS, A_next)
         A = A_next

@@ -1,14 +1,25 @@
 """What goes into a separation and what comes out of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import inputs
 
-METHODS = ("soft", "hard", "naive")
+METHODS = ("soft", "hard", "naive", "anls")
 SOLVERS = ("pivot", "fista")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How many iterations there are, and how A and the threshold move between them."""
+
+    n_iter: int  # at most
+    n_decrease: int  # over which the threshold falls, at least 1
+    power: float = 1.0  # of the way down, see `thresholds.falling`
+    pull: float = 0.0  # extrapolation of A while the threshold falls
+    accelerated: bool = False  # Nesterov's extrapolation of A while the threshold stays
+    tol: float = 1e-7  # the end, when columns of A move by less
 
 
 @dataclass(frozen=True)
@@ -17,27 +28,37 @@ class Options:
 
     method: str = "soft"
     tau: float = 1.0
-    n_iter: int = 500
+    n_iter: int | str = "auto"
     refinement: float = 0.2
     bounded: bool = True
     solver: str = "pivot"
     max_sub_iter: int = 80
-    tol: float = 1e-7
+    tol: float | None = None
     noise: NDArray | None = None  # (m,), or None to estimate it
 
     def __post_init__(self) -> None:
         inputs.check_choice(self.method, "method", METHODS)
         inputs.check_number(self.tau, "tau")
-        inputs.check_count(self.n_iter, "n_iter")
+        if self.n_iter != "auto":
+            inputs.check_count(self.n_iter, "n_iter")
         inputs.check_number(self.refinement, "refinement", high=1.0)
         inputs.check_choice(self.solver, "solver", SOLVERS)
         inputs.check_count(self.max_sub_iter, "max_sub_iter")
-        inputs.check_number(self.tol, "tol")
+        if self.tol is not None:
+            inputs.check_number(self.tol, "tol")
 
     @property
-    def n_decrease(self) -> int:
-        """Number of iterations over which the threshold falls, at least 1."""
-        return max(1, self.n_iter - int(self.refinement * self.n_iter))
+    def schedule(self) -> Schedule:
+        """Plain and linear for a given number of iterations, accelerated for "auto" on noisy data."""
+        automatic = self.n_iter == "auto"
+        n_iter = 500 if automatic else int(self.n_iter)
+        if self.method == "anls":
+            schedule = Schedule(n_iter, 1, accelerated=True, tol=1e-5)
+        elif self.method == "soft" and automatic and self.tau > 0:
+            schedule = Schedule(n_iter, 60, power=2.0, pull=0.5, accelerated=True, tol=1e-4)
+        else:  # also for soft without a final threshold: on clean data a slow decrease pays
+            schedule = Schedule(n_iter, max(1, n_iter - int(self.refinement * n_iter)))
+        return schedule if self.tol is None else replace(schedule, tol=self.tol)
 
 
 @dataclass(frozen=True)
@@ -50,13 +71,9 @@ class State:
     lam: NDArray  # (r,) threshold of each source
     noise: NDArray  # (m,) standard deviation in each measurement
     cost: float  # 1/2 |Y - A S|^2
+    active: float  # share of entries of S that are not 0
     violation: float  # relative KKT violation of the S-step
     settled: bool = False  # nothing moves any more: the iterations end here
-
-    @property
-    def active(self) -> float:
-        """Share of entries of S that are not 0."""
-        return float(np.count_nonzero(self.S) / self.S.size)
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,13 @@ def separate(
     *,
     method: str = "soft",
     tau: float = 1.0,
-    n_iter: int = 500,
+    n_iter: int | str = "auto",
     refinement: float = 0.2,
     bounded: bool = True,
     solver: str = "pivot",
     max_sub_iter: int = 80,
     noise: ArrayLike | None = None,
-    tol: float = 1e-7,
+    tol: float | None = None,
     start: Any = None,
     n_init: int = 1,
     seed: Seed = None,
@@ -48,16 +48,21 @@ def separate(
         Measurements x samples. Negative entries are normal: they are noise.
     r : int
         Number of sources.
-    method : "soft", "hard" or "naive"
-        nGMCA^S (exact l1-penalised steps), nGMCA^H (hard thresholds inside the steps) or nGMCA^naive
-        (projected least squares and hard thresholds).
+    method : "soft", "hard", "naive" or "anls"
+        nGMCA^S (exact l1-penalised steps), nGMCA^H (hard thresholds inside the steps), nGMCA^naive
+        (projected least squares and hard thresholds), or plain non-negative matrix factorisation by
+        exact alternating least squares, without any threshold.
     tau : float
         The threshold falls to tau standard deviations of the noise: 1 is a good compromise, 2 when
         measurements are hardly more than sources, 0 for noiseless data.
-    n_iter : int
-        Number of iterations, at most.
+    n_iter : int or "auto"
+        Number of iterations, at most. With a number, `soft` follows the paper: the threshold falls along
+        a straight line. With "auto" it gets to the same sources in about a sixth of 500 iterations: the
+        threshold falls faster at first, A is extrapolated between iterations, and they end when it does
+        not move any more. For the other methods, and for tau = 0, "auto" is 500.
     refinement : float
-        Share of the iterations, at the end, during which the threshold stays at its final value.
+        Share of a given number of iterations, at the end, during which the threshold stays at its final
+        value.
     bounded : bool
         Whether the columns of A are kept from growing during the refinement of `soft`, where they would
         make up for the shrinkage of S.
@@ -66,7 +71,8 @@ def separate(
     noise : float or (m,)
         Standard deviation of the noise, if it is known; otherwise it is estimated all along.
     tol : float
-        The refinement ends early once the columns of A move by less than this.
+        The iterations end early once the threshold has arrived and the columns of A, of norm 1, move by
+        less than this.
     start : (A, S) or anything with these attributes
         A first guess; otherwise one is drawn.
     n_init : int
@@ -81,7 +87,7 @@ def separate(
     problem = Problem.of(Y, r, options, noise, start)
     if inputs.check_count(n_init, "n_init") > 1 and start is not None:
         raise ValueError("start fixes the first guess: leave n_init at 1, or leave out start.")
-    with one_blas_thread(), progress_bar(n_iter * n_init, show=progress) as shown:
+    with one_blas_thread(), progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
         runs = [_collect(shown(problem.states(rng))) for rng in _generators(seed, n_init)]
         best = runs[0] if n_init == 1 else _choose(problem.engine, runs, tau)
     return _in_units_of_data(best, problem.unit)

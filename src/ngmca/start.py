@@ -29,13 +29,16 @@ def first_guess(engine: InMemory, r: int, rng: np.random.Generator) -> tuple[NDA
     return unit_columns(A, S)
 
 
-def unit_columns(A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
-    """The same product with columns of norm 1 in A; zero columns stay."""
+def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray, NDArray]:
+    """The same product with columns of norm 1 in A; zero columns stay.
+
+    With `scale` off, S keeps its values, which serves where only its support is asked for.
+    """
     peak = np.abs(A).max(axis=0, initial=0)
-    scaled = np.divide(A, peak, out=np.zeros_like(A), where=peak > 0)
-    norm = np.linalg.norm(scaled, axis=0)
-    unit = np.divide(scaled, norm, out=scaled, where=norm > 0)
-    return unit, S * (norm * peak)[:, None]
+    unit = np.divide(A, peak, out=np.zeros_like(A), where=peak > 0)
+    norm = np.sqrt(np.einsum("ij,ij->j", unit, unit))
+    np.divide(unit, norm, out=unit, where=norm > 0)
+    return unit, S * (norm * peak)[:, None] if scale else S
 
 
 def revive(engine: InMemory, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:

@@ -4,12 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def linear(current: NDArray, target: NDArray, steps_left: int) -> NDArray:
-    """The next value on the straight line that reaches the target in `steps_left` steps.
+def falling(current: NDArray, target: NDArray, steps_left: int, power: float = 1.0) -> NDArray:
+    """The next value on the way down to the target, which is reached in `steps_left` steps.
 
-    The target may move while the line is followed: the last step (`steps_left` 1) still meets it.
+    The distance to the target is proportional to the steps left to the power given: 1 is a straight
+    line, 2 spends more of the steps at low thresholds, where most coefficients appear. The target may
+    move on the way: the last step (`steps_left` 1) still meets it.
     """
-    return target if steps_left <= 1 else current - (current - target) / steps_left
+    return target + (current - target) * (1 - 1 / max(steps_left, 1)) ** power
 
 
 def multiple_for_count(ratios: NDArray, tau: float, share: float) -> float:

@@ -1,11 +1,13 @@
 """The one sub-problem: `min_{X >= 0} 1/2 <X, GX> - <C, X>`, solved for every column of C.
 
 It serves the S-step (`G = A'A`, `C = A'Y - lam`), the A-step (`G = SS'`, `C = SY'`), new measurements
-under learnt sources, and the oracle. `pivot` is exact; `fista` is the paper's iterative solver.
+under learnt sources, and the oracle. `pivot` is exact; `fista` is the paper's iterative solver;
+`bounded` limits the norms of rows.
 """
 
+from ngmca.nnqp.bounded import bounded
 from ngmca.nnqp.certificate import Solution, duality_gap, objective, violation
 from ngmca.nnqp.fista import fista
 from ngmca.nnqp.pivot import pivot
 
-__all__ = ["Solution", "duality_gap", "fista", "objective", "pivot", "violation"]
+__all__ = ["Solution", "bounded", "duality_gap", "fista", "objective", "pivot", "violation"]

@@ -57,11 +57,41 @@ def solve_rows(
 
 
 @compiled
-def _solve_on(G, F, k, z, W, inverse):
+def _solve_on(G, F, k, z, W, inverse, known):
     """z := G^-1 z on the k indices of F, by elimination in W; how many pivots are not rounding noise.
 
     Rows are eliminated outwards from each pivot: short independent updates, no long chains of sums.
+    `known` remembers what W holds, its length last: rows of A often share their support.
     """
+    same = known[-1] == k
+    a = 0
+    while same and a < k:
+        same = known[a] == F[a]
+        a += 1
+    if same:
+        for a in range(k):
+            w = W[a]
+            za = z[a]
+            for b in range(a + 1, k):
+                z[b] -= w[b] * inverse[a] * za
+    else:
+        rank = _eliminate(G, F, k, z, W, inverse)
+        known[-1] = k if rank == k else known.size
+        if rank < k:
+            return rank
+        for a in range(k):
+            known[a] = F[a]
+    for a in range(k - 1, -1, -1):
+        za = z[a] * inverse[a]
+        z[a] = za
+        for b in range(a):
+            z[b] -= W[b, a] * za
+    return k
+
+
+@inlined
+def _eliminate(G, F, k, z, W, inverse):
+    """Upper triangle of G on F in W, eliminated together with z; the number of sound pivots."""
     for a in range(k):
         row = G[F[a]]
         w = W[a]
@@ -69,12 +99,13 @@ def _solve_on(G, F, k, z, W, inverse):
             w[b] = row[F[b]]
         inverse[a] = w[a]  # the diagonal, until the pivot is known
     noise = _DEPENDENT * G.shape[0]
+    rank = k
     for a in range(k):
         w = W[a]
-        pivot = w[a]
-        if pivot <= noise * inverse[a]:
-            return a
-        scale = 1.0 / pivot
+        if w[a] <= noise * inverse[a]:
+            rank = a
+            break
+        scale = 1.0 / w[a]
         inverse[a] = scale
         za = z[a]
         for b in range(a + 1, k):
@@ -83,12 +114,7 @@ def _solve_on(G, F, k, z, W, inverse):
             for i in range(b, k):
                 target[i] -= share * w[i]
             z[b] -= share * za
-    for a in range(k - 1, -1, -1):
-        za = z[a] * inverse[a]
-        z[a] = za
-        for b in range(a):
-            z[b] -= W[b, a] * za
-    return k
+    return rank
 
 
 @inlined
@@ -107,7 +133,7 @@ def _gradient(G, c, F, z, k, y):
 
 
 @compiled
-def _block_pivoting(G, c, F, k, z, y, W, inverse, passive):
+def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive):
     """Exchange broken signs until none is left; the size of the support, or -1 if that failed."""
     r = c.size
     fewest = r + 1
@@ -115,7 +141,7 @@ def _block_pivoting(G, c, F, k, z, y, W, inverse, passive):
     for _ in range(20 + 5 * r):
         for a in range(k):
             z[a] = c[F[a]]
-        if _solve_on(G, F, k, z, W, inverse) < k:
+        if _solve_on(G, F, k, z, W, inverse, known) < k:
             return -1
         rounding = _gradient(G, c, F, z, k, y)
         broken = 0
@@ -177,7 +203,7 @@ def _advance(x, F, k, direction, step):
 
 
 @compiled
-def _active_set(G, c, F, z, y, W, inverse, x):
+def _active_set(G, c, F, z, y, W, inverse, known, x):
     """Go down from 0, one entry entering at a time, for G of any rank; the size of the support."""
     r = c.size
     x[:] = 0.0
@@ -198,10 +224,12 @@ def _active_set(G, c, F, z, y, W, inverse, x):
         for a in range(k):
             z[a] = -G[F[a], entering]
         z[k] = 0.0
-        if _solve_on(G, F, k + 1, z, W, inverse) <= k:  # flat along the new entry: walk to a bound
+        if (
+            _solve_on(G, F, k + 1, z, W, inverse, known) <= k
+        ):  # flat along the new entry: walk to a bound
             for a in range(k):
                 z[a] = -G[F[a], entering]
-            _solve_on(G, F, k, z, W, inverse)
+            _solve_on(G, F, k, z, W, inverse, known)
             z[k] = 1.0
             step = _step(x, F, k + 1, z, np.inf)
             if step == np.inf:
@@ -210,7 +238,7 @@ def _active_set(G, c, F, z, y, W, inverse, x):
             k = _advance(x, F, k + 1, z, step)
         else:
             k += 1
-        k = _descend(G, c, F, k, z, W, inverse, x)
+        k = _descend(G, c, F, k, z, W, inverse, known, x)
         if x[entering] == 0.0:
             refused[entering] = True
         else:
@@ -219,12 +247,12 @@ def _active_set(G, c, F, z, y, W, inverse, x):
 
 
 @compiled
-def _descend(G, c, F, k, z, W, inverse, x):
+def _descend(G, c, F, k, z, W, inverse, known, x):
     """Minimise on the support F, dropping what reaches 0 on the way; the size of what is left."""
     while k > 0:
         for a in range(k):
             z[a] = c[F[a]]
-        if _solve_on(G, F, k, z, W, inverse) < k:
+        if _solve_on(G, F, k, z, W, inverse, known) < k:
             break  # dependent by rounding: x is feasible, go on from it
         for a in range(k):
             z[a] -= x[F[a]]
@@ -248,6 +276,7 @@ def _solve_rows(G, C, X, shift):
     inverse = np.empty(r)
     W = np.empty((r, r))
     F = np.empty(r + 1, dtype=np.uintp)
+    known = np.full(r + 1, r + 1, dtype=np.uintp)
     passive = np.empty(r, dtype=np.bool_)
     worst = 0.0
     for t in range(n):
@@ -256,9 +285,9 @@ def _solve_rows(G, C, X, shift):
             c[i] = C[t, i] - shift[i]
             F[k] = i
             k += X[t, i] > 0.0
-        k = _block_pivoting(G, c, F, k, z, y, W, inverse, passive)
+        k = _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive)
         if k < 0:
-            k = _active_set(G, c, F, z, y, W, inverse, x)
+            k = _active_set(G, c, F, z, y, W, inverse, known, x)
             for a in range(k):
                 z[a] = x[F[a]]
             _gradient(G, c, F, z, k, y)
