@@ -89,5 +89,5 @@ def test_float32_is_kept_throughout():
 def test_the_data_are_not_copied():
     Y = setting((50, 4000))[0]
     assert InMemory(Y).Y is Y
-    result = ngmca.separation.Problem.of(Y, 3, ngmca.records.Options(), None, None)
+    result = ngmca.separation.Problem.of(Y, 3, ngmca.records.Options())
     assert np.shares_memory(result.engine.Y, Y)

@@ -77,6 +77,25 @@ def test_float32_stays_float32(data):
     np.testing.assert_allclose(W @ model.components_, data.Y, atol=5 * data.noise.std())
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e-100, 1e100, 1e200])
+def test_extreme_units(data, unit):
+    plain = ngmca.NGMCA(3, random_state=0)
+    W = plain.fit_transform(data.Y)
+    scaled = ngmca.NGMCA(3, random_state=0)
+    W_scaled = scaled.fit_transform(data.Y * unit)
+    np.testing.assert_allclose(W_scaled, W, rtol=1e-3, atol=1e-3 * W.max())
+    np.testing.assert_allclose(scaled.transform(data.Y * unit), W_scaled)
+    assert scaled.reconstruction_err_ / unit == pytest.approx(plain.reconstruction_err_, rel=1e-3)
+
+
+def test_inverse_transform_explains_wrong_weights(data):
+    model = ngmca.NGMCA(3, random_state=0, max_iter=5).fit(data.Y)
+    with pytest.raises(ValueError, match="X has 2 columns, but there are 3 components"):
+        model.inverse_transform(np.ones((4, 2)))
+    with pytest.raises(ValueError, match="NaN"):
+        model.inverse_transform(np.full((4, 3), np.nan))
+
+
 def test_pandas_in_and_out(data):
     frame = pd.DataFrame(data.Y, columns=[f"{x:.1f} ppm" for x in range(60)], index=range(100, 130))
     model = ngmca.NGMCA(3, random_state=0).set_output(transform="pandas")
@@ -112,6 +131,12 @@ def test_parameters_reach_the_separation(data):
 def test_it_works_in_a_pipeline(data):
     pipeline = make_pipeline(FunctionTransformer(lambda X: X - X.min()), ngmca.NGMCA(3, max_iter=20))
     assert pipeline.fit_transform(data.Y).shape == (30, 3)
+
+
+def test_more_components_than_samples_warn_once(data):
+    with pytest.warns(UserWarning, match="sources from 2 measurements") as record:
+        ngmca.NGMCA(3, max_iter=5, random_state=0).fit(data.Y[:2])
+    assert len(record) == 1
 
 
 def test_too_many_components_are_explained(data):

@@ -111,6 +111,26 @@ def test_every_round_over_bounded_rows_lowers_the_objective(problem):
     assert (np.diff(values) < 0).all()
 
 
+def test_bad_arguments_are_refused(problem):
+    G, C = problem
+    with pytest.raises(ValueError, match="not be negative"):
+        fista(G, C, threshold=-1)
+    with pytest.raises(ValueError, match="not be negative"):
+        fista(G, C, bound=-1)
+    with pytest.raises(ValueError, match="threshold must be a number, one a row"):
+        fista(G, C, threshold=np.ones(3))
+    with pytest.raises(ValueError, match="X0 must be finite"):
+        fista(G, C, np.full(C.shape, np.nan))
+    with pytest.raises(TypeError, match="real"):
+        fista(G + 1j, C)
+
+
+@pytest.mark.parametrize("unit", [1e-170, 1e160])
+def test_units_do_not_end_the_steps_early(problem, unit):
+    G, C = problem
+    np.testing.assert_allclose(fista(G, C * unit).X, fista(G, C).X * unit, rtol=1e-9)
+
+
 def test_degenerate_problems_give_finite_numbers():
     assert np.isfinite(fista(np.zeros((2, 2)), np.ones((2, 3))).X).all()
     assert fista(np.eye(2), np.ones((2, 0))).X.shape == (2, 0)

@@ -29,6 +29,9 @@ def changed(**entries):
         ((Y[:0], 1), ValueError, r"Y is empty, shape \(0, 30\)"),
         ((Y[:, :0], 1), ValueError, r"Y is empty"),
         (([["a", "b"], ["c", "d"]], 1), TypeError, r"Y must hold numbers only"),
+        (([["1", "2"], ["3", "4"]], 1), TypeError, r"Y must hold numbers only"),
+        (([[1, 2], [3]], 1), TypeError, r"Y must hold numbers only, in rows of equal length"),
+        ((np.zeros((3, 4), dtype="datetime64[s]"), 1), TypeError, r"Y must hold numbers only"),
         ((Y + 1j, 3), ValueError, r"Y is complex.*real part"),
         ((scipy_sparse.csr_matrix(Y), 3), TypeError, r"Y is a sparse matrix: pass Y.toarray\(\)"),
         ((np.ma.masked_less(Y, 0), 3), ValueError, r"Y has masked entries"),
@@ -56,6 +59,14 @@ def test_bad_data_and_rank(arguments, error, message):
             ValueError,
             r"noise must be a number or one number a measurement \(12\)",
         ),
+        ({"noise": "low"}, TypeError, r"noise must hold numbers"),
+        ({"noise": 1j}, TypeError, r"noise must be real"),
+        ({"bounded": "no"}, TypeError, r"bounded must be True or False"),
+        ({"tau": np.inf}, ValueError, r"tau must be finite"),
+        ({"seed": -1}, TypeError, r"seed must be a non-negative integer"),
+        ({"seed": np.random.RandomState(0)}, TypeError, r"seed must be .* a Generator"),
+        ({"start": ("a", "b")}, TypeError, r"A of start must hold numbers"),
+        ({"threads": 0}, ValueError, r"threads must be at least 1"),
         ({"method": "sfot"}, ValueError, r"method must be one of 'soft', 'hard', 'naive'.*, got 'sfot'"),
         ({"solver": "cg"}, ValueError, r"solver must be one of"),
         ({"n_iter": 0}, ValueError, r"n_iter must be at least 1"),
@@ -83,7 +94,7 @@ def test_bad_options(options, error, message):
 def test_iterate_checks_before_the_first_state():
     with pytest.raises(ValueError, match="tau"):
         ngmca.iterate(Y, 3, tau=-1)
-    with pytest.raises(TypeError, match="n_itr"):
+    with pytest.raises(TypeError, match="iterate has no option 'n_itr'"):
         ngmca.iterate(Y, 3, n_itr=10)
 
 

@@ -101,10 +101,25 @@ def test_more_estimates_than_references():
     np.testing.assert_array_equal(result.order, [4, 3])
 
 
+@pytest.mark.parametrize("unit", [1e-250, 1e-200, 1e150, 1e200])
+def test_extreme_units_change_nothing(unit):
+    rng = np.random.default_rng(5)
+    ref = rng.random((3, 30))
+    est = ref + 0.01 * rng.random((3, 30))
+    expected = evaluate(ref, est, noise=rng.random((2, 30)))
+    np.testing.assert_allclose(evaluate(ref * unit, est * unit).sdr, expected.sdr)
+    np.testing.assert_allclose(evaluate(ref, est * unit).sdr, expected.sdr)
+    assert (evaluate(ref * unit, ref * unit).sdr > 290).all()
+
+
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="S_est has 3 samples"):
         evaluate(np.ones((2, 4)), np.ones((2, 3)))
     with pytest.raises(ValueError, match="S_ref must be two-dimensional"):
         evaluate(np.ones(4), np.ones((2, 4)))
+    with pytest.raises(ValueError, match="S_ref has no rows"):
+        evaluate(np.ones((0, 4)), np.ones((2, 4)))
+    with pytest.raises(TypeError, match="S_est must hold numbers"):
+        evaluate(np.ones((2, 2)), [["a", "b"], ["c", "d"]])
     with pytest.raises(ValueError, match="S_est contains NaN"):
         evaluate(np.ones((2, 4)), np.full((2, 4), np.nan))

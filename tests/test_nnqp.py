@@ -1,6 +1,8 @@
 """The exact solver against enumeration and scipy, and wrong solvers against the same checks."""
 
+import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -8,9 +10,21 @@ import pytest
 from scipy.optimize import nnls
 
 from ngmca.nnqp import Solution, duality_gap, fista, objective, pivot, violation
+from ngmca.nnqp.pivot import solve_rows
 
 FAMILIES = ("well-conditioned", "rank-deficient", "badly scaled", "duplicated", "nearly singular")
 COUNT = 1000
+
+CIRCLING_G = np.array(
+    [
+        [30.0, 0.0, 24.0, -10.0, 7.0],
+        [0.0, 22.0, -1.0, 0.0, 18.0],
+        [24.0, -1.0, 22.0, -1.0, 1.0],
+        [-10.0, 0.0, -1.0, 23.0, -12.0],
+        [7.0, 18.0, 1.0, -12.0, 22.0],
+    ]
+)
+CIRCLING_C = np.array([5.0, 0.0, 2.0, 5.0, 2.0])
 
 
 @dataclass(frozen=True)
@@ -129,15 +143,95 @@ def test_many_columns_at_once_are_the_columns_one_by_one():
     assert together.violation <= 1e-14
 
 
-def test_the_reported_violation_is_the_certificate():
+def test_the_violation_tells_right_from_wrong():
     rng = np.random.default_rng(4)
     A = rng.random((30, 12))
     G, C = A.T @ A, A.T @ rng.standard_normal((30, 50))
     solution = pivot(G, C)
-    assert solution.violation == pytest.approx(violation(G, C, solution.X), abs=1e-15)
+    assert 0 < solution.violation <= 1e-14
+    assert solution.violation == violation(G, C, solution.X)
     assert violation(G, C, solution.X + 1e-3) > 1e-5
     assert violation(G, C, np.zeros_like(C)) > 0.1
     assert violation(G, C, -solution.X) > 0.1
+
+
+def test_the_violation_that_the_kernel_reports_is_that_of_what_it_returns():
+    """In single precision and for hardly definite G there is something to report."""
+    rng = np.random.default_rng(8)
+    A = rng.random((30, 6))
+    G, C = A.T @ A, A.T @ rng.standard_normal((30, 200))
+    X = np.zeros((200, 6), dtype=np.float32)
+    reported = solve_rows(G, np.ascontiguousarray(C.T), X)
+    assert violation(G, C, X.T) <= reported <= 1e-5
+    assert violation(G, C, X.T) > 1e-9
+    A[:, 1] = A[:, 0] + 1e-8 * rng.standard_normal(30)
+    G, C = A.T @ A, A.T @ rng.standard_normal((30, 200))
+    X = np.zeros((200, 6))
+    reported = solve_rows(G, np.ascontiguousarray(C.T), X)
+    assert reported == pytest.approx(violation(G, C, X.T), rel=2, abs=1e-15)
+
+
+def test_hardly_definite_problems_are_refined():
+    """Digits that elimination loses are won back: with G of condition 1e13 the minimum is still met."""
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        U = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        G = (U * [1.0, 1e-6, 1e-13]) @ U.T
+        G = (G + G.T) / 2
+        C = (U * np.sqrt([1.0, 1e-6, 1e-13])) @ rng.standard_normal((3, 1))
+        g = [[Fraction(float(v)) for v in row] for row in G]
+        c = [Fraction(float(v)) for v in C[:, 0]]
+        x = [Fraction(float(v)) for v in pivot(G, C).X[:, 0]]
+        least = min(
+            (rational(g, c, solution) for solution in rational_candidates(g, c)), default=Fraction(0)
+        )
+        assert rational(g, c, x) - min(least, 0) <= abs(least) / 10**7
+
+
+def rational(g, c, x):
+    """1/2 x'gx - c'x without rounding."""
+    n = range(len(c))
+    return sum(x[i] * (sum(g[i][j] * x[j] for j in n) / 2 - c[i]) for i in n)
+
+
+def rational_candidates(g, c):
+    """Non-negative solutions on every support, without rounding."""
+    for k in range(1, len(c) + 1):
+        for F in combinations(range(len(c)), k):
+            rows = [[g[i][j] for j in F] + [c[i]] for i in F]
+            for a in range(k):
+                for b in range(k):
+                    if b != a:
+                        share = rows[b][a] / rows[a][a]
+                        rows[b] = [v - share * w for v, w in zip(rows[b], rows[a], strict=True)]
+            solution = {i: row[-1] / row[a] for a, (i, row) in enumerate(zip(F, rows, strict=True))}
+            if min(solution.values()) >= 0:
+                yield [solution.get(i, Fraction(0)) for i in range(len(c))]
+
+
+def test_the_one_at_a_time_rule_ends_what_full_exchanges_would_not():
+    """Exchanging every broken sign goes in circles on this problem; the backup rule does not."""
+    kernel = sys.modules["ngmca.nnqp.pivot"]
+    G, c = CIRCLING_G, CIRCLING_C
+    seen, passive = set(), np.zeros(len(c), dtype=bool)
+    while tuple(passive) not in seen:  # full exchanges only
+        seen.add(tuple(passive))
+        x = np.zeros(len(c))
+        x[passive] = np.linalg.solve(G[np.ix_(passive, passive)], c[passive])
+        y = G @ x - c
+        broken = np.where(passive, x < 0, y < -1e-12)
+        assert broken.any()
+        passive ^= broken
+    r = len(c)
+    F, z, y = np.zeros(r + 1, dtype=np.uintp), np.zeros(r + 1), np.zeros(r)
+    known = np.full(r + 1, r + 1, dtype=np.uintp)
+    k = kernel._block_pivoting(
+        G, c, F, 0, z, y, np.zeros((r, r)), np.zeros(r), known, np.zeros(r, dtype=bool)
+    )
+    assert k >= 0
+    X = np.zeros((r, 1))
+    X[F[:k].astype(int), 0] = z[:k]
+    assert violation(G, c[:, None], X) <= 1e-12
 
 
 @pytest.mark.parametrize("r", [1, 2, 40, 200])
@@ -178,10 +272,10 @@ def test_a_problem_without_minimum_stays_finite_and_is_certified_as_unsolved():
     X = pivot(G, C).X
     assert np.isfinite(X).all()
     assert X[0, 0] == 1
-    assert violation(G, C, X) == np.inf
+    assert violation(G, C, X) == pivot(G, C).violation == np.inf
     flat = np.array([[1.0, -1.0], [-1.0, 1.0]])  # flat along (1, 1), where C is positive
     assert np.isfinite(pivot(flat, np.ones((2, 1))).X).all()
-    assert violation(flat, np.ones((2, 1)), pivot(flat, np.ones((2, 1))).X) > 0.1
+    assert pivot(flat, np.ones((2, 1))).violation > 0.1
 
 
 def test_a_starting_support_does_not_change_the_answer():

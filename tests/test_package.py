@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import ngmca
+from ngmca.engine import InMemory
 
 ROOT = Path(ngmca.__file__).parent
 
@@ -116,6 +119,55 @@ def test_bit_identical_whatever_the_number_of_threads(method):
     one, two = (run(code, **dict.fromkeys(names, threads)).split() for threads in ("1", "2"))
     assert one[1] == two[1] or one[0] != two[0]
     assert one[0] == two[0]
+
+
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_products_use_one_thread_inside_and_as_many_as_before_outside(monkeypatch):
+    seen = []
+    sweep = InMemory.sweep
+    monkeypatch.setattr(InMemory, "sweep", lambda *a: seen.append(blas_threads()) or sweep(*a))
+    Y = np.random.default_rng(0).random((8, 20))
+    with threadpool_limits(2, user_api="blas"):
+        for _ in ngmca.iterate(Y, 2, n_iter=3, seed=0):
+            assert blas_threads() == {2}
+        ngmca.separate(Y, 2, n_iter=3, seed=0)
+        assert blas_threads() == {2}
+    assert len(seen) >= 6
+    assert all(threads == {1} for threads in seen)
+
+
+OVERLAP = """
+import numpy
+from threadpoolctl import threadpool_info
+from ngmca.threads import one_blas_thread
+
+def show():
+    print(max(pool["num_threads"] for pool in threadpool_info()))
+
+first, second = Event(), Event()
+
+def outlasted():
+    with one_blas_thread:
+        first.set()
+        second.wait(10)
+
+thread = Thread(target=outlasted)
+show()
+thread.start()
+first.wait(10)
+with one_blas_thread:
+    second.set()
+    thread.join(10)
+    show()
+show()
+"""
+
+
+def test_the_limit_survives_calls_that_overlap():
+    assert run(OVERLAP, OPENBLAS_NUM_THREADS="2").split() == ["2", "1", "2"]
 
 
 def test_public_names():

@@ -45,7 +45,19 @@ def test_standard_settings_and_seeds():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"m": 0}, {"n": 0}, {"r": 0}, {"p_S": 0}, {"p_A": 1.5}, {"alpha_S": 0}, {"alpha_A": -1}]
+    "wrong",
+    [
+        {"m": 0},
+        {"n": 0},
+        {"r": 0},
+        {"p_S": 0},
+        {"p_A": 1.5},
+        {"alpha_S": 0},
+        {"alpha_A": -1},
+        {"alpha_S": np.inf},
+        {"snr": np.nan},
+        {"snr": -np.inf},
+    ],
 )
 def test_bad_settings_are_named(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):

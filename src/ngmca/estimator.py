@@ -13,9 +13,9 @@ from sklearn.base import (
 )
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ngmca.inputs import check_rank
+from ngmca.inputs import check_rank, unit_of
 from ngmca.nnqp.pivot import solve_rows
 from ngmca.records import METHODS, SOLVERS
 from ngmca.separation import separate
@@ -113,7 +113,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
         X = validate_data(self, X, dtype=[np.float64, np.float32])
-        check_rank(self.n_components, X.shape, "n_components")
+        check_rank(self.n_components, X.shape, "n_components", warn=False)
         self.separation_ = separate(
             X,
             self.n_components,
@@ -134,7 +134,9 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter
         weights = self._weights(X)
-        self.reconstruction_err_ = float(np.linalg.norm(X - weights @ self.components_))
+        unit = unit_of(X)
+        residual = X / unit - weights @ (self.components_ / unit)
+        self.reconstruction_err_ = float(unit * np.linalg.norm(residual))
         return weights
 
     def transform(self, X: Any) -> NDArray:
@@ -146,15 +148,23 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> NDArray:
         """The measurements that weights X (n_samples, n_components) stand for."""
         check_is_fitted(self)
-        return np.asarray(X) @ self.components_
+        X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
+        if X.shape[1] != len(self.components_):
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but there are {len(self.components_)} components: "
+                "pass weights as `transform` returns them."
+            )
+        return X @ self.components_
 
     def _weights(self, X: NDArray) -> NDArray:
-        S = self.components_.astype(np.float64)
-        with one_blas_thread():
-            C = X @ S.T
+        """Solved in units in which squares neither overflow nor vanish."""
+        unit, unit_S = unit_of(X), unit_of(self.components_)
+        S = self.components_.astype(np.float64) / unit_S
+        with one_blas_thread:
+            C = (X / unit) @ S.T
             W = np.zeros(C.shape)
             solve_rows(S @ S.T, C, W)
-        return W.astype(X.dtype)
+        return (W * (unit / unit_S)).astype(X.dtype)
 
     @property
     def _n_features_out(self) -> int:

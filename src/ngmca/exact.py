@@ -105,6 +105,7 @@ def a_step(engine: InMemory, sweep: Sweep, A: NDArray, options: Options, *, boun
         engine.solve_mixing(sweep.SS, sweep.YS, X)
     else:
         X = fista(sweep.SS, sweep.YS.T, X.T, max_iter=options.max_sub_iter).X.T
+        X[:, np.diagonal(sweep.SS) == 0] = 0  # no steps are made there; `pivot` gives 0
     return X.astype(A.dtype, copy=False)
 
 

@@ -16,18 +16,13 @@ def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
         raise TypeError(f"{name} is a sparse matrix: pass {name}.toarray().")
     if isinstance(Y, np.ma.MaskedArray) and np.ma.is_masked(Y):
         raise ValueError(f"{name} has masked entries: fill them or leave out their columns.")
-    array = np.asarray(Y)
+    array = as_array(Y, name)
     if array.dtype.kind == "c":
         raise ValueError(
             f"{name} is complex. Complex data not supported: take its real part or its modulus."
         )
     if array.dtype != np.float32:
-        try:
-            array = array.astype(np.float64, copy=False)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{name} must hold numbers only, got dtype {array.dtype}: {error}"
-            ) from error
+        array = array.astype(np.float64, copy=False)
     if array.ndim != 2:
         raise ValueError(
             f"{name} must be two-dimensional, measurements x samples, got shape {array.shape}."
@@ -41,16 +36,28 @@ def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
     return array
 
 
-def check_rank(r: Any, shape: Sequence[int], name: str = "r") -> int:
+def as_array(values: ArrayLike, name: str) -> NDArray:
+    """An array of numbers."""
+    try:
+        array = np.asarray(values)
+        array = array.astype(np.float64) if array.dtype.kind == "O" else array
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold numbers only, in rows of equal length: {error}") from error
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"{name} must hold numbers only, got dtype {array.dtype}.")
+    return array
+
+
+def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = True) -> int:
     """The number of sources as an integer that the data can bear."""
     m, n = shape
     r = check_count(r, name)
     if r > n:
         raise ValueError(
-            f"{name}={r} sources cannot be told apart on n_features={n} samples: "
+            f"{name}={r} sources cannot be told apart on {n} samples (n_features={n}): "
             f"use {name} <= {n}, or transpose the data if its samples are in the rows."
         )
-    if r > m:
+    if r > m and warn:
         warnings.warn(
             f"{name}={r} sources from {m} measurements: more unknowns than measurements in every "
             "sample, so that only sparsity separates, and the noise level will be underestimated. "
@@ -65,7 +72,10 @@ def check_noise(noise: ArrayLike | None, m: int) -> NDArray | None:
     """One noise level a measurement, or None to estimate it."""
     if noise is None:
         return None
-    levels = np.asarray(noise, dtype=np.float64)
+    levels = as_array(noise, "noise")
+    if levels.dtype.kind == "c":
+        raise TypeError("noise must be real: standard deviations of the measurements.")
+    levels = levels.astype(np.float64)
     if levels.ndim > 1 or levels.size not in (1, m):
         raise ValueError(
             f"noise must be a number or one number a measurement ({m}), got shape {levels.shape}."
@@ -86,7 +96,10 @@ def check_start(start: Any, shape: tuple[int, int], r: int) -> tuple[NDArray, ND
     m, n = shape
     factors = []
     for name, factor, expected in (("A", A, (m, r)), ("S", S, (r, n))):
-        factor = np.asarray(factor, dtype=np.float64)
+        factor = as_array(factor, f"{name} of start")
+        if factor.dtype.kind == "c":
+            raise TypeError(f"{name} of start must be real.")
+        factor = factor.astype(np.float64)
         if factor.shape != expected:
             raise ValueError(f"{name} of start must have shape {expected}, got {factor.shape}.")
         _check_finite(factor, f"{name} of start")
@@ -108,10 +121,19 @@ def check_number(value: Any, name: str, *, low: float = 0.0, high: float = math.
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number, got {value!r}.")
     value = float(value)
-    if not (low <= value <= high and math.isfinite(value)):
+    if not math.isfinite(value):
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    if not low <= value <= high:
         limit = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
         raise ValueError(f"{name} must be {limit}, got {value!r}.")
     return value
+
+
+def check_switch(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
 
 
 def check_count(value: Any, name: str, *, low: int = 1) -> int:
@@ -124,10 +146,18 @@ def check_count(value: Any, name: str, *, low: int = 1) -> int:
     return value
 
 
+def unit_of(Y: NDArray) -> float:
+    """1, or a power of 2 near the largest entry where squares of Y could overflow or vanish."""
+    peak = float(np.maximum(Y.max(initial=0), -Y.min(initial=0)))
+    safe = 1e100 if Y.dtype == np.float64 else 1e10
+    return 1.0 if peak == 0 or 1 / safe < peak < safe else float(2.0 ** np.floor(np.log2(peak)))
+
+
 def _check_finite(array: NDArray, name: str) -> None:
     """Refuse NaN and infinity, and say where the first one is."""
-    if np.isfinite(np.sum(array)):
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(array)):
+            return
     for i, row in enumerate(array):  # row by row: no temporary of the size of the data
         bad = np.flatnonzero(~np.isfinite(row))
         if bad.size:

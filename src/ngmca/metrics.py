@@ -10,13 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
+from ngmca import inputs
+
 CEILING = 300.0  # dB, the rounding error: a perfect estimate
 FLOOR = -100.0  # dB: nothing of the source was found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """One value per reference source, in dB, and the estimates in the order of the references.
+
+    The measures do not depend on the scale of an estimate, which includes its sign.
 
     `order[i]` is the row of the estimate that stands for reference i, -1 if there is none. `S` holds
     the matched estimates, scaled to fit the references in the least-squares sense.
@@ -61,6 +65,8 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
     without it all of the part outside the span of the references counts as artifacts.
     """
     ref, est = _rows(S_ref, "S_ref"), _rows(S_est, "S_est")
+    if not len(ref):
+        raise ValueError("S_ref has no rows: there is nothing to compare with.")
     extra = np.zeros((0, ref.shape[1])) if noise is None else _rows(noise, "noise")
     for name, rows in (("S_est", est), ("noise", extra)):
         if rows.shape[1] != ref.shape[1]:
@@ -69,15 +75,12 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
             )
     order = _pair(ref, est)
     matched = np.zeros_like(ref)
-    matched[order >= 0] = est[order[order >= 0]]
+    matched[order >= 0] = _unit_rows(est)[order[order >= 0]]
     directions = _unit_rows(ref)
     target = np.einsum("ij,ij->i", matched, directions)[:, None] * directions
     in_sources = _project(matched, ref)
-    in_both = (
-        in_sources
-        if noise is None
-        else _project(matched, np.vstack([_unit_rows(ref), _unit_rows(extra)]))
-    )
+    both = np.vstack([directions, _unit_rows(extra)])
+    in_both = in_sources if noise is None else _project(matched, both)
     interference, from_noise, artifacts = (
         in_sources - target,
         in_both - in_sources,
@@ -125,9 +128,8 @@ def _ratio_in_decibels(wanted: NDArray, unwanted: NDArray) -> NDArray:
 
 
 def _rescale(matched: NDArray, ref: NDArray) -> NDArray:
-    """Each row times the factor that brings it closest to its reference."""
-    unit = _unit_rows(matched)
-    return np.einsum("ij,ij->i", unit, ref)[:, None] * unit
+    """Each row, of norm 1 or 0, times the factor that brings it closest to its reference."""
+    return np.einsum("ij,ij->i", matched, ref)[:, None] * matched
 
 
 def _unit_rows(X: NDArray) -> NDArray:
@@ -145,8 +147,8 @@ def _project(X: NDArray, span: NDArray) -> NDArray:
     return (X @ basis.T) @ basis
 
 
-def _rows(X: ArrayLike, name: str) -> NDArray:
-    X = np.asarray(X, dtype=np.float64)
+def _rows(values: ArrayLike, name: str) -> NDArray:
+    X = inputs.as_array(values, name).astype(np.float64)
     if X.ndim != 2 or X.shape[1] == 0:
         raise ValueError(f"{name} must be two-dimensional, sources x samples, got shape {X.shape}.")
     if not np.isfinite(X).all():

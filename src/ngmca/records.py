@@ -1,6 +1,6 @@
 """What goes into a separation and what comes out of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from numpy.typing import NDArray
 
@@ -42,6 +42,7 @@ class Options:
         if self.n_iter != "auto":
             inputs.check_count(self.n_iter, "n_iter")
         inputs.check_number(self.refinement, "refinement", high=1.0)
+        inputs.check_switch(self.bounded, "bounded")
         inputs.check_choice(self.solver, "solver", SOLVERS)
         inputs.check_count(self.max_sub_iter, "max_sub_iter")
         if self.tol is not None:
@@ -61,22 +62,22 @@ class Options:
         return schedule if self.tol is None else replace(schedule, tol=self.tol)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """One iterate: unit columns in A, and S the answer of the S-step for (A, lam)."""
 
     k: int  # iteration, from 1
-    A: NDArray  # (m, r)
-    S: NDArray  # (r, n)
-    lam: NDArray  # (r,) threshold of each source
-    noise: NDArray  # (m,) standard deviation in each measurement
+    A: NDArray = field(repr=False)  # (m, r)
+    S: NDArray = field(repr=False)  # (r, n)
+    lam: NDArray = field(repr=False)  # (r,) threshold of each source
+    noise: NDArray = field(repr=False)  # (m,) standard deviation in each measurement
     cost: float  # 1/2 |Y - A S|^2
     active: float  # share of entries of S that are not 0
     violation: float  # relative KKT violation of the S-step
     settled: bool = False  # nothing moves any more: the iterations end here
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class History:
     """One entry an iteration."""
 
@@ -94,7 +95,7 @@ class Restart:
     agreement: float  # mean SDR in dB of its sources, taken as estimates of the chosen ones
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Separation:
     """Y ~ A S with A (m, r), S (r, n), both non-negative, and columns of A of norm 1.
 
@@ -102,12 +103,12 @@ class Separation:
     `violation` certifies it: see `ngmca.nnqp.violation`. `naive` solves no such problem: it is NaN.
     """
 
-    A: NDArray
-    S: NDArray
-    lam: NDArray  # (r,) the final threshold of each source
-    noise: NDArray  # (m,) standard deviation of the noise in each measurement
+    A: NDArray = field(repr=False)
+    S: NDArray = field(repr=False)
+    lam: NDArray = field(repr=False)  # (r,) the final threshold of each source
+    noise: NDArray = field(repr=False)  # (m,) standard deviation of the noise in each measurement
     n_iter: int
     stopped: str  # "settled": nothing moved any more; "iterations": n_iter was reached
     violation: float
-    history: History
+    history: History = field(repr=False)
     restarts: tuple[Restart, ...] = ()  # with n_init > 1, one a first guess

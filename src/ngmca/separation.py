@@ -1,7 +1,7 @@
 """`separate` and `iterate`: from measurements to sources."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +38,7 @@ def separate(
     start: Any = None,
     n_init: int = 1,
     seed: Seed = None,
+    threads: int | None = None,
     progress: bool = False,
 ) -> Separation:
     """Find r non-negative sparse sources S and their mixing A in noisy measurements Y ~ A S.
@@ -69,7 +70,8 @@ def separate(
     solver : "pivot" or "fista"
         Exact sub-problems, or the paper's iterations for them, `max_sub_iter` at most.
     noise : float or (m,)
-        Standard deviation of the noise, if it is known; otherwise it is estimated all along.
+        Standard deviation of the noise, if it is known; otherwise it is estimated all along. `naive`
+        looks at the noise in its own estimates of the sources instead, and has no use for it.
     tol : float
         The iterations end early once the threshold has arrived and the columns of A, of norm 1, move by
         less than this.
@@ -79,15 +81,18 @@ def separate(
         Number of first guesses to try. The one whose mixing directions have the lowest penalised cost,
         all at one common threshold, is kept; `restarts` tells how far the answers differ.
     seed : int, SeedSequence, Generator or None
-        The same seed gives the same answer, to the bit, on the same machine.
+        The same integer or sequence gives the same answer, to the bit, on the same machine. A generator
+        moves on with every call.
+    threads : int or None
+        Threads over blocks of large data; None takes all cores. The answer does not depend on it.
     progress : bool
         Show a progress bar.
     """
     options = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
-    problem = Problem.of(Y, r, options, noise, start)
+    problem = Problem.of(Y, r, options, noise, start, threads)
     if inputs.check_count(n_init, "n_init") > 1 and start is not None:
         raise ValueError("start fixes the first guess: leave n_init at 1, or leave out start.")
-    with one_blas_thread(), progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
+    with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
         runs = [_collect(shown(problem.states(rng))) for rng in _generators(seed, n_init)]
         best = runs[0] if n_init == 1 else _choose(problem.engine, runs, tau)
     return _in_units_of_data(best, problem.unit)
@@ -100,20 +105,24 @@ def iterate(
     noise: ArrayLike | None = None,
     start: Any = None,
     seed: Seed = None,
+    threads: int | None = None,
     **options: Any,
 ) -> Iterator[State]:
     """Yield every state on the way, the last of which `separate` would return.
 
     Takes the keyword arguments of `separate`, except `n_init` and `progress`.
     """
-    problem = Problem.of(Y, r, Options(**options), noise, start)
+    unknown = options.keys() - {field.name for field in fields(Options)}
+    if unknown:
+        raise TypeError(f"iterate has no option {', '.join(map(repr, sorted(unknown)))}.")
+    problem = Problem.of(Y, r, Options(**options), noise, start, threads)
     return _iterate(problem, _generators(seed, 1)[0])
 
 
 def _iterate(problem: "Problem", rng: np.random.Generator) -> Iterator[State]:
     states: Iterator[State] | None = None
     while True:
-        with one_blas_thread():  # only while we compute, not while the caller looks at the state
+        with one_blas_thread:  # only while we compute, not while the caller looks at the state
             states = states or problem.states(rng)
             state = next(states, None)
         if state is None:
@@ -133,20 +142,28 @@ class Problem:
 
     @classmethod
     def of(
-        cls, data: ArrayLike, r: int, options: Options, noise: ArrayLike | None, start: Any
+        cls,
+        data: ArrayLike,
+        r: int,
+        options: Options,
+        noise: ArrayLike | None = None,
+        start: Any = None,
+        threads: int | None = None,
     ) -> "Problem":
         """The problem, or an error that says which argument is wrong."""
         Y = inputs.check_data(data)
         r = inputs.check_rank(r, Y.shape)
         sigma = inputs.check_noise(noise, len(Y))
-        unit = _unit(Y)
+        unit = inputs.unit_of(Y)
         if unit != 1.0:
             Y = Y / Y.dtype.type(unit)
             sigma = None if sigma is None else sigma / unit
         if start is not None:
             A, S = inputs.check_start(start, Y.shape, r)
             start = A.astype(Y.dtype), (S / unit).astype(Y.dtype)
-        return cls(InMemory(Y), r, replace(options, noise=sigma), start, unit)
+        if threads is not None:
+            inputs.check_count(threads, "threads")
+        return cls(InMemory(Y, threads=threads), r, replace(options, noise=sigma), start, unit)
 
     def states(self, rng: np.random.Generator) -> Iterator[State]:
         """The iterations from the start, or from a guess drawn by rng."""
@@ -191,13 +208,6 @@ def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:
     return sweep.cost + lam * float(sweep.S.sum())
 
 
-def _unit(Y: NDArray) -> float:
-    """1, or a power of 2 near the largest entry where squares of Y could overflow or vanish."""
-    peak = float(np.maximum(Y.max(), -Y.min()))
-    safe = 1e100 if Y.dtype == np.float64 else 1e10
-    return 1.0 if peak == 0 or 1 / safe < peak < safe else float(2.0 ** np.floor(np.log2(peak)))
-
-
 def _in_units_of_data(result: Result, unit: float) -> Result:
     """S, thresholds, noise and cost as they are for Y instead of Y / unit."""
     if unit == 1.0:
@@ -228,4 +238,11 @@ def _times(cost: Any, unit: float) -> Any:
 
 def _generators(seed: Seed, count: int) -> list[np.random.Generator]:
     """Independent generators, the first of them the same whatever the count."""
-    return np.random.default_rng(seed).spawn(count)
+    if isinstance(seed, np.random.SeedSequence):  # a copy: spawning would change the caller's
+        seed = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    try:
+        return np.random.default_rng(seed).spawn(count)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"seed must be a non-negative integer, a SeedSequence, a Generator or None, got {seed!r}."
+        ) from error

@@ -7,9 +7,9 @@ are added up, are fixed by the shape of the data.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -19,18 +19,34 @@ PARTS = 16  # into which the blocks are grouped, whatever the number of threads
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-@cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="ngmca")
 
 
-def one_blas_thread() -> AbstractContextManager:
-    """A context in which matrix products use one thread."""
-    return _controller().limit(limits=1, user_api="blas")
+class _OneBlasThread:
+    """The limit is the process's: the first to enter sets it, the last to leave takes it away."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._controller: ThreadpoolController | None = None
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._controller = self._controller or ThreadpoolController()
+                self._limit = self._controller.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()  # a context in which matrix products use one thread
 
 
 def available() -> int:

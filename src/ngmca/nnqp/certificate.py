@@ -16,20 +16,25 @@ class Solution:
 
 
 def equilibrate(G: NDArray) -> tuple[NDArray, NDArray]:
-    """D G D with unit diagonal, and the diagonal of D (0 where G has a zero row)."""
+    """D G D with a diagonal between 1/2 and 2, and the diagonal of D (0 where G has a zero row).
+
+    D holds powers of 2, so that nothing is rounded.
+    """
     diagonal = np.asarray(np.diagonal(G), dtype=np.float64)
-    scale = np.zeros(diagonal.shape)
-    np.divide(1.0, np.sqrt(np.maximum(diagonal, 0)), out=scale, where=diagonal > 0)
+    exponent = np.zeros(diagonal.shape)
+    np.log2(diagonal, out=exponent, where=diagonal > 0)
+    scale = np.where(diagonal > 0, np.exp2(-np.rint(exponent / 2)), 0.0)
     return G * scale * scale[:, None], scale
 
 
 def violation(G: NDArray, C: NDArray, X: NDArray) -> float:
     """Relative distance to optimality: 0 iff X >= 0, GX - C >= 0 and their product is 0.
 
-    With D = diag(G)^-1/2, it is the largest entry of |min(Z, Gz Z - Cz)| for Z = X / D, Gz = D G D and
-    Cz = D C, in units of the largest entry of Cz or Z in its column: independent of the units of the
-    rows, and near the rounding error for an exact solution, whatever the conditioning of G.
+    With D = diag(G)^-1/2, to the next power of 2, it is the largest entry of |min(Z, Gz Z - Cz)| for
+    Z = X / D, Gz = D G D and Cz = D C, in units of the largest entry of Cz or Z in its column:
+    independent of the units of the rows, and near the rounding error for an exact solution.
     """
+    G, C, X = (np.asarray(array, dtype=np.float64) for array in (G, C, X))
     Gz, scale = equilibrate(G)
     Cz = C * scale[:, None]
     Z = np.divide(X, scale[:, None], out=np.zeros_like(Cz), where=scale[:, None] > 0)
@@ -42,6 +47,7 @@ def violation(G: NDArray, C: NDArray, X: NDArray) -> float:
 
 def objective(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
     """1/2 x'Gx - c'x of every column."""
+    G, C, X = np.asarray(G), np.asarray(C), np.asarray(X)
     return np.einsum("ij,ij->j", X, G @ X / 2 - C)
 
 
@@ -70,6 +76,8 @@ def duality_gap(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
 
 def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, NDArray, NDArray | None]:
     """The arrays as floats, or an error that names the one that is wrong."""
+    if np.iscomplexobj(G) or np.iscomplexobj(C):
+        raise TypeError("G and C must be real.")
     G = np.asarray(G, dtype=np.float64)
     C = np.asarray(C)
     C = C if C.dtype == np.float32 else np.asarray(C, dtype=np.float64)
@@ -88,4 +96,6 @@ def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, 
         )
     if X0 is not None and np.shape(X0) != C.shape:
         raise ValueError(f"X0 must have the shape of C, {C.shape}, got {np.shape(X0)}.")
+    if X0 is not None and not np.isfinite(X0).all():
+        raise ValueError("X0 must be finite: replace NaN and infinity, or leave it out.")
     return G, C, None if X0 is None else np.asarray(X0, dtype=C.dtype)

@@ -29,12 +29,14 @@ def fista(
     `threshold` is a number, one per row (r,) or (r, 1), or one per entry (r, n). With `hard`, steps are
     followed by hard thresholding at threshold / L instead of soft: a fixed point has zero gradient on
     its support and no entry below threshold / L; it is not the minimum of a convex problem. The steps
-    end after `max_iter`, or when X moves by less than `tol` of its norm.
+    end after `max_iter`, or when no entry of X moves by more than `tol` of the largest.
 
     The violation is what one more plain step would change, relative to the largest entry of its column.
     """
     G, C, X0 = check_problem(G, C, X0)
     X = np.zeros_like(C) if X0 is None else np.maximum(X0, 0)
+    if np.min(threshold, initial=0) < 0 or (bound is not None and np.min(bound, initial=0) < 0):
+        raise ValueError("threshold and bound must not be negative.")
     step = _forward_backward(G, C, threshold, hard, bound)
     R, t = X, 1.0
     n_iter = 0
@@ -45,7 +47,7 @@ def fista(
         moved = X - previous
         R = X + ((t - 1) / t_next) * moved
         t = t_next
-        if np.linalg.norm(moved) <= tol * np.linalg.norm(X):
+        if np.abs(moved).max(initial=0) <= tol * X.max(initial=0):
             break
     wrong = np.abs(step(X) - X).max(axis=0, initial=0)
     size = X.max(axis=0, initial=0)
@@ -60,7 +62,12 @@ def _forward_backward(
     L = np.linalg.norm(G, 2) if len(G) else 0.0
     inverse = C.dtype.type(1 / L if L > 0 else 0.0)
     level = np.asarray(threshold, dtype=C.dtype)
-    level = (level[:, None] if level.ndim == 1 else level) * inverse
+    level = level[:, None] if level.ndim == 1 else level
+    if level.ndim and level.shape not in (C.shape, (len(C), 1)):
+        raise ValueError(
+            f"threshold must be a number, one a row ({len(C)}), or have the shape of C, {C.shape}."
+        )
+    level = level * inverse
     scaled = G.astype(C.dtype) * inverse
     drift = C * inverse
     if not hard:

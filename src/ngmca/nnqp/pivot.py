@@ -15,12 +15,13 @@ contiguous then, and the mixing matrix and its correlations `Y S'` have that lay
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.compiled import compiled, inlined
-from ngmca.nnqp.certificate import Solution, check_problem, equilibrate
+from ngmca.compiled import compiled, inlined, strict
+from ngmca.nnqp.certificate import Solution, check_problem, equilibrate, violation
 
 _EPS = 2.220446049250313e-16
 _DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise
 _ROUNDING = 8 * _EPS  # a gradient below this share (times r) of its terms is zero
+_WEAK = 1e8  # an inverse pivot above this loses half the digits: the solution is refined
 _PATIENCE = 3  # full exchanges without progress before the one-at-a-time rule
 
 
@@ -35,8 +36,8 @@ def pivot(G: NDArray, C: NDArray, X0: NDArray | None = None) -> Solution:
     G, C, X0 = check_problem(G, C, X0)
     Ct = np.ascontiguousarray(C.T)
     Xt = np.zeros_like(Ct) if X0 is None else np.array(X0.T, dtype=Ct.dtype, order="C")
-    worst = solve_rows(G, Ct, Xt)
-    return Solution(X=Xt.T, violation=worst)
+    solve_rows(G, Ct, Xt)
+    return Solution(X=Xt.T, violation=violation(G, C, Xt.T))
 
 
 def solve_rows(
@@ -48,12 +49,13 @@ def solve_rows(
     saves the scaling that makes every decision independent of the units of the sources.
     """
     shift = np.zeros(G.shape[0]) if shift is None else shift
+    cast = len(G) * np.finfo(X.dtype).eps / 2 if X.dtype != np.float64 else 0.0
     if unit:
-        return _solve_rows(G, C, X, shift)
+        return _solve_rows(G, C, X, shift) + cast
     G, scale = equilibrate(G)
     worst = _solve_rows(G, C * scale, X, shift * scale)
     X *= scale
-    return worst
+    return worst + cast
 
 
 @compiled
@@ -87,6 +89,52 @@ def _solve_on(G, F, k, z, W, inverse, known):
         for b in range(a):
             z[b] -= W[b, a] * za
     return k
+
+
+@inlined
+def _minimum_on(G, c, F, k, z, W, inverse, known):
+    """z := G^-1 c on the k indices of F; False if G is singular there."""
+    for a in range(k):
+        z[a] = c[F[a]]
+    sound = _solve_on(G, F, k, z, W, inverse, known) == k
+    weak = 0
+    for a in range(k):
+        weak += inverse[a] > _WEAK
+    if sound and weak > 0:
+        _refine(G, c, F, k, z, W, inverse, known)
+    return sound
+
+
+@compiled
+def _refine(G, c, F, k, z, W, inverse, known):
+    """Bring z closer to G^-1 c on F, where elimination has lost many digits."""
+    error = np.empty(k)
+    for _ in range(3):
+        _residual(G, c, F, k, z, error)
+        _solve_on(G, F, k, error, W, inverse, known)
+        for a in range(k):
+            z[a] += error[a]
+
+
+@strict
+def _residual(G, c, F, k, z, residual):
+    """residual := c - G z on F, in twice the precision (Dekker's products, Knuth's sums)."""
+    split = 134217729.0
+    for a in range(k):
+        total, lost = c[F[a]], 0.0
+        for b in range(k):
+            x, y = -G[F[a], F[b]], z[b]
+            product = x * y
+            high = split * x
+            x_high = high - (high - x)
+            high = split * y
+            y_high = high - (high - y)
+            x_low, y_low = x - x_high, y - y_high
+            lost += ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+            before, total = total, total + product
+            added = total - before
+            lost += (before - (total - added)) + (product - added)
+        residual[a] = total + lost
 
 
 @inlined
@@ -139,9 +187,7 @@ def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive):
     fewest = r + 1
     patience = _PATIENCE
     for _ in range(20 + 5 * r):
-        for a in range(k):
-            z[a] = c[F[a]]
-        if _solve_on(G, F, k, z, W, inverse, known) < k:
+        if not _minimum_on(G, c, F, k, z, W, inverse, known):
             return -1
         rounding = _gradient(G, c, F, z, k, y)
         broken = 0
@@ -164,8 +210,11 @@ def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive):
         for a in range(k):
             y[F[a]] = z[a]  # now y tells for every entry whether its sign is wrong
         last = r - 1
-        while y[last] >= (0.0 if passive[last] else -rounding):
+        while last >= 0 and y[last] >= (0.0 if passive[last] else -rounding):
             last -= 1
+        if last < 0:  # only rounding on the support
+            _gradient(G, c, F, z, k, y)
+            return k
         first = 0 if patience >= 0 else last  # without progress only the largest index is exchanged
         for i in range(first, last + 1):
             if y[i] < (0.0 if passive[i] else -rounding):
@@ -250,9 +299,7 @@ def _active_set(G, c, F, z, y, W, inverse, known, x):
 def _descend(G, c, F, k, z, W, inverse, known, x):
     """Minimise on the support F, dropping what reaches 0 on the way; the size of what is left."""
     while k > 0:
-        for a in range(k):
-            z[a] = c[F[a]]
-        if _solve_on(G, F, k, z, W, inverse, known) < k:
+        if not _minimum_on(G, c, F, k, z, W, inverse, known):
             break  # dependent by rounding: x is feasible, go on from it
         for a in range(k):
             z[a] -= x[F[a]]

@@ -1,19 +1,19 @@
 """A simulated measurement whose true factors are known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mixture:
     """Y = A S + noise, with Y (m, n), A (m, r), S (r, n) and noise (m, n)."""
 
-    Y: NDArray
-    A: NDArray
-    S: NDArray
-    noise: NDArray
+    Y: NDArray = field(repr=False)
+    A: NDArray = field(repr=False)
+    S: NDArray = field(repr=False)
+    noise: NDArray = field(repr=False)
 
     @property
     def snr(self) -> float:
@@ -27,7 +27,7 @@ def mix(A: NDArray, S: NDArray, snr: float | None, rng: np.random.Generator) -> 
     """A S with white Gaussian noise at exactly `snr` dB; None is noiseless."""
     clean = A @ S
     noise = np.zeros_like(clean)
-    if snr is not None and np.isfinite(snr):
+    if snr is not None:
         noise = rng.standard_normal(clean.shape)
         noise *= np.linalg.norm(clean) / np.linalg.norm(noise) * 10 ** (-snr / 20)
     return Mixture(Y=clean + noise, A=A, S=S, noise=noise)

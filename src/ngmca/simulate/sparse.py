@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from ngmca import inputs
 from ngmca.simulate.mixture import Mixture, mix
 
 
@@ -26,14 +27,14 @@ def sparse(
     Gaussian noise is added at exactly `snr` dB; None is noiseless.
     """
     for name, size in (("m", m), ("n", n), ("r", r)):
-        if size < 1:
-            raise ValueError(f"{name} must be at least 1, got {size}.")
+        inputs.check_count(size, name)
     for name, rate in (("p_A", p_A), ("p_S", p_S)):
-        if not 0 < rate <= 1:
-            raise ValueError(f"{name} is a probability above 0 and up to 1, got {rate}.")
+        if inputs.check_number(rate, name, high=1.0) == 0:
+            raise ValueError(f"{name} must be above 0, or every entry would be 0.")
     for name, shape in (("alpha_A", alpha_A), ("alpha_S", alpha_S)):
-        if not shape > 0:
-            raise ValueError(f"{name} must be positive, got {shape}.")
+        inputs.check_number(shape, name, low=0.1, high=100.0)
+    if snr is not None:
+        inputs.check_number(snr, "snr", low=-300.0, high=300.0)
     rng = np.random.default_rng(seed)
     S = _modulus(rng, (r, n), p_S, alpha_S)
     A = _modulus(rng, (m, r), p_A, alpha_A)

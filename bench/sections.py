@@ -1,0 +1,302 @@
+"""The tables of `make bench`, one function each."""
+
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import paper_scheme
+from numpy.typing import NDArray
+from sklearn.decomposition import NMF
+from timing import Row, advance, side_by_side
+
+import ngmca
+from ngmca.engine import InMemory
+from ngmca.exact import s_step
+from ngmca.records import Options
+from ngmca.separation import Problem
+from ngmca.start import first_guess
+
+
+def data(m: int, n: int, r: int, p_S: float = 0.3, snr: float = 15.0) -> ngmca.simulate.Mixture:
+    return ngmca.simulate.sparse(m, n, r, p_S=p_S, snr=snr, seed=0)
+
+
+def states_of(
+    Y: NDArray, r: int, *, threads: int | None = 1, **options: object
+) -> tuple[InMemory, Iterator[ngmca.State]]:
+    problem = Problem.of(Y, r, Options(**options), None, None, threads)  # type: ignore[arg-type]
+    return problem.engine, problem.states(np.random.default_rng(0))
+
+
+def sweep() -> list[Row]:
+    rows = []
+    for p_S, limits in ((0.1, ("<= 1.3", "<= 1.6")), (0.3, ("<= 1.8", "<= 2.2"))):
+        Y = data(200, 20_000, 15, p_S).Y
+        engine, states = states_of(Y, 15, n_iter=60)
+        before = advance(states, 40)
+        now = next(states)
+        assert isinstance(before, ngmca.State)
+        A, S = now.A, np.ascontiguousarray(now.S)
+        solve = s_step(now.lam, Options())
+        times = side_by_side(
+            {
+                "products": lambda A=A, S=S, Y=Y: (A.T @ Y, Y @ S.T),
+                "sweep": lambda e=engine, A=A, b=before, s=solve: e.sweep(A, b.S, s),
+                "iteration": lambda states=states: next(states),
+            },
+            repeats=6,
+        )
+        note = f"products {times['products'] * 1e3:.1f} ms"
+        label = f"200 x 20,000, r = 15, p_S = {p_S}"
+        rows.append(
+            Row(f"sweep / products, {label}", times["sweep"] / times["products"], limits[0], note)
+        )
+        rows.append(
+            Row(f"iteration / products, {label}", times["iteration"] / times["products"], limits[1])
+        )
+    return rows
+
+
+def against_paper() -> list[Row]:
+    rows = []
+    for n, stop, limits in ((200, 500, (">= 8", ">= 25")), (20_000, 4, (">= 12", ">= 30"))):
+        mixture = data(200, n, 15)
+        start = first_guess(InMemory(mixture.Y), 15, np.random.default_rng(0))
+        found: dict[str, NDArray] = {}
+
+        def ours(n_iter: int | str, mixture=mixture, start=start, found=found) -> None:  # type: ignore[no-untyped-def]
+            found[str(n_iter)] = ngmca.separate(mixture.Y, 15, n_iter=n_iter, start=start, threads=1).S
+
+        def plain(mixture=mixture, start=start, stop=stop, found=found) -> None:  # type: ignore[no-untyped-def]
+            found["paper"] = paper_scheme.separate(mixture.Y, *start, stop=stop)[1]
+
+        times = side_by_side(
+            {"paper": plain, "500": lambda: ours(500), "auto": lambda: ours("auto")},
+            repeats=3 if stop > 10 else 1,
+        )
+        whole = times["paper"] * 500 / stop
+        sdr = {name: ngmca.evaluate(mixture.S, S).mean_sdr for name, S in found.items()}
+        note = f"SDR {sdr['500']:.2f}, auto {sdr['auto']:.2f}"
+        note += (
+            f", paper's scheme {sdr['paper']:.2f} dB"
+            if stop == 500
+            else f" dB; scaled up from {stop} iterations"
+        )
+        rows.append(Row(f"paper's scheme / separate, n = {n:,}", whole / times["500"], limits[0], note))
+        rows.append(Row(f"paper's scheme / separate auto, n = {n:,}", whole / times["auto"], limits[1]))
+    return rows
+
+
+def factorisation() -> list[Row]:
+    rows = []
+    for m, n, r, limit in (
+        (200, 20_000, 15, 0.5),
+        (2000, 2000, 15, 0.5),
+        (200, 200, 15, 1.0),
+        (200, 200, 5, 1.0),
+        (50, 5000, 15, 1.0),
+        (50, 5000, 5, 1.0),
+    ):
+        Y = np.maximum(data(m, n, r).Y, 0)
+        rng = np.random.default_rng(0)
+        scale = 2 * np.sqrt(Y.mean() / r)
+        start = scale * rng.random((m, r)), scale * rng.random((r, n))
+
+        def peer(solver: str, Y=Y, r=r, start=start) -> float:  # type: ignore[no-untyped-def]
+            model = NMF(r, init="custom", solver=solver, max_iter=100, tol=0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                W = model.fit_transform(Y, W=start[0].copy(), H=start[1].copy())
+            return float(np.sum((Y - W @ model.components_) ** 2) / 2)
+
+        goal = peer("cd")
+        costs = ngmca.separate(
+            Y, r, method="anls", n_iter=200, start=start, tol=0, threads=1
+        ).history.cost
+        enough = int(np.argmax(costs <= goal)) + 1
+        times = side_by_side(
+            {
+                "anls": lambda Y=Y, r=r, k=enough, start=start: ngmca.separate(
+                    Y, r, method="anls", n_iter=k, start=start, threads=1
+                ),
+                "cd": lambda peer=peer: peer("cd"),
+                "mu": lambda peer=peer: peer("mu"),
+            },
+            repeats=5 if m * n < 10**6 else 2,
+        )
+        label = f"{m:,} x {n:,}, r = {r}"
+        note = f"{enough} iterations to cd's cost after 100; mu ends {peer('mu') / goal - 1:+.1%}"
+        rows.append(Row(f"anls / sklearn cd, {label}", times["anls"] / times["cd"], f"<= {limit}", note))
+    return rows
+
+
+def growth() -> list[Row]:
+    """One iteration against the size; r against growth with r^2 from r = 15."""
+
+    def seconds(m: int, n: int, r: int) -> float:
+        _, states = states_of(data(m, n, r).Y, r, n_iter=30)
+        advance(states, 15)
+        return side_by_side({"": lambda: next(states)}, repeats=6)[""]
+
+    base = seconds(200, 20_000, 15)
+    rows = [
+        Row(f"r = {r}, over r^2 growth from 15", seconds(200, 20_000, r) / base / (r / 15) ** 2, "<= 2")
+        for r in (40, 100)
+    ]
+    for axis, sizes in (
+        ("n", [(200, 5000, 15), (200, 20_000, 15), (200, 80_000, 15)]),
+        ("m", [(50, 20_000, 15), (200, 20_000, 15), (800, 20_000, 15)]),
+    ):
+        times = [seconds(*size) for size in sizes]
+        exponent = np.polyfit(np.log([1, 4, 16]), np.log(times), 1)[0]
+        rows.append(Row(f"exponent of growth with {axis}", float(exponent)))
+    return rows
+
+
+def threads() -> list[Row]:
+    rows = []
+    for m, n, limit in (
+        (200, 200_000, ">= 1.7"),
+        (200, 20_000, ">= 0.95"),
+        (200, 2000, ">= 0.95"),
+        (200, 200, ">= 0.95"),
+        (20_000, 200, ">= 0.95"),
+    ):
+        Y = data(m, n, 15).Y
+        runs = {k: states_of(Y, 15, n_iter=60, threads=k)[1] for k in (1, 2)}
+        for states in runs.values():
+            advance(states, 12)
+        many = 1 if m * n > 10**6 else 10
+        times = side_by_side(
+            {
+                str(k): lambda states=states, many=many: advance(states, many)
+                for k, states in runs.items()
+            },
+            repeats=8 if many == 1 else 3,
+        )
+        rows.append(Row(f"1 thread / 2 threads, {m:,} x {n:,}", times["1"] / times["2"], limit))
+    return rows
+
+
+def single_precision() -> list[Row]:
+    mixture = data(200, 200_000, 15)
+    runs, sdr = {}, {}
+    for dtype in (np.float64, np.float32):
+        Y = mixture.Y.astype(dtype)
+        runs[dtype.__name__] = states_of(Y, 15, n_iter=60)[1]
+        sdr[dtype.__name__] = ngmca.evaluate(mixture.S, ngmca.separate(Y, 15, seed=0).S).mean_sdr
+    for states in runs.values():
+        advance(states, 20)
+    times = side_by_side({name: lambda s=states: next(s) for name, states in runs.items()}, repeats=8)
+    return [
+        Row("float64 / float32, 200 x 200,000", times["float64"] / times["float32"], ">= 1.6"),
+        Row("SDR lost to float32 in dB", abs(sdr["float64"] - sdr["float32"]), "<= 0.05"),
+    ]
+
+
+MEMORY = """
+import resource, sys, numpy as np, ngmca
+m, n, r, dtype = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+ngmca.separate(np.random.default_rng(0).random((20, 50)).astype(dtype), 2, n_iter=3, seed=0)
+rng = np.random.default_rng(0)
+Y = np.empty((m, n), dtype=dtype)
+A = rng.random((m, r)).astype(dtype)
+for j in range(0, n, 1000):
+    S = rng.exponential(size=(r, 1000)) * (rng.random((r, 1000)) < 0.3)
+    Y[:, j:j + 1000] = A @ S + 0.3 * rng.standard_normal((m, 1000))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+ngmca.separate(Y, r, n_iter=5, seed=0)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def memory() -> list[Row]:
+    rows = []
+    for m, n, dtype in (
+        (200, 200_000, "float64"),
+        (200, 200_000, "float32"),
+        (50, 1_000_000, "float64"),
+    ):
+        arguments = [str(m), str(n), "15", dtype]
+        out = subprocess.run(
+            [sys.executable, "-c", MEMORY, *arguments], capture_output=True, text=True, check=True
+        )
+        allowed = 3 * 15 * n * np.dtype(dtype).itemsize / 2**20 + 64
+        note = f"{float(out.stdout):.0f} MB beyond Y, S is {15 * n * np.dtype(dtype).itemsize / 2**20:.0f} MB"
+        rows.append(
+            Row(f"{m:,} x {n:,} {dtype}, over 3 S + 64 MB", float(out.stdout) / allowed, "<= 1", note)
+        )
+    return rows
+
+
+def startup() -> list[Row]:
+    def process(code: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True)
+
+    call = "import numpy as np, ngmca; ngmca.separate(np.ones((5, 9)), 2, n_iter=2, seed=0)"
+    times = side_by_side(
+        {
+            "sklearn": process("import sklearn.decomposition"),
+            "ngmca": process("import ngmca"),
+            "first call": process(call),
+        },
+        repeats=5,
+    )
+    return [
+        Row("import ngmca / import sklearn.decomposition", times["ngmca"] / times["sklearn"], "<= 1.5"),
+        Row("import and first separate, in seconds", times["first call"]),
+    ]
+
+
+def others() -> list[Row]:
+    """100 iterations of other libraries' plain factorisation against anls to the same cost."""
+    Y = np.maximum(data(200, 2000, 10).Y, 0)
+    rows = []
+    for name, run in (("tensorly", _tensorly), ("nimfa", _nimfa)):
+        try:
+            seconds, cost = run(Y, 10)
+        except ImportError:
+            continue
+        costs = ngmca.separate(Y, 10, method="anls", n_iter=200, seed=0, tol=0, threads=1).history.cost
+        enough = int(np.argmax(costs <= cost)) + 1
+        start = time.perf_counter()
+        ngmca.separate(Y, 10, method="anls", n_iter=enough, seed=0, threads=1)
+        rows.append(Row(f"anls / {name}, 200 x 2,000, r = 10", (time.perf_counter() - start) / seconds))
+    return rows
+
+
+def _tensorly(Y: NDArray, r: int) -> tuple[float, float]:
+    from tensorly.decomposition import non_negative_parafac_hals
+
+    start = time.perf_counter()
+    weights, (A, B) = non_negative_parafac_hals(Y, r, n_iter_max=100, tol=0, random_state=0)
+    seconds = time.perf_counter() - start
+    return seconds, float(np.sum((Y - (A * weights) @ B.T) ** 2) / 2)
+
+
+def _nimfa(Y: NDArray, r: int) -> tuple[float, float]:
+    import nimfa
+
+    start = time.perf_counter()
+    fit = nimfa.Nmf(Y, rank=r, max_iter=100, update="euclidean", objective="fro", seed="random_vcol")()
+    seconds = time.perf_counter() - start
+    return seconds, float(np.sum((Y - fit.fitted()) ** 2) / 2)
+
+
+ALL: dict[str, tuple[str, Callable[[], list[Row]]]] = {
+    "sweep": ("A sweep and a whole iteration, over the two bare matrix products", sweep),
+    "paper": ("The paper's scheme in plain NumPy (80 FISTA steps) over separate", against_paper),
+    "factorisation": (
+        "Plain factorisation to the cost of scikit-learn's cd after 100 iterations",
+        factorisation,
+    ),
+    "others": ("Plain factorisation against other libraries", others),
+    "growth": ("Growth of one iteration with the size", growth),
+    "threads": ("Threads", threads),
+    "float32": ("Single precision", single_precision),
+    "memory": ("Peak memory beyond Y", memory),
+    "startup": ("Import and first call", startup),
+}
