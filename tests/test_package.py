@@ -140,6 +140,7 @@ def test_products_use_one_thread_inside_and_as_many_as_before_outside(monkeypatc
 
 
 OVERLAP = """
+from threading import Event, Thread
 import numpy
 from threadpoolctl import threadpool_info
 from ngmca.threads import one_blas_thread
