@@ -44,10 +44,10 @@ class InMemory:
         self.Y = Y
         self.shape = Y.shape
         self.dtype = Y.dtype
-        self.energy = float(sum(np.vdot(row, row) for row in (Y if Y.flags.c_contiguous else Y.T)))
+        self.energy = _energy(Y if Y.flags.c_contiguous else Y.T)
         self._threads = threads
         self._block = max(16, BLOCK_BYTES // (Y.itemsize * min(Y.shape)))
-        self._rng_seed = seed
+        self._seed = seed
         self._probe = _Probe(Y, seed)
 
     def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
@@ -79,6 +79,8 @@ class InMemory:
             return SS, YS, active, worst
 
         parts = in_parts(part, self.shape[1], self._block, self._threads_for(r))
+        if len(parts) == 1:
+            return parts[0]
         SS, YS, active, worst = zip(*parts, strict=True)
         return np.sum(SS, axis=0), np.sum(YS, axis=0), sum(active), max(worst)
 
@@ -122,7 +124,7 @@ class InMemory:
         def part(starts: range) -> None:
             for start in starts:
                 block = slice(start, start + ROWS_AT_ONCE)
-                solve_rows(G, C[block], X[block])
+                solve_rows(G, C[block], X[block], grouped=True)
 
         in_parts(part, len(C), ROWS_AT_ONCE, self._threads_for(X.shape[1]))
 
@@ -147,8 +149,8 @@ class InMemory:
         1 %; measurements that are not among them get the mean level of those that are. The final levels
         are known to 1 % for every single measurement, or from all of its samples.
         """
-        if final:
-            return _Probe(self.Y, self._rng_seed, final=True).levels(A, S)
+        if final and not self._probe.exhaustive:
+            return _Probe(self.Y, self._seed, final=True).levels(A, S)
         return self._probe.levels(A, S)
 
     def leftover(self, A: NDArray, S: NDArray, k: int) -> NDArray:
@@ -192,6 +194,7 @@ class _Probe:
         rows = m if final else min(m, NOISE_ROWS)
         columns = min(n, NOISE_COLUMNS if final else max(256, NOISE_ENTRIES // rows))
         self._m = m
+        self.exhaustive = rows == m and columns == n
         self._rows = _picks(m, rows, rng)
         self._columns = _picks(n, columns, rng)
         self._Y = np.ascontiguousarray(Y[self._rows][:, self._columns])
@@ -214,6 +217,13 @@ def _picks(length: int, count: int, rng: np.random.Generator) -> slice | NDArray
     if count >= length:
         return slice(None)
     return np.sort(rng.choice(length, count, replace=False))
+
+
+def _energy(Y: NDArray) -> float:
+    """Sum of squares, in double precision, some rows at a time."""
+    step = max(1, BLOCK_BYTES // (8 * Y.shape[1]))
+    blocks = (Y[i : i + step].astype(np.float64, copy=False) for i in range(0, len(Y), step))
+    return float(sum(np.vdot(block, block) for block in blocks))
 
 
 def _energies(X: NDArray) -> NDArray:

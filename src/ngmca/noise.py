@@ -18,10 +18,21 @@ def deviations(X: NDArray, model: NDArray, guess: NDArray | None = None) -> NDAr
 
     A guess of the result, such as that for a similar model, saves time and changes nothing.
     """
+    if guess is None:
+        residual = (X - model).astype(np.float64, copy=False)
+        centre = _medians(residual)
+        return np.stack([centre, _medians(np.abs(residual - centre[:, None]))])
     found = np.empty((2, len(X)))
-    guess = np.full_like(found, np.nan) if guess is None else guess
     _deviations(np.ascontiguousarray(X), np.ascontiguousarray(model), guess, found)
     return found
+
+
+def _medians(X: NDArray) -> NDArray:
+    """Median of each row."""
+    n = X.shape[1]
+    parted = np.partition(X, n // 2, axis=1)
+    upper = parted[:, n // 2]
+    return upper if n % 2 else (upper + parted[:, : n // 2].max(axis=1)) / 2
 
 
 def in_gradient(A: NDArray, sigma: NDArray) -> NDArray:

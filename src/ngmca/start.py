@@ -34,11 +34,14 @@ def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray
 
     With `scale` off, S keeps its values, which serves where only its support is asked for.
     """
-    peak = np.abs(A).max(axis=0, initial=0)
-    unit = np.divide(A, peak, out=np.zeros_like(A), where=peak > 0)
-    norm = np.sqrt(np.einsum("ij,ij->j", unit, unit))
-    np.divide(unit, norm, out=unit, where=norm > 0)
-    return unit, S * (norm * peak)[:, None] if scale else S
+    norm = np.sqrt(np.einsum("ij,ij->j", A, A))
+    if not 1e-18 < norm.min() <= norm.max() < 1e18:  # zero, or squares that vanish or overflow
+        peak = A.max(axis=0)
+        A = A / np.where(peak > 0, peak, 1)
+        norm = np.sqrt(np.einsum("ij,ij->j", A, A))
+        S = S * peak[:, None] if scale else S
+        norm[norm == 0] = 1
+    return A / norm, S * norm[:, None] if scale else S
 
 
 def revive(engine: InMemory, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
@@ -46,7 +49,7 @@ def revive(engine: InMemory, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
 
     Their row of S becomes 0: the product A S, and with it every other source, stays as it is.
     """
-    dead = np.flatnonzero(~(A > 0).any(axis=0))
+    dead = np.flatnonzero(~A.any(axis=0))
     if not dead.size:
         return A, S
     A, S = A.copy(), S.copy(order="K")
