@@ -22,7 +22,8 @@ LAYERS = [
     {"nnqp", "metrics", "simulate", "records"},
     {"engine"},
     {"start"},
-    {"exact", "naive"},
+    {"exact", "naive", "baselines"},
+    {"comparison"},
     {"separation"},
     {"estimator"},
 ]

@@ -3,7 +3,7 @@
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from ngmca import metrics, nnqp, simulate
+from ngmca import baselines, metrics, nnqp, simulate
 from ngmca.metrics import evaluate
 from ngmca.records import History, Restart, Separation, State
 from ngmca.separation import iterate, separate
@@ -19,6 +19,7 @@ __all__ = [
     "Restart",
     "Separation",
     "State",
+    "baselines",
     "evaluate",
     "iterate",
     "metrics",

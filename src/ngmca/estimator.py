@@ -15,6 +15,8 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ngmca.baselines import METHODS as RIVALS
+from ngmca.baselines import SIGNED
 from ngmca.inputs import check_rank, unit_of
 from ngmca.nnqp.pivot import solve_rows
 from ngmca.records import METHODS, SOLVERS
@@ -59,7 +61,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "method": [StrOptions(set(METHODS))],
+        "method": [StrOptions({*METHODS, *RIVALS})],
         "tau": [Interval(Real, 0, None, closed="left")],
         "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "refinement": [Interval(Real, 0, 1, closed="both")],
@@ -140,7 +142,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return weights
 
     def transform(self, X: Any) -> NDArray:
-        """argmin_{W >= 0} |X - W components_|, exactly, for every row of X."""
+        """argmin_{W >= 0} |X - W components_|, exactly, for every row of X; W of any sign for `gmca`."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self._weights(X)
@@ -162,8 +164,11 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         S = self.components_.astype(np.float64) / unit_S
         with one_blas_thread:
             C = (X / unit) @ S.T
-            W = np.zeros(C.shape)
-            solve_rows(S @ S.T, C, W)
+            if self.method in SIGNED:
+                W = (X / unit) @ np.linalg.pinv(S)
+            else:
+                W = np.zeros(C.shape)
+                solve_rows(S @ S.T, C, W)
         return (W * (unit / unit_S)).astype(X.dtype)
 
     @property

@@ -100,7 +100,8 @@ class Separation:
     """Y ~ A S with A (m, r), S (r, n), both non-negative, and columns of A of norm 1.
 
     For `soft`, S is the exact minimiser of 1/2 |Y - A S|^2 + sum_i lam_i |S_i|_1 over S >= 0, and
-    `violation` certifies it: see `ngmca.nnqp.violation`. `naive` solves no such problem: it is NaN.
+    `violation` certifies it: see `ngmca.nnqp.violation`. `naive` and the rivals of `ngmca.baselines`
+    solve no such problem: it is NaN, as are thresholds of a rival. Factors of `gmca` may be negative.
     """
 
     A: NDArray = field(repr=False)

@@ -7,14 +7,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca import inputs, metrics
+from ngmca import baselines, inputs, metrics
 from ngmca import noise as levels
+from ngmca.comparison import Rival
 from ngmca.engine import InMemory
 from ngmca.exact import iterate_exact
 from ngmca.naive import iterate_naive
 from ngmca.nnqp.pivot import solve_rows
 from ngmca.progress import progress_bar
-from ngmca.records import History, Options, Restart, Separation, State
+from ngmca.records import METHODS, History, Options, Restart, Separation, State
 from ngmca.start import first_guess
 from ngmca.threads import one_blas_thread
 
@@ -49,10 +50,11 @@ def separate(
         Measurements x samples. Negative entries are normal: they are noise.
     r : int
         Number of sources.
-    method : "soft", "hard", "naive" or "anls"
+    method : "soft", "hard", "naive", "anls" or the name of a rival in `ngmca.baselines`
         nGMCA^S (exact l1-penalised steps), nGMCA^H (hard thresholds inside the steps), nGMCA^naive
         (projected least squares and hard thresholds), or plain non-negative matrix factorisation by
-        exact alternating least squares, without any threshold.
+        exact alternating least squares, without any threshold. A rival is run with its own defaults, and
+        refuses options that mean nothing to it; among n_init of its runs the lowest cost is kept.
     tau : float
         The threshold falls to tau standard deviations of the noise: 1 is a good compromise, 2 when
         measurements are hardly more than sources, 0 for noiseless data.
@@ -88,10 +90,16 @@ def separate(
     progress : bool
         Show a progress bar.
     """
-    options = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
-    problem = Problem.of(Y, r, options, noise, start, threads)
+    inputs.check_choice(method, "method", (*METHODS, *baselines.METHODS))
     if inputs.check_count(n_init, "n_init") > 1 and start is not None:
         raise ValueError("start fixes the first guess: leave n_init at 1, or leave out start.")
+    if method in baselines.METHODS:
+        options = Options("soft", tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
+        return Rival.of(method, options).separate(
+            Y, r, noise=noise, start=start, n_init=n_init, seed=seed, progress=progress
+        )
+    options = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
+    problem = Problem.of(Y, r, options, noise, start, threads)
     with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
         runs = [_collect(shown(problem.states(rng))) for rng in _generators(seed, n_init)]
         best = runs[0] if n_init == 1 else _choose(problem.engine, runs, tau)
