@@ -8,6 +8,7 @@ import pytest
 import ngmca
 from ngmca import noise
 from ngmca.engine import InMemory
+from ngmca.metrics import CEILING
 from ngmca.nnqp import pivot, violation
 from ngmca.separation import _choose
 from ngmca.start import first_guess, revive, unit_columns
@@ -265,7 +266,7 @@ def test_restarts_keep_the_lowest_common_cost_and_report_how_they_differ():
     assert single.restarts == ()
     costs = [restart.cost for restart in best.restarts]
     chosen = int(np.argmin(costs))
-    assert best.restarts[chosen].agreement == 300
+    assert best.restarts[chosen].agreement == CEILING
     assert min(restart.agreement for restart in best.restarts) < 30
     assert np.ptp(costs) > 0
     scores = [ngmca.evaluate(data.S, result.S).mean_sdr for result in (best, single)]
@@ -311,7 +312,7 @@ def test_the_first_restart_does_not_depend_on_their_number():
     data = small()
     one = ngmca.separate(data.Y, 4, n_iter=20, n_init=1, seed=3)
     three = ngmca.separate(data.Y, 4, n_iter=20, n_init=3, seed=3)
-    if three.restarts[0].agreement == 300:
+    if three.restarts[0].agreement == CEILING:
         np.testing.assert_array_equal(one.S, three.S)
     else:
         assert ngmca.evaluate(three.S, one.S).mean_sdr == pytest.approx(three.restarts[0].agreement)

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ngmca import inputs
 
-CEILING = 300.0  # dB, the rounding error: a perfect estimate
+CEILING = 250.0  # dB, above the rounding error: a perfect estimate
 FLOOR = -100.0  # dB: nothing of the source was found
 
 

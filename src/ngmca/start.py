@@ -36,7 +36,7 @@ def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray
     """
     norm = np.sqrt(np.einsum("ij,ij->j", A, A))
     if not 1e-18 < norm.min() <= norm.max() < 1e18:  # zero, or squares that vanish or overflow
-        peak = A.max(axis=0)
+        peak = np.abs(A).max(axis=0)
         A = A / np.where(peak > 0, peak, 1)
         norm = np.sqrt(np.einsum("ij,ij->j", A, A))
         S = S * peak[:, None] if scale else S
