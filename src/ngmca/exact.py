@@ -117,7 +117,7 @@ def _bounded_a_step(sweep: Sweep, A: NDArray, options: Options) -> NDArray:
     C = np.multiply(sweep.YS.T, inverse[:, None], order="C")
     X = np.multiply(A.T, size[:, None], order="C", dtype=np.float64)
     if options.solver == "pivot":
-        descend_rows(G, C, size, X, options.max_sub_iter, 1e-7)
+        descend_rows(G, C, size, X, options.max_sub_iter, 1e-6)
     else:
         X = fista(G, C, X, bound=size, max_iter=options.max_sub_iter).X
     return np.ascontiguousarray((X * inverse[:, None]).T, dtype=A.dtype)
