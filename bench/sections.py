@@ -14,7 +14,8 @@ from timing import Row, advance, side_by_side
 
 import ngmca
 from ngmca.engine import InMemory
-from ngmca.exact import s_step
+from ngmca.exact import a_step, s_step
+from ngmca.nnqp.pivot import _solve_rows
 from ngmca.records import Options
 from ngmca.separation import Problem
 from ngmca.start import first_guess
@@ -198,8 +199,88 @@ def single_precision() -> list[Row]:
     ]
 
 
+def roofline() -> list[Row]:
+    """What the machine can do, and what share of it a sweep gets."""
+    rng = np.random.default_rng(0)
+    square, line = rng.random((1500, 1500)), rng.random(20_000_000)
+    rows = []
+    for p_S in (0.1, 0.3):
+        engine, states = states_of(data(200, 20_000, 15, p_S).Y, 15, n_iter=60)
+        before, now = advance(states, 40), next(states)
+        assert isinstance(before, ngmca.State)
+        solve = s_step(now.lam, Options())
+        times = side_by_side(
+            {
+                "multiply": lambda: square @ square,
+                "read": line.sum,
+                "sweep": lambda e=engine, A=now.A, b=before, s=solve: e.sweep(A, b.S, s),
+            },
+            repeats=5,
+        )
+        peak, bandwidth = 2 * 1500**3 / times["multiply"], line.nbytes / times["read"]
+        flops = 2 * 2 * 200 * 20_000 * 15 + 2 * 20_000 * 15 * 15
+        traffic = 8 * 20_000 * (200 + 2 * 15)  # Y read once, S read and written
+        if not rows:
+            rows.append(Row("peak of matrix products, GFLOP/s", peak / 1e9))
+            rows.append(Row("reading memory, GB/s", bandwidth / 1e9))
+        label = f"200 x 20,000, r = 15, p_S = {p_S}"
+        rows.append(
+            Row(
+                f"share of peak, sweep {label}",
+                flops / times["sweep"] / peak,
+                note=f"{flops / 1e6:.0f} MFLOP",
+            )
+        )
+        rows.append(
+            Row(
+                f"share of bandwidth, sweep {label}",
+                traffic / times["sweep"] / bandwidth,
+                note=f"{traffic / 1e6:.0f} MB",
+            )
+        )
+    return rows
+
+
+def profile() -> list[Row]:
+    """Where the time of one iteration goes."""
+    rows = []
+    for n in (200, 20_000):
+        Y = data(200, n, 15).Y
+        engine, states = states_of(Y, 15, n_iter=60)
+        before, now = advance(states, 40), next(states)
+        assert isinstance(before, ngmca.State)
+        A, X, order = now.A, np.ascontiguousarray(before.S.T), np.arange(n)
+        G, C = A.T @ A, Y.T @ A
+        step = engine._block
+        blocks = [slice(j, j + step) for j in range(0, n, step)]
+        sweep = engine.sweep(A, before.S, s_step(now.lam, Options()))
+        times = side_by_side(
+            {
+                "A'Y and YS', block by block": lambda: [(Y[:, b].T @ A, Y[:, b] @ X[b]) for b in blocks],
+                "pivoting": lambda: _solve_rows(G, C, X.copy(), now.lam, order),
+                "SS'": lambda: [X[b].T @ X[b] for b in blocks],
+                "A-step": lambda: a_step(engine, sweep, A, Options(), bounded=False),
+                "noise": lambda: engine.noise(A, sweep.S),
+                "whole iteration": lambda: next(states),
+            },
+            repeats=7,
+        )
+        whole = times.pop("whole iteration")
+        rows += [Row(f"{name}, n = {n:,}", seconds / whole) for name, seconds in times.items()]
+        rows.append(
+            Row(
+                f"the rest, n = {n:,}",
+                1 - sum(times.values()) / whole,
+                note=f"whole iteration {whole * 1e3:.2f} ms",
+            )
+        )
+    return rows
+
+
 MEMORY = """
-import resource, sys, numpy as np, ngmca
+import gc, re, sys, numpy as np, ngmca
+def memory(field):  # in MB
+    return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 m, n, r, dtype = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 ngmca.separate(np.random.default_rng(0).random((20, 50)).astype(dtype), 2, n_iter=3, seed=0)
 rng = np.random.default_rng(0)
@@ -208,9 +289,11 @@ A = rng.random((m, r)).astype(dtype)
 for j in range(0, n, 1000):
     S = rng.exponential(size=(r, 1000)) * (rng.random((r, 1000)) < 0.3)
     Y[:, j:j + 1000] = A @ S + 0.3 * rng.standard_normal((m, 1000))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+gc.collect()
+open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
+before = memory("VmRSS")
 ngmca.separate(Y, r, n_iter=5, seed=0)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+print(memory("VmHWM") - before)
 """
 
 
@@ -300,5 +383,7 @@ ALL: dict[str, tuple[str, Callable[[], list[Row]]]] = {
     "threads": ("Threads", threads),
     "float32": ("Single precision", single_precision),
     "memory": ("Peak memory beyond Y", memory),
+    "roofline": ("What the machine can do, and what of it is used", roofline),
+    "profile": ("Shares of one iteration", profile),
     "startup": ("Import and first call", startup),
 }

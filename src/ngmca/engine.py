@@ -198,13 +198,16 @@ class _Probe:
         self._rows = _picks(m, rows, rng)
         self._columns = _picks(n, columns, rng)
         self._Y = np.ascontiguousarray(Y[self._rows][:, self._columns])
+        self._last: NDArray | None = None
         self._guess: NDArray | None = None
 
     def levels(self, A: NDArray, S: NDArray) -> NDArray:
         """The level of each of the m measurements."""
         model = np.ascontiguousarray(A[self._rows]) @ S[:, self._columns]
-        self._guess = noise.deviations(self._Y, model, self._guess)
-        found = noise.GAUSSIAN * self._guess[1]
+        last, self._last = self._last, noise.deviations(self._Y, model, self._guess)
+        # on the way down levels change steadily: expect the same change again
+        self._guess = self._last if last is None else 2 * self._last - last
+        found = noise.GAUSSIAN * self._last[1]
         if len(found) == self._m:
             return found
         levels = np.full(self._m, np.sqrt(np.mean(found**2)))

@@ -50,31 +50,31 @@ def _deviations(X, model, guess, found):
         for t in range(n):
             row[t] = X[j, t] - model[j, t]
         reach = 0.05 * guess[1, j]
-        centre = _median(row, guess[0, j] - reach, guess[0, j] + reach, scratch)
+        centre = _median(row, guess[0, j], reach, scratch)
         for t in range(n):
             row[t] = abs(row[t] - centre)
         found[0, j] = centre
-        found[1, j] = _median(row, guess[1, j] - reach, guess[1, j] + reach, scratch)
+        found[1, j] = _median(row, guess[1, j], reach, scratch)
 
 
 @compiled
-def _median(x, low, high, scratch):
-    """Median of x; only what lies in [low, high] is ordered, if the median turns out to be there."""
+def _median(x, guess, reach, scratch):
+    """Median of x; only what lies within reach of the guess is ordered, or six times it, or all."""
     n = x.size
     upper = n // 2
     lower = (n - 1) // 2
-    below = 0
-    inside = 0
-    for t in range(n):
-        value = x[t]
-        scratch[inside] = value
-        below += value < low
-        inside += (value >= low) & (value <= high)
-    if lower < below or upper >= below + inside:
+    for factor in (1.0, 6.0, np.inf):
+        low = guess - factor * reach if factor < np.inf else -np.inf
+        high = guess + factor * reach if factor < np.inf else np.inf
         below = 0
-        inside = n
+        inside = 0
         for t in range(n):
-            scratch[t] = x[t]
+            value = x[t]
+            scratch[inside] = value
+            below += value < low
+            inside += (value >= low) & (value <= high)
+        if below <= lower and upper < below + inside:
+            break
     second = _select(scratch, inside, upper - below)
     if lower == upper:
         return second

@@ -56,7 +56,7 @@ class Options:
         if self.method == "anls":
             schedule = Schedule(n_iter, 1, accelerated=True, tol=1e-5)
         elif self.method == "soft" and automatic and self.tau > 0:
-            schedule = Schedule(n_iter, 60, power=2.0, pull=0.5, accelerated=True, tol=1e-4)
+            schedule = Schedule(n_iter, 45, power=2.0, pull=0.7, accelerated=True, tol=3e-5)
         else:  # also for soft without a final threshold: on clean data a slow decrease pays
             schedule = Schedule(n_iter, max(1, n_iter - int(self.refinement * n_iter)))
         return schedule if self.tol is None else replace(schedule, tol=self.tol)
