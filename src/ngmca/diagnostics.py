@@ -14,7 +14,7 @@ PICKS = 4  # measurements shown with their fit
 BLOCK = 1 << 22  # entries of a residual held at once
 BINS = np.linspace(-6, 6, 121)  # of the histogram, in standard deviations
 SINGULAR = 20  # singular values kept
-SAMPLES = 8192  # longest row stored for a figure
+GRAM = 1000  # largest Gram matrix whose eigenvalues are all computed
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Diagnostics:
     explained: float  # 1 - |Y - AS|^2 / |Y|^2
     negative: float  # share of negative entries of Y
     negative_energy: float  # share of the energy of Y in entries below -5 standard deviations
-    rough_noise: float  # median noise level, estimated from Y alone
+    rough_noise: float  # noise level estimated from Y alone
+    directions: float  # number of singular values of Y above that noise, at most 20 more than sources
     sigma: NDArray  # (m,) noise level by which residuals are divided, positive
     row_rms: NDArray  # (m,) root mean square residual of each measurement
     column_rms: NDArray  # (n,) root mean square of the standardised residual of each sample
@@ -48,6 +49,8 @@ def diagnose(Y: NDArray, separation: Separation) -> Diagnostics:
     column, histogram, outside, neighbours = _standardised(Y, A, S, sigma)
     singular, edge = leftover_structure(Y, A, S, sigma)
     total = float(row_energy.sum())
+    before = noise_before(Y)
+    strongest = singular_values(Y, len(S) + SINGULAR)
     picks = _pick(rest, row_energy)
     low = -5 * sigma[:, None]
     return Diagnostics(
@@ -55,7 +58,8 @@ def diagnose(Y: NDArray, separation: Separation) -> Diagnostics:
         negative=negative_share(Y),
         negative_energy=sum(float(np.sum(np.where(y < low[i], y, 0) ** 2)) for i, y in _blocks(Y))
         / (total or 1.0),
-        rough_noise=float(np.median(rough_noise(Y))),
+        rough_noise=before,
+        directions=float(np.count_nonzero(strongest > noise_edge(*Y.shape, before))),
         sigma=sigma,
         row_rms=row_rms,
         column_rms=column,
@@ -83,15 +87,40 @@ def rough_noise(Y: NDArray) -> NDArray:
     return np.minimum(rows, steps)
 
 
+def noise_before(Y: NDArray) -> float:
+    """Noise level of Y before any separation: the smallest of all estimates.
+
+    The small singular values of a few sources in white noise are noise; the median of all of them
+    tells its level (Gavish and Donoho, 2014). Signal in the way only makes an estimate larger.
+    """
+    rows = float(np.median(rough_noise(Y)))
+    few = np.random.default_rng(0).permutation(len(Y))[:GRAM] if min(Y.shape) > GRAM else slice(None)
+    part = Y[few]
+    m, n = sorted(part.shape)
+    if m < 4 or m > GRAM:
+        return rows
+    middle = float(np.median(singular_values(part, m)))
+    return min(rows, middle / np.sqrt(n * median_of_noise(m / n)))
+
+
+def median_of_noise(ratio: float) -> float:
+    """Median of the Marchenko-Pastur law: of squared singular values of unit noise, over its width."""
+    low, high = (1 - np.sqrt(ratio)) ** 2, (1 + np.sqrt(ratio)) ** 2
+    x = low + (high - low) * (1 - np.cos(np.linspace(0, np.pi, 4001))) / 2  # dense at both ends
+    centre = (x[1:] + x[:-1]) / 2
+    mass = np.cumsum(np.sqrt((high - centre) * (centre - low)) / centre * np.diff(x))
+    return float(centre[np.searchsorted(mass, mass[-1] / 2)])
+
+
 def negative_share(Y: NDArray) -> float:
     """Share of negative entries of Y."""
     return sum(int(np.count_nonzero(y < 0)) for _, y in _blocks(Y)) / Y.size
 
 
-def signal_to_noise(Y: NDArray, sigma: NDArray) -> float:
-    """Signal-to-noise ratio of Y in dB for noise sigma (m,) in its rows; infinite without noise."""
+def signal_to_noise(Y: NDArray, sigma: float) -> float:
+    """Signal-to-noise ratio of Y in dB for noise of standard deviation sigma; infinite without."""
     power = sum(float(np.sum(np.square(y, dtype=float))) for _, y in _blocks(Y)) / Y.size
-    noise = float(np.mean(sigma**2))
+    noise = sigma**2
     if noise <= 0:
         return np.inf
     return float(10 * np.log10(max(power - noise, noise * 1e-3) / noise))
@@ -101,7 +130,7 @@ def singular_values(Y: NDArray, count: int = SINGULAR) -> NDArray:
     """The largest singular values of Y, by Gram matrix where it is small, else by Lanczos."""
     m, n = Y.shape
     count = min(count, m, n)
-    if min(m, n) <= 1000:
+    if min(m, n) <= GRAM:
         G = np.zeros((min(m, n), min(m, n)))
         if m <= n:
             G = (Y @ Y.T).astype(float)
@@ -139,7 +168,8 @@ def leftover_structure(Y: NDArray, A: NDArray, S: NDArray, sigma: NDArray) -> tu
 
     operator = LinearOperator((m, n), lambda x: outside(np.ravel(x)), lambda z: transposed(np.ravel(z)))
     count = min(SINGULAR, m - r, n - 1)
-    return _lanczos(operator, count), noise_edge(m - r, n)
+    spent = min(np.count_nonzero(S) / n / m, 0.5)  # share of the noise that the fit has taken in
+    return _lanczos(operator, count), noise_edge(m - r, n) / np.sqrt(1 - spent)
 
 
 def positive_levels(noise: NDArray, row_rms: NDArray) -> NDArray:

@@ -11,7 +11,7 @@ from ngmca.records import Separation
 
 COPY = 0.95  # cosine from which two sources look alike
 EMPTY = 1e-3  # share of the fit below which a source is almost empty
-STRUCTURE = 1.1  # singular values of the residual above this multiple of the edge are no noise
+STRUCTURE = 1.15  # singular values of the residual above this multiple of the edge are no noise
 OVERFIT = 0.6  # residual below this share of the noise: the sources explain noise
 NEGATIVE = 0.01  # share of energy in clearly negative entries that a non-negative model cannot explain
 
@@ -53,6 +53,7 @@ def findings(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
         *_no_noise(separation, diagnostics),
         *_leftover(separation, diagnostics),
         *_overfit(separation, diagnostics),
+        *_too_many(separation, diagnostics),
         *_copies(separation.S),
         *_empty(diagnostics.share),
         *_noise_like(separation, diagnostics),
@@ -108,15 +109,29 @@ def _leftover(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
 
 
 def _overfit(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
-    residual = float(np.sqrt(np.median(diagnostics.row_rms**2)))
-    if not residual < OVERFIT * diagnostics.rough_noise:
+    m, r = separation.A.shape
+    residual = float(np.median(diagnostics.row_rms))
+    known = max(diagnostics.rough_noise, float(np.median(separation.noise)))
+    if r >= m or not residual < OVERFIT * known:
         return []
     text = (
-        f"The residual ({residual:.3g}) is far below the noise that the data show by themselves "
-        f"({diagnostics.rough_noise:.3g}): some sources explain noise. Try fewer than "
+        f"The residual ({residual:.3g}) is far below the noise of the data ({known:.3g}): "
+        "some sources explain noise. Try fewer than "
         f"{len(separation.S)}, or a larger --tau."
     )
     return [Finding("overfit", "The fit is closer than the noise: maybe fewer sources", text)]
+
+
+def _too_many(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
+    m, r = separation.A.shape
+    shown = int(diagnostics.directions)
+    if r <= shown or r > m:
+        return []
+    text = (
+        f"{shown} directions of the data stand above the noise, and {r} sources were asked for: the "
+        f"others split a substance or describe noise. Try {max(shown, 1)}."
+    )
+    return [Finding("many", "The data show fewer sources", text)]
 
 
 def _copies(S: NDArray) -> list[Finding]:

@@ -11,7 +11,7 @@ from ngmca import folder as places
 from ngmca import io, metrics, results
 from ngmca.cli.console import give_json, note, one_line_errors, say, stdout
 from ngmca.cli.settings import Settings
-from ngmca.diagnostics import negative_share, noise_edge, rough_noise, signal_to_noise, singular_values
+from ngmca.diagnostics import negative_share, noise_before, noise_edge, signal_to_noise, singular_values
 from ngmca.findings import percent
 from ngmca.io import Dataset, ReadError
 
@@ -66,10 +66,10 @@ def info(
 
 def examine(data: Dataset) -> dict[str, Any]:
     """What the data are, in plain numbers."""
-    sigma = rough_noise(data.Y)
+    sigma = noise_before(data.Y)
     m, n = data.Y.shape
     values = singular_values(data.Y)
-    edge = noise_edge(m, n, float(np.sqrt(np.mean(sigma**2))))
+    edge = noise_edge(m, n, sigma)
     axis = data.positions
     return {
         "format": data.meta.get("format"),
@@ -82,7 +82,7 @@ def examine(data: Dataset) -> dict[str, Any]:
         "smallest": float(data.Y.min()),
         "largest": float(data.Y.max()),
         "negative": negative_share(data.Y),
-        "noise": float(np.median(sigma)),
+        "noise": sigma,
         "snr": signal_to_noise(data.Y, sigma),
         "singular_values": values.tolist(),
         "noise_edge": edge,

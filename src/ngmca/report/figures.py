@@ -69,7 +69,7 @@ def sources(run: Run) -> go.Figure:
         label(figure, i, f"<b>{i + 1}</b>  {100 * run.diagnostics.share[i]:.3g} %", colour(i))
     height = int(np.clip(1000 / r, 56, 190))
     style(figure, height * r + 60)
-    figure.update_yaxes(showticklabels=False, showgrid=False, zeroline=True, rangemode="tozero")
+    bare_rows(figure, S)
     axis_of(figure, data, row=r)
     return figure
 
@@ -95,7 +95,7 @@ def weights(run: Run) -> go.Figure:
         figure.add_trace(trace, row=i + 1, col=1)
         label(figure, i, f"<b>{i + 1}</b>", colour(i))
     style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
-    figure.update_yaxes(showticklabels=False, showgrid=False, rangemode="tozero")
+    bare_rows(figure, A.T)
     figure.update_layout(bargap=0.15 if m < 80 else 0)
     ticks: dict[str, Any] = {"title": "measurement"}
     if m <= 30 and run.data.row_names:
@@ -143,10 +143,11 @@ def fit(run: Run, pick: int) -> go.Figure:
     style(figure, 330)
     figure.update_layout(
         showlegend=True,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"},
+        legend=above(),
         title=small(f"measurement {shortened(data.names[i], 30)}"),
         margin={"t": 56},
     )
+    figure.update_yaxes(nticks=4, row=2, col=1)
     axis_of(figure, data, row=2)
     return figure
 
@@ -227,7 +228,10 @@ def per_measurement(run: Run) -> go.Figure:
         )  # fmt: skip
     style(figure, 300)
     figure.update_layout(
-        showlegend=True, legend=top_right(), title=small("Residual and noise of each measurement")
+        showlegend=True,
+        legend=above(),
+        title=small("Residual and noise of each measurement"),
+        margin={"t": 56},
     )
     figure.update_yaxes(rangemode="tozero", title="standard deviation")
     figure.update_xaxes(title="measurement")
@@ -262,6 +266,8 @@ def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:
     figure.update_layout(title=small(title))
     figure.update_xaxes(title="iteration")
     figure.update_yaxes(type=kind, exponentformat="power")
+    if "KKT" in title and np.isfinite(usable).any():  # the scale says that rounding is the limit
+        figure.update_yaxes(range=[-17, max(-5.0, float(np.log10(np.nanmax(usable))) + 0.5)], dtick=3)
     if not np.isfinite(usable).any():
         figure.add_annotation(text="this method has none", showarrow=False, font={"color": SOFT})
         figure.update_yaxes(type="linear", showticklabels=False)
@@ -320,6 +326,19 @@ def label(figure: go.Figure, i: int, text: str, tint: str) -> None:
         text=text, x=0.004, y=0.98, xref="paper", yref=f"y{ref} domain", xanchor="left", yanchor="top",
         showarrow=False, font={"size": 12, "color": tint}, bgcolor="rgba(255,255,255,0.75)",
     )  # fmt: skip
+
+
+def bare_rows(figure: go.Figure, rows: NDArray) -> None:
+    """Rows without ticks, with room for their labels above the highest value."""
+    figure.update_layout(margin={"l": 10, "t": 28})
+    figure.update_yaxes(showticklabels=False, showgrid=False, automargin=False)
+    for i, row in enumerate(rows):
+        figure.update_yaxes(range=[0, 1.2 * (float(row.max()) or 1.0)], row=i + 1, col=1)
+
+
+def above() -> dict[str, Any]:
+    """A legend on a line of its own above the figure."""
+    return {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"}
 
 
 def small(title: str) -> dict[str, Any]:

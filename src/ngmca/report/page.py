@@ -36,9 +36,11 @@ p{margin:4px 0}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:14px;margin:8px 0}
 th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid var(--line);vertical-align:top}
-th{font-weight:500;white-space:nowrap}
+th{font-weight:500}
+th,td{white-space:nowrap}
 th i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:8px}
-.details td{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:13px;overflow-wrap:anywhere}
+.details td{white-space:normal;overflow-wrap:anywhere;
+ font:13px/1.5 ui-monospace,Menlo,Consolas,monospace}
 footer{color:var(--soft);font-size:13px;padding:0 2px}
 @media(max-width:600px){section{padding:12px 10px}main{padding:6px 8px 30px}.tile b{font-size:18px}}
 """
