@@ -88,7 +88,7 @@ def rough_noise(Y: NDArray) -> NDArray:
 
 
 def noise_before(Y: NDArray) -> float:
-    """Noise level of Y before any separation: the smallest of all estimates.
+    """Noise level of Y before any separation: the smallest of all estimates that are not 0.
 
     The small singular values of a few sources in white noise are noise; the median of all of them
     tells its level (Gavish and Donoho, 2014). Signal in the way only makes an estimate larger.
@@ -100,7 +100,8 @@ def noise_before(Y: NDArray) -> float:
     if m < 4 or m > GRAM:
         return rows
     middle = float(np.median(singular_values(part, m)))
-    return min(rows, middle / np.sqrt(n * median_of_noise(m / n)))
+    spectral = middle / np.sqrt(n * median_of_noise(m / n))
+    return min(rows, spectral) if rows > 0 else spectral  # 0: most entries are equal, as in counts
 
 
 def median_of_noise(ratio: float) -> float:

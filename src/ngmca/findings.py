@@ -98,10 +98,16 @@ def _leftover(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
     above = int(np.count_nonzero(diagnostics.singular > STRUCTURE * diagnostics.singular_edge))
     if not above:
         return []
-    more = f"{above} or more" if above == len(diagnostics.singular) else str(above)
+    more = f"{above} or more directions of the residual stand"
+    if above < len(diagnostics.singular):
+        more = (
+            f"{above} directions of the residual stand"
+            if above > 1
+            else "One direction of the residual stands"
+        )
     ratio = diagnostics.singular[0] / diagnostics.singular_edge
     text = (
-        f"{more} directions of the residual stand out of the noise, the strongest {ratio:.2g} times as "
+        f"{more} out of the noise, the strongest {ratio:.2g} times as "
         f"high as pure noise would reach: there may be more than {len(separation.S)} sources, "
         "a baseline, peaks that move between measurements, or noise that grows with the signal."
     )

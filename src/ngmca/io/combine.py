@@ -23,7 +23,8 @@ def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
     _check_alike(parts, names)
     rows = tuple(row for block in named for row in block)
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    first = replace(parts[0], row_names=rows, image_shape=None, notes=notes)
+    meta = {key: value for key, value in parts[0].meta.items() if key != "title"}  # of one part only
+    first = replace(parts[0], row_names=rows, image_shape=None, notes=notes, meta=meta)
     if all(same_axis(parts[0], part) for part in parts):
         return replace(first, Y=np.vstack([part.Y for part in parts]))
     axis, note = common_axis([part.positions for part in parts], names)

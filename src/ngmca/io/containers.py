@@ -21,15 +21,13 @@ def read_hdf5(
         with h5py.File(path, "r") as file:
             found: dict[str, Any] = {}
             file.visititems(lambda name, item: _collect(found, name, item, h5py.Dataset))
-            name = choose({key: item.shape for key, item in found.items()}, dataset, path)
+            name = choose({key: _shape(item) for key, item in found.items()}, dataset, path)
             item = found[name]
             _check_stored(item, f"{name} in {path}")
             vectors = _beside(found, name)
-            array, matlab = item[()], "MATLAB_class" in item.attrs
+            array = item[()].T if _is_matlab(item) else item[()]
     except (OSError, KeyError, RuntimeError) as error:
         raise ReadError(f"{path} is not a whole HDF5 file: {error}.") from error
-    if matlab:  # MATLAB counts the first index fastest: its files hold everything transposed
-        array = array.T
     return _labelled(array, vectors, f"{name} in {path}", transpose, name)
 
 
@@ -47,7 +45,7 @@ def read_zarr(
         check_claim(float(store.nbytes), None, str(path))
         return from_array(np.asarray(store[...]), transpose=transpose, where=str(path))
     found: dict[str, Any] = {
-        name: item for name, item in store.members(max_depth=None) if isinstance(item, zarr.Array)
+        name: item for name, item in sorted(store.members(max_depth=None)) if isinstance(item, zarr.Array)
     }
     name = choose({key: item.shape for key, item in found.items()}, dataset, path)
     check_claim(float(found[name].nbytes), None, f"{name} in {path}")
@@ -58,6 +56,15 @@ def read_zarr(
 def _collect(found: dict[str, Any], name: str, item: Any, kind: Any) -> None:
     if isinstance(item, kind) and item.dtype.kind in "fiubc" and item.shape is not None:
         found[name] = item
+
+
+def _is_matlab(item: Any) -> bool:
+    """MATLAB counts the first index fastest: its files hold everything transposed."""
+    return "MATLAB_class" in item.attrs
+
+
+def _shape(item: Any) -> tuple[int, ...]:
+    return tuple(item.shape[::-1] if _is_matlab(item) else item.shape)
 
 
 def _check_stored(item: Any, where: str) -> None:

@@ -25,7 +25,7 @@ def read_envi(path: Path, **_: Any) -> Dataset:
     try:
         fields = envi.read_envi_header(str(header))
         shape = [int(fields[key]) for key in ("lines", "samples", "bands")]
-        kind = np.dtype(envi.dtype_map[fields["data type"]][0])
+        kind = np.dtype(dict(envi.dtype_map)[fields["data type"]])
     except Exception as error:  # spectral raises its own, KeyError and ValueError
         raise ReadError(f"{header} is not a whole ENVI header: {error}.") from error
     body = _sibling(header, ENVI_DATA) or _sibling(header.with_suffix(""), ENVI_DATA)

@@ -18,7 +18,8 @@ def read_netcdf(
     """A variable of a NetCDF file, with its coordinates."""
     import xarray as xr
 
-    classic = path.open("rb").read(3) == b"CDF"
+    with path.open("rb") as file:
+        classic = file.read(3) == b"CDF"
     try:
         with xr.open_dataset(path, engine="scipy" if classic else "h5netcdf") as stored:
             return from_xarray(stored, transpose=transpose, dataset=dataset, where=str(path))

@@ -161,8 +161,11 @@ def _check_ragged(lines: list[Line], path: Path) -> None:
 
 
 def _is_header(cells: list[str], comma: bool) -> bool:
-    """Whether the first line holds names, or an empty or named corner above an index."""
-    return any(_number(cell, comma) is None for cell in cells)
+    """Whether the first line holds names, or an axis beside a corner that is empty or named."""
+    numbers = [_number(cell, comma) for cell in cells]
+    if None in numbers[1:] or len(cells) == 1:
+        return None in numbers
+    return numbers[0] is None and (not cells[0] or _as_axis(numbers[1:]) is not None)
 
 
 def _is_index(lines: list[Line], comma: bool) -> bool:

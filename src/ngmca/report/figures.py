@@ -1,5 +1,6 @@
 """The figures of the report, as Plotly figures. Each function draws one thing."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ def weights(run: Run) -> go.Figure:
     figure.update_layout(bargap=0.15 if m < 80 else 0)
     ticks: dict[str, Any] = {"title": "measurement"}
     if m <= 30 and run.data.row_names:
-        ticks |= {"tickvals": place, "ticktext": [shortened(name) for name in names], "title": None}
+        ticks |= {"tickvals": place, "ticktext": shortened_all(names), "title": None}
     figure.update_xaxes(ticks, row=r, col=1)
     return figure
 
@@ -356,6 +357,15 @@ def top_right() -> dict[str, Any]:
         "yanchor": "top",
         "bgcolor": "rgba(255,255,255,.7)",
     }
+
+
+def shortened_all(names: list[str]) -> list[str]:
+    """Names that fit below bars; where their beginnings are the same, their ends are shown."""
+    short = [shortened(name) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    common = len(os.path.commonprefix(names))
+    return ["…" + name[common:][-12:] if len(name) > 14 else name for name in names]
 
 
 def shortened(name: str, most: int = 14) -> str:
