@@ -52,7 +52,7 @@ FILES = {
     "text.csv": (replaced(3, 7, "abc"), "line 3, field 7 holds 'abc', which is not a number"),
     "hole.csv": (replaced(4, 2, ""), "line 4, field 2 is empty"),
     "nan.csv": (replaced(5, 4, "nan"), "line 5, field 4 is nan"),
-    "words.txt": (b"dear sir\nplease find\n", "line 2, field 1 holds 'please', which is not a number"),
+    "words.txt": (b"dear sir\nplease find\n", "line 2, field 2 holds 'find', which is not a number"),
     "header.csv": (b"ppm,a,b\n", "has a header and no numbers below it"),
     "cut.csv.gz": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", "not a whole gzip file"),
     "empty.npy": (b"", "empty.npy is empty"),
@@ -74,7 +74,7 @@ FILES = {
     "empty.jdx": (b"##TITLE=x\n##END=\n", "has no spectrum"),
     "bad.imzML": (b"<xml", "has no data file bad.ibd"),
     "bad.hdr": (b"ENVI\nlines = 3\n", "is not a whole ENVI header"),
-    "bad.ft": (struct.pack("<f", 0) * 600, "NMRPipe file"),
+    "bad.ft": (struct.pack("<f", 0) * 600, "is not an NMRPipe file"),
     "bad.hspy": (b"\x89HDF\r\n\x1a\n" + bytes(40), "rosettasciio cannot read it"),
     "bad.wdf": (b"WDF1" + bytes(100), "rosettasciio cannot read it"),
 }

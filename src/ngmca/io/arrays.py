@@ -103,4 +103,4 @@ def _check_header(file: Any, size: int, where: str) -> None:
             f"{where} holds Python objects (a pickle), which could run any program when opened: "
             "it is not read. Save plain numbers."
         )
-    check_claim(float(np.prod(shape, dtype=float)) * kind.itemsize, size, where)
+    check_claim(float(np.prod(shape, dtype=float)) * kind.itemsize, size - file.tell(), where)

@@ -45,7 +45,9 @@ def read_zarr(
         check_claim(float(store.nbytes), None, str(path))
         return from_array(np.asarray(store[...]), transpose=transpose, where=str(path))
     found: dict[str, Any] = {
-        name: item for name, item in sorted(store.members(max_depth=None)) if isinstance(item, zarr.Array)
+        name: item
+        for name, item in sorted(store.members(max_depth=None))
+        if isinstance(item, zarr.Array)
     }
     name = choose({key: item.shape for key, item in found.items()}, dataset, path)
     check_claim(float(found[name].nbytes), None, f"{name} in {path}")

@@ -66,6 +66,8 @@ def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset
     module = rosetta_plugin(path) or ""
     plugin = require(module or "rsciio", f"{path.suffix or 'this format'}")
     logging.getLogger("rsciio").setLevel(logging.ERROR)
+    if path.suffix.lower() == ".wdf":
+        _check_renishaw(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -125,6 +127,18 @@ def _as_image(places: NDArray) -> tuple[NDArray, tuple[int, int] | None]:
     columns, rows = (int(size) for size in places.max(axis=0) - corner + 1)
     whole = len(places) == rows * columns == len(np.unique(places, axis=0))
     return order, (rows, columns) if whole and rows > 1 and columns > 1 else None
+
+
+def _check_renishaw(path: Path) -> None:
+    """Refuse a chain of blocks that does not move on: rosettasciio would follow it for ever."""
+    size, place = path.stat().st_size, 0
+    with path.open("rb") as file:
+        while place < size:
+            file.seek(place + 8)
+            step = int.from_bytes(file.read(8), "little")
+            if step < 16:
+                raise ReadError(f"{path}: rosettasciio cannot read it: broken block at byte {place}.")
+            place += step
 
 
 def _spectral_signal(signals: list[Any], wanted: str | None, path: Path) -> Any:

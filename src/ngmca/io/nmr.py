@@ -14,6 +14,7 @@ from ngmca.io.extras import require
 PROCESS = (
     "Fourier-transform and phase it first (TopSpin, VnmrJ, NMRPipe, nmrglue), then save the spectrum."
 )
+PIPE_MARK = 2.345  # in the header of every NMRPipe file
 IS_SPECTRUM = 0x2  # bit of the status word in the header of a Varian file
 
 
@@ -62,6 +63,8 @@ def read_pipe(path: Path, **_: Any) -> Dataset:
         header, values = _quietly(ng.pipe.read, str(path))
     except Exception as error:  # damaged headers surface as all sorts
         raise ReadError(f"{path} is not a whole NMRPipe file: {error}.") from error
+    if abs(float(header["FDFLTORDER"]) - PIPE_MARK) > 1e-3:
+        raise ReadError(f"{path} is not an NMRPipe file: its header does not have the mark {PIPE_MARK}.")
     if not header["FDF2FTFLAG"]:
         raise ReadError(f"{path} is a free induction decay. {PROCESS}")
     if values.ndim > 2:
