@@ -209,8 +209,8 @@ def test_an_electron_microscope_spectrum_as_text(tmp_path):
     lines = ["#FORMAT      : EMSA/MAS Spectral Data File", "#VERSION     : 1.0", "#TITLE       : test",
              "#DATE        : ", "#TIME        : ", "#OWNER       : x", "#NPOINTS     : 4",
              "#NCOLUMNS    : 1", "#XUNITS      : keV", "#YUNITS      : counts", "#DATATYPE    : Y",
-             "#XPERCHAN    : 0.5", "#OFFSET      : 1.0", "#SPECTRUM    : ", "1.0,", "2.0,", "5.0,", "3.0,",
-             "#ENDOFDATA   : "]  # fmt: skip
+             "#XPERCHAN    : 0.5", "#OFFSET      : 1.0", "#SPECTRUM    : ", "1.0,",
+             "2.0,", "5.0,", "3.0,", "#ENDOFDATA   : "]  # fmt: skip
     (tmp_path / "a.msa").write_text("\n".join(lines) + "\n")
     data = read(tmp_path / "a.msa")
     np.testing.assert_array_equal(data.Y, [[1, 2, 5, 3]])

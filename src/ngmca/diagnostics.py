@@ -23,6 +23,7 @@ class Diagnostics:
 
     explained: float  # 1 - |Y - AS|^2 / |Y|^2
     negative: float  # share of negative entries of Y
+    zeros: float  # share of entries of Y that are exactly 0
     negative_energy: float  # share of the energy of Y in entries below -5 standard deviations
     rough_noise: float  # noise level estimated from Y alone
     directions: float  # number of singular values of Y above that noise, at most 20 more than sources
@@ -56,10 +57,11 @@ def diagnose(Y: NDArray, separation: Separation) -> Diagnostics:
     return Diagnostics(
         explained=1 - float(rest.sum()) / total if total > 0 else 0.0,
         negative=negative_share(Y),
+        zeros=1 - sum(int(np.count_nonzero(y)) for _, y in _blocks(Y)) / Y.size,
         negative_energy=sum(float(np.sum(np.where(y < low[i], y, 0) ** 2)) for i, y in _blocks(Y))
         / (total or 1.0),
         rough_noise=before,
-        directions=float(np.count_nonzero(strongest > noise_edge(*Y.shape, before))),
+        directions=float(np.count_nonzero(strongest > noise_edge(len(Y), Y.shape[1], before))),
         sigma=sigma,
         row_rms=row_rms,
         column_rms=column,

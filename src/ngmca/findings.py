@@ -13,6 +13,7 @@ COPY = 0.95  # cosine from which two sources look alike
 EMPTY = 1e-3  # share of the fit below which a source is almost empty
 STRUCTURE = 1.15  # singular values of the residual above this multiple of the edge are no noise
 OVERFIT = 0.6  # residual below this share of the noise: the sources explain noise
+MISSED = 0.3  # a noise level below this share of the residual was not found, but missed
 NEGATIVE = 0.01  # share of energy in clearly negative entries that a non-negative model cannot explain
 
 
@@ -79,15 +80,17 @@ def similarity(S: NDArray) -> NDArray:
 
 
 def _no_noise(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
-    noise = separation.noise
-    none = int(np.count_nonzero(~(noise > 0)))
-    rms = diagnostics.row_rms
-    if not none or not (rms > 0).any() or rms.max() < 1e-8 * np.abs(diagnostics.picked).max(initial=0):
+    """Robust noise levels fail where most entries are equal: counts that are mostly 0."""
+    found = float(np.median(separation.noise))
+    residual = float(np.median(diagnostics.row_rms))
+    negligible = residual <= 1e-6 * float(np.abs(diagnostics.picked).max(initial=0))
+    if diagnostics.zeros < 0.5 or negligible or found > MISSED * residual:
         return []
     text = (
-        f"In {none} of {len(noise)} measurements the robust noise level is 0, while the fit is not "
-        "perfect: most entries are equal, as in counts with many zeros. The threshold then does not "
-        "protect against noise; give the noise level (--noise), or add up neighbouring channels first."
+        f"{percent(diagnostics.zeros)} of the entries are exactly 0, as in counts, and the noise level "
+        f"found ({found:.2g}) is far below the residual ({residual:.2g}): the threshold does not "
+        f"protect against noise. Give the noise level, for instance --noise {residual:.2g}, or add up "
+        "neighbouring channels or pixels first."
     )
     return [Finding("no-noise", "No noise level could be found", text)]
 

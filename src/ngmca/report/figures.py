@@ -1,6 +1,5 @@
 """The figures of the report, as Plotly figures. Each function draws one thing."""
 
-import os
 from typing import Any
 
 import numpy as np
@@ -55,6 +54,7 @@ def thin(x: NDArray, y: NDArray, most: int = LONGEST) -> tuple[NDArray, NDArray]
     start = np.arange(0, whole, size)
     both = np.stack([start + blocks.argmin(axis=1), start + blocks.argmax(axis=1)], axis=1)
     keep = np.concatenate([np.sort(both, axis=1).ravel(), np.arange(whole, len(x))])
+    keep = np.unique(keep)  # lowest and highest of a flat stretch are one
     return x[keep], y[keep]
 
 
@@ -102,6 +102,7 @@ def weights(run: Run) -> go.Figure:
     if m <= 30 and run.data.row_names:
         ticks |= {"tickvals": place, "ticktext": shortened_all(names), "title": None}
     figure.update_xaxes(ticks, row=r, col=1)
+    figure.update_xaxes(range=[0.4, m + 0.6])
     return figure
 
 
@@ -313,11 +314,17 @@ def style(figure: go.Figure, height: int) -> None:
 
 
 def axis_of(figure: go.Figure, data: Dataset, row: int | None = None) -> None:
-    """The spectral axis below the last row, drawn in the direction of the field."""
+    """The spectral axis below the last row, drawn in the direction of the field.
+
+    Its ends are given, not left to Plotly: a double click then finds its way back from a zoom even
+    where several rows share the axis.
+    """
     place = {} if row is None else {"row": row, "col": 1}
     figure.update_xaxes(title=data.axis_label, **place)
-    if is_reversed(data):
-        figure.update_xaxes(autorange="reversed")
+    low, high = float(data.positions.min()), float(data.positions.max())
+    room = 0.01 * (high - low) or 0.5
+    ends = [low - room, high + room]
+    figure.update_xaxes(range=ends[::-1] if is_reversed(data) else ends)
 
 
 def label(figure: go.Figure, i: int, text: str, tint: str) -> None:
@@ -364,7 +371,8 @@ def shortened_all(names: list[str]) -> list[str]:
     short = [shortened(name) for name in names]
     if len(set(short)) == len(set(names)):
         return short
-    common = len(os.path.commonprefix(names))
+    first, last = min(names), max(names)
+    common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
     return ["…" + name[common:][-12:] if len(name) > 14 else name for name in names]
 
 
