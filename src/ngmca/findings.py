@@ -51,8 +51,7 @@ def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
 def findings(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     """Warnings, the gravest first; none if nothing looks wrong."""
     return [
-        *_no_noise(separation, diagnostics),
-        *_leftover(separation, diagnostics),
+        *(_no_noise(separation, diagnostics) or _leftover(separation, diagnostics)),
         *_overfit(separation, diagnostics),
         *_too_many(separation, diagnostics),
         *_copies(separation.S),
@@ -101,18 +100,14 @@ def _leftover(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
     above = int(np.count_nonzero(diagnostics.singular > STRUCTURE * diagnostics.singular_edge))
     if not above:
         return []
-    more = f"{above} or more directions of the residual stand"
-    if above < len(diagnostics.singular):
-        more = (
-            f"{above} directions of the residual stand"
-            if above > 1
-            else "One direction of the residual stands"
-        )
-    ratio = diagnostics.singular[0] / diagnostics.singular_edge
+    ratio = f"{diagnostics.singular[0] / diagnostics.singular_edge:.2g} times"
+    more = " or more" if above == len(diagnostics.singular) else ""
+    stand = f"{above}{more} directions of the residual stand out, the strongest {ratio}"
+    if above == 1:
+        stand = f"One direction of the residual stands out, {ratio}"
     text = (
-        f"{more} out of the noise, the strongest {ratio:.2g} times as "
-        f"high as pure noise would reach: there may be more than {len(separation.S)} sources, "
-        "a baseline, peaks that move between measurements, or noise that grows with the signal."
+        f"{stand} as high as pure noise would reach: there may be more than {len(separation.S)} "
+        "sources, a baseline, peaks that move between measurements, or noise that grows with the signal."
     )
     return [Finding("structure", "The residual has structure: maybe more sources", text)]
 
