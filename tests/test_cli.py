@@ -276,7 +276,7 @@ def test_resuming_goes_on_where_it_stopped(tmp_path):
     from ngmca.cli import running
 
     Y = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1).Y
-    options = {"n_iter": 200, "refinement": 0.2, "seed": 0}
+    options = {"method": "soft", "tau": 1.0, "n_iter": 200, "refinement": 0.2, "seed": 0}
     whole = ngmca.separate(Y, 3, **options)
     recorder = running.Recorder()
     for state in ngmca.iterate(Y, 3, **options):
@@ -287,9 +287,36 @@ def test_resuming_goes_on_where_it_stopped(tmp_path):
     checkpoint = running.load_checkpoint(tmp_path)
     left = running.remaining(options, checkpoint)
     assert left["n_iter"] == 100
-    assert ngmca.records.Options(n_iter=100, refinement=left["refinement"]).n_decrease == 60
+    assert ngmca.records.Options(n_iter=100, refinement=left["refinement"]).schedule.n_decrease == 60
     states = list(ngmca.iterate(Y, 3, **left))
     assert states[0].lam.max() < 1.2 * recorder.last.lam.max()  # the threshold does not start anew
+    assert abs(states[-1].cost / whole.history.cost[-1] - 1) < 0.02
+
+
+@pytest.mark.parametrize("stop", [30, 70])
+def test_resuming_an_automatic_run(tmp_path, stop):
+    from ngmca.cli import running
+
+    Y = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1).Y
+    options = {
+        "method": "soft",
+        "tau": 1.0,
+        "n_iter": "auto",
+        "refinement": 0.2,
+        "seed": 0,
+        "tol": 1e-12,
+    }
+    whole = ngmca.separate(Y, 3, **options)
+    recorder = running.Recorder()
+    for state in ngmca.iterate(Y, 3, **options):
+        recorder.add(state)
+        if state.k == stop:
+            break
+    recorder.save(tmp_path)
+    left = running.remaining(options, running.load_checkpoint(tmp_path))
+    assert left["n_iter"] == ("auto" if stop == 30 else 430)
+    states = list(ngmca.iterate(Y, 3, **left))
+    assert states[0].lam.max() < 1.3 * recorder.last.lam.max()
     assert abs(states[-1].cost / whole.history.cost[-1] - 1) < 0.02
 
 

@@ -1,5 +1,6 @@
 """The command line: read -> separate -> write, and commands to look at what goes in and comes out."""
 
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -24,9 +25,7 @@ app.command("demo", epilog=simulating.DEMO_EXAMPLES)(simulating.demo)
 
 def _version(show: bool) -> None:
     if show:
-        from ngmca import __version__
-
-        print(f"ngmca {__version__}")
+        print(f"ngmca {metadata.version('ngmca')}")
         raise typer.Exit
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.folder import CHECKPOINT
-from ngmca.records import History, Separation, State
+from ngmca.records import History, Options, Separation, State
 
 CHECKPOINT_SECONDS = 30.0
 
@@ -102,11 +102,13 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
 
 def remaining(options: dict[str, Any], checkpoint: Checkpoint) -> dict[str, Any]:
     """Options for the rest of a run: as many iterations of each kind as were still to come."""
-    total, done = options["n_iter"], min(checkpoint.done, options["n_iter"] - 1)
-    steady = int(options["refinement"] * total)  # iterations at the final threshold
-    left = total - done
-    share = min(1.0, (steady + 0.5) / left)
-    return options | {"n_iter": left, "refinement": share, "start": checkpoint.start}
+    schedule = Options(**{k: options[k] for k in ("method", "tau", "n_iter", "refinement")}).schedule
+    options = options | {"start": checkpoint.start}
+    if options["n_iter"] == "auto" and checkpoint.done < schedule.n_decrease:
+        return options  # the threshold falls on from where it is, in the same way
+    left = max(schedule.n_iter - checkpoint.done, 1)
+    steady = schedule.n_iter - schedule.n_decrease  # iterations at the final threshold
+    return options | {"n_iter": left, "refinement": min(1.0, (steady + 0.5) / left), "tol": schedule.tol}
 
 
 def consume(

@@ -26,7 +26,7 @@ from ngmca.cli.settings import Settings, from_file, provenance, to_toml
 from ngmca.diagnostics import diagnose
 from ngmca.findings import findings, percent, summary
 from ngmca.io import Dataset, ReadError
-from ngmca.records import METHODS, Separation, State
+from ngmca.records import METHODS, Options, Separation, State
 from ngmca.separation import iterate
 
 EXAMPLES = """
@@ -58,7 +58,9 @@ def separate(
         typer.Option(help=f"Algorithm: {', '.join(METHODS)}.", autocompletion=lambda: METHODS),
     ] = None,
     tau: Annotated[float | None, typer.Option(help="Final threshold in units of the noise [1].")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Number of iterations, at most [500].")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Number of iterations [as many as it takes].")
+    ] = None,
     refinement: Annotated[
         float | None, typer.Option(help="Share of the iterations at the final threshold [0.2].")
     ] = None,
@@ -162,8 +164,9 @@ def _separate(settings: Settings, data: Dataset, work: Path, *, quiet: bool) -> 
         options, recorder = running.remaining(options, checkpoint), checkpoint.recorder
     with as_bad_input():
         states = iterate(data.Y, settings.sources or 0, **options)
-    with _progress(data, settings.iterations, recorder.before, show=not quiet) as show:
-        return running.consume(states, recorder, work, settings.iterations, show)
+    total = recorder.before + Options(n_iter=options["n_iter"]).schedule.n_iter
+    with _progress(data, total, recorder.before, show=not quiet) as show:
+        return running.consume(states, recorder, work, total, show)
 
 
 def _finished(

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import sys
 import tomllib
 from dataclasses import asdict, dataclass, fields, replace
@@ -26,7 +27,7 @@ class Settings:
     sources: int | None = None
     method: str = "soft"
     tau: float = 1.0
-    iterations: int = 500
+    iterations: int | str = "auto"
     refinement: float = 0.2
     seed: int = 0
     noise: float | None = None
@@ -83,9 +84,14 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
 def _check_kind(path: Path, key: str, value: Any, kind: str) -> None:
     """Refuse a value of the wrong kind before it surfaces far away."""
     wanted: dict[str, Any] = {"int": int, "float": (int, float), "str": str, "bool": bool, "tuple": list}
-    allowed = wanted[kind.removeprefix("<class '").rstrip("'>").split("[")[0].split(" ")[0]]
-    if not isinstance(value, allowed) or (isinstance(value, bool) and allowed is not bool):
+    words = re.findall(r"int|float|str|bool|tuple", kind.split("[")[0] if "tuple" in kind else kind)
+    if not any(_is(value, wanted[word]) for word in words):
         raise ReadError(f"{path}: {key} = {value!r} in [separate] is of the wrong kind.")
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Whether a value is of a kind; true and false are no numbers."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def to_toml(settings: Settings, record: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from importlib import metadata
 
 from plotly.offline import get_plotlyjs
 
@@ -60,8 +61,6 @@ next(0);
 
 def render(title: str, sections: Sequence[Section]) -> str:
     """The whole page."""
-    from ngmca import __version__
-
     links = "".join(f"<a href='#{s.anchor}'>{escape(s.heading)}</a>" for s in sections)
     return (
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
@@ -71,7 +70,8 @@ def render(title: str, sections: Sequence[Section]) -> str:
         f"<script>{get_plotlyjs()}</script></head><body>"
         f"<header><h1>{escape(title)}</h1><p>Sparse non-negative source separation</p>"
         f"<nav>{links}</nav></header><main>{''.join(map(_section, sections))}"
-        f"<footer>ngmca {escape(__version__)}</footer></main><script>{DRAW}</script></body></html>\n"
+        f"<footer>ngmca {metadata.version('ngmca')}</footer></main>"
+        f"<script>{DRAW}</script></body></html>\n"
     )
 
 
