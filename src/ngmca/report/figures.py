@@ -146,7 +146,7 @@ def fit(run: Run, pick: int) -> go.Figure:
     figure.update_layout(
         showlegend=True,
         legend=above(),
-        title=small(f"measurement {shortened(data.names[i], 30)}"),
+        title=small(place_of(data, i)),
         margin={"t": 56},
     )
     figure.update_yaxes(nticks=4, row=2, col=1)
@@ -364,6 +364,14 @@ def top_right() -> dict[str, Any]:
         "yanchor": "top",
         "bgcolor": "rgba(255,255,255,.7)",
     }
+
+
+def place_of(data: Dataset, i: int) -> str:
+    """What measurement i is called in a title."""
+    if data.image_shape:
+        row, column = divmod(i, data.image_shape[1])
+        return f"pixel in row {row}, column {column}"
+    return f"measurement {shortened(data.names[i], 30)}"
 
 
 def shortened_all(names: list[str]) -> list[str]:

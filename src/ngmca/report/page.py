@@ -43,7 +43,8 @@ th i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:
 .details td{white-space:normal;overflow-wrap:anywhere;
  font:13px/1.5 ui-monospace,Menlo,Consolas,monospace}
 footer{color:var(--soft);font-size:13px;padding:0 2px}
-@media(max-width:600px){section{padding:12px 10px}main{padding:6px 8px 30px}.tile b{font-size:18px}}
+@media(max-width:600px){section{padding:12px 10px}main{padding:6px 8px 30px}.tile b{font-size:18px}
+ header h1{font-size:19px}}
 """
 
 DRAW = """
