@@ -222,6 +222,13 @@ def test_help_has_examples(command):
     assert "Example" in told
 
 
+def test_help_loses_no_word_to_markup():
+    told = " ".join(run("separate", "--help").stdout.split())
+    assert "'ngmca[io]'" in told
+    assert "(estimated)" in told
+    assert "(found out)" in told
+
+
 def test_completion_is_offered():
     environment = os.environ | {
         "_NGMCA_COMPLETE": "complete_bash",
@@ -318,6 +325,37 @@ def test_resuming_an_automatic_run(tmp_path, stop):
     states = list(ngmca.iterate(Y, 3, **left))
     assert states[0].lam.max() < 1.3 * recorder.last.lam.max()
     assert abs(states[-1].cost / whole.history.cost[-1] - 1) < 0.02
+
+
+def test_resuming_needs_something_to_resume(table, out, tmp_path):
+    assert "nothing to go on with" in run("separate", "--resume", out, code=2).stderr
+    told = run("separate", "--resume", out, "-o", tmp_path / "b", code=2).stderr
+    assert "leave out -o" in told
+
+
+def test_the_hash_covers_the_data_beside_a_header(tmp_path):
+    (tmp_path / "a.hdr").write_text("ENVI")
+    (tmp_path / "a.img").write_bytes(b"1")
+    before = ngmca.io.fingerprint([tmp_path / "a.hdr"])
+    (tmp_path / "a.img").write_bytes(b"2")
+    assert ngmca.io.fingerprint([tmp_path / "a.hdr"]) != before
+    assert ngmca.io.fingerprint([tmp_path]) != ngmca.io.fingerprint([tmp_path / "a.img"])
+
+
+def test_single_precision_stays_single(tmp_path):
+    Y = ngmca.simulate.sparse(m=10, n=60, r=2, snr=20, seed=0).Y.astype("float32")
+    np.save(tmp_path / "d.npy", Y)
+    run("separate", tmp_path / "d.npy", "-r", 2, "-o", tmp_path / "out")
+    found, expected = ngmca.load(tmp_path / "out"), ngmca.separate(Y, 2, seed=0)
+    assert found.S.dtype == expected.S.dtype == np.float32
+    np.testing.assert_array_equal(found.S, expected.S)
+
+
+@pytest.mark.parametrize("method", ngmca.records.METHODS)
+def test_every_method_has_a_report(table, tmp_path, method):
+    run("separate", table, "-r", 2, "--method", method, "--iterations", 8, "-o", tmp_path / "out")
+    assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["method"] == method
+    assert ngmca.load(tmp_path / "out").n_iter <= 8
 
 
 def test_two_runs_for_one_folder(table, tmp_path):

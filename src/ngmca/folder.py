@@ -14,7 +14,7 @@ MARKER = "UNFINISHED"  # in a folder that is still being written
 RESULT = "result.nc"
 CHECKPOINT = "checkpoint.npz"
 FILES = ("sources.csv", "mixing.csv", RESULT, "run.toml", "report.html")
-OURS = (*FILES, MARKER, CHECKPOINT, CHECKPOINT + ".part")
+OURS = (*FILES, MARKER, CHECKPOINT, CHECKPOINT + ".part", "report.html.part")
 
 
 def find(folder: Path) -> Path:
@@ -109,6 +109,9 @@ def _lock(marker: IO[str], folder: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
+    """Push the names in a folder to the disk; Windows has no such thing."""
+    if os.name == "nt":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -41,7 +41,7 @@ def info(
     data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
     transpose: Annotated[
         bool | None,
-        typer.Option("--transpose/--no-transpose", help="Samples are in the rows [found out]."),
+        typer.Option("--transpose/--no-transpose", help="Samples are in the rows (found out)."),
     ] = None,
     range_: Annotated[
         str | None, typer.Option("--range", help="Part of the axis, as 0.5:9.5.", metavar="LOW:HIGH")
@@ -133,7 +133,7 @@ def _bars(values: NDArray, edge: float) -> None:
 @one_line_errors
 def report(
     out: Annotated[Path, typer.Argument(help="Folder of a result.")],
-    to: Annotated[Path | None, typer.Option("--to", help="File to write [OUT/report.html].")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="File to write (OUT/report.html).")] = None,
 ) -> None:
     """Draw the report of a result again."""
     from ngmca.report import html

@@ -42,9 +42,11 @@ EXAMPLES = """
 
   ngmca separate --resume result
 
-Formats: .npy .npz .csv .tsv .txt (.gz), .mat, HDF5, Zarr, NetCDF; with `pip install 'ngmca[io]'` Bruker,
-Varian and NMRPipe spectra, JCAMP-DX, ENVI, imzML, and what rosettasciio reads. A folder of spectra is
-read as one table.
+Formats: .npy .npz .csv .tsv .txt (.gz), .mat, HDF5, Zarr, NetCDF.
+
+With `pip install 'ngmca\\[io]'` also Bruker, Varian, NMRPipe, JCAMP-DX, ENVI, imzML, rosettasciio's.
+
+A folder of spectra is read as one table.
 """
 
 
@@ -57,20 +59,20 @@ def separate(
         str | None,
         typer.Option(help=f"Algorithm: {', '.join(METHODS)}.", autocompletion=lambda: METHODS),
     ] = None,
-    tau: Annotated[float | None, typer.Option(help="Final threshold in units of the noise [1].")] = None,
+    tau: Annotated[float | None, typer.Option(help="Final threshold in units of the noise (1).")] = None,
     iterations: Annotated[
-        int | None, typer.Option(help="Number of iterations [as many as it takes].")
+        int | None, typer.Option(help="Number of iterations (as many as it takes).")
     ] = None,
     refinement: Annotated[
-        float | None, typer.Option(help="Share of the iterations at the final threshold [0.2].")
+        float | None, typer.Option(help="Share of the iterations at the final threshold (0.2).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the first guess [0].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first guess (0).")] = None,
     noise: Annotated[
-        float | None, typer.Option(help="Standard deviation of the noise [estimated].")
+        float | None, typer.Option(help="Standard deviation of the noise (estimated).")
     ] = None,
     transpose: Annotated[
         bool | None,
-        typer.Option("--transpose/--no-transpose", help="Samples are in the rows [found out]."),
+        typer.Option("--transpose/--no-transpose", help="Samples are in the rows (found out)."),
     ] = None,
     range_: Annotated[
         str | None, typer.Option("--range", help="Part of the axis, as 0.5:9.5.", metavar="LOW:HIGH")
@@ -142,7 +144,9 @@ def _gather(
 ) -> tuple[Settings, Path, str | None]:
     """Settings from all sides, the folder, and the hash that the input had before, if known."""
     if resume is not None:
-        out = resume if out is None else out
+        if out is not None and places.absolute(out) != places.absolute(resume):
+            raise ReadError(f"--resume {resume} goes on in {resume}: leave out -o {out}.")
+        out = resume
         config = places.unfinished(places.absolute(resume)) / "run.toml"
         if not config.is_file():
             raise ReadError(f"{resume} has no run that was stopped: there is nothing to go on with.")
@@ -188,6 +192,8 @@ def _write(run: results.Run, settings: Settings, work: Path) -> None:
 def _clean(work: Path) -> None:
     """Take away what an error left, except a checkpoint to resume from."""
     kept = (places.MARKER, places.CHECKPOINT, "run.toml")
+    if not work.exists():
+        return
     if not (work / places.CHECKPOINT).is_file():
         places.clear(work, keep=())
         work.rmdir()

@@ -54,16 +54,30 @@ def read(
 
 def fingerprint(paths: Sequence[Path]) -> str:
     """SHA-256 of one file's content, or of the names and contents of several or of a folder."""
-    if len(paths) == 1 and paths[0].is_file():
-        with paths[0].open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+    files = [(file, path) for path in paths for file in _parts(path)]
+    if len(files) == 1 and paths[0].is_file():
+        return _digest(paths[0])
     total = hashlib.sha256()
-    for path in paths:
-        files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
-        for file in files:
-            name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-            total.update(f"{name}\0{fingerprint([file])}\n".encode())
+    for file, path in files:
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        total.update(f"{name}\0{_digest(file)}\n".encode())
     return total.hexdigest()
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files that a path stands for: those of a folder, and the data beside a header."""
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*") if file.is_file())
+    if path.suffix.lower() in (".hdr", ".imzml"):
+        return sorted(
+            file for file in path.parent.iterdir() if file.is_file() and file.stem == path.stem
+        )
+    return [path]
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _read_one(path: Path, options: dict[str, Any]) -> Dataset:
