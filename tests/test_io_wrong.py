@@ -1,9 +1,12 @@
 """Wrong files: one line that says what is wrong and where, exit code 2, no traceback."""
 
+import contextlib
 import io
 import os
 import pickle
+import shutil
 import struct
+import warnings
 
 import h5py
 import numpy as np
@@ -13,6 +16,7 @@ import scipy.io
 from typer.testing import CliRunner
 
 from ngmca.cli import app
+from ngmca.io import ReadError, read
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 GOOD = "\n".join(",".join(f"{v:.3f}" for v in row) for row in Y) + "\n"
@@ -64,7 +68,7 @@ FILES = {
     "complex.npy": (npy_bytes(Y + 1j), "is complex"),
     "flat4.npy": (npy_bytes(np.zeros((2, 2, 2, 2))), "has shape (2, 2, 2, 2)"),
     "nan.npy": (npy_bytes(np.where(Y > 2.2, np.nan, Y)), "a missing value (NaN) at index"),
-    "words.npy": (npy_bytes(np.array([["a", "b"]])), "holds <U1, not numbers"),
+    "words.npy": (npy_bytes(np.array([["a", "b"]])), "holds text, not numbers"),
     "cut.npz": (b"PK\x03\x04" + bytes(100), "is not a whole .npz file"),
     "garbage.mat": (b"MATLAB 5.0 MAT-file" + bytes(range(200)), "is not a whole MATLAB file"),
     "old.mat": (bytes(300), "is not a whole MATLAB file"),
@@ -73,7 +77,7 @@ FILES = {
     "garbage.xyz": (bytes(range(256)), "no reader knows this file"),
     "empty.jdx": (b"##TITLE=x\n##END=\n", "has no spectrum"),
     "bad.imzML": (b"<xml", "has no data file bad.ibd"),
-    "bad.hdr": (b"ENVI\nlines = 3\n", "is not a whole ENVI header"),
+    "bad.hdr": (b"ENVI\nlines = 3\n", "is not a whole ENVI header: it has no 'samples'"),
     "bad.ft": (struct.pack("<f", 0) * 600, "is not an NMRPipe file"),
     "bad.hspy": (b"\x89HDF\r\n\x1a\n" + bytes(40), "rosettasciio cannot read it"),
     "bad.wdf": (b"WDF1" + bytes(100), "rosettasciio cannot read it"),
@@ -116,6 +120,64 @@ def test_a_truncated_file_of_every_binary_format(tmp_path):
         path = tmp_path / name
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         assert "whole" in complaint("info", str(path))
+
+
+def written(folder):
+    """One file of every binary format, each with what it needs beside it."""
+    import nmrglue  # noqa: F401
+    import spectral
+    import xarray as xr
+    from pyimzml.ImzMLWriter import ImzMLWriter
+
+    array = xr.DataArray(Y, dims=("tube", "ppm"), name="data")
+    np.save(folder / "d.npy", Y)
+    np.savez_compressed(folder / "d.npz", data=Y)
+    scipy.io.savemat(folder / "d.mat", {"data": Y}, do_compression=True)
+    array.to_netcdf(folder / "d4.nc", engine="h5netcdf")
+    array.to_netcdf(folder / "d3.nc", engine="scipy")
+    with h5py.File(folder / "d.h5", "w") as file:
+        file["data"] = Y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cube = np.ones((2, 3, 4), "int16")
+        spectral.envi.save_image(str(folder / "e.hdr"), cube, ext=".img")
+    with ImzMLWriter(str(folder / "i"), mode="continuous") as writer:
+        for x in range(3):
+            writer.addSpectrum(np.arange(1.0, 40.0), np.ones(39), (x + 1, 1, 1))
+    shutil.copytree(real_data.nmr() / "bruker2" / "3", folder / "3")
+    own = ("d.npy", "d.npz", "d.mat", "d4.nc", "d3.nc", "d.h5")
+    return [(name, name) for name in own] + [
+        ("e.hdr", "e.img"), ("i.imzML", "i.ibd"), ("i.imzML", "i.imzML"), ("3", "3/pdata/1/1r")
+    ]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_no_truncation_is_taken_for_a_whole_file(tmp_path):
+    rng = np.random.default_rng(0)
+    for path, part in written(tmp_path):
+        read(tmp_path / path)
+        whole = (tmp_path / part).read_bytes()
+        for size in [*rng.integers(1, len(whole) - 20, 10), len(whole) - 20]:
+            (tmp_path / part).write_bytes(whole[:size])
+            with pytest.raises(ReadError):
+                read(tmp_path / path)
+        (tmp_path / part).write_bytes(whole)
+
+
+# Where they fail, some libraries leave the file open to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_no_damage_makes_anything_but_a_read_error(tmp_path):
+    rng = np.random.default_rng(1)
+    for path, part in written(tmp_path):
+        whole = (tmp_path / part).read_bytes()
+        for _ in range(10):
+            damaged = bytearray(whole)
+            for place in rng.integers(0, min(len(whole), 800), 4):
+                damaged[place] = rng.integers(256)
+            (tmp_path / part).write_bytes(damaged)
+            with contextlib.suppress(ReadError):
+                read(tmp_path / path)
+        (tmp_path / part).write_bytes(whole)
 
 
 def test_an_hdf5_file_that_claims_what_was_never_written(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 import ngmca
 from ngmca import diagnostics, findings
 from ngmca.io import Dataset
-from ngmca.report import figures, html, write
+from ngmca.report import drawing, figures, html, write
 from ngmca.report.sections import peaks
 from ngmca.results import Run
 
@@ -150,8 +150,8 @@ def test_axes_are_drawn_as_the_field_draws_them(fields, falling, expected):
 def test_long_lines_keep_their_peaks():
     y = np.zeros(200_003)
     y[[77_777, 150_001, 200_002]] = [5, -3, 2]
-    x, thinned = figures.thin(np.arange(len(y)), y)
-    assert len(x) <= figures.LONGEST + 100
+    x, thinned = drawing.thin(np.arange(len(y)), y)
+    assert len(x) <= drawing.LONGEST + 100
     assert (np.diff(x) > 0).all()
     for place in (77_777, 150_001, 200_002):
         assert thinned[list(x).index(place)] == y[place]

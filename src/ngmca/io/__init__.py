@@ -87,11 +87,17 @@ def _read_one(path: Path, options: dict[str, Any]) -> Dataset:
         if path.is_dir() and _is_plain_folder(path):
             return _read_folder(path, options)
         name, reader = reader_of(path)
-        data = reader(path, **options)
-    except MemoryError:
-        raise ReadError(f"{path} needs more memory than this machine has.") from None
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
+    try:
+        data = reader(path, **options)
+    except ReadError:
+        raise
+    except MemoryError:
+        raise ReadError(f"{path} needs more memory than this machine has.") from None
+    except Exception as error:  # a damaged file makes the libraries raise what comes
+        detail = " ".join(str(error).split()) or type(error).__name__
+        raise ReadError(f"{path} cannot be read as {name}: {detail}.") from error
     return replace(data, meta={"format": name, "path": str(path), **data.meta})
 
 

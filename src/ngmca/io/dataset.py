@@ -124,6 +124,8 @@ def real_numbers(array: Any, where: str) -> NDArray:
         raise ReadError(f"{where} is complex: save its real part (phased) or its modulus.")
     if array.dtype.kind == "O":
         raise ReadError(f"{where} holds Python objects, not numbers.")
+    if array.dtype.kind in "SUT":
+        raise ReadError(f"{where} holds text, not numbers.")
     if array.dtype.kind not in "fiub":
         raise ReadError(f"{where} holds {array.dtype}, not numbers.")
     if array.dtype != np.float32:

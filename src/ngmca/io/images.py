@@ -26,7 +26,9 @@ def read_envi(path: Path, **_: Any) -> Dataset:
         fields = envi.read_envi_header(str(header))
         shape = [int(fields[key]) for key in ("lines", "samples", "bands")]
         kind = np.dtype(dict(envi.dtype_map)[fields["data type"]])
-    except Exception as error:  # spectral raises its own, KeyError and ValueError
+    except KeyError as error:
+        raise ReadError(f"{header} is not a whole ENVI header: it has no {error}.") from error
+    except Exception as error:  # spectral raises its own, and ValueError
         raise ReadError(f"{header} is not a whole ENVI header: {error}.") from error
     body = _sibling(header, ENVI_DATA) or _sibling(header.with_suffix(""), ENVI_DATA)
     if body is None:

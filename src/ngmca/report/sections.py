@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca.findings import findings, percent, summary
-from ngmca.report import figures
+from ngmca.report import drawing, figures
 from ngmca.results import Run
 
 SHOWN_SOURCES = 60  # more rows of a table than this help nobody
@@ -60,7 +60,7 @@ def overview(run: Run) -> Section:
 
 def sources(run: Run) -> Section:
     """The sources, and a table of their strongest peaks."""
-    thinned = run.separation.S.shape[1] > figures.LONGEST
+    thinned = run.separation.S.shape[1] > drawing.LONGEST
     text = "Each source on its own scale, with its share of all that is explained. Drag to zoom, " + (
         "double-click to see all again."
     )
@@ -77,7 +77,7 @@ def mixing(run: Run) -> Section:
         plots: tuple[go.Figure, ...] = (figures.weights(run),)
         return Section("mixing", "Mixing weights", f"<p>{text.format('measurement')}</p>", plots)
     plots = tuple(
-        figures.image(column, shape, f"<b style='color:{figures.colour(i)}'>source {i + 1}</b>")
+        figures.image(column, shape, f"<b style='color:{drawing.colour(i)}'>source {i + 1}</b>")
         for i, column in enumerate(A.T)
     )
     return Section("mixing", "Mixing maps", f"<p>{text.format('pixel')}</p>", plots, 3)
@@ -150,7 +150,7 @@ def _source_table(run: Run) -> str:
     for i, row in enumerate(S[:SHOWN_SOURCES]):
         places = ", ".join(f"{place:.4g}" for place in peaks(x, row)) or "none"
         rows.append(
-            f"<tr><th><i style='background:{figures.colour(i)}'></i>{i + 1}"
+            f"<tr><th><i style='background:{drawing.colour(i)}'></i>{i + 1}"
             f"<td>{percent(float(run.diagnostics.share[i]))}"
             f"<td>{percent(float(np.mean(row > 0)))}<td>{places}"
         )
