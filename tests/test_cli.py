@@ -20,6 +20,7 @@ import ngmca
 from ngmca import results
 from ngmca.cli import app
 from ngmca.cli.running import load_checkpoint
+from ngmca.cli.separating import ALL_METHODS
 from ngmca.io import ReadError, read
 
 FILES = ["mixing.csv", "report.html", "result.nc", "run.toml", "sources.csv"]
@@ -351,7 +352,7 @@ def test_single_precision_stays_single(tmp_path):
     np.testing.assert_array_equal(found.S, expected.S)
 
 
-@pytest.mark.parametrize("method", ngmca.records.METHODS)
+@pytest.mark.parametrize("method", ALL_METHODS)
 def test_every_method_has_a_report(table, tmp_path, method):
     run("separate", table, "-r", 2, "--method", method, "--iterations", 8, "-o", tmp_path / "out")
     assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["method"] == method

@@ -208,5 +208,5 @@ def test_it_is_fast_for_many_sources_and_measurements():
     )  # fmt: skip
     begun = time.perf_counter()
     page = html_of(separation, Y)
-    assert time.perf_counter() - begun < 15
+    assert time.perf_counter() - begun < 30  # 3 s alone on one core
     assert len(page) < 12e6

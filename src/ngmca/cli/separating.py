@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ngmca import baselines, results
 from ngmca import folder as places
-from ngmca import results
 from ngmca.cli import running
 from ngmca.cli.console import (
     INTERRUPTED,
@@ -28,7 +28,9 @@ from ngmca.findings import findings, percent, summary
 from ngmca.io import Dataset, ReadError
 from ngmca.records import METHODS, Options, Separation, State
 from ngmca.separation import iterate
+from ngmca.separation import separate as ngmca_separate
 
+ALL_METHODS = (*METHODS, *baselines.METHODS)
 EXAMPLES = """
 [bold]Examples[/]
 
@@ -57,7 +59,7 @@ def separate(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the result.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help=f"Algorithm: {', '.join(METHODS)}.", autocompletion=lambda: METHODS),
+        typer.Option(help=f"Algorithm: {', '.join(ALL_METHODS)}.", autocompletion=lambda: ALL_METHODS),
     ] = None,
     tau: Annotated[float | None, typer.Option(help="Final threshold in units of the noise (1).")] = None,
     iterations: Annotated[
@@ -163,6 +165,9 @@ def _gather(
 
 def _separate(settings: Settings, data: Dataset, work: Path, *, quiet: bool) -> Separation:
     options, recorder = settings.options(), running.Recorder()
+    if settings.method in baselines.METHODS:  # rivals show no states: they run whole
+        with as_bad_input():
+            return ngmca_separate(data.Y, settings.sources or 0, **options)
     checkpoint = running.load_checkpoint(work)
     if checkpoint is not None:
         options, recorder = running.remaining(options, checkpoint), checkpoint.recorder
