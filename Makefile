@@ -12,11 +12,11 @@ install: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[plot,dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[io,plot,dev]"
 	@touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/python examples/demo.py
+	$(BIN)/ngmca demo --force -o demo
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -19,19 +19,28 @@ ROOT = Path(ngmca.__file__).parent
 LAYERS = [
     {"compiled", "inputs", "threads", "progress"},
     {"prox", "noise", "thresholds"},
-    {"nnqp", "metrics", "simulate", "records"},
+    {"nnqp", "metrics", "simulate", "records", "io"},
     {"engine"},
     {"start"},
     {"exact", "naive", "baselines"},
     {"comparison"},
     {"separation"},
     {"estimator"},
+    {"diagnostics", "folder"},
+    {"findings", "results"},
+    {"report"},
+    {"cli"},
 ]
 HEAVY = {
     "sklearn": {"estimator"},
     "numba": {"compiled"},
-    "rich": {"progress"},
-    "scipy": {"metrics", "simulate"},
+    "rich": {"progress", "cli"},
+    "scipy": {"metrics", "simulate", "io", "diagnostics"},
+    "plotly": {"report"},
+    "typer": {"cli"},
+    "xarray": {"io", "results"},
+    "h5py": {"io"},
+    "zarr": {"io"},
 }
 
 

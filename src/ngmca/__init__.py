@@ -1,6 +1,6 @@
 """Sparse non-negative blind source separation for noisy data: nGMCA and its relatives."""
 
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 from ngmca import baselines, metrics, nnqp, simulate
@@ -9,7 +9,9 @@ from ngmca.records import History, Restart, Separation, State
 from ngmca.separation import iterate, separate
 
 if TYPE_CHECKING:
+    from ngmca import io, report
     from ngmca.estimator import NGMCA
+    from ngmca.results import load
 
 __version__ = metadata.version("ngmca")
 
@@ -21,18 +23,24 @@ __all__ = [
     "State",
     "baselines",
     "evaluate",
+    "io",
     "iterate",
+    "load",
     "metrics",
     "nnqp",
+    "report",
     "separate",
     "simulate",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load the estimator, and scikit-learn with it, when it is first asked for."""
-    if name == "NGMCA":
-        from ngmca.estimator import NGMCA
+# What loads a heavy library (scikit-learn, xarray, Plotly, h5py) is loaded when first asked for.
+LATER = {"NGMCA": "ngmca.estimator", "load": "ngmca.results", "io": "ngmca.io", "report": "ngmca.report"}
 
-        return NGMCA
-    raise AttributeError(f"module 'ngmca' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    """A name whose module is loaded now, because it is asked for."""
+    if name not in LATER:
+        raise AttributeError(f"module 'ngmca' has no attribute {name!r}")
+    module = import_module(LATER[name])
+    return module if name in ("io", "report") else getattr(module, name)

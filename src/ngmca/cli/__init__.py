@@ -1,0 +1,43 @@
+"""The command line: read -> separate -> write, and commands to look at what goes in and comes out."""
+
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from ngmca.cli import looking, separating, simulating
+
+app = typer.Typer(
+    name="ngmca",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Sparse non-negative blind source separation: from a file of measurements to its sources.",
+)
+app.command("separate", epilog=separating.EXAMPLES)(separating.separate)
+app.command("info", epilog=looking.INFO_EXAMPLES)(looking.info)
+app.command("report", epilog=looking.REPORT_EXAMPLES)(looking.report)
+app.command("evaluate", epilog=looking.EVALUATE_EXAMPLES)(looking.evaluate)
+app.command("simulate", epilog=simulating.SIMULATE_EXAMPLES)(simulating.simulate)
+app.command("demo", epilog=simulating.DEMO_EXAMPLES)(simulating.demo)
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"ngmca {metadata.version('ngmca')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,166 @@
+"""Readers: `read(path)` gives measurements x samples with their axis, whatever the format."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngmca.io.combine import combine
+from ngmca.io.dataset import Dataset, ReadError
+from ngmca.io.detect import reader_of
+from ngmca.io.jcampdx import combine_peaks
+from ngmca.io.labelled import from_xarray
+from ngmca.io.text import write_table
+
+__all__ = ["Dataset", "ReadError", "fingerprint", "read", "write_table"]
+
+
+def read(
+    path: Any,
+    *,
+    transpose: bool | None = None,
+    dataset: str | None = None,
+    nucleus: str | None = None,
+) -> Dataset:
+    """Measurements x samples out of a file, a folder, several of them, or an xarray object.
+
+    Parameters
+    ----------
+    path
+        A file or folder, a list of them (their rows are put below each other, on one common axis),
+        or an xarray DataArray or Dataset.
+    transpose
+        Whether samples are in the rows of the file. None finds out from its axis, and takes rows as
+        measurements where there is none.
+    dataset
+        Path or name of the data inside a file that has several: HDF5, Zarr, NetCDF, .npz, .mat.
+    nucleus
+        Which experiments to take out of a folder with several nuclei, such as "1H".
+    """
+    options = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
+    if hasattr(path, "dims"):
+        return from_xarray(path, transpose=transpose, dataset=dataset)
+    if isinstance(path, str | PathLike):
+        return _read_one(Path(path), options)
+    paths = [Path(one) for one in path]
+    if not paths:
+        raise ReadError("no file was given.")
+    return _together([_read_one(one, options) for one in paths], [_stem(one) for one in paths])
+
+
+def fingerprint(paths: Sequence[Path]) -> str:
+    """SHA-256 of one file's content, or of the names and contents of several or of a folder."""
+    files = [(file, path) for path in paths for file in _parts(path)]
+    if len(files) == 1 and paths[0].is_file():
+        return _digest(paths[0])
+    total = hashlib.sha256()
+    for file, path in files:
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        total.update(f"{name}\0{_digest(file)}\n".encode())
+    return total.hexdigest()
+
+
+def _parts(path: Path) -> list[Path]:
+    """The files that a path stands for: those of a folder, and the data beside a header."""
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*") if file.is_file())
+    if path.suffix.lower() in (".hdr", ".imzml"):
+        return sorted(
+            file for file in path.parent.iterdir() if file.is_file() and file.stem == path.stem
+        )
+    return [path]
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _read_one(path: Path, options: dict[str, Any]) -> Dataset:
+    if not path.exists():
+        raise ReadError(f"{path} does not exist.")
+    try:
+        if path.is_dir() and _is_plain_folder(path):
+            return _read_folder(path, options)
+        name, reader = reader_of(path)
+    except OSError as error:
+        raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
+    try:
+        data = reader(path, **options)
+    except ReadError:
+        raise
+    except MemoryError:
+        raise ReadError(f"{path} needs more memory than this machine has.") from None
+    except Exception as error:  # a damaged file makes the libraries raise what comes
+        detail = " ".join(str(error).split()) or type(error).__name__
+        raise ReadError(f"{path} cannot be read as {name}: {detail}.") from error
+    return replace(data, meta={"format": name, "path": str(path), **data.meta})
+
+
+def _is_plain_folder(path: Path) -> bool:
+    try:
+        reader_of(path)
+    except ReadError:
+        return True
+    return False
+
+
+def _read_folder(path: Path, options: dict[str, Any]) -> Dataset:
+    """The files of a folder as one, those that cannot be read left out with a note."""
+    parts, names, notes = [], [], []
+    for file in sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith(".")):
+        try:
+            data = _read_one(file, options)
+            if len(data.Y) > 1 and data.image_shape:
+                raise ReadError(f"{file.name} is an image: read it alone.")
+        except ReadError as error:
+            notes.append(f"left out: {error}")
+        else:
+            parts.append(data)
+            names.append(_stem(file))
+    if not parts:
+        first = f" The first: {notes[0]}" if notes else " It has no files."
+        raise ReadError(f"{path} holds nothing that can be read.{first}")
+    parts, names, apart = _with_common_range(parts, names)
+    notes += apart
+    data = _together(parts, names)
+    return replace(data, notes=data.notes + tuple(notes), meta={**data.meta, "path": str(path)})
+
+
+def _with_common_range(
+    parts: list[Dataset], names: list[str]
+) -> tuple[list[Dataset], list[str], list[str]]:
+    """Parts that cover at least half of the usual range, their names, and notes about the others."""
+    if any(part.axis is None or part.meta.get("peaks") for part in parts):
+        return parts, names, []
+    ends = np.array([(part.positions.min(), part.positions.max()) for part in parts])
+    low, high = np.median(ends, axis=0)
+    shared = np.minimum(ends[:, 1], high) - np.maximum(ends[:, 0], low)
+    keep = shared >= (high - low) / 2
+    notes = [
+        f"left out: {name} covers {a:g} to {b:g}, the others {low:g} to {high:g}."
+        for name, (a, b), kept in zip(names, ends, keep, strict=True)
+        if not kept
+    ]
+    chosen = np.flatnonzero(keep)
+    return [parts[i] for i in chosen], [names[i] for i in chosen], notes
+
+
+def _together(parts: list[Dataset], names: list[str]) -> Dataset:
+    if len(parts) > 1 and all(part.meta.get("peaks") for part in parts):
+        return combine_peaks(parts, names)
+    data = combine(parts, names)
+    kinds = sorted({part.meta["intensity"] for part in parts if part.meta.get("intensity")})
+    if len(kinds) > 1:
+        return data.noted(
+            f"intensities have different units ({', '.join(kinds)}): compare rows with care."
+        )
+    return data
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").rsplit(".", 1)[0] if path.is_file() else path.name

@@ -1,0 +1,137 @@
+"""What a reader gives back, and the error it raises when it cannot."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ReadError(ValueError):
+    """One line that says what is wrong, where, and what to do about it."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Measurements x samples, with all that the file says about its rows and columns."""
+
+    Y: NDArray  # (m, n)
+    axis: NDArray | None = None  # (n,) position of each sample, as in the file
+    axis_name: str = "sample"
+    axis_unit: str = ""
+    row_names: tuple[str, ...] = ()  # (m,), or empty
+    image_shape: tuple[int, int] | None = None  # rows, columns of an image whose pixels are measurements
+    meta: dict[str, Any] = field(default_factory=dict)  # format, title and the like
+    notes: tuple[str, ...] = ()  # decisions a reader took, for the user to see
+
+    @property
+    def positions(self) -> NDArray:
+        """The axis, or the number of each sample where the file has none."""
+        return np.arange(self.Y.shape[1], dtype=float) if self.axis is None else self.axis
+
+    @property
+    def axis_label(self) -> str:
+        """Name and unit of the axis, as they stand in a figure."""
+        return f"{self.axis_name} [{self.axis_unit}]" if self.axis_unit else self.axis_name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name a measurement, numbers from 1 where the file has none."""
+        return self.row_names or tuple(str(i + 1) for i in range(len(self.Y)))
+
+    def noted(self, *notes: str) -> "Dataset":
+        """The same with more notes."""
+        return replace(self, notes=self.notes + notes)
+
+    def crop(self, low: float, high: float) -> "Dataset":
+        """Samples whose position lies in [low, high]."""
+        low, high = sorted((low, high))
+        keep = (self.positions >= low) & (self.positions <= high)
+        if not keep.any():
+            ends = f"{self.positions.min():g} to {self.positions.max():g}"
+            raise ReadError(f"no sample lies in {low:g}:{high:g}: the axis goes from {ends}.")
+        axis = self.positions[keep]
+        return replace(self, Y=np.ascontiguousarray(self.Y[:, keep]), axis=axis)
+
+
+def monotonic(values: NDArray) -> bool:
+    """Whether values rise or fall all along, as an axis does."""
+    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
+        return False
+    steps = np.diff(values)
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def from_array(
+    array: NDArray,
+    axis: NDArray | None = None,
+    *,
+    transpose: bool | None = None,
+    where: str = "the array",
+    **fields: Any,
+) -> Dataset:
+    """A dataset of a matrix or image cube, turned so that samples are in the columns.
+
+    `transpose` says whether samples are in the rows (of a cube: along the first direction); None
+    leaves it to the length of the axis, and to the layout (measurements, samples) without one.
+    """
+    array = real_numbers(array, where)
+    if array.ndim == 1:
+        array = array[None, :]
+    if array.ndim not in (2, 3):
+        raise ReadError(
+            f"{where} has shape {array.shape}: a table (measurements, samples) or an image cube "
+            "(rows, columns, channels) is needed."
+        )
+    if 0 in array.shape:
+        raise ReadError(f"{where} has shape {array.shape}: there is nothing in it.")
+    turned, note = _samples_first(array.shape, axis, transpose, where)
+    if turned:
+        array = np.moveaxis(array, 0, -1)
+    data = Dataset(Y=array, axis=axis, **fields)
+    if array.ndim == 3:
+        rows, columns, channels = array.shape
+        data = replace(data, Y=array.reshape(rows * columns, channels), image_shape=(rows, columns))
+    return data.noted(note) if note else data
+
+
+def _samples_first(
+    shape: Sequence[int], axis: NDArray | None, transpose: bool | None, where: str
+) -> tuple[bool, str]:
+    """Whether samples are along the first direction, and what to tell the user about it."""
+    first, last = shape[0], shape[-1]
+    if axis is None:
+        return bool(transpose), ""
+    fits = [turned for turned, size in ((False, last), (True, first)) if size == len(axis)]
+    if transpose is not None:
+        fits = [turned for turned in fits if turned == transpose]
+    if not fits:
+        asked = "" if transpose is None else f", read with{'' if transpose else 'out'} transposition,"
+        raise ReadError(f"{where} of shape {tuple(shape)}{asked} does not fit an axis of {len(axis)}.")
+    note = ""
+    if transpose is None and len(fits) == 2 and first > 1:
+        note = f"{where} is as high as it is wide: rows are taken as measurements (--transpose if not)."
+    elif transpose is None and fits[0]:
+        note = "samples are in the rows, as the axis shows: transposed."
+    return fits[0], note
+
+
+def real_numbers(array: Any, where: str) -> NDArray:
+    """A float array, or an error that says why it is none."""
+    array = np.asarray(array)
+    if array.dtype.kind == "c":
+        raise ReadError(f"{where} is complex: save its real part (phased) or its modulus.")
+    if array.dtype.kind == "O":
+        raise ReadError(f"{where} holds Python objects, not numbers.")
+    if array.dtype.kind in "SUT":
+        raise ReadError(f"{where} holds text, not numbers.")
+    if array.dtype.kind not in "fiub":
+        raise ReadError(f"{where} holds {array.dtype}, not numbers.")
+    if array.dtype != np.float32:
+        array = array.astype(np.float64)
+    if not np.isfinite(array).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        what = "a missing value (NaN)" if np.isnan(array[place]) else "infinity"
+        raise ReadError(f"{where} has {what} at index {place}: replace it or leave out its column.")
+    return array

@@ -1,0 +1,110 @@
+"""JCAMP-DX, through the package jcamp: one spectrum, a compound file, or a folder of them."""
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.io.combine import combine
+from ngmca.io.dataset import Dataset, ReadError
+from ngmca.io.extras import require
+
+NAMES = {
+    "1/cm": ("wavenumber", "cm-1"),
+    "cm-1": ("wavenumber", "cm-1"),
+    "cm^-1": ("wavenumber", "cm-1"),
+    "nanometers": ("wavelength", "nm"),
+    "nm": ("wavelength", "nm"),
+    "wavelength (nm)": ("wavelength", "nm"),
+    "micrometers": ("wavelength", "um"),
+    "ppm": ("chemical shift", "ppm"),
+    "hz": ("frequency", "Hz"),
+    "m/z": ("m/z", ""),
+    "seconds": ("time", "s"),
+}
+
+
+def read_jcamp(path: Path, **_: Any) -> Dataset:
+    """The spectra in a JCAMP-DX file, transmittance as absorbance."""
+    jcamp = require("jcamp", "JCAMP-DX")
+    printed = io.StringIO()  # jcamp prints what it doubts
+    try:
+        with contextlib.redirect_stdout(printed):
+            content = jcamp.readfile(str(path))
+    except Exception as error:  # jcamp raises what comes: IndexError, KeyError, Exception
+        raise ReadError(
+            f"{path}: jcamp cannot read it: {str(error) or type(error).__name__}."
+        ) from error
+    blocks = [block for block in content.get("children", [content]) if _has_data(block, path)]
+    if not blocks:
+        kind = content.get("data type", "")
+        raise ReadError(f"{path} has no spectrum that jcamp reads{f' ({kind})' if kind else ''}.")
+    if not all(_is_peaks(block) for block in blocks):  # lists of peaks beside a whole spectrum repeat it
+        blocks = [block for block in blocks if not _is_peaks(block)]
+    parts = [_spectrum(block, path) for block in blocks]
+    names = [str(block.get("title") or path.stem) for block in blocks]
+    if len(parts) > 1 and all(_is_peaks(block) for block in blocks):
+        return combine_peaks(parts, names)
+    data = combine(parts, names)
+    doubts = sum("check failed" in line.lower() for line in printed.getvalue().splitlines())
+    if doubts:
+        data = data.noted(f"{path.name}: jcamp doubts {doubts} lines (checks of x or y failed).")
+    return data
+
+
+def combine_peaks(parts: list[Dataset], names: list[str]) -> Dataset:
+    """Lists of peaks on the union of their positions, 0 where a list has no peak."""
+    axis = np.unique(np.concatenate([np.round(part.positions, 4) for part in parts]))
+    Y = np.zeros((len(parts), len(axis)))
+    for row, part in zip(Y, parts, strict=True):
+        np.add.at(row, np.searchsorted(axis, np.round(part.positions, 4)), part.Y[0])
+    note = f"{len(parts)} lists of peaks were put on the union of their {len(axis)} positions."
+    first = parts[0]
+    return Dataset(Y, axis, first.axis_name, first.axis_unit, tuple(names), None, first.meta, (note,))
+
+
+def _has_data(block: dict[str, Any], path: Path) -> bool:
+    kind = str(block.get("data type", block.get("datatype", "")))
+    if "FID" in kind.upper():
+        raise ReadError(
+            f"{path} is a free induction decay ({kind}): "
+            "Fourier-transform and phase it first, then save the spectrum."
+        )
+    return len(np.atleast_1d(block.get("y", ()))) > 0
+
+
+def _is_peaks(block: dict[str, Any]) -> bool:
+    return "peak table" in block or "MASS" in str(block.get("data type", "")).upper()
+
+
+def _spectrum(block: dict[str, Any], path: Path) -> Dataset:
+    x, y = np.asarray(block["x"], dtype=float), np.asarray(block["y"], dtype=float)
+    if len(x) != len(y):
+        raise ReadError(f"{path} announces {len(x)} points and holds {len(y)}: truncated or damaged.")
+    points = block.get("npoints")
+    if isinstance(points, int | float) and int(points) != len(y):
+        raise ReadError(f"{path} announces {points:g} points and holds {len(y)}: truncated or damaged.")
+    bad = np.flatnonzero(~np.isfinite(y))
+    if bad.size:
+        raise ReadError(f"{path}: point {bad[0] + 1}, at {x[bad[0]]:g}, has no value.")
+    unit = str(block.get("xunits", "")).strip()
+    name, unit = NAMES.get(unit.lower(), ("x", unit))
+    y, y_unit, notes = _absorbance(y, str(block.get("yunits", "")).strip())
+    meta = {
+        "title": str(block.get("title", path.stem)),
+        "intensity": y_unit.lower(),
+        "peaks": _is_peaks(block),
+    }
+    return Dataset(y[None, :], x, name, unit, (path.stem,), None, meta, notes)
+
+
+def _absorbance(y: NDArray, unit: str) -> tuple[NDArray, str, tuple[str, ...]]:
+    """Only absorbance adds up over a mixture: transmittance is turned into it."""
+    if "TRANSMI" not in unit.upper():
+        return y, unit, ()
+    scale = 100.0 if "%" in unit or "PERCENT" in unit.upper() or y.max() > 2 else 1.0
+    absorbance = -np.log10(np.clip(y / scale, 1e-4, None))
+    return absorbance, "absorbance", ("transmittance was turned into absorbance, -log10 T, at most 4.",)

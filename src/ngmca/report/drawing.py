@@ -1,0 +1,166 @@
+"""What the figures of the report share: lines, axes, labels and the look of it all."""
+
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from ngmca.io import Dataset
+
+COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#B5478C",
+    "#C98A00",
+    "#3B9BD9",
+    "#6A3D9A",
+    "#9C5A2C",
+    "#4D4D4D",
+    "#7A8F00",
+)
+INK, SOFT, GRID = "#1d2733", "#6b7785", "#e6eaee"
+LONGEST = 6000  # points of one line; longer ones are drawn by their extremes
+
+
+def colour(i: int) -> str:
+    """The colour of source i, the same in every figure."""
+    return COLOURS[i % len(COLOURS)]
+
+
+def is_reversed(data: Dataset) -> bool:
+    """Whether the field draws this axis from right to left: chemical shifts and wavenumbers."""
+    if "raman" in data.axis_name.lower():
+        return False
+    axis = data.axis
+    falls = axis is not None and len(axis) > 1 and bool(axis[0] > axis[-1])
+    unit = data.axis_unit.lower().replace(" ", "")
+    return unit in ("ppm", "cm-1", "1/cm", "cm^-1", "cm⁻¹") or (unit == "hz" and falls)
+
+
+def thin(x: NDArray, y: NDArray, most: int = LONGEST) -> tuple[NDArray, NDArray]:
+    """The line with at most `most` points, keeping the lowest and highest of every stretch."""
+    if len(x) <= most:
+        return x, y
+    size = int(np.ceil(2 * len(x) / most))
+    whole = len(x) // size * size
+    blocks = y[:whole].reshape(-1, size)
+    start = np.arange(0, whole, size)
+    both = np.stack([start + blocks.argmin(axis=1), start + blocks.argmax(axis=1)], axis=1)
+    keep = np.concatenate([np.sort(both, axis=1).ravel(), np.arange(whole, len(x))])
+    keep = np.unique(keep)  # lowest and highest of a flat stretch are one
+    return x[keep], y[keep]
+
+
+def line(
+    data: Dataset, y: NDArray, name: str, tint: str, *, width: float, fill: str | None = None
+) -> go.Scatter:
+    """One row against the axis."""
+    x, y = thin(data.positions, np.asarray(y))
+    tinted = f"rgba({int(tint[1:3], 16)},{int(tint[3:5], 16)},{int(tint[5:7], 16)},0.15)"
+    return go.Scatter(
+        x=x.astype(np.float32 if len(x) < 1000 else float),
+        y=y.astype(np.float32),
+        name=name,
+        mode="lines",
+        line={"color": tint, "width": width},
+        fill=fill,
+        fillcolor=tinted if fill else None,
+        hovertemplate="%{x:.5g}: %{y:.3g}<extra>%{fullData.name}</extra>",
+    )
+
+
+def style(figure: go.Figure, height: int) -> None:
+    """The look that all figures share."""
+    figure.update_layout(
+        height=height,
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="white",
+        font={"family": "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif", "size": 12,
+              "color": INK},
+        margin={"l": 52, "r": 12, "t": 36, "b": 44},
+        showlegend=False,
+        hovermode="closest",
+        dragmode="zoom",
+        modebar={"orientation": "h", "bgcolor": "rgba(0,0,0,0)", "color": SOFT},
+    )  # fmt: skip
+    figure.update_xaxes(gridcolor=GRID, zeroline=False, automargin=True, ticks="outside", tickcolor=GRID)
+    figure.update_yaxes(gridcolor=GRID, zerolinecolor="#c9d1d9", automargin=True, nticks=6)
+
+
+def axis_of(figure: go.Figure, data: Dataset, row: int | None = None) -> None:
+    """The spectral axis below the last row, drawn in the direction of the field.
+
+    Its ends are given, not left to Plotly: a double click then finds its way back from a zoom even
+    where several rows share the axis.
+    """
+    place = {} if row is None else {"row": row, "col": 1}
+    figure.update_xaxes(title=data.axis_label, **place)
+    low, high = float(data.positions.min()), float(data.positions.max())
+    room = 0.01 * (high - low) or 0.5
+    ends = [low - room, high + room]
+    figure.update_xaxes(range=ends[::-1] if is_reversed(data) else ends)
+
+
+def label(figure: go.Figure, i: int, text: str, tint: str) -> None:
+    """A source's number in the corner of its row."""
+    ref = "" if i == 0 else str(i + 1)
+    figure.add_annotation(
+        text=text, x=0.004, y=0.98, xref="paper", yref=f"y{ref} domain", xanchor="left", yanchor="top",
+        showarrow=False, font={"size": 12, "color": tint}, bgcolor="rgba(255,255,255,0.75)",
+    )  # fmt: skip
+
+
+def bare_rows(figure: go.Figure, rows: NDArray) -> None:
+    """Rows without ticks, with room for their labels above the highest value."""
+    figure.update_layout(margin={"l": 10, "t": 28})
+    figure.update_yaxes(showticklabels=False, showgrid=False, automargin=False)
+    for i, row in enumerate(rows):
+        figure.update_yaxes(range=[0, 1.2 * (float(row.max()) or 1.0)], row=i + 1, col=1)
+
+
+def above() -> dict[str, Any]:
+    """A legend on a line of its own above the figure."""
+    return {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"}
+
+
+def small(title: str) -> dict[str, Any]:
+    """A title in the size of the text, at the left."""
+    return {"text": title, "font": {"size": 13}, "x": 0, "xref": "paper", "xanchor": "left", "y": 0.97,
+            "yanchor": "top"}  # fmt: skip
+
+
+def top_right() -> dict[str, Any]:
+    """A legend inside the figure."""
+    return {
+        "x": 0.99,
+        "xanchor": "right",
+        "y": 0.99,
+        "yanchor": "top",
+        "bgcolor": "rgba(255,255,255,.7)",
+    }
+
+
+def place_of(data: Dataset, i: int) -> str:
+    """What measurement i is called in a title."""
+    if data.image_shape:
+        row, column = divmod(i, data.image_shape[1])
+        return f"pixel in row {row}, column {column}"
+    return f"measurement {shortened(data.names[i], 30)}"
+
+
+def shortened_all(names: list[str]) -> list[str]:
+    """Names that fit below bars; where their beginnings are the same, their ends are shown."""
+    short = [shortened(name) for name in names]
+    if len(set(short)) == len(set(names)):
+        return short
+    first, last = min(names), max(names)
+    common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
+    return ["…" + name[common:][-12:] if len(name) > 14 else name for name in names]
+
+
+def shortened(name: str, most: int = 14) -> str:
+    """A name that fits below a bar."""
+    return name if len(name) <= most else name[: most - 1] + "…"

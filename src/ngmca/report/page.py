@@ -1,0 +1,94 @@
+"""The page around the figures: one file, with Plotly and its style inside."""
+
+from collections.abc import Sequence
+from html import escape
+from importlib import metadata
+
+from plotly.offline import get_plotlyjs
+
+from ngmca.report.sections import Section
+
+STYLE = """
+:root{--ink:#1d2733;--soft:#5c6875;--line:#dde3e8;--back:#f4f6f8;--blue:#0072B2}
+*{box-sizing:border-box}
+body{margin:0;background:var(--back);color:var(--ink);
+ font:15px/1.5 system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif}
+header{background:#12263a;color:#fff;padding:22px max(16px,calc(50vw - 600px)) 12px}
+header h1{margin:0 0 2px;font-size:24px;font-weight:600;overflow-wrap:anywhere}
+header p{margin:0;color:#b9c7d6}
+nav{display:flex;flex-wrap:wrap;gap:4px 16px;margin-top:10px}
+nav a{color:#cfe3f5;text-decoration:none;font-size:14px;padding:2px 0}
+nav a:hover{text-decoration:underline}
+main{max-width:1232px;margin:0 auto;padding:12px 16px 40px}
+section{background:#fff;border:1px solid var(--line);border-radius:8px;padding:14px 18px;margin:14px 0}
+h2{font-size:18px;margin:0 0 6px}
+p{margin:4px 0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(130px,1fr));gap:10px;margin:8px 0 12px}
+.tile{border:1px solid var(--line);border-radius:6px;padding:8px 12px}
+.tile b{display:block;font-size:20px;font-weight:600}
+.tile span{color:var(--soft);font-size:13px}
+.note{border-left:4px solid;border-radius:4px;padding:8px 12px;margin:10px 0 0}
+.warn{border-color:#c77700;background:#fff6e8}
+.good{border-color:#2a8f5b;background:#eef8f2}
+.grid{display:grid;gap:8px 16px}
+.grid>div{min-width:0}
+.two{grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr))}
+.three{grid-template-columns:repeat(auto-fill,minmax(min(100%,270px),1fr))}
+.wide{overflow-x:auto}
+table{border-collapse:collapse;font-size:14px;margin:8px 0}
+th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid var(--line);vertical-align:top}
+th{font-weight:500}
+th,td{white-space:nowrap}
+th i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:8px}
+.details td{white-space:normal;overflow-wrap:anywhere;
+ font:13px/1.5 ui-monospace,Menlo,Consolas,monospace}
+footer{color:var(--soft);font-size:13px;padding:0 2px}
+@media(max-width:600px){section{padding:12px 10px}main{padding:6px 8px 30px}.tile b{font-size:18px}
+ header h1{font-size:19px}}
+"""
+
+DRAW = """
+const plots=[...document.querySelectorAll('.plot')];
+const settings={responsive:true,displaylogo:false,
+ modeBarButtonsToRemove:['select2d','lasso2d','autoScale2d']};
+function next(i){
+ if(i===plots.length){document.body.dataset.drawn=i;return}
+ const box=plots[i], figure=JSON.parse(box.querySelector('script').textContent);
+ Plotly.newPlot(box,figure.data,figure.layout,settings).then(()=>setTimeout(next,0,i+1));
+}
+next(0);
+"""
+
+
+def render(title: str, sections: Sequence[Section]) -> str:
+    """The whole page."""
+    links = "".join(f"<a href='#{s.anchor}'>{escape(s.heading)}</a>" for s in sections)
+    return (
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        "<meta name=viewport content='width=device-width,initial-scale=1'>"
+        "<link rel=icon href='data:,'>"  # or browsers ask for one
+        f"<title>{escape(title)} · ngmca</title><style>{STYLE}</style>"
+        f"<script>{get_plotlyjs()}</script></head><body>"
+        f"<header><h1>{escape(title)}</h1><p>Sparse non-negative source separation</p>"
+        f"<nav>{links}</nav></header><main>{''.join(map(_section, sections))}"
+        f"<footer>ngmca {metadata.version('ngmca')}</footer></main>"
+        f"<script>{DRAW}</script></body></html>\n"
+    )
+
+
+def _section(section: Section) -> str:
+    kind = {1: "", 2: " two", 3: " three"}[section.columns]
+    plots = "".join(
+        f"<div class=plot style='min-height:{plot.layout.height}px'>"
+        f"<script type='application/json'>{_json(plot.to_json())}</script></div>"
+        for plot in section.plots
+    )
+    grid = f"<div class='grid{kind}'>{plots}</div>" if plots else ""
+    return (
+        f"<section id={section.anchor}><h2>{escape(section.heading)}</h2>{section.body}{grid}</section>"
+    )
+
+
+def _json(text: str) -> str:
+    """JSON that no name in the data can break out of its script element."""
+    return text.replace("<", "\\u003c")

