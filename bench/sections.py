@@ -251,7 +251,7 @@ def profile() -> list[Row]:
         assert isinstance(before, ngmca.State)
         A, X, order = now.A, np.ascontiguousarray(before.S.T), np.arange(n)
         G, C = A.T @ A, Y.T @ A
-        step = engine._block
+        step = engine._step(15)
         blocks = [slice(j, j + step) for j in range(0, n, step)]
         sweep = engine.sweep(A, before.S, s_step(now.lam, Options()))
         times = side_by_side(

@@ -4,10 +4,11 @@ The sources are kept transposed, one sample a row, in arrays of shape (n, r): ev
 a sample is then contiguous. `S` is the transposed view.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from ngmca import noise
@@ -18,6 +19,8 @@ from ngmca.threads import available, in_parts
 Solve = Callable[[NDArray, NDArray, NDArray], float]
 
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
+SMALL_PRODUCT = 800_000  # multiplications: below a million OpenBLAS has faster kernels for thin factors
+TOGETHER = 4  # blocks of columns in one call
 ROWS_AT_ONCE = 2048  # of A, solved together
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
 NOISE_ENTRIES = 1 << 17  # of the residual tell the noise in the gradient to 0.3 %
@@ -46,7 +49,6 @@ class InMemory:
         self.dtype = Y.dtype
         self.energy = _energy(Y if Y.flags.c_contiguous else Y.T)
         self._threads = threads
-        self._block = max(16, BLOCK_BYTES // (Y.itemsize * min(Y.shape)))
         self._seed = seed
         self._probe = _Probe(Y, seed)
 
@@ -62,23 +64,25 @@ class InMemory:
     def _sweep_wide(
         self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
     ) -> tuple[NDArray, NDArray, int, float]:
-        """One pass over blocks of columns: each is read once, for A'Y and for Y S'."""
+        """One pass over blocks of columns: each is read once, for A'Y and for Y S'.
+
+        A few blocks are handed over together, so that threads seldom meet at the interpreter's lock.
+        """
         m, r = A.shape
+        step = self._step(r)
 
         def part(starts: range) -> tuple[NDArray, NDArray, int, float]:
             SS, YS, active, worst = np.zeros((r, r)), np.zeros((m, r)), 0, 0.0
-            C = np.empty((self._block, r), dtype=self.dtype)
-            for start in starts:
-                block = slice(start, start + self._block)
-                Yb, Xb = self.Y[:, block], X[block]
-                Xb[:] = old[block]
-                worst = max(worst, solve(G, np.dot(Yb.T, A, out=C[: len(Xb)]), Xb))
+            for columns in _runs(starts, self.shape[1], step):
+                Yb, Xb = _stacked(self.Y[:, columns], step), X[columns]
+                Xb[:] = old[columns]
+                worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb))
                 SS += Xb.T @ Xb
-                YS += Yb @ Xb
+                YS += np.matmul(Yb, Xb.reshape(len(Yb), -1, r)).sum(axis=0)
                 active += int(np.count_nonzero(Xb))
             return SS, YS, active, worst
 
-        parts = in_parts(part, self.shape[1], self._block, self._threads_for(r))
+        parts = in_parts(part, self.shape[1], step * TOGETHER, self._threads_for(r))
         if len(parts) == 1:
             return parts[0]
         SS, YS, active, worst = zip(*parts, strict=True)
@@ -88,8 +92,8 @@ class InMemory:
         self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
     ) -> tuple[NDArray, NDArray, int, float]:
         """A'Y over blocks of rows, the S-step of the few columns, and Y S' over blocks of rows."""
-        threads = self._threads_for(A.shape[1])
-        C = sum(in_parts(lambda starts: self._correlate(A, starts), len(A), self._block, threads))
+        threads, step = self._threads_for(A.shape[1]), self._step(A.shape[1])
+        C = sum(in_parts(lambda starts: self._correlate(A, starts, step), len(A), step, threads))
         C = np.ascontiguousarray(C, dtype=self.dtype)
 
         def solved(starts: range) -> tuple[float, int]:
@@ -103,18 +107,18 @@ class InMemory:
 
         def product(starts: range) -> None:
             for start in starts:
-                np.dot(self.Y[start : start + self._block], X, out=YS[start : start + self._block])
+                np.dot(self.Y[start : start + step], X, out=YS[start : start + step])
 
         worst, active = zip(*in_parts(solved, len(X), ROWS_AT_ONCE, threads), strict=True)
         YS = np.empty(A.shape, dtype=self.dtype)
-        in_parts(product, len(A), self._block, threads)
+        in_parts(product, len(A), step, threads)
         return _gram(X), YS.astype(np.float64, copy=False), sum(active), max(worst)
 
-    def _correlate(self, A: NDArray, starts: range) -> NDArray:
+    def _correlate(self, A: NDArray, starts: range, step: int) -> NDArray:
         """Y'A over some blocks of rows, (n, r)."""
         C = np.zeros((self.shape[1], A.shape[1]))
         for start in starts:
-            block = slice(start, start + self._block)
+            block = slice(start, start + step)
             C += self.Y[block].T @ A[block]
         return C
 
@@ -138,9 +142,11 @@ class InMemory:
 
     def peak(self, A: NDArray, S: NDArray) -> float:
         """Largest entry of |A'(AS - Y)|."""
-        gradient = S.T @ _gram(A).astype(self.dtype)
-        gradient -= np.dot(self.Y.T, A)
-        return float(max(gradient.max(), -gradient.min()))
+        G, peak, step = _gram(A).astype(self.dtype), 0.0, self._step(A.shape[1])
+        for start in range(0, self.shape[1], step):
+            block = slice(start, start + step)
+            peak = max(peak, float(np.abs(S.T[block] @ G - self.Y[:, block].T @ A).max()))
+        return peak
 
     def noise(self, A: NDArray, S: NDArray, *, final: bool = False) -> NDArray:
         """Robust noise level of each measurement, from a seeded set of the residual's entries.
@@ -149,9 +155,15 @@ class InMemory:
         1 %; measurements that are not among them get the mean level of those that are. The final levels
         are known to 1 % for every single measurement, or from all of its samples.
         """
-        if final and not self._probe.exhaustive:
-            return _Probe(self.Y, self._seed, final=True).levels(A, S)
-        return self._probe.levels(A, S)
+        if not final or self._probe.exhaustive:
+            return self._probe.levels(A, S)
+        m, n = self.shape
+        columns = _picks(n, NOISE_COLUMNS, np.random.default_rng(self._seed))
+        sources = S[:, columns]
+        step = max(1, BLOCK_BYTES // sources.shape[1])
+        blocks = [slice(i, i + step) for i in range(0, m, step)]
+        found = [noise.deviations(self.Y[b][:, columns], A[b] @ sources)[1] for b in blocks]
+        return noise.GAUSSIAN * np.concatenate(found)
 
     def leftover(self, A: NDArray, S: NDArray, k: int) -> NDArray:
         """k directions (m, k) of unit norm that the residual points to most strongly, or zeros.
@@ -177,6 +189,11 @@ class InMemory:
     def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray) -> NDArray:
         return np.maximum(self.Y[:, columns] - A @ S[:, columns], 0)
 
+    def _step(self, r: int) -> int:
+        """How many columns (or rows, of tall data) make a block."""
+        side = min(self.shape)
+        return max(32, min(BLOCK_BYTES // (self.dtype.itemsize * side), SMALL_PRODUCT // (side * r)))
+
     def _threads_for(self, r: int) -> int:
         """None for small problems, however many there are."""
         m, n = self.shape
@@ -188,11 +205,11 @@ class InMemory:
 class _Probe:
     """Seeded rows and columns of Y whose residual tells the noise."""
 
-    def __init__(self, Y: NDArray, seed: int, *, final: bool = False) -> None:
+    def __init__(self, Y: NDArray, seed: int) -> None:
         m, n = Y.shape
         rng = np.random.default_rng(seed)
-        rows = m if final else min(m, NOISE_ROWS)
-        columns = min(n, NOISE_COLUMNS if final else max(256, NOISE_ENTRIES // rows))
+        rows = min(m, NOISE_ROWS)
+        columns = min(n, max(256, NOISE_ENTRIES // rows))
         self._m = m
         self.exhaustive = rows == m and columns == n
         self._rows = _picks(m, rows, rng)
@@ -220,6 +237,25 @@ def _picks(length: int, count: int, rng: np.random.Generator) -> slice | NDArray
     if count >= length:
         return slice(None)
     return np.sort(rng.choice(length, count, replace=False))
+
+
+def _runs(starts: range, n: int, step: int) -> Iterator[slice]:
+    """Columns from each start to the next: whole blocks, and at the end of the data what is left."""
+    for start in starts:
+        stop = min(start + starts.step, n)
+        whole = stop - (stop - start) % step
+        if whole > start:
+            yield slice(start, whole)
+        if stop > whole:
+            yield slice(whole, stop)
+
+
+def _stacked(Y: NDArray, step: int) -> NDArray:
+    """Columns of Y as a stack of blocks (blocks, m, step), without a copy."""
+    m, n = Y.shape
+    width = step if n % step == 0 else n
+    strides = (width * Y.strides[1], *Y.strides)
+    return as_strided(Y, (n // width, m, width), strides, writeable=False)
 
 
 def _energy(Y: NDArray) -> float:

@@ -49,7 +49,7 @@ def _deviations(X, model, guess, found):
     for j in range(m):
         for t in range(n):
             row[t] = X[j, t] - model[j, t]
-        reach = 0.05 * guess[1, j]
+        reach = 0.03 * guess[1, j]
         centre = _median(row, guess[0, j], reach, scratch)
         for t in range(n):
             row[t] = abs(row[t] - centre)
