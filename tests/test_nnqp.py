@@ -226,7 +226,7 @@ def test_the_one_at_a_time_rule_ends_what_full_exchanges_would_not():
     F, z, y = np.zeros(r + 1, dtype=np.uintp), np.zeros(r + 1), np.zeros(r)
     known = np.full(r + 1, r + 1, dtype=np.uintp)
     k = kernel._block_pivoting(
-        G, c, F, 0, z, y, np.zeros((r, r)), np.zeros(r), known, np.zeros(r, dtype=bool)
+        G, c, F, 0, z, y, np.zeros((r, r)), np.zeros(r + 1), known, np.zeros(r, dtype=bool), 0, 0.0
     )
     assert k >= 0
     X = np.zeros((r, 1))

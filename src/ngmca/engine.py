@@ -78,7 +78,8 @@ class InMemory:
                 Xb[:] = old[columns]
                 worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb))
                 SS += Xb.T @ Xb
-                YS += np.matmul(Yb, Xb.reshape(len(Yb), -1, r)).sum(axis=0)
+                product = np.matmul(Yb, Xb.reshape(len(Yb), -1, r))
+                YS += product[0] if len(product) == 1 else product.sum(axis=0)
                 active += int(np.count_nonzero(Xb))
             return SS, YS, active, worst
 
@@ -253,9 +254,10 @@ def _runs(starts: range, n: int, step: int) -> Iterator[slice]:
 def _stacked(Y: NDArray, step: int) -> NDArray:
     """Columns of Y as a stack of blocks (blocks, m, step), without a copy."""
     m, n = Y.shape
-    width = step if n % step == 0 else n
-    strides = (width * Y.strides[1], *Y.strides)
-    return as_strided(Y, (n // width, m, width), strides, writeable=False)
+    if n <= step or n % step:
+        return Y[None]
+    strides = (step * Y.strides[1], *Y.strides)
+    return as_strided(Y, (n // step, m, step), strides, writeable=False)
 
 
 def _energy(Y: NDArray) -> float:

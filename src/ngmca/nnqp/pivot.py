@@ -21,7 +21,7 @@ from ngmca.nnqp.certificate import Solution, check_problem, equilibrate, violati
 _EPS = 2.220446049250313e-16
 _DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise
 _ROUNDING = 8 * _EPS  # a gradient below this share (times r) of its terms is zero
-_WEAK = 1e8  # an inverse pivot above this loses half the digits: the solution is refined
+_WEAK = 1e-8  # a pivot below this share of its diagonal costs half the digits: refine the solution
 _PATIENCE = 3  # full exchanges without progress before the one-at-a-time rule
 
 
@@ -74,7 +74,7 @@ def _by_support(X: NDArray) -> NDArray:
     return np.argsort(keys.view(np.uint64)[:, 0], kind="stable")
 
 
-@compiled
+@inlined
 def _solve_on(G, F, k, z, W, inverse, known):
     """z := G^-1 z on the k indices of F, by elimination in W; how many pivots are not rounding noise.
 
@@ -105,20 +105,6 @@ def _solve_on(G, F, k, z, W, inverse, known):
         for b in range(a):
             z[b] -= W[b, a] * za
     return k
-
-
-@inlined
-def _minimum_on(G, c, F, k, z, W, inverse, known):
-    """z := G^-1 c on the k indices of F; False if G is singular there."""
-    for a in range(k):
-        z[a] = c[F[a]]
-    sound = _solve_on(G, F, k, z, W, inverse, known) == k
-    weak = 0
-    for a in range(k):
-        weak += inverse[a] > _WEAK
-    if sound and weak > 0:
-        _refine(G, c, F, k, z, W, inverse, known)
-    return sound
 
 
 @compiled
@@ -162,13 +148,15 @@ def _eliminate(G, F, k, z, W, inverse):
         for b in range(a, k):
             w[b] = row[F[b]]
         inverse[a] = w[a]  # the diagonal, until the pivot is known
-    noise = _DEPENDENT * G.shape[0]
+    inverse[-1] = 0.0  # 1 if a pivot is so small that the solution wants refinement
     rank = k
     for a in range(k):
         w = W[a]
-        if w[a] <= noise * inverse[a]:
-            rank = a
-            break
+        if w[a] <= _WEAK * inverse[a]:
+            if w[a] <= _DEPENDENT * G.shape[0] * inverse[a]:
+                rank = a
+                break
+            inverse[-1] = 1.0
         scale = 1.0 / w[a]
         inverse[a] = scale
         za = z[a] * scale
@@ -189,7 +177,7 @@ def _eliminate(G, F, k, z, W, inverse):
 
 @inlined
 def _gradient(G, c, F, z, k, y):
-    """y := G[:, F] z - c; what rounding can add to an entry of it."""
+    """y := G[:, F] z - c; the sum of |z|."""
     for i in range(y.size):
         y[i] = -c[i]
     size = 0.0
@@ -199,27 +187,51 @@ def _gradient(G, c, F, z, k, y):
         for i in range(y.size):
             y[i] += za * row[i]
         size += abs(za)
-    return _ROUNDING * y.size * size
+    return size
+
+
+@inlined
+def _broken_signs(G, c, F, k, z, y):
+    """How many entries of z and of its gradient y break their sign, and the sum of |z|."""
+    size = _gradient(G, c, F, z, k, y)
+    rounding = _ROUNDING * y.size * size
+    broken = 0
+    for a in range(k):
+        broken += z[a] < 0.0
+    for i in range(y.size):  # on the support the gradient is rounding noise
+        broken += y[i] < -rounding
+    return broken, size
 
 
 @compiled
-def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive):
-    """Exchange broken signs until none is left; the size of the support, or -1 if that failed."""
+def _minimum_on(G, c, F, k, z, W, inverse, known):
+    """z := G^-1 c on the k indices of F, as exactly as can be; False if G is singular there."""
+    for a in range(k):
+        z[a] = c[F[a]]
+    if _solve_on(G, F, k, z, W, inverse, known) < k:
+        return False
+    if inverse[-1] > 0.0:
+        _refine(G, c, F, k, z, W, inverse, known)
+    return True
+
+
+@compiled
+def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive, broken, size):
+    """Exchange broken signs until none is left; the size of the support, or -1 if that failed.
+
+    `broken` signs are known already where it is positive, with z, y and the sum of |z|.
+    """
     r = c.size
     fewest = r + 1
     patience = _PATIENCE
     for _ in range(20 + 5 * r):
-        if not _minimum_on(G, c, F, k, z, W, inverse, known):
-            return -1
-        rounding = _gradient(G, c, F, z, k, y)
-        broken = 0
-        for a in range(k):
-            broken += z[a] < 0.0
-        for i in range(r):  # on the support the gradient is rounding noise
-            broken += y[i] < -rounding
-        if broken == 0:
-            return k
-
+        if broken <= 0:
+            if not _minimum_on(G, c, F, k, z, W, inverse, known):
+                return -1
+            broken, size = _broken_signs(G, c, F, k, z, y)
+            if broken == 0:
+                return k
+        rounding = _ROUNDING * r * size
         if broken < fewest:
             fewest = broken
             patience = _PATIENCE
@@ -241,6 +253,7 @@ def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive):
         for i in range(first, last + 1):
             if y[i] < (0.0 if passive[i] else -rounding):
                 passive[i] = not passive[i]
+        broken = 0
         k = 0
         for i in range(r):
             F[k] = i
@@ -284,7 +297,7 @@ def _active_set(G, c, F, z, y, W, inverse, known, x):
         for a in range(k):
             z[a] = x[F[a]]
         entering = -1
-        steepest = -_gradient(G, c, F, z, k, y)
+        steepest = -_ROUNDING * r * _gradient(G, c, F, z, k, y)
         for i in range(r):
             if y[i] < steepest and x[i] == 0.0 and not refused[i]:
                 entering = i
@@ -342,35 +355,54 @@ def _solve_rows(G, C, X, shift, order):
     x = np.empty(r)
     y = np.empty(r)
     z = np.empty(r + 1)
-    inverse = np.empty(r)
+    inverse = np.zeros(r + 1)
     W = np.empty((r, r))
     F = np.empty(r + 1, dtype=np.uintp)
     known = np.full(r + 1, r + 1, dtype=np.uintp)
     passive = np.empty(r, dtype=np.bool_)
     worst = 0.0
     for t in order:
+        correlation, solution = C[t], X[t]
         k = 0
         for i in range(r):
-            c[i] = C[t, i] - shift[i]
+            c[i] = correlation[i] - shift[i]
             F[k] = i
-            k += X[t, i] > 0.0
-        k = _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive)
-        if k < 0:
-            k = _active_set(G, c, F, z, y, W, inverse, known, x)
-            for a in range(k):
-                z[a] = x[F[a]]
-            _gradient(G, c, F, z, k, y)
-        wrong = 0.0
-        for i in range(r):
-            X[t, i] = 0.0
-            wrong = max(wrong, -y[i])
-        size = 0.0
+            k += solution[i] > 0.0
         for a in range(k):
-            X[t, F[a]] = z[a]
-            size = max(size, z[a])
-            wrong = max(wrong, min(z[a], y[F[a]]))
-        if wrong > worst * size:  # rarely: the scale of the column matters only for the worst one
-            for i in range(r):
-                size = max(size, abs(c[i]))
-            worst = max(worst, wrong / size)
+            z[a] = c[F[a]]
+        sound = _solve_on(G, F, k, z, W, inverse, known) == k and inverse[-1] == 0.0
+        broken, size = _broken_signs(G, c, F, k, z, y)
+        if broken > 0 or not sound:  # the last support is not the new one, or needs more care
+            broken = broken if sound else 0
+            k = _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive, broken, size)
+            if k < 0:
+                k = _active_set(G, c, F, z, y, W, inverse, known, x)
+                for a in range(k):
+                    z[a] = x[F[a]]
+            size = _gradient(G, c, F, z, k, y)
+        # in most columns nothing is worse than the worst so far, in units of the mean of z
+        limit = worst * size / max(k, 1)
+        worse = 0
+        for i in range(r):
+            solution[i] = 0.0
+            worse += y[i] < -limit
+        for a in range(k):
+            solution[F[a]] = z[a]
+            worse += y[F[a]] > limit
+        if worse > 0:
+            worst = max(worst, _violation(c, F, z, k, y))
     return worst
+
+
+@compiled
+def _violation(c, F, z, k, y):
+    """Relative violation of one column, from its gradient y."""
+    wrong = 0.0
+    size = 0.0
+    for i in range(c.size):
+        wrong = max(wrong, -y[i])
+        size = max(size, abs(c[i]))
+    for a in range(k):
+        wrong = max(wrong, min(z[a], y[F[a]]))
+        size = max(size, z[a])
+    return wrong / size if size > 0.0 else 0.0
