@@ -21,9 +21,8 @@ def equilibrate(G: NDArray) -> tuple[NDArray, NDArray]:
     D holds powers of 2, so that nothing is rounded.
     """
     diagonal = np.asarray(np.diagonal(G), dtype=np.float64)
-    exponent = np.zeros(diagonal.shape)
-    np.log2(diagonal, out=exponent, where=diagonal > 0)
-    scale = np.where(diagonal > 0, np.exp2(-np.rint(exponent / 2)), 0.0)
+    scale = np.ldexp(1.0, -(np.frexp(diagonal)[1] // 2))
+    scale[diagonal <= 0] = 0
     return G * scale * scale[:, None], scale
 
 

@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=6)
     parser.add_argument("--snr", type=float, default=15.0, help="signal-to-noise ratio in dB")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("demo"))
+    parser.add_argument("--out", type=Path, default=Path("true_and_found"))
     args = parser.parse_args()
 
     data = ngmca.simulate.sparse(m=40, n=200, r=args.sources, p_S=0.1, snr=args.snr, seed=args.seed)
