@@ -35,17 +35,18 @@ def main() -> int:
                 seconds[i] += time.process_time() - start
                 sdr[i, seed] = ngmca.evaluate(data.S, result.S).mean_sdr
         difference = sdr[1] - sdr[0]
-        error = difference.std() / np.sqrt(args.seeds)
+        error = difference.std(ddof=1) / np.sqrt(args.seeds) if args.seeds > 1 else np.nan
         ratio = seconds[0] / seconds[1]
         print(
             f"{m:5} {r:3}  {p_S:.1f}  {snr:3g} dB  {sdr[0].mean():6.2f}   "
             f"{difference.mean():+6.3f} ({error:.3f})      {ratio:5.1f}x",
             flush=True,
         )
-        worst = min(worst, difference.mean() + 2 * error)
+        worst = min(worst, difference.mean())
         least = min(least, ratio)
-    print(f"auto is worse than 0.1 dB in no setting, within two standard errors: {worst > -0.1}")
-    print(f"and at least {least:.1f} times faster")
+    print(
+        f"auto - 500 is at least {worst:+.3f} dB in the mean, and auto at least {least:.1f} times faster"
+    )
     return 0 if worst > -0.1 and least >= 3 else 1
 
 

@@ -149,6 +149,26 @@ def test_products_use_one_thread_inside_and_as_many_as_before_outside(monkeypatc
     assert all(threads == {1} for threads in seen)
 
 
+FORK = """
+import os, numpy as np, ngmca
+Y = np.random.default_rng(0).random((200, 8000))
+first = ngmca.separate(Y, 15, n_iter=2, threads=2, seed=0)
+child = os.fork()
+if child == 0:
+    again = ngmca.separate(Y, 15, n_iter=2, threads=2, seed=0)
+    os._exit(0 if np.array_equal(again.S, first.S) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_makes_its_own_threads():
+    out = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert out.stdout.strip() == "0"
+
+
 OVERLAP = """
 from threading import Event, Thread
 import numpy

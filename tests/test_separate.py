@@ -292,10 +292,19 @@ def test_restarts_are_compared_at_one_common_threshold():
     assert chosen.restarts[0].cost > cost
 
 
-def test_seeds_are_left_alone():
+def test_restarts_of_plain_factorisation_keep_the_lowest_plain_cost():
+    data = ngmca.simulate.sparse(m=20, n=200, r=6, p_S=0.3, snr=15, seed=0)
+    best = ngmca.separate(data.Y, 6, method="anls", n_init=5, n_iter=60, seed=0)
+    assert best.history.cost[-1] == pytest.approx(
+        min(restart.cost for restart in best.restarts), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("method", ["soft", "hals"])
+def test_seeds_are_left_alone(method):
     data = small()
     seed = np.random.SeedSequence(3)
-    first, second = (ngmca.separate(data.Y, 4, n_iter=5, seed=seed) for _ in range(2))
+    first, second = (ngmca.separate(data.Y, 4, method=method, n_iter=5, seed=seed) for _ in range(2))
     np.testing.assert_array_equal(first.S, second.S)
     assert seed.n_children_spawned == 0
 

@@ -11,7 +11,7 @@ from ngmca import baselines, inputs, metrics
 from ngmca.engine import InMemory
 from ngmca.progress import progress_bar
 from ngmca.records import History, Options, Restart, Separation
-from ngmca.start import revive, unit_columns
+from ngmca.start import generator, revive, unit_columns
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Rival:
         """The factors with the lowest cost out of n_init runs."""
         data = inputs.check_data(Y)
         levels = inputs.check_noise(noise, len(data))
-        rng = np.random.default_rng(seed)  # every run takes the next of its children
+        rng = generator(seed)  # every run takes the next of its children
         with progress_bar(n_init, show=progress) as shown:
             runs = [self._run(data, r, start, rng) for _ in shown(range(n_init))]
         best = min(runs, key=lambda run: run.cost[-1])

@@ -16,10 +16,9 @@ from ngmca.naive import iterate_naive
 from ngmca.nnqp.pivot import solve_rows
 from ngmca.progress import progress_bar
 from ngmca.records import METHODS, History, Options, Restart, Separation, State
-from ngmca.start import first_guess
+from ngmca.start import Seed, first_guess, generator
 from ngmca.threads import one_blas_thread
 
-Seed = int | np.random.SeedSequence | np.random.Generator | None
 Result = TypeVar("Result", State, Separation)
 
 
@@ -93,6 +92,8 @@ def separate(
     inputs.check_choice(method, "method", (*METHODS, *baselines.METHODS))
     if inputs.check_count(n_init, "n_init") > 1 and start is not None:
         raise ValueError("start fixes the first guess: leave n_init at 1, or leave out start.")
+    if threads is not None:
+        inputs.check_count(threads, "threads")
     if method in baselines.METHODS:
         options = Options("soft", tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
         return Rival.of(method, options).separate(
@@ -101,8 +102,9 @@ def separate(
     options = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
     problem = Problem.of(Y, r, options, noise, start, threads)
     with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
-        runs = [_collect(shown(problem.states(rng))) for rng in _generators(seed, n_init)]
-        best = runs[0] if n_init == 1 else _choose(problem.engine, runs, tau)
+        runs = [_collect(shown(problem.states(rng))) for rng in generator(seed).spawn(n_init)]
+        penalty = 0.0 if method == "anls" else tau
+        best = runs[0] if n_init == 1 else _choose(problem.engine, runs, penalty)
     return _in_units_of_data(best, problem.unit)
 
 
@@ -120,11 +122,13 @@ def iterate(
 
     Takes the keyword arguments of `separate`, except `n_init` and `progress`.
     """
+    if options.get("method") in baselines.METHODS:
+        raise ValueError(f"method={options['method']!r} has no states to yield: use separate.")
     unknown = options.keys() - {field.name for field in fields(Options)}
     if unknown:
         raise TypeError(f"iterate has no option {', '.join(map(repr, sorted(unknown)))}.")
     problem = Problem.of(Y, r, Options(**options), noise, start, threads)
-    return _iterate(problem, _generators(seed, 1)[0])
+    return _iterate(problem, generator(seed).spawn(1)[0])
 
 
 def _iterate(problem: "Problem", rng: np.random.Generator) -> Iterator[State]:
@@ -169,8 +173,6 @@ class Problem:
         if start is not None:
             A, S = inputs.check_start(start, Y.shape, r)
             start = A.astype(Y.dtype), (S / unit).astype(Y.dtype)
-        if threads is not None:
-            inputs.check_count(threads, "threads")
         return cls(InMemory(Y, threads=threads), r, replace(options, noise=sigma), start, unit)
 
     def states(self, rng: np.random.Generator) -> Iterator[State]:
@@ -242,15 +244,3 @@ def _times(cost: Any, unit: float) -> Any:
     """A cost in squared units; infinite where that is beyond the largest float."""
     with np.errstate(over="ignore"):
         return cost * np.float64(unit) * unit
-
-
-def _generators(seed: Seed, count: int) -> list[np.random.Generator]:
-    """Independent generators, the first of them the same whatever the count."""
-    if isinstance(seed, np.random.SeedSequence):  # a copy: spawning would change the caller's
-        seed = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
-    try:
-        return np.random.default_rng(seed).spawn(count)
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"seed must be a non-negative integer, a SeedSequence, a Generator or None, got {seed!r}."
-        ) from error

@@ -49,6 +49,16 @@ class _OneBlasThread:
 one_blas_thread = _OneBlasThread()  # a context in which matrix products use one thread
 
 
+def _after_fork() -> None:
+    """A forked child has none of its parent's threads: it makes its own, and starts to count anew."""
+    _pool.cache_clear()
+    one_blas_thread.__init__()  # type: ignore[misc]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def available() -> int:
     """How many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)

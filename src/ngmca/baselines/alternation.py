@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca import inputs
 from ngmca.engine import InMemory
-from ngmca.start import first_guess, revive, unit_columns
+from ngmca.start import Seed as Seed
+from ngmca.start import first_guess, generator, revive, unit_columns
 from ngmca.threads import one_blas_thread
 
 # New rows from (G, C, rows); the rows may be changed in place.
 Step = Callable[[NDArray, NDArray, NDArray], NDArray]
 
-Seed = int | np.random.SeedSequence | np.random.Generator | None
 
 COLUMNS = 4096  # samples at a time where the residual itself is needed
 
@@ -84,7 +84,7 @@ def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: floa
     if unit != 1.0:
         data = data / data.dtype.type(unit)
     engine = InMemory(data, threads=1)
-    rng = np.random.default_rng(seed).spawn(1)[0]
+    rng = generator(seed).spawn(1)[0]
     if start is None:
         with one_blas_thread:
             A, S = first_guess(engine, r, rng)

@@ -25,6 +25,7 @@ from ngmca.cli.console import (
 from ngmca.cli.settings import Settings, from_file, provenance, to_toml
 from ngmca.diagnostics import diagnose
 from ngmca.findings import findings, percent, summary
+from ngmca.inputs import check_choice
 from ngmca.io import Dataset, ReadError
 from ngmca.records import METHODS, Options, Separation, State
 from ngmca.separation import iterate
@@ -165,6 +166,8 @@ def _gather(
 
 def _separate(settings: Settings, data: Dataset, work: Path, *, quiet: bool) -> Separation:
     options, recorder = settings.options(), running.Recorder()
+    with as_bad_input():
+        check_choice(settings.method, "method", ALL_METHODS)
     if settings.method in baselines.METHODS:  # rivals show no states: they run whole
         with as_bad_input():
             return ngmca_separate(data.Y, settings.sources or 0, **options)
