@@ -175,7 +175,7 @@ def threads() -> list[Row]:
         (20_000, 200, ">= 0.95"),
     ):
         Y = data(m, n, 15).Y
-        runs = {k: states_of(Y, 15, n_iter=60, threads=k)[1] for k in (1, 2)}
+        runs = {k: states_of(Y, 15, n_iter=100, threads=k)[1] for k in (1, 2)}
         for states in runs.values():
             advance(states, 12)
         many = 1 if m * n > 10**6 else 10

@@ -20,7 +20,7 @@ Solve = Callable[[NDArray, NDArray, NDArray], float]
 
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 SMALL_PRODUCT = 800_000  # multiplications: below a million OpenBLAS has faster kernels for thin factors
-TOGETHER = 4  # blocks of columns in one call
+TOGETHER = 8  # blocks of columns in one call
 ROWS_AT_ONCE = 2048  # of A, solved together
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
 NOISE_ENTRIES = 1 << 17  # of the residual tell the noise in the gradient to 0.3 %
