@@ -58,8 +58,11 @@ class InMemory:
         X = np.empty((self.shape[1], A.shape[1]), dtype=self.dtype)
         sweep = self._sweep_tall if self.shape[0] > self.shape[1] else self._sweep_wide
         SS, YS, active, worst = sweep(A, G, S.T, X, solve)
-        cost = max(self.energy / 2 - np.vdot(A, YS) + np.vdot(G, SS) / 2, 0.0)
-        return Sweep(X.T, SS, YS, float(cost), active / X.size, worst)
+        return Sweep(X.T, SS, YS, self.cost(A, SS, YS), active / X.size, worst)
+
+    def cost(self, A: NDArray, SS: NDArray, YS: NDArray) -> float:
+        """1/2 |Y - A S|^2 from S S' and Y S', without another look at the data."""
+        return float(max(self.energy / 2 - np.vdot(A, YS) + np.vdot(_gram(A), SS) / 2, 0.0))
 
     def _sweep_wide(
         self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve

@@ -24,14 +24,12 @@ def iterate_naive(engine: InMemory, A: NDArray, S: NDArray, options: Options) ->
         share = min(k / schedule.n_decrease, 1.0)
         S, lam = _threshold(_least_squares(engine, A), options.tau, share)
         SS, YS = engine.moments(S)
-        G = A.T @ A
-        cost = max(engine.energy / 2 - np.vdot(A, YS) + np.vdot(G, SS) / 2, 0.0)
         sigma = options.noise
         if sigma is None:
             last = k == schedule.n_iter
             sigma = engine.noise(A, S, final=True) if last else np.full(len(A), np.nan)
         active = np.count_nonzero(S) / S.size
-        yield State(k, A, S, lam, sigma, float(cost), active, np.nan)
+        yield State(k, A, S, lam, sigma, engine.cost(A, SS, YS), active, np.nan)
         A_next = np.empty_like(A)
         projected(SS, YS, A_next)
         A = A_next
