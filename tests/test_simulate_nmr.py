@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import find_peaks
 
 from ngmca.simulate import DEFAULT_COMPOUNDS, compounds, nmr, peaks, read_peaks, sparse, spectrum
-from ngmca.simulate.library import library
+from ngmca.simulate.library import System, library
 from ngmca.simulate.lines import _lines
 
 # Hydrogen atoms of the molecules at pH 7, less those on N, O and S.
@@ -135,6 +135,12 @@ def test_phosphorus_and_nitrogen_split_what_they_couple_to():
     assert len(hertz) == 6  # doublet by 31P, triplets by 14N
     assert np.ptp(hertz) == pytest.approx(7.288 + 2 * 0.464)
     assert hertz @ intensity == pytest.approx(3.9765 * 400)
+
+
+def test_too_many_coupled_protons_are_refused_before_memory_is_gone():
+    part = System({"a": 1.0, "b": 2.0}, {"a": 9, "b": 1}, {("a", "b"): 7.0})
+    with pytest.raises(ValueError, match="10 protons couple to each other: at most 9"):
+        _lines(part, ["a", "b"], 400.0)
 
 
 def write(tmp_path, *lines):

@@ -1,7 +1,6 @@
 """Commands that make data: `simulate`, and `demo`, which goes all the way."""
 
 import shutil
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,7 +79,10 @@ def simulate(
     with as_bad_input():
         options = {"m": m, "n": n, "r": r, "snr": snr, "seed": seed}
         options |= _nmr_options(compounds, peaks) if kind == "nmr" else {}
-        mixture = getattr(simulators, kind)(**options)
+        try:
+            mixture = getattr(simulators, kind)(**options)
+        except ImportError as error:  # of an extra that is not installed, which the error names
+            raise ReadError(str(error)) from error
     _write(out, mixture)
     told = f" ({', '.join(mixture.names)})" if mixture.names else ""
     say(f"{m} x {n} mixture of {len(mixture.S)} sources{told} at {mixture.snr:.1f} dB: {out}")
@@ -90,8 +92,6 @@ def _nmr_options(compounds: str, peaks: Path | None) -> dict[str, Any]:
     """What only `nmr` understands; a list of names is told from a word for a choice."""
     if peaks is not None and not peaks.is_file():
         raise ReadError(f"{peaks} does not exist.")
-    if find_spec("nmrsim") is None and peaks is None:
-        raise ReadError('nmrsim is not installed: pip install "ngmca[paper]".')
     if compounds in ("default", "random"):
         return {"compounds": compounds, "peaks": peaks}
     return {"compounds": [name.strip() for name in compounds.split(",")], "peaks": peaks}
