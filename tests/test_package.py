@@ -29,6 +29,7 @@ LAYERS = [
     {"diagnostics", "folder"},
     {"findings", "results"},
     {"report"},
+    {"paper"},
     {"cli"},
 ]
 HEAVY = {
@@ -36,7 +37,9 @@ HEAVY = {
     "numba": {"compiled"},
     "rich": {"progress", "cli"},
     "nmrsim": {"simulate"},
-    "scipy": {"metrics", "simulate", "io", "diagnostics"},
+    "scipy": {"metrics", "simulate", "io", "diagnostics", "paper"},
+    "matplotlib": {"paper"},
+    "pandas": {"paper"},
     "plotly": {"report"},
     "typer": {"cli"},
     "xarray": {"io", "results"},

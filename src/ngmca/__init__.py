@@ -9,7 +9,7 @@ from ngmca.records import History, Restart, Separation, State
 from ngmca.separation import iterate, separate
 
 if TYPE_CHECKING:
-    from ngmca import io, report
+    from ngmca import io, paper, report
     from ngmca.estimator import NGMCA
     from ngmca.results import load
 
@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "metrics",
     "nnqp",
+    "paper",
     "report",
     "separate",
     "simulate",
@@ -35,7 +36,8 @@ __all__ = [
 
 
 # What loads a heavy library (scikit-learn, xarray, Plotly, h5py) is loaded when first asked for.
-LATER = {"NGMCA": "ngmca.estimator", "load": "ngmca.results", "io": "ngmca.io", "report": "ngmca.report"}
+LATER = {"NGMCA": "ngmca.estimator", "load": "ngmca.results"}
+LATER |= {room: f"ngmca.{room}" for room in ("io", "paper", "report")}
 
 
 def __getattr__(name: str) -> Any:
@@ -43,4 +45,4 @@ def __getattr__(name: str) -> Any:
     if name not in LATER:
         raise AttributeError(f"module 'ngmca' has no attribute {name!r}")
     module = import_module(LATER[name])
-    return module if name in ("io", "report") else getattr(module, name)
+    return module if module.__name__ == f"ngmca.{name}" else getattr(module, name)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ngmca.cli import looking, separating, simulating
+from ngmca.cli import looking, reproducing, separating, simulating
 
 app = typer.Typer(
     name="ngmca",
@@ -21,6 +21,7 @@ app.command("report", epilog=looking.REPORT_EXAMPLES)(looking.report)
 app.command("evaluate", epilog=looking.EVALUATE_EXAMPLES)(looking.evaluate)
 app.command("simulate", epilog=simulating.SIMULATE_EXAMPLES)(simulating.simulate)
 app.command("demo", epilog=simulating.DEMO_EXAMPLES)(simulating.demo)
+app.add_typer(reproducing.app, name="paper")
 
 
 def _version(show: bool) -> None:

@@ -1,0 +1,20 @@
+"""The paper's experiments: declarations, a runner, tables, pictures, and claims that are checked."""
+
+from ngmca.paper.catalogue import EXPERIMENTS
+from ngmca.paper.claims import Claim, Evidence, Finding
+from ngmca.paper.experiments import Example, Experiment, Study
+from ngmca.paper.results import Result, load
+from ngmca.paper.runner import Size
+
+__all__ = [
+    "EXPERIMENTS",
+    "Claim",
+    "Evidence",
+    "Example",
+    "Experiment",
+    "Finding",
+    "Result",
+    "Size",
+    "Study",
+    "load",
+]

@@ -1,0 +1,90 @@
+"""What an experiment is: simulated data, what varies, methods, what is measured, drawn and claimed."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ngmca import metrics, simulate
+from ngmca.paper.claims import Claim
+from ngmca.paper.methods import METHODS, Found, Trial
+from ngmca.simulate import Mixture
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+
+
+def quality(trial: Trial, found: Found) -> Row:
+    """SDR_S and its parts, in dB."""
+    score = metrics.evaluate(trial.mixture.S, found.S, noise=trial.mixture.noise)
+    return {
+        "sdr": score.mean_sdr,
+        "sir": score.mean_sir,
+        "snr_s": score.mean_snr,
+        "sar": score.mean_sar,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Many simulations: each method on the same data, for each value of what varies.
+
+    Simulation k draws its data with seed k, and every method starts with seed k. A table has one row
+    a simulation, value and method.
+    """
+
+    name: str
+    simulator: str
+    fixed: Mapping[str, Any]
+    varies: str
+    values: tuple[float, ...]
+    methods: tuple[str, ...]
+    tau: float
+    sims: int  # in the paper
+    measure: Callable[[Trial, Found], Row] = quality
+    at_least: int = 1  # simulations, where they cost next to nothing
+
+    def trial(self, value: float, sim: int) -> Trial:
+        """The data of one simulation."""
+        settings = {**self.fixed, self.varies: value, "seed": sim}
+        mixture: Mixture = getattr(simulate, self.simulator)(**settings)
+        return Trial(mixture, self.tau, sim)
+
+    def perform(self, value: float, sim: int, method: str) -> Row:
+        """One row of the table; `seconds` is processor time of the method alone."""
+        trial = self.trial(value, sim)
+        start = time.process_time()
+        found = METHODS[method].run(trial)
+        seconds = time.process_time() - start
+        row: Row = {self.varies: value, "sim": sim, "seed": sim, "method": method}
+        return row | self.measure(trial, found) | {"seconds": round(seconds, 3)}
+
+    @property
+    def settings(self) -> str:
+        """All that the rows depend on, to tell whether a table belongs to this study."""
+        fixed = ", ".join(f"{key}={value}" for key, value in self.fixed.items())
+        return f"{self.simulator}({fixed}), {self.varies} varies, tau={self.tau:g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """One simulation, looked at closely: a function of the seed that returns a tidy table."""
+
+    name: str
+    make: Callable[[int], "pd.DataFrame"]
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A figure or table of the paper: where its numbers come from and what is said about it."""
+
+    label: str
+    title: str
+    draw: Callable[..., Any]  # (study's table or None, example's table or None) -> matplotlib figure
+    study: Study | None = None
+    example: Example | None = None
+    claims: tuple[Claim, ...] = field(default=())
+    remark: str = ""  # what to know about this reproduction

@@ -1,0 +1,296 @@
+"""Pictures of the tables, in one style: methods differ by colour, marker and dashes."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ngmca.paper.methods import METHODS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Draw = Callable[["pd.DataFrame | None", "pd.DataFrame | None", str], "Figure"]
+
+# Colours that the colour-blind tell apart, and for each a marker and dashes.
+STYLES: dict[str, tuple[str, str, Any]] = {
+    "soft": ("#0072B2", "o", "-"),
+    "hard": ("#D55E00", "s", "--"),
+    "naive": ("#009E73", "^", "-."),
+    "als": ("#CC79A7", "v", ":"),
+    "hals": ("#7A5200", "D", (0, (5, 1))),
+    "multiplicative": ("#6B6B6B", "X", (0, (1, 1))),
+    "sparse_hals": ("#CC79A7", "v", ":"),
+    "hoyer": ("#E69F00", "D", (0, (5, 1))),
+    "kim_park": ("#6B6B6B", "X", (0, (1, 1))),
+    "oracle": ("#000000", "*", (0, (3, 1, 1, 1))),
+    "soft_init": ("#56B4E9", "D", (0, (1, 1))),
+    "naive_init": ("#E69F00", "v", ":"),
+}
+SIZE = (6.4, 4.2)
+LOWEST = -12.0  # dB below the oracle that are drawn: what is near it matters
+RC: dict[Any, Any] = {
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e3e7eb",
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "svg.hashsalt": "ngmca",  # the same table gives the same file
+    "svg.fonttype": "path",
+}
+
+
+def label_of(method: str) -> str:
+    """The name of a method in a picture: nGMCA^S becomes nGMCA with a superscript."""
+    return re.sub(r"\^(\w+)", r"$^\\mathrm{\1}$", METHODS[method].label)
+
+
+def new_figure(rows: int = 1, *, size: tuple[float, float] = SIZE) -> tuple["Figure", list["Axes"]]:
+    """An empty figure with axes below each other."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=size, layout="constrained")
+        return figure, list(np.ravel(figure.subplots(rows, 1, sharex=True)))
+
+
+def save(figure: "Figure", path: Any) -> None:
+    """Write PATH.png and PATH.svg."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(RC):
+        figure.savefig(f"{path}.png", dpi=110, metadata={"Software": None})
+        figure.savefig(f"{path}.svg", metadata={"Date": None, "Creator": None})
+
+
+def against(xlabel: str, *, beside: str | None = None) -> Draw:
+    """Mean SDR_S of each method against what varies, bars for the standard deviation.
+
+    With `beside` it is the difference to that method on the same data.
+    """
+
+    def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+        assert table is not None
+        figure, (axes,) = new_figure()
+        wide = table.pivot(index=[varies, "sim"], columns="method", values="sdr")
+        ylabel = "SDR$_S$ (dB)"
+        if beside is not None:
+            wide = wide.sub(wide[beside], axis=0).drop(columns=beside)
+            ylabel = f"SDR$_S$ less that of the {label_of(beside)} (dB)"
+            axes.axhline(0, color="black", linewidth=1)
+        shown = [method for method in STYLES if method in wide]
+        draw_curves(axes, wide, shown)
+        if beside is not None and axes.get_ylim()[0] < LOWEST:
+            axes.set_ylim(LOWEST, None)
+            axes.text(0.01, 0.02, "what lies lower is left out", transform=axes.transAxes, fontsize=9)
+        axes.set(xlabel=_mathematical(xlabel), ylabel=ylabel)
+        sims = int(wide.groupby(level=0).size().min())
+        bars = f"mean and standard deviation of {sims} simulations" if sims > 1 else "one simulation"
+        figure.legend(loc="outside upper center", ncols=4, title=bars, title_fontsize=9, fontsize=9)
+        return figure
+
+    return draw
+
+
+def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> None:
+    """One curve a method; wide has values in its first index level, methods in its columns."""
+    methods = list(methods)
+    values = np.array(sorted(wide.index.get_level_values(0).unique()), dtype=float)
+    step = np.diff(values).min() if len(values) > 1 else 1.0
+    for k, method in enumerate(methods):
+        groups = wide[method].groupby(level=0)
+        colour, marker, dashes = STYLES[method]
+        axes.errorbar(
+            values + 0.03 * step * (k - (len(methods) - 1) / 2),  # side by side, or bars hide bars
+            groups.mean().to_numpy(),
+            groups.std(ddof=1).fillna(0).to_numpy(),
+            color=colour,
+            marker=marker,
+            linestyle=dashes,
+            markersize=6 if marker != "*" else 9,
+            linewidth=1.6,
+            elinewidth=0.9,
+            capsize=2,
+            label=label_of(method),
+        )
+    axes.set_xticks(values, [f"{x:g}" for x in values])
+
+
+def conditioning(printed: dict[float, float]) -> Draw:
+    """The conditioning numbers beside those that the paper prints."""
+
+    def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+        assert table is not None
+        figure, (axes,) = new_figure()
+        groups = table.groupby(varies)["cond"]
+        x = np.array(list(groups.groups))
+        axes.errorbar(
+            x,
+            groups.mean(),
+            groups.std(ddof=1).fillna(0),
+            color="#0072B2",
+            marker="o",
+            capsize=3,
+            label=f"measured, mean and standard deviation of {int(groups.size().min())}",
+        )
+        axes.plot(
+            x, [printed[v] for v in x], "x", color="black", markersize=9, label="printed in the paper"
+        )
+        for v, mean in zip(x, groups.mean(), strict=True):
+            axes.annotate(f"{mean:.2f}", (v, mean), (4, -14), textcoords="offset points", fontsize=9)
+        axes.set(xlabel=r"Shape parameter $\alpha_A$ of the mixing", ylabel="cond(A), unit columns")
+        axes.legend(loc="lower right")
+        return figure
+
+    return draw
+
+
+def cost_curves(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+    """Cost against the iteration, for one simulation."""
+    assert example is not None
+    figure, (axes,) = new_figure()
+    for method, curve in example.groupby("method", sort=False):
+        colour, marker, dashes = STYLES[str(method)]
+        axes.plot(
+            curve["iteration"],
+            curve["cost"],
+            color=colour,
+            linestyle=dashes,
+            marker=marker,
+            markevery=50,
+            label=label_of(str(method)),
+        )
+    last = example["iteration"].max()
+    axes.axvspan(0.8 * last, last, color="#f0f3f6", zorder=0)
+    axes.text(
+        0.9 * last, 0.97, "refinement", transform=axes.get_xaxis_transform(), ha="center", va="top"
+    )
+    axes.set(yscale="log", xlabel="Iteration", ylabel=r"$\Vert Y - AS \Vert_2^2$", xlim=(0, last))
+    figure.legend(loc="outside upper center", ncols=3)
+    return figure
+
+
+def thresholds(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+    """Where soft and hard thresholds at 1 move three points."""
+    assert example is not None
+    figure, (axes,) = new_figure(size=(5.2, 4.6))
+    axes.axvline(1, color="#6B6B6B", linestyle=":")
+    axes.axhline(1, color="#6B6B6B", linestyle=":")
+    axes.text(1.02, 3.0, r"$\tau$", va="top")
+    axes.text(3.0, 1.03, r"$\tau$", ha="right")
+    for rule, (colour, marker, dashes) in (("soft", STYLES["soft"]), ("hard", STYLES["hard"])):
+        for row in example.to_dict("records"):
+            start, end = (row["x1"], row["x2"]), (row[f"{rule}1"], row[f"{rule}2"])
+            arrow = {"arrowstyle": "->", "color": colour, "linestyle": dashes, "linewidth": 1.5}
+            axes.annotate("", end, start, arrowprops=arrow)
+        place = example[f"{rule}1"], example[f"{rule}2"]
+        hollow: dict[str, Any] = {"markerfacecolor": "none", "markersize": 11, "markeredgewidth": 1.6}
+        axes.plot(
+            *place, marker, color=colour, label=f"after {rule} thresholding", clip_on=False, **hollow
+        )
+    axes.plot(example["x1"], example["x2"], "o", color="black", markersize=5, label="before", zorder=4)
+    axes.set(xlim=(0, 3.05), ylim=(0, 3.05), xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    figure.legend(loc="outside upper center", ncols=3, fontsize=9)
+    return figure
+
+
+def correlation_matrix(
+    table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
+) -> "Figure":
+    """Normalised scalar products of found with true sources."""
+    assert example is not None
+    figure, (axes,) = new_figure(size=(5.6, 4.6))
+    wide = example.pivot(index="estimated", columns="reference", values="value")
+    r = len(wide)
+    image = axes.imshow(wide, cmap="cividis", vmin=0, vmax=1, extent=(0.5, r + 0.5, r + 0.5, 0.5))
+    axes.grid(visible=False)
+    axes.set(xlabel="True source", ylabel="Found source")
+    ticks = range(1, r + 1, 2)
+    axes.set_xticks(ticks)
+    axes.set_yticks(ticks)
+    figure.colorbar(image, label="normalised scalar product")
+    return figure
+
+
+def biased_sources(
+    table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
+) -> "Figure":
+    """Two sources, true and found."""
+    assert example is not None
+    groups = list(example.groupby("source", sort=False))
+    figure, panels = new_figure(len(groups), size=(6.4, 4.6))
+    for axes, (number, part) in zip(panels, groups, strict=True):
+        axes.plot(part["sample"], part["true"], "o-", color="black", markersize=3, label="true")
+        axes.plot(part["sample"], part["found"], "--", color="#0072B2", linewidth=1.8, label="found")
+        axes.set(ylabel=f"Source {number}", ylim=(0, None))
+    panels[-1].set_xlabel("Sample")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return figure
+
+
+def nmr_spectra(shown: tuple[str, ...]) -> Draw:
+    """The spectra of a few compounds."""
+
+    def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+        assert example is not None
+        figure, panels = new_figure(len(shown), size=(6.4, 6.0))
+        for axes, name in zip(panels, shown, strict=True):
+            part = example[example["compound"] == name]
+            axes.plot(part["ppm"], part["intensity"], color="#0072B2", linewidth=1)
+            axes.set_title(name, loc="left", fontsize=10)
+            axes.set(ylim=(0, None), yticks=[], xlim=_downwards(part["ppm"]))
+        panels[-1].set_xlabel("Chemical shift (ppm)")
+        figure.supylabel("Intensity (arbitrary units)", fontsize=10)
+        return figure
+
+    return draw
+
+
+def nmr_mixture(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+    """A measurement above its main component."""
+    assert example is not None
+    figure, panels = new_figure(2, size=(6.4, 4.4))
+    panels[0].plot(example["ppm"], example["measured"], color="black", linewidth=0.9)
+    panels[0].set_title("measured", loc="left", fontsize=10)
+    panels[1].plot(example["ppm"], example["main"], color="#0072B2", linewidth=0.9)
+    panels[1].set_title(f"of which {example['compound'].iloc[0]}", loc="left", fontsize=10)
+    for axes in panels:
+        axes.set(xlim=_downwards(example["ppm"]), ylabel="Intensity (a. u.)")
+    panels[-1].set_xlabel("Chemical shift (ppm)")
+    return figure
+
+
+def nmr_reconstruction(
+    table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
+) -> "Figure":
+    """A true spectrum above the estimates of two methods."""
+    assert example is not None
+    figure, panels = new_figure(3, size=(6.4, 5.4))
+    top = 1.05 * example["true"].max()
+    titles = {"true": f"{example['compound'].iloc[0]}, true"} | {
+        name: f"{label_of(name)}, SDR {example[f'sdr_{name}'].iloc[0]:.1f} dB"
+        for name in ("soft", "sparse_hals")
+    }
+    for axes, (column, title) in zip(panels, titles.items(), strict=True):
+        colour = "black" if column == "true" else STYLES[column][0]
+        axes.plot(example["ppm"], example[column], color=colour, linewidth=0.9)
+        axes.set_title(title, loc="left", fontsize=10)
+        axes.set(xlim=_downwards(example["ppm"]), ylim=(0, top), yticks=[])
+    panels[-1].set_xlabel("Chemical shift (ppm)")
+    figure.supylabel("Intensity (arbitrary units)", fontsize=10)
+    return figure
+
+
+def _downwards(ppm: "pd.Series[float]") -> tuple[float, float]:
+    """NMR spectra are drawn with large shifts on the left."""
+    return float(ppm.max()), float(ppm.min())
+
+
+def _mathematical(text: str) -> str:
+    return text.replace("alpha_A", r"$\alpha_A$").replace("SNR_Y", "SNR$_Y$")

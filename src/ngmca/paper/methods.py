@@ -1,0 +1,134 @@
+"""The methods that the paper compares, with the settings that its text gives."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca import baselines
+from ngmca.baselines.sparse_hals import share_of_zeros
+from ngmca.separation import separate
+from ngmca.simulate import Mixture
+
+N_ITER = 500  # of the nGMCA methods and ALS
+SUB_ITER = 80  # at most, in nGMCA^S and nGMCA^H
+LONG = 5_000  # HALS, sparse HALS and Hoyer's method
+LONGEST = 40_000  # multiplicative updates
+SETTLED = 1e-6  # Kim and Park's method runs "until convergence": until A moves less than this
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A simulated mixture, and what a method is told about it."""
+
+    mixture: Mixture
+    tau: float
+    seed: int
+
+    @property
+    def r(self) -> int:
+        """Number of sources."""
+        return len(self.mixture.S)
+
+
+class Found(Protocol):
+    """Anything with factors."""
+
+    @property
+    def A(self) -> NDArray:
+        """Mixing, (m, r)."""
+
+    @property
+    def S(self) -> NDArray:
+        """Sources, (r, n)."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A name to show, how the method is set, and how it is run."""
+
+    label: str
+    settings: str
+    run: Callable[[Trial], Found]
+
+
+def _ngmca(method: str, **options: Any) -> Callable[[Trial], Found]:
+    def run(trial: Trial) -> Found:
+        return separate(
+            trial.mixture.Y,
+            trial.r,
+            method=method,
+            tau=trial.tau,
+            n_iter=N_ITER,
+            solver="fista",
+            max_sub_iter=SUB_ITER,
+            seed=trial.seed,
+            threads=1,
+            **options,
+        )
+
+    return run
+
+
+def _from_truth(method: str, *, noise_known: bool) -> Callable[[Trial], Found]:
+    def run(trial: Trial) -> Found:
+        noise = float(np.sqrt(np.mean(trial.mixture.noise**2))) if noise_known else None
+        return _ngmca(method, start=(trial.mixture.A, trial.mixture.S), noise=noise)(trial)
+
+    return run
+
+
+def _rival(method: Callable[..., Found], **options: Any) -> Callable[[Trial], Found]:
+    return lambda trial: method(trial.mixture.Y, trial.r, seed=trial.seed, **options)
+
+
+def _hoyer(trial: Trial) -> Found:
+    true = float(np.mean([baselines.sparseness(row) for row in trial.mixture.S]))
+    return _rival(baselines.hoyer, n_iter=LONG, sparseness_S=true)(trial)
+
+
+def _sparse_hals(trial: Trial) -> Found:
+    true = float(np.mean(share_of_zeros(trial.mixture.S.T)))
+    return _rival(baselines.sparse_hals, n_iter=LONG, sparsity=true)(trial)
+
+
+def _oracle(trial: Trial) -> Found:
+    return baselines.oracle(trial.mixture.Y, trial.mixture.A, tau=trial.tau)
+
+
+_GMCA_SETTINGS = f"{N_ITER} iterations"
+_SUB_SETTINGS = f"{N_ITER} iterations of at most {SUB_ITER} sub-iterations"
+
+METHODS = {
+    "soft": Method("nGMCA^S", _SUB_SETTINGS, _ngmca("soft")),
+    "hard": Method("nGMCA^H", _SUB_SETTINGS, _ngmca("hard")),
+    "naive": Method("nGMCA^naive", _GMCA_SETTINGS, _ngmca("naive")),
+    "als": Method("ALS", f"{N_ITER} iterations", _rival(baselines.als, n_iter=N_ITER)),
+    "hals": Method("accelerated HALS", f"{LONG:,} iterations", _rival(baselines.hals, n_iter=LONG)),
+    "multiplicative": Method(
+        "multiplicative", f"{LONGEST:,} iterations", _rival(baselines.multiplicative, n_iter=LONGEST)
+    ),
+    "sparse_hals": Method(
+        "sparse acc. HALS", f"{LONG:,} iterations, told the true share of zeros", _sparse_hals
+    ),
+    "hoyer": Method("Hoyer", f"{LONG:,} iterations, told the true mean sparseness", _hoyer),
+    "kim_park": Method(
+        "Kim & Park",
+        f"default weights, until A moves less than {SETTLED:g}, at most {LONG:,} iterations",
+        _rival(baselines.kim_park, n_iter=LONG, tol=SETTLED),
+    ),
+    "truth": Method("truth", "the true factors themselves", lambda trial: trial.mixture),
+    "oracle": Method("oracle", "knows the mixing", _oracle),
+    "soft_init": Method(
+        "nGMCA^S from the truth",
+        f"{_SUB_SETTINGS}, from the true factors, told the noise level",
+        _from_truth("soft", noise_known=True),
+    ),
+    "naive_init": Method(
+        "nGMCA^naive from the truth",
+        f"{_GMCA_SETTINGS}, from the true factors",
+        _from_truth("naive", noise_known=False),
+    ),
+}

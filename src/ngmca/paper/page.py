@@ -1,0 +1,139 @@
+"""The report: one page with every picture, its settings, its claims and the numbers behind them."""
+
+import base64
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from importlib import metadata
+from pathlib import Path
+
+from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED, Claim, Evidence, Finding
+from ngmca.paper.methods import METHODS
+from ngmca.paper.results import Result, file_name
+from ngmca.report.page import STYLE
+
+CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?")}
+MORE_STYLE = """
+img{max-width:100%;height:auto;display:block;margin:8px auto}
+.chip{display:inline-block;border-radius:4px;padding:0 8px;font-weight:600;white-space:nowrap}
+.yes{background:#e2f3e9;color:#1b6b41}.no{background:#fbe3df;color:#9c2a17}
+.open{background:#eceff2;color:#4a5562}
+.claim{border-top:1px solid var(--line);padding:8px 0}
+.claim p{margin:2px 0}.claim small{color:var(--soft)}
+.why{border-left:3px solid var(--line);padding-left:10px}
+summary{cursor:pointer;color:var(--soft);font-size:14px}
+td.number{text-align:right;font-variant-numeric:tabular-nums}
+.overview td{white-space:normal}
+sup{line-height:0}
+"""
+
+
+def render(results: Sequence[Result], figures: Path) -> str:
+    """The whole page, pictures inside."""
+    judged = [[(claim, result.judge(claim)) for claim in result.experiment.claims] for result in results]
+    parts = [_overview(results, judged)]
+    parts += [_section(r, claims, figures) for r, claims in zip(results, judged, strict=True)]
+    title = "The experiments of “Sparse and Non-negative BSS for Noisy Data”"
+    return (
+        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        "<meta name=viewport content='width=device-width,initial-scale=1'><link rel=icon href='data:,'>"
+        f"<title>{title} · ngmca</title><style>{STYLE}{MORE_STYLE}</style></head><body>"
+        f"<header><h1>{title}</h1><p>Every figure and table of the paper, run anew, and its claims "
+        f"checked</p></header><main>{''.join(parts)}"
+        f"<footer>ngmca {metadata.version('ngmca')}</footer></main></body></html>\n"
+    )
+
+
+def _overview(results: Sequence[Result], judged: Sequence[Sequence[tuple[Claim, Finding]]]) -> str:
+    count = Counter(finding.verdict for claims in judged for _, finding in claims)
+    tiles = "".join(
+        f"<div class=tile><b>{number}</b><span>{name}</span></div>"
+        for name, number in (("claims", count.total()), *((v, count[v]) for v in CHIPS))
+    )
+    rows = "".join(
+        f"<tr><td><a href='#{file_name(result.experiment.label)}'>{escape(result.experiment.label)}</a>"
+        f"</td><td>{_marked(claim.text)}</td><td>{_chip(finding.verdict)}</td></tr>"
+        for result, claims in zip(results, judged, strict=True)
+        for claim, finding in claims
+    )
+    return (
+        f"<section id=overview><h2>Claims</h2><div class=tiles>{tiles}</div>"
+        "<p>Methods are compared on the same data, simulation by simulation. An interval belongs to "
+        "the mean difference, and all intervals of a claim hold together with 95 % confidence. A claim "
+        "holds when its intervals are on its side of the limit, does not hold when one of them is on "
+        "the other side, and is undecided at this number of simulations otherwise.</p>"
+        f"<div class=wide><table class=overview>{rows}</table></div></section>"
+    )
+
+
+def _section(result: Result, claims: Sequence[tuple[Claim, Finding]], figures: Path) -> str:
+    experiment = result.experiment
+    anchor = file_name(experiment.label)
+    body = f"<img alt='{escape(experiment.title)}' src='{_picture(figures / f'{anchor}.png')}'>"
+    if not result.ready:
+        body = "<p class='note warn'>Not run yet.</p>"
+    told = "".join(_claim(claim, finding) for claim, finding in claims)
+    remark = f"<p>{_marked(experiment.remark)}</p>" if experiment.remark else ""
+    return (
+        f"<section id={anchor}><h2>{escape(experiment.label)}: {_marked(experiment.title)}</h2>"
+        f"{body}{remark}{_settings(result)}{told}</section>"
+    )
+
+
+def _settings(result: Result) -> str:
+    study = result.experiment.study
+    if study is None:
+        return ""
+    methods = "".join(
+        f"<tr><td>{_marked(METHODS[name].label)}</td><td>{escape(METHODS[name].settings)}</td></tr>"
+        for name in study.methods
+    )
+    return (
+        f"<details><summary>settings: {result.sims} simulations ({study.sims} in the paper)</summary>"
+        f"<p>Data: <code>ngmca.simulate.{escape(study.settings)}</code>; simulation k has seed k.</p>"
+        f"<div class=wide><table>{methods}</table></div></details>"
+    )
+
+
+def _claim(claim: Claim, finding: Finding) -> str:
+    why = f"<p class=why>{_marked(claim.why)}</p>" if claim.why else ""
+    rows = "".join(map(_evidence, finding.evidence))
+    numbers = (
+        "<details><summary>numbers</summary><div class=wide><table><tr><th>comparison<th>mean"
+        f"<th>interval<th>limit<th>simulations<th></tr>{rows}</table></div></details>"
+        if rows
+        else ""
+    )
+    return (
+        f"<div class=claim><p>{_chip(finding.verdict)} {_marked(claim.text)}</p>"
+        f"<p><small>{escape(claim.place)}</small></p>{why}{numbers}</div>"
+    )
+
+
+def _evidence(item: Evidence) -> str:
+    bounds = [f"> {item.above:g}"] * (item.above > -float("inf"))
+    bounds += [f"< {item.below:g}"] * (item.below < float("inf"))
+    return (
+        f"<tr><td>{escape(item.what)}</td><td class=number>{item.mean:.4g}</td>"
+        f"<td class=number>{item.low:.4g} to {item.high:.4g}</td><td>{escape(', '.join(bounds))}</td>"
+        f"<td class=number>{item.n}</td><td>{_chip(item.verdict)}</td></tr>"
+    )
+
+
+def _chip(verdict: str) -> str:
+    kind, sign = CHIPS[verdict]
+    return f"<span class='chip {kind}'>{sign} {verdict}</span>"
+
+
+def _picture(path: Path) -> str:
+    if not path.exists():
+        return ""
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def _marked(text: str) -> str:
+    """HTML of a text in which nGMCA^S has a superscript."""
+    told = escape(text)
+    for name in ("naive", "S", "H"):
+        told = told.replace(f"nGMCA^{name}", f"nGMCA<sup>{name}</sup>")
+    return told

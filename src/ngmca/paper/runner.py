@@ -1,0 +1,179 @@
+"""Run studies in parallel processes; what is finished is never lost and never repeated."""
+
+import os
+import signal
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
+from typing import Any
+
+from ngmca.paper.experiments import Example, Row, Study
+from ngmca.paper.tables import Key, StudyTable, missing, write_example
+
+THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
+FEW = 3  # simulations of a quick look
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of a study to run: simulations (None: as many as the paper), at all values or some."""
+
+    sims: int | None = 12
+    thinned: bool = False
+
+    @classmethod
+    def quick(cls) -> "Size":
+        """A few simulations at every second value."""
+        return cls(FEW, thinned=True)
+
+    def of(self, study: Study) -> tuple[int, tuple[float, ...]]:
+        """Number of simulations, and values."""
+        values = study.values
+        if self.thinned and len(values) > 4:
+            values = tuple(dict.fromkeys((*values[::2], values[-1])))
+        return max(self.sims or study.sims, study.at_least), values
+
+
+@dataclass(frozen=True)
+class Task:
+    """One simulation of one method, or an example."""
+
+    source: Study | Example
+    key: Key | None = None
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Tasks of one kind take about the same time."""
+        return self.source.name, self.key[2] if self.key else ""
+
+
+def plan(sources: Iterable[Study | Example], folder: Path, size: Size) -> list[Task]:
+    """What is still to do."""
+    tasks = []
+    for source in dict.fromkeys(sources):
+        if isinstance(source, Example):
+            if not (folder / f"{source.name}.csv").exists():
+                tasks.append(Task(source))
+            continue
+        sims, values = size.of(source)
+        done = StudyTable(folder, source).keys()
+        tasks += [Task(source, key) for key in missing(source, done, sims, values)]
+    # The first simulation of everything before the second of anything: what is there early is balanced.
+    return sorted(tasks, key=lambda task: task.key[1] if task.key else 0)
+
+
+def run(
+    tasks: Sequence[Task],
+    folder: Path,
+    *,
+    workers: int | None = None,
+    after: Callable[[Task, float], Any] = lambda task, seconds: None,
+) -> None:
+    """Perform the tasks and write every result as soon as it is there.
+
+    `after` is told about every finished task and the seconds that it took.
+    """
+    with ExitStack() as stack:
+        tables = {}
+        for study in dict.fromkeys(t.source for t in tasks if isinstance(t.source, Study)):
+            tables[study] = StudyTable(folder, study)
+            tables[study].open()
+            stack.callback(tables[study].close)
+        for task, result in stack.enter_context(_performed(tasks, workers or cores())):
+            if isinstance(task.source, Study):
+                tables[task.source].append(result)
+                after(task, float(result["seconds"]))
+            else:
+                write_example(folder, task.source, result)
+                after(task, 0.0)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def perform(task: Task) -> Any:
+    """The row, or the example's table."""
+    if isinstance(task.source, Example):
+        return task.source.make(task.source.seed)
+    assert task.key is not None
+    value, sim, method = task.key
+    row: Row = task.source.perform(value, sim, method)
+    return row
+
+
+@contextmanager
+def _performed(tasks: Sequence[Task], workers: int) -> Iterator[Iterator[tuple[Task, Any]]]:
+    """Tasks with their results, in the order in which they end."""
+    with _one_thread_each(), _pool(min(workers, max(len(tasks), 1))) as pool:
+        futures: dict[Future[Any], Task] = {pool.submit(perform, task): task for task in tasks}
+        try:
+            yield ((futures[future], future.result()) for future in as_completed(futures))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare_worker)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes that begin in here use one thread for linear algebra."""
+    before = {name: os.environ.get(name) for name in THREAD_LIMITS}
+    os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _prepare_worker() -> None:
+    """Leave Ctrl-C to the parent, and end with it even if it is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+class Clock:
+    """How long the rest will take, from how long tasks of each kind took so far."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._left: dict[tuple[str, str], int] = defaultdict(int)
+        self._times: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self._start = time.monotonic()
+        for task in tasks:
+            self._left[task.kind] += 1
+
+    def finished(self, task: Task, seconds: float) -> None:
+        """Take note of a finished task."""
+        self._left[task.kind] -= 1
+        self._times[task.kind].append(max(seconds, 1e-3))
+
+    def remaining(self) -> float | None:
+        """Seconds, or None before anything is known."""
+        known = {kind: sum(times) / len(times) for kind, times in self._times.items()}
+        if not known:
+            return None
+        typical = sum(known.values()) / len(known)
+        rest = sum(count * known.get(kind, typical) for kind, count in self._left.items())
+        done = sum(sum(times) for times in self._times.values())
+        return (time.monotonic() - self._start) * rest / done

@@ -1,0 +1,166 @@
+"""Verdicts: made-up tables with a known answer, and the claims of the catalogue."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from ngmca.paper import EXPERIMENTS, claims
+from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED
+from ngmca.paper.methods import METHODS
+from ngmca.paper.results import Result
+
+LABELS = [
+    "r_a80n00",
+    "oscillations",
+    "Aalpha_r35a80",
+    "tab:conditioning",
+    "soft-hard",
+    "correlationBias",
+    "biasedSources",
+    "noise_a10r15",
+    "noise_a10r15_oracle",
+    "noise_a30r15",
+    "noise_a50r15",
+    "m_a30n03r15",
+    "r_15dBa30",
+    "modelAndInit",
+    "NMRspectra",
+    "appli_mixture",
+    "noise_application",
+    "appli_reconstruction_example",
+    "m_application",
+]
+
+
+def table(leads, *, sims=12, spread=1.0, seed=0):
+    """Method b is b's lead above a at each x, on data that vary far more than the lead does."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for x, lead in leads.items():
+        for sim in range(sims):
+            data = 20 * rng.standard_normal()
+            rows.append({"x": x, "sim": sim, "method": "a", "sdr": data})
+            noise = spread * rng.standard_normal()
+            rows.append({"x": x, "sim": sim, "method": "b", "sdr": data + lead + noise})
+    return pd.DataFrame(rows).sample(frac=1, random_state=0)  # the order of rows means nothing
+
+
+def test_an_interval_is_students():
+    values = np.random.default_rng(1).normal(3, 2, 17)
+    found = claims.interval("", values)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    np.testing.assert_allclose((found.low, found.high), expected)
+    together = claims.interval("", values, family=10)
+    wider = stats.ttest_1samp(values, 0).confidence_interval(0.995)
+    np.testing.assert_allclose((together.low, together.high), wider)
+
+
+def test_one_simulation_decides_nothing():
+    assert claims.ahead("b", ("a",))(table({1: 50.0}, sims=1), "x").verdict == UNDECIDED
+
+
+def test_pairs_are_compared_on_the_same_data():
+    # 20 dB of spread between data sets would hide 2 dB if the pairs were broken.
+    assert claims.ahead("b", ("a",))(table({1: 2.0, 2: 2.0}), "x").verdict == HOLDS
+    assert claims.ahead("a", ("b",))(table({1: 2.0, 2: 2.0}), "x").verdict == FAILS
+
+
+@pytest.mark.parametrize(
+    ("leads", "all_verdict", "most_verdict"),
+    [
+        ({1: 3, 2: 3, 3: 3}, HOLDS, HOLDS),
+        ({1: 3, 2: 3, 3: -3}, FAILS, HOLDS),
+        ({1: 3, 2: 3, 3: 0}, UNDECIDED, HOLDS),
+        ({1: 3, 2: -3, 3: -3}, FAILS, FAILS),
+        ({1: 3, 2: 0, 3: 0}, UNDECIDED, UNDECIDED),
+    ],
+)
+def test_all_and_most(leads, all_verdict, most_verdict):
+    made = table(leads)
+    assert claims.ahead("b", ("a",))(made, "x").verdict == all_verdict
+    assert claims.ahead("b", ("a",), most=True)(made, "x").verdict == most_verdict
+
+
+def test_only_the_values_that_a_claim_is_about():
+    made = table({1: -3, 2: 3})
+    assert claims.ahead("b", ("a",), at=(2,))(made, "x").verdict == HOLDS
+    assert claims.ahead("b", ("a",), at=(7,))(made, "x").verdict == UNDECIDED
+
+
+@pytest.mark.parametrize(("lead", "verdict"), [(0.0, HOLDS), (3.0, FAILS), (1.0, UNDECIDED)])
+def test_close(lead, verdict):
+    assert claims.close("b", "a", within=1.0)(table({1: lead}, spread=0.2), "x").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("lead", "verdict"), [(4.0, HOLDS), (8.0, FAILS), (1.0, FAILS), (5.0, UNDECIDED)]
+)
+def test_lead_between(lead, verdict):
+    check = claims.lead_between("b", ("a",), 3.0, 5.0)
+    assert check(table({1: lead}, spread=0.2), "x").verdict == verdict
+
+
+def test_falls_looks_from_the_first_value_to_the_last():
+    made = table({1: 0, 2: 0, 3: 0})
+    made["sdr"] = -10 * made["x"] + np.random.default_rng(0).standard_normal(len(made))
+    assert claims.falls(("a", "b"))(made, "x").verdict == HOLDS
+    assert claims.falls(("a", "b"), rises=True)(made, "x").verdict == FAILS
+
+
+def test_a_printed_number_is_met_within_its_share():
+    made = table({1: 0})
+    made["cond"] = 10.2 + 0.01 * np.random.default_rng(0).standard_normal(len(made))
+    assert claims.printed({1: 10.0}, measure="cond", within=0.03)(made, "x").verdict == HOLDS
+    assert claims.printed({1: 10.0}, measure="cond", within=0.01)(made, "x").verdict == FAILS
+
+
+def test_verdicts_are_right_as_often_as_they_say():
+    """Without any difference, 95 % of claims about 4 comparisons must stay undecided."""
+    decided = 0
+    for seed in range(300):
+        made = table(dict.fromkeys((1, 2, 3, 4), 0.0), seed=seed, sims=6)
+        decided += claims.ahead("b", ("a",), most=False)(made, "x").verdict != UNDECIDED
+    assert decided <= 0.05 / 2 * 300 + 3 * np.sqrt(300 * 0.025)  # one side of zero only
+
+
+def test_the_catalogue_has_every_figure_and_the_table():
+    assert list(EXPERIMENTS)[: len(LABELS)] == LABELS
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_declarations_are_whole(label):
+    experiment = EXPERIMENTS[label]
+    assert experiment.study or experiment.example
+    assert label == "appli_mixture" or experiment.claims
+    for claim in experiment.claims:
+        assert re.search(r"Sec\. (IV|V)|Table", claim.place)
+    if experiment.study:
+        assert set(experiment.study.methods) <= set(METHODS)
+
+
+def _made_up(study, seed):
+    """Random results for all methods of a study, in all of its columns."""
+    rng = np.random.default_rng(seed)
+    columns = "sdr cond cost rises leak_worst leak_median offset_worst log_cond noise_ratio peaks idle"
+    return pd.DataFrame(
+        {study.varies: x, "sim": sim, "method": method}
+        | {name: rng.uniform(-1e3, 1e3) for name in columns.split()}
+        for x in study.values
+        for sim in range(12)
+        for method in study.methods
+    )
+
+
+STUDIED = [(label, i) for label in LABELS for i in range(len(EXPERIMENTS[label].claims))]
+STUDIED = [(label, i) for label, i in STUDIED if EXPERIMENTS[label].study]
+
+
+@pytest.mark.parametrize(("label", "i"), STUDIED)
+def test_no_claim_holds_for_random_results(label, i):
+    experiment = EXPERIMENTS[label]
+    made = [_made_up(experiment.study, seed) for seed in range(3)]
+    verdicts = [Result(experiment, one, None).judge(experiment.claims[i]).verdict for one in made]
+    assert verdicts.count(HOLDS) < 2
