@@ -12,7 +12,7 @@ install: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable ".[io,plot,dev]"
+	$(BIN)/python -m pip install --quiet --editable ".[io,plot,paper,dev]"
 	@touch $@
 
 demo: $(INSTALLED)

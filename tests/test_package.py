@@ -35,6 +35,7 @@ HEAVY = {
     "sklearn": {"estimator"},
     "numba": {"compiled"},
     "rich": {"progress", "cli"},
+    "nmrsim": {"simulate"},
     "scipy": {"metrics", "simulate", "io", "diagnostics", "uncertainty", "sampling"},
     "plotly": {"report"},
     "typer": {"cli"},
@@ -91,12 +92,14 @@ def test_import_is_light_and_compiles_nothing():
         "import sys, ngmca\n"
         "module = vars(sys.modules['ngmca.nnqp.pivot'])\n"
         "kernels = [f for f in module.values() if hasattr(f, 'signatures')]\n"
-        "print(len(kernels), sum(len(f.signatures) for f in kernels), 'sklearn' in sys.modules)"
+        "print(len(kernels), sum(len(f.signatures) for f in kernels), 'sklearn' in sys.modules, "
+        "'nmrsim' in sys.modules)"
     )
-    kernels, compiled, sklearn = out.split()
+    kernels, compiled, sklearn, nmrsim = out.split()
     assert int(kernels) > 3
     assert compiled == "0"
     assert sklearn == "False"
+    assert nmrsim == "False"
 
 
 def test_a_second_process_does_not_compile_again(tmp_path):

@@ -1,8 +1,9 @@
 """Commands that make data: `simulate`, and `demo`, which goes all the way."""
 
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -22,41 +23,91 @@ SIMULATE_EXAMPLES = """
   ngmca simulate mixture.npz -r 5 --snr 15
 
   ngmca simulate spectra.npz --kind spectra -m 30 -n 2000
+
+  ngmca simulate nmr.npz --kind nmr --snr 15
+
+  ngmca simulate nmr.npz --kind nmr --compounds lactate,alanine,ethanol -m 8
 """
 DEMO_EXAMPLES = """
 [bold]Example[/]
 
   ngmca demo -o demo
 """
-KINDS = ("sparse", "spectra")
+SIZES = {  # measurements, samples and sources of each kind
+    "sparse": (40, 500, 5),
+    "spectra": (40, 500, 5),
+    "nmr": (15, 1200, None),
+}
 
 
 @one_line_errors
 def simulate(
-    out: Annotated[Path, typer.Argument(help="File to write: .npz with Y, A, S and noise.")],
+    out: Annotated[
+        Path,
+        typer.Argument(help="File to write: .npz with Y, A, S and noise, for nmr also names and ppm."),
+    ],
     kind: Annotated[
-        str, typer.Option(help="sparse or spectra.", autocompletion=lambda: KINDS)
+        str, typer.Option(help="sparse, spectra or nmr.", autocompletion=lambda: list(SIZES))
     ] = "sparse",
-    sources: Annotated[int, typer.Option("-r", "--sources", help="Number of sources.")] = 5,
-    measurements: Annotated[int, typer.Option("-m", "--measurements")] = 40,
-    samples: Annotated[int, typer.Option("-n", "--samples")] = 500,
+    sources: Annotated[
+        int | None, typer.Option("-r", "--sources", help="Number of sources: 5, for nmr 15.")
+    ] = None,
+    measurements: Annotated[
+        int | None, typer.Option("-m", "--measurements", help="How many: 40, for nmr 15.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option("-n", "--samples", help="How many: 500, for nmr 1200.")
+    ] = None,
+    compounds: Annotated[
+        str, typer.Option(help="For nmr: default, random, or names with commas between.")
+    ] = "default",
+    peaks: Annotated[
+        Path | None, typer.Option(help="For nmr: a table of your own, compound, ppm, intensity.")
+    ] = None,
     snr: Annotated[float, typer.Option(help="Signal-to-noise ratio in dB.")] = 20.0,
     seed: Annotated[int, typer.Option()] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a simulated mixture whose sources are known."""
-    if kind not in KINDS:
-        raise ReadError(f"--kind must be {' or '.join(KINDS)}, got {kind!r}.")
+    if kind not in SIZES:
+        raise ReadError(f"--kind must be {' or '.join(SIZES)}, got {kind!r}.")
+    if kind != "nmr" and (compounds != "default" or peaks):
+        raise ReadError("--compounds and --peaks are for --kind nmr.")
     if out.exists() and not force:
         raise FileExistsError(17, f"{out} exists; --force replaces it")
+    given = zip((measurements, samples, sources), SIZES[kind], strict=True)
+    m, n, r = (usual if size is None else size for size, usual in given)
     with as_bad_input():
-        sizes = {"m": measurements, "n": samples, "r": sources, "snr": snr, "seed": seed}
-        mixture = getattr(simulators, kind)(**sizes)
+        options = {"m": m, "n": n, "r": r, "snr": snr, "seed": seed}
+        options |= _nmr_options(compounds, peaks) if kind == "nmr" else {}
+        mixture = getattr(simulators, kind)(**options)
+    _write(out, mixture)
+    told = f" ({', '.join(mixture.names)})" if mixture.names else ""
+    say(f"{m} x {n} mixture of {len(mixture.S)} sources{told} at {mixture.snr:.1f} dB: {out}")
+
+
+def _nmr_options(compounds: str, peaks: Path | None) -> dict[str, Any]:
+    """What only `nmr` understands; a list of names is told from a word for a choice."""
+    if peaks is not None and not peaks.is_file():
+        raise ReadError(f"{peaks} does not exist.")
+    if find_spec("nmrsim") is None and peaks is None:
+        raise ReadError('nmrsim is not installed: pip install "ngmca[paper]".')
+    if compounds in ("default", "random"):
+        return {"compounds": compounds, "peaks": peaks}
+    return {"compounds": [name.strip() for name in compounds.split(",")], "peaks": peaks}
+
+
+def _write(out: Path, mixture: simulators.Mixture) -> None:
+    """The mixture in a .npz file that appears when it is whole."""
+    arrays: dict[str, Any] = {"Y": mixture.Y, "A": mixture.A, "S": mixture.S, "noise": mixture.noise}
+    if mixture.names:
+        arrays["names"] = np.array(mixture.names)
+    if mixture.axis is not None:
+        arrays[mixture.axis_name] = mixture.axis
     part = out.with_name(out.name + ".part")
     with part.open("wb") as file:
-        np.savez(file, Y=mixture.Y, A=mixture.A, S=mixture.S, noise=mixture.noise)
+        np.savez(file, **arrays)
     part.replace(out)
-    say(f"{measurements} x {samples} mixture of {sources} sources at {mixture.snr:.1f} dB: {out}")
 
 
 @one_line_errors

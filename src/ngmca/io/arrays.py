@@ -35,7 +35,7 @@ def read_npz(
                 with archive.open(info) as member:
                     _check_header(member, info.file_size, f"{info.filename} in {path}")
         with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
+            arrays = {name: stored[name] for name in stored.files if _numeric(stored[name])}
     except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
         if isinstance(error, ReadError):
             raise
@@ -63,7 +63,7 @@ def read_mat(
     arrays = {
         name: np.asarray(value)
         for name, value in stored.items()
-        if not name.startswith("__") and isinstance(value, np.ndarray) and value.dtype.kind in "fiubc"
+        if not name.startswith("__") and isinstance(value, np.ndarray) and _numeric(value)
     }
     return from_named(arrays, path, transpose=transpose, dataset=dataset)
 
@@ -84,6 +84,10 @@ def from_named(
         axis_unit=unit,
         meta={"dataset": name},
     )
+
+
+def _numeric(array: NDArray) -> bool:
+    return array.dtype.kind in "fiubc"
 
 
 def _check_header(file: Any, size: int, where: str) -> None:

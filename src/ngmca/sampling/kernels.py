@@ -155,8 +155,8 @@ def sample_sources(G, C, X, scale, prior, passes, key, first, sums):
     G (r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. X is
     multiplied by `scale` (r,) before. `prior` (2, r) holds the log odds of the slab and its rate. Every
     row is gone through `passes` times; `first` is the index of the first row. To `sums` (3, b, r),
-    unless it is empty, are added for every entry its probability to be active, its mean and its second moment,
-    given the others, on average over the passes.
+    unless it is empty, are added for every entry its probability to be active, its mean and its second
+    moment, given the others, on average over the passes.
     """
     b, r = X.shape
     h = np.empty(r)

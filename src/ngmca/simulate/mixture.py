@@ -8,12 +8,19 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Y = A S + noise, with Y (m, n), A (m, r), S (r, n) and noise (m, n)."""
+    """Y = A S + noise, with Y (m, n), A (m, r), S (r, n) and noise (m, n).
+
+    Where sources and samples mean something, `names` says what the sources are and `axis` where the n
+    samples lie, in terms of `axis_name`.
+    """
 
     Y: NDArray = field(repr=False)
     A: NDArray = field(repr=False)
     S: NDArray = field(repr=False)
     noise: NDArray = field(repr=False)
+    names: tuple[str, ...] = ()
+    axis: NDArray | None = field(default=None, repr=False)
+    axis_name: str = ""
 
     @property
     def snr(self) -> float:

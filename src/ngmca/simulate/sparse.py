@@ -36,12 +36,12 @@ def sparse(
     if snr is not None:
         inputs.check_number(snr, "snr", low=-300.0, high=300.0)
     rng = np.random.default_rng(seed)
-    S = _modulus(rng, (r, n), p_S, alpha_S)
-    A = _modulus(rng, (m, r), p_A, alpha_A)
+    S = modulus(rng, (r, n), p_S, alpha_S)
+    A = modulus(rng, (m, r), p_A, alpha_A)
     return mix(A, S, snr, rng)
 
 
-def _modulus(rng: np.random.Generator, shape: tuple[int, int], rate: float, alpha: float) -> NDArray:
+def modulus(rng: np.random.Generator, shape: tuple[int, int], rate: float, alpha: float) -> NDArray:
     """|B G|: G has density proportional to exp(-|x/b|^alpha), with b such that its variance is 1."""
     b = np.exp((gammaln(1 / alpha) - gammaln(3 / alpha)) / 2)
     G = b * rng.gamma(1 / alpha, size=shape) ** (1 / alpha)
