@@ -18,12 +18,12 @@ ROOT = Path(ngmca.__file__).parent
 # A module may import from its own layer's list of rooms below it only; `inputs` serves them all.
 LAYERS = [
     {"compiled", "inputs", "threads", "progress"},
-    {"prox", "noise", "thresholds"},
+    {"prox", "noise", "thresholds", "uncertainty"},
     {"nnqp", "metrics", "simulate", "records", "io"},
     {"engine"},
     {"start"},
     {"exact", "naive", "baselines"},
-    {"comparison"},
+    {"comparison", "sampling"},
     {"separation"},
     {"estimator"},
     {"diagnostics", "folder"},
@@ -37,7 +37,7 @@ HEAVY = {
     "numba": {"compiled"},
     "rich": {"progress", "cli"},
     "nmrsim": {"simulate"},
-    "scipy": {"metrics", "simulate", "io", "diagnostics", "paper"},
+    "scipy": {"metrics", "simulate", "io", "diagnostics", "uncertainty", "sampling", "paper"},
     "matplotlib": {"paper"},
     "pandas": {"paper"},
     "plotly": {"report"},

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 from ngmca import baselines, metrics, nnqp, simulate
 from ngmca.metrics import evaluate
 from ngmca.records import History, Restart, Separation, State
+from ngmca.sampling import posterior
 from ngmca.separation import iterate, separate
+from ngmca.uncertainty import Posterior
 
 if TYPE_CHECKING:
     from ngmca import io, paper, report
@@ -18,6 +20,7 @@ __version__ = metadata.version("ngmca")
 __all__ = [
     "NGMCA",
     "History",
+    "Posterior",
     "Restart",
     "Separation",
     "State",
@@ -29,6 +32,7 @@ __all__ = [
     "metrics",
     "nnqp",
     "paper",
+    "posterior",
     "report",
     "separate",
     "simulate",

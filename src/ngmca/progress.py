@@ -6,7 +6,9 @@ from typing import Any
 
 
 @contextmanager
-def progress_bar(total: int, *, show: bool) -> Iterator[Callable[[Iterable[Any]], Iterable[Any]]]:
+def progress_bar(
+    total: int, *, show: bool, label: str = "separating"
+) -> Iterator[Callable[[Iterable[Any]], Iterable[Any]]]:
     """A function that passes items on and draws how many of `total` have passed, if wanted."""
     if not show:
         yield lambda items: items
@@ -14,7 +16,7 @@ def progress_bar(total: int, *, show: bool) -> Iterator[Callable[[Iterable[Any]]
     from rich.progress import Progress, TimeElapsedColumn
 
     with Progress(*Progress.get_default_columns(), TimeElapsedColumn()) as bar:
-        task = bar.add_task("separating", total=total)
+        task = bar.add_task(label, total=total)
 
         def shown(items: Iterable[Any]) -> Iterator[Any]:
             for item in items:

@@ -1,0 +1,158 @@
+"""One chain: a sweep draws S, the parameters and A, each given the rest."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.sampling import model
+from ngmca.sampling.kernels import sample_mixing, sample_sources, unit_columns
+from ngmca.sampling.model import Noise, Parameters, Priors
+from ngmca.threads import in_parts
+
+BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
+PASSES = 3  # through the entries of a column of S, for one through those of a row of A
+NOTHING = np.empty((3, 0, 0))
+
+
+class Data:
+    """Y (m, n) and the sums of squares of its rows."""
+
+    def __init__(self, Y: NDArray) -> None:
+        self.Y = Y
+        self.shape = Y.shape
+        self.step = max(32, BLOCK_BYTES // (Y.itemsize * len(Y)))
+        self.energy = np.array([np.vdot(row, row) for row in Y.astype(np.float64, copy=False)])
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a chain is to sample."""
+
+    noise: Noise
+    priors: Priors
+    fixed: bool = False  # A is known
+    unit: bool = True  # columns of A are brought to norm 1
+
+
+class Chain:
+    """The current draw, and sums over the draws so far of what is asked about entries of S and A.
+
+    The columns of S are independent given A, and so are the rows of A given S: single entries are drawn
+    in turn within each. S is stored transposed, X (n, r).
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        A: NDArray,
+        X: NDArray,
+        parameters: Parameters,
+        rules: Rules,
+        *,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self._data, self._rules = data, rules
+        self._rng = np.random.default_rng(seed)
+        self._rescale = np.ones(A.shape[1])  # still to be applied to X
+        self._X = np.array(X, dtype=np.float64, order="C")
+        self.A = np.array(A, dtype=np.float64, order="C")
+        self.parameters = parameters
+
+    @property
+    def X(self) -> NDArray:
+        """The transposed sources, (n, r)."""
+        return self._X * self._rescale
+
+    def sweep(self, sums: "Sums | None" = None, threads: int = 1) -> None:
+        """Draw everything once; add to `sums` what the draws say."""
+        noise, priors, n = self._rules.noise, self._rules.priors, self._data.shape[1]
+        totals, SS, YS = self._draw_sources(sums, threads)
+        self._rescale = np.ones(len(SS))
+        now = model.draw_sources_law(self._rng, totals, n, self.parameters, priors)
+        moments = None
+        if self._rules.fixed:
+            squares = model.residual_squares(self._data.energy, self.A, SS, YS)
+        else:
+            now = model.draw_scale(self._rng, self.A, now, priors)
+            moments, squares = self._draw_mixing(SS, YS, now)
+        self.parameters = model.draw_noise(self._rng, squares, n, now, priors, noise)
+        if moments is not None and self._rules.unit:
+            self._to_unit_columns(moments)
+        if sums is not None:
+            sums.add(moments, self.parameters)
+
+    def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, NDArray, NDArray]:
+        """New sources; the number and sum of their active entries, S S' and Y S'."""
+        (Y, step), (m, r) = (self._data.Y, self._data.step), self.A.shape
+        weighted = self.A / self.parameters.variance[:, None]
+        G = self.A.T @ weighted
+        weighted = weighted.astype(Y.dtype, copy=False)
+        pi = self.parameters.pi
+        prior = np.stack([np.log(pi / (1 - pi)), self.parameters.beta])
+        key = self._rng.integers(2**64, dtype=np.uint64)
+
+        def part(starts: range) -> tuple[NDArray, NDArray, NDArray]:
+            totals, SS, YS = np.zeros((2, r)), np.zeros((r, r)), np.zeros((m, r))
+            for start in starts:
+                block = slice(start, start + step)
+                Yb, Xb = Y[:, block], self._X[block]
+                entries = NOTHING if sums is None else sums.sources[:, block]
+                C = (Yb.T @ weighted).astype(np.float64, copy=False)
+                totals += sample_sources(G, C, Xb, self._rescale, prior, PASSES, key, start, entries)
+                SS += Xb.T @ Xb
+                YS += Yb @ Xb.astype(Y.dtype, copy=False)
+            return totals, SS, YS
+
+        parts = in_parts(part, len(self._X), step, threads)
+        if len(parts) == 1:
+            return parts[0]
+        totals, SS, YS = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        return totals, SS, YS
+
+    def _draw_mixing(self, SS: NDArray, YS: NDArray, now: Parameters) -> tuple[NDArray, NDArray]:
+        """A new A in place; moments of its entries given the others, and squares of the residual."""
+        moments, squares = np.empty((2, *self.A.shape)), self._data.energy.copy()
+        key = self._rng.integers(2**64, dtype=np.uint64)
+        sample_mixing(SS, YS, self.A, 1 / now.variance, now.scale**-2.0, key, moments, squares)
+        return moments, np.maximum(squares, 0)
+
+    def _to_unit_columns(self, moments: NDArray) -> None:
+        """Columns of A of norm 1, and the scale moved to S, beta and the scales of A."""
+        norm = self._rescale = np.empty(self.A.shape[1])
+        unit_columns(self.A, moments, norm)
+        now = self.parameters
+        self.parameters = replace(now, beta=now.beta / norm, scale=now.scale / norm)
+
+
+class Sums:
+    """Sums over draws: of each entry's moments given the others, and of the noise."""
+
+    def __init__(self, shape: tuple[int, int], r: int) -> None:
+        m, n = shape
+        self.count = 0
+        self.sources = np.zeros((3, n, r))  # probability to be active, mean, second moment
+        self.mixing = np.zeros((2, m, r))  # mean, second moment
+        self.noise = np.zeros((2, m))  # level, and its square
+
+    def add(self, mixing: NDArray | None, parameters: Parameters) -> None:
+        """One more draw; its sources are added as they are drawn."""
+        self.count += 1
+        if mixing is not None:
+            self.mixing += mixing
+        self.noise[0] += np.sqrt(parameters.variance)
+        self.noise[1] += parameters.variance
+
+    def merge(self, other: "Sums") -> None:
+        """Take over the draws of another, which is empty then."""
+        self.count += other.count
+        self.sources += other.sources
+        self.mixing += other.mixing
+        self.noise += other.noise
+        other.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.count = 0
+        for total in (self.sources, self.mixing, self.noise):
+            total[:] = 0

@@ -1,0 +1,162 @@
+"""Several chains side by side: how long they run, and what they say together."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.sampling.chain import Chain, Sums
+from ngmca.sampling.diagnostics import drifts
+from ngmca.threads import in_parts
+
+BURN = 60  # sweeps before the samples
+FIRST = 75  # samples in each half of the first lot
+BUDGET = 2000  # sweeps at most, with "auto"
+ENOUGH = 0.1  # Monte Carlo error of the mean, over the posterior's spread: costs 1 % of the accuracy
+TRACED = 1024  # draws of the parameters kept of each chain
+TOGETHER = 20  # sweeps between two looks at the progress
+
+Shown = Callable[[Iterable[Any]], Iterable[Any]]
+
+
+class Trace:
+    """Evenly spaced rows of a long table, at most TRACED of them."""
+
+    def __init__(self, width: int) -> None:
+        self._rows = np.empty((TRACED, width))
+        self._kept, self._stride, self._seen = 0, 1, 0
+
+    def add(self, row: NDArray) -> None:
+        """One more; when the room is used up every second one goes."""
+        self._seen += 1
+        if self._seen % self._stride:
+            return
+        if self._kept == TRACED:
+            self._rows[: TRACED // 2] = self._rows[1::2]
+            self._kept, self._stride = TRACED // 2, 2 * self._stride
+            if self._seen % self._stride:
+                return
+        self._rows[self._kept] = row
+        self._kept += 1
+
+    def forget_half(self) -> None:
+        """Forget the older half."""
+        half = self._kept // 2
+        self._rows[: self._kept - half] = self._rows[half : self._kept].copy()
+        self._kept -= half
+
+    @property
+    def rows(self) -> NDArray:
+        """What is kept."""
+        return self._rows[: self._kept]
+
+
+@dataclass
+class Track:
+    """A chain with what it collects, in an older and a newer half of equally many draws."""
+
+    chain: Chain
+    older: Sums
+    newer: Sums
+    trace: Trace
+
+    def run(self, count: int, collect: str, threads: int) -> None:
+        """Sweeps, whose draws go to the half named by `collect`, or nowhere."""
+        sums = getattr(self, collect) if collect else None
+        for _ in range(count):
+            self.chain.sweep(sums, threads)
+            if sums is not None:
+                now = self.chain.parameters
+                level = np.sqrt(np.mean(now.variance))
+                self.trace.add(np.concatenate([[level], now.pi, now.beta]))
+
+
+@dataclass
+class Chains:
+    """Chains that run side by side, and what has been asked of them."""
+
+    tracks: list[Track]
+    threads: int
+    apart: bool  # a thread for each chain, rather than for blocks of the data
+    burn: int = field(default=0, init=False)
+
+    def run(self, n_samples: int | str, burn: int | str, shown: Shown) -> None:
+        """Burn in and sample; with "auto" until the mean is known well enough, or the budget spent."""
+        first = FIRST if n_samples == "auto" else max(1, -(-int(n_samples) // 2))
+        self.burn = BURN if burn == "auto" else int(burn)
+        self._sweep(self.burn, "", shown)
+        self._sweep(first, "older", shown)
+        self._sweep(first, "newer", shown)
+        while n_samples == "auto" and not self.settled:
+            step, drifting = self.count // 2, burn == "auto" and self.drifting
+            step = step if drifting else 2 * step
+            if self.burn + self.count + step > BUDGET:
+                break
+            for track in self.tracks:
+                if drifting:
+                    track.older.clear()
+                    track.trace.forget_half()
+                track.older.merge(track.newer)
+            self.burn += self.count if drifting else 0
+            self._sweep(step, "newer", shown)
+
+    def _sweep(self, count: int, collect: str, shown: Shown) -> None:
+        """In every chain; a chain's draws do not depend on what runs beside it."""
+        for start in range(0, count, TOGETHER):
+            lot = min(TOGETHER, count - start)
+            inner = 1 if self.apart else self.threads
+
+            def work(indices: range, lot: int = lot, inner: int = inner) -> None:
+                for index in indices:
+                    self.tracks[index].run(lot, collect, inner)
+
+            in_parts(work, len(self.tracks), 1, self.threads if self.apart else 1)
+            for _ in shown(range(lot)):
+                pass
+
+    @property
+    def count(self) -> int:
+        """Draws of each chain."""
+        return self.tracks[0].older.count + self.tracks[0].newer.count
+
+    def halves(self, name: str, which: int) -> NDArray:
+        """Means (chain, 2, ...) of one of the quantities that are summed up."""
+        return np.stack(
+            [
+                [getattr(sums, name)[which] / sums.count for sums in (track.older, track.newer)]
+                for track in self.tracks
+            ]
+        )
+
+    def mean(self, name: str, which: int) -> NDArray:
+        """Mean over all draws of all chains."""
+        return np.asarray(self.halves(name, which).mean(axis=(0, 1)))
+
+    def moments(self, name: str, which: int = 0) -> tuple[NDArray, NDArray]:
+        """Mean and standard deviation of a quantity whose square is summed up after it."""
+        mean = self.mean(name, which)
+        return mean, np.sqrt(np.maximum(self.mean(name, which + 1) - mean**2, 0))
+
+    def error(self, name: str, which: int) -> float:
+        """Monte Carlo error of the means over the spread, root mean square."""
+        means = self.halves(name, which)
+        means = means.reshape(-1, *means.shape[2:])
+        spread = np.sum(self.moments(name, which)[1] ** 2)
+        between = np.sum(means.var(axis=0, ddof=1)) / len(means)
+        return float(np.sqrt(between / spread)) if spread > 0 else 0.0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the means of S and of A are known well enough."""
+        return max(self.error("sources", 1), self.error("mixing", 0)) <= ENOUGH
+
+    @property
+    def drifting(self) -> bool:
+        """Whether all chains are still on their way."""
+        return drifts(self.halves("sources", 1)) or drifts(self.halves("mixing", 0))
+
+    def trace(self) -> NDArray:
+        """(chain, draw, 1 + 2 r): the noise, and pi and beta of every source."""
+        return np.stack([track.trace.rows for track in self.tracks])

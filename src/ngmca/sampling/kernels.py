@@ -1,0 +1,256 @@
+"""The compiled draws: every entry of S, and of A, from its distribution given all the others.
+
+Given the rest, an entry s of S has the likelihood exp(-g s^2/2 + c s). Under the slab (exponential of
+rate b) it is a normal distribution cut off at 0, of mean t / sqrt(g) and variance 1 / g before the cut,
+with t = (c - b) / sqrt(g); and all that is needed of it is one function,
+
+    M(t) = Phi(t) / phi(t),
+
+the ratio of Mills at -t: the odds against the spike are pi b / (1 - pi) M(t) / sqrt(g), the mean is
+(t + 1/M(t)) / sqrt(g), the second moment (1 + t (t + 1/M(t))) / g. Up to t = 4 it is read off a table.
+
+Every column of S, and every row of A, has its own stream of random numbers, made from a key and its
+index: what is drawn depends neither on blocks nor on threads.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import erfcx
+
+from ngmca.compiled import compiled, inlined
+
+_LOW, _HIGH, _STEPS = -20.0, 4.0, 64  # range of the table, and nodes a unit: good to 1e-7
+_NODES = np.linspace(_LOW, _HIGH, int((_HIGH - _LOW) * _STEPS) + 1)
+_MILLS = math.sqrt(math.pi / 2) * erfcx(-_NODES / math.sqrt(2))
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+_CERTAIN = 1e-300  # 1 / M(t) is never taken below this
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ODD = np.uint64(0xD1342543DE82EF95)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_TO_UNIT = 2.0**-53
+
+_TAIL, _AREA = 3.6541528853610088, 0.00492867323399  # of 256 layers of equal area under a half-normal
+
+
+def _layers() -> np.ndarray:
+    """Right ends of the layers, from the bottom to 0; the first as if its tail were a rectangle too."""
+    ends = [_AREA / math.exp(-0.5 * _TAIL**2), _TAIL]
+    while len(ends) < 256:
+        ends.append(math.sqrt(-2 * math.log(_AREA / ends[-1] + math.exp(-0.5 * ends[-1] ** 2))))
+    return np.array([*ends, 0.0])
+
+
+_ENDS = _layers()
+_HEIGHTS = np.exp(-0.5 * _ENDS**2)
+
+
+@inlined
+def _stream(key, index):
+    """Where the stream of a column starts."""
+    return _mix(key + _mix(np.uint64(index) * _ODD + _GOLDEN))
+
+
+@inlined
+def _mix(z):
+    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    z = (z ^ (z >> np.uint64(30))) * _MIX_1
+    z = (z ^ (z >> np.uint64(27))) * _MIX_2
+    return z ^ (z >> np.uint64(31))
+
+
+@inlined
+def _uniform(state):
+    """The state moved on, and a number in (0, 1)."""
+    state = state + _GOLDEN
+    return state, (np.float64(_mix(state) >> np.uint64(11)) + 0.5) * _TO_UNIT
+
+
+@inlined
+def _inverse_mills(t):
+    """1 / M(t), and t + 1 / M(t) without cancellation."""
+    if t < _LOW:
+        y = 1.0 / (t * t)
+        excess = -(1.0 + y * (-2.0 + y * (10.0 - 74.0 * y))) / t
+        return excess - t, excess
+    if t > _HIGH:  # Phi(t) = 1 - phi(t) M(-t)
+        density = _DENSITY * math.exp(-0.5 * t * t)
+        inverse = max(density / (1.0 - density * _table(max(-t, _LOW))), _CERTAIN)
+    else:
+        inverse = 1.0 / _table(t)
+    return inverse, t + inverse
+
+
+@inlined
+def _table(t):
+    """M(t) by cubic pieces whose slopes are known: M' = 1 + t M."""
+    place = (t - _LOW) * _STEPS
+    k = min(int(place), _MILLS.size - 2)
+    s = place - k
+    left = _LOW + k / _STEPS
+    before = _MILLS[k]
+    rise = _MILLS[k + 1] - before
+    slope = (1.0 + left * before) / _STEPS
+    next_slope = (1.0 + (left + 1.0 / _STEPS) * _MILLS[k + 1]) / _STEPS
+    return before + s * (
+        slope + s * (3.0 * rise - 2.0 * slope - next_slope + s * (slope + next_slope - 2.0 * rise))
+    )
+
+
+@inlined
+def _normal(state):
+    """The state moved on, and a standard normal draw (the ziggurat of Marsaglia and Tsang, 2000)."""
+    while True:
+        state = state + _GOLDEN
+        bits = _mix(state)
+        layer = np.int64(bits & np.uint64(255))
+        u = 2.0 * ((np.float64(bits >> np.uint64(11)) + 0.5) * _TO_UNIT) - 1.0
+        x = u * _ENDS[layer]
+        if abs(x) < _ENDS[layer + 1]:
+            return state, x
+        if layer == 0:
+            return _normal_tail(state, x)
+        state, v = _uniform(state)
+        if _HEIGHTS[layer] + v * (_HEIGHTS[layer + 1] - _HEIGHTS[layer]) < math.exp(-0.5 * x * x):
+            return state, x
+
+
+@compiled
+def _normal_tail(state, sign):
+    """The state moved on, and a normal draw beyond the last layer, on the side that `sign` has."""
+    while True:
+        state, u = _uniform(state)
+        state, v = _uniform(state)
+        x = -math.log(u) / _TAIL
+        if -2.0 * math.log(v) > x * x:
+            return state, _TAIL + x if sign > 0 else -_TAIL - x
+
+
+@compiled
+def _positive_normal(state, t):
+    """The state moved on, and a draw from the normal of mean t and variance 1, given that it is > 0.
+
+    By rejection: from the normal itself, or where 0 is in its tail from an exponential (Robert, 1995).
+    """
+    if t > -0.4:
+        while True:
+            state, z = _normal(state)
+            if t + z > 0.0:
+                return state, t + z
+    rate = 0.5 * (math.sqrt(t * t + 4.0) - t)
+    while True:
+        state, u = _uniform(state)
+        state, v = _uniform(state)
+        z = -math.log(u) / rate
+        if v <= math.exp(-0.5 * (z - t - rate) ** 2):
+            return state, z
+
+
+@compiled
+def sample_sources(G, C, X, scale, prior, passes, key, first, sums):
+    """Draw every entry of X (b, r) in turn given the others; how many are active, and their sum, (2, r).
+
+    G (r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. X is
+    multiplied by `scale` (r,) before. `prior` (2, r) holds the log odds of the slab and its rate. Every
+    row is gone through `passes` times; `first` is the index of the first row. To `sums` (3, b, r),
+    unless it is empty, are added for every entry its probability to be active, its mean and its second
+    moment, given the others, on average over the passes.
+    """
+    b, r = X.shape
+    h = np.empty(r)
+    root = np.empty(r)
+    ratio = np.empty(r)
+    totals = np.zeros((2, r))
+    share = 1.0 / passes
+    collect = sums.shape[1] == b
+    for i in range(r):
+        root[i] = 1.0 / math.sqrt(G[i, i])
+        ratio[i] = math.exp(min(prior[0, i] + math.log(prior[1, i]) + math.log(root[i]), 700.0))
+    for j in range(b):
+        state = _stream(key, first + j)
+        x = X[j]
+        c = C[j]
+        h[:] = 0.0
+        for i in range(r):
+            if x[i] != 0.0:
+                x[i] *= scale[i]
+                for k in range(r):
+                    h[k] += G[i, k] * x[i]
+        for _ in range(passes):
+            for i in range(r):
+                old = x[i]
+                t = (c[i] - h[i] + G[i, i] * old - prior[1, i]) * root[i]
+                inverse, excess = _inverse_mills(t)
+                active = ratio[i] / (ratio[i] + inverse)
+                if collect:
+                    sums[0, j, i] += share * active
+                    sums[1, j, i] += share * active * excess * root[i]
+                    sums[2, j, i] += share * active * max(1.0 + t * excess, 0.0) * root[i] * root[i]
+                state, u = _uniform(state)
+                new = 0.0
+                if u < active:
+                    state, new = _positive_normal(state, t)
+                    new *= root[i]
+                elif old == 0.0:
+                    continue
+                x[i] = new
+                change = new - old
+                for k in range(r):
+                    h[k] += G[i, k] * change
+        for i in range(r):
+            totals[0, i] += x[i] > 0.0
+            totals[1, i] += x[i]
+    return totals
+
+
+@compiled
+def sample_mixing(SS, YS, A, weight, prior, key, moments, squares):
+    """Draw every entry of A (m, r) in turn given the others, from a normal distribution cut off at 0.
+
+    SS (r, r) and YS (m, r) are S S' and Y S', `weight` (m,) the inverse noise variances, `prior` (r,)
+    the inverse variances of the half-normal columns. `moments` (2, m, r) becomes the mean and the second
+    moment of every entry given the others; from `squares` (m,), the sums of squares of the rows of Y, is
+    taken what A S explains of them.
+    """
+    m, r = A.shape
+    h = np.empty(r)
+    for j in range(m):
+        state = _stream(key, j)
+        a = A[j]
+        w = weight[j]
+        h[:] = 0.0
+        for i in range(r):
+            for k in range(r):
+                h[k] += SS[i, k] * a[i]
+        for i in range(r):
+            old = a[i]
+            root = 1.0 / math.sqrt(w * SS[i, i] + prior[i])
+            t = w * (YS[j, i] - h[i] + SS[i, i] * old) * root
+            _, excess = _inverse_mills(t)
+            moments[0, j, i] = excess * root
+            moments[1, j, i] = max(1.0 + t * excess, 0.0) * root * root
+            state, new = _positive_normal(state, t)
+            a[i] = new * root
+            change = a[i] - old
+            for k in range(r):
+                h[k] += SS[i, k] * change
+        for i in range(r):
+            squares[j] += a[i] * (h[i] - 2.0 * YS[j, i])
+
+
+@compiled
+def unit_columns(A, moments, norm):
+    """Divide the columns of A (m, r), and moments (2, m, r), by their norms, which become `norm`."""
+    m, r = A.shape
+    norm[:] = 0.0
+    for j in range(m):
+        for i in range(r):
+            norm[i] += A[j, i] * A[j, i]
+    norm[:] = np.sqrt(norm)
+    for j in range(m):
+        for i in range(r):
+            A[j, i] /= norm[i]
+            moments[0, j, i] /= norm[i]
+            moments[1, j, i] /= norm[i] * norm[i]

@@ -1,0 +1,246 @@
+"""`posterior`: from a separation to distributions."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngmca import inputs
+from ngmca.baselines.oracle import oracle
+from ngmca.engine import WORTH_THREADS, InMemory
+from ngmca.progress import progress_bar
+from ngmca.sampling.chain import Chain, Data, Rules, Sums
+from ngmca.sampling.chains import BUDGET, BURN, Chains, Trace, Track
+from ngmca.sampling.diagnostics import agreement, effective_size, split_rhat
+from ngmca.sampling.model import TINY, Noise, Parameters, Priors
+from ngmca.start import Seed, generator
+from ngmca.threads import available, one_blas_thread
+from ngmca.uncertainty import Marginals, Posterior
+
+LEARNT = ("white", "rows")
+DISAGREE = 1.1  # R-hat of the sources or the mixing above which chains do not tell the same
+UNEQUAL = 0.2  # spread of the logarithms of noise levels above which each row learns its own
+
+
+def posterior(
+    Y: ArrayLike,
+    separation: Any,
+    *,
+    A: ArrayLike | None = None,
+    noise: ArrayLike | str | None = None,
+    n_samples: int | str = "auto",
+    burn: int | str = "auto",
+    n_chains: int = 2,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: bool = False,
+) -> Posterior:
+    """Sample sources and mixing around a separation: means, spreads, intervals, activities.
+
+    The model: Gaussian noise; every entry of a source is 0 with probability 1 - pi_i, else exponential
+    of rate beta_i; the directions of the columns of A are uniform. pi, beta and the noise are learnt
+    along, under priors so weak that there is nothing to tune. `docs/posterior.md` says more.
+
+    Parameters
+    ----------
+    Y : (m, n)
+        Measurements x samples.
+    separation : Separation, or anything with the attributes A, S and noise
+        Where the chains start. It may be None if A is given.
+    A : (m, r)
+        The mixing, if it is known: it is held, and only the sources are sampled, for the columns as they
+        are.
+    noise : "white", "rows", float, (m,) or None
+        One level that is learnt, one for each measurement, or known standard deviations. None learns one
+        for each where the separation found very unequal ones, and otherwise one.
+    n_samples : int or "auto"
+        Samples of each chain. "auto" samples until the Monte Carlo error of the mean is a tenth of the
+        posterior's spread, and at most 2,000 sweeps in all.
+    burn : int or "auto"
+        Sweeps before the samples: 60, and with "auto" for both also the first half of the samples, as
+        often as all chains still move alike.
+    n_chains : int
+        Chains, at least 2, that differ in their random numbers.
+    seed : int, SeedSequence, Generator or None
+        The same integer or sequence gives the same answer, to the bit, on the same machine.
+    threads : int or None
+        Threads over chains, or over blocks of large data; None takes all cores. The answer does not
+        depend on it.
+    progress : bool
+        Show a progress bar.
+    """
+    if n_samples != "auto":
+        inputs.check_count(n_samples, "n_samples", low=4)
+    if burn != "auto":
+        inputs.check_count(burn, "burn", low=0)
+    inputs.check_count(n_chains, "n_chains", low=2)
+    threads = available() if threads is None else inputs.check_count(threads, "threads")
+    problem = Problem.of(Y, separation, A, noise)
+    with one_blas_thread:
+        chains = problem.chains(generator(seed), n_chains, threads)
+        total = (
+            BUDGET if n_samples == "auto" else int(n_samples) + (BURN if burn == "auto" else int(burn))
+        )
+        with progress_bar(total, show=progress, label="sampling") as shown:
+            chains.run(n_samples, burn, shown)
+        found = _collect(chains, problem)
+    for words in found.warnings:
+        warnings.warn(words, UserWarning, stacklevel=2)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Checked arguments, in units in which squares of Y neither overflow nor vanish."""
+
+    Y: NDArray
+    A: NDArray  # (m, r), columns of norm 1
+    S: NDArray  # (r, n)
+    norm: NDArray  # (r,) of the columns of a known A; 1 otherwise
+    variance: NDArray  # (m,) of the noise, at first
+    rules: Rules
+    unit: float
+
+    @classmethod
+    def of(cls, data: ArrayLike, separation: Any, known: ArrayLike | None, noise: Any) -> "Problem":
+        """The problem, or an error that says which argument is wrong."""
+        Y = inputs.check_data(data)
+        unit = inputs.unit_of(Y)
+        Y = Y if unit == 1.0 else Y / Y.dtype.type(unit)
+        if known is None:
+            A, S, levels = _start(separation, Y.shape)
+            S, levels = S / unit, levels / unit
+        else:
+            A, S, levels = _known(Y, known)
+        kind, given = _noise(noise, levels, Y.shape)
+        floor = TINY * max(
+            float(np.mean(np.square(Y, dtype=np.float64))), np.finfo(np.float64).tiny * 1e20
+        )
+        variance = levels**2 if given is None else (given / unit) ** 2
+        if kind == "white":
+            variance = np.full(len(Y), variance.mean())
+        variance = np.maximum(variance, floor)
+        norm = np.linalg.norm(A, axis=0)
+        A = np.where(norm > 0, A / np.where(norm > 0, norm, 1), len(A) ** -0.5)
+        norm = np.where(norm > 0, norm, 1)
+        priors = Priors(beta_rate=1e-3 * float(np.sqrt(variance.mean())))
+        rules = Rules(Noise(kind, floor), priors, fixed=known is not None)
+        return cls(
+            Y,
+            A,
+            S * norm[:, None],
+            norm if known is not None else np.ones_like(norm),
+            variance,
+            rules,
+            unit,
+        )
+
+    def chains(self, rng: np.random.Generator, n_chains: int, threads: int) -> Chains:
+        """Chains at the start."""
+        (m, n), r = self.Y.shape, self.A.shape[1]
+        data = Data(self.Y)
+        count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
+        pi = (count + 1) / (n + 2)
+        beta = (count + 1) / (total + np.sqrt(self.variance.mean()))
+        first = Parameters(pi, beta, np.full(r, m**-0.5), self.variance)
+        tracks = [
+            Track(
+                Chain(data, self.A, self.S.T, first, self.rules, seed=seed),
+                Sums(self.Y.shape, r),
+                Sums(self.Y.shape, r),
+                Trace(1 + 2 * r),
+            )
+            for seed in rng.bit_generator.seed_seq.spawn(n_chains)  # type: ignore[attr-defined]
+        ]
+        apart = threads <= n_chains or m * n * r < WORTH_THREADS
+        return Chains(tracks, min(threads, n_chains) if apart else threads, apart)
+
+
+def _start(separation: Any, shape: tuple[int, int]) -> tuple[NDArray, NDArray, NDArray]:
+    """A, S and noise levels of a separation."""
+    if not all(hasattr(separation, name) for name in ("A", "S", "noise")):
+        raise TypeError(
+            "separation must be what `separate` returns, or have the attributes A, S and noise."
+        )
+    A, S = inputs.check_start(separation, shape, np.shape(separation.A)[-1])
+    levels = np.asarray(separation.noise, dtype=np.float64)
+    if levels.shape == (shape[0],) and np.isfinite(levels).all():
+        return A, S, levels
+    raise ValueError(
+        "separation.noise must hold a noise level for each measurement: use method 'soft', 'hard' or "
+        "'naive', or take the noise from one of them."
+    )
+
+
+def _known(Y: NDArray, A: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
+    """A known mixing, the sources that thresholds find for it, and the noise in what is left."""
+    found = oracle(Y, A)
+    levels = InMemory(Y).noise(found.A, found.S, final=True)
+    return found.A.astype(np.float64), found.S.astype(np.float64), levels
+
+
+def _noise(noise: Any, levels: NDArray, shape: tuple[int, int]) -> tuple[str, NDArray | None]:
+    """What is to be learnt of the noise, and what is given."""
+    if isinstance(noise, str):
+        return inputs.check_choice(noise, "noise", LEARNT), None
+    if noise is not None:
+        return "given", inputs.check_noise(noise, shape[0])
+    positive = levels[levels > 0]
+    chance = 2.4 / np.sqrt(min(shape[1], 1 << 14))  # twice the spread that equal noise leads to
+    unequal = positive.size > 1 and np.log(positive).std() > max(UNEQUAL, chance)
+    return ("rows" if unequal else "white"), None
+
+
+def _collect(chains: Chains, problem: Problem) -> Posterior:
+    """What the chains say, in the units of the data."""
+    unit, norm, r = problem.unit, problem.norm, problem.A.shape[1]
+    mean, sd = (part.T * (unit / norm[:, None]) for part in chains.moments("sources", 1))
+    A = (
+        chains.moments("mixing")
+        if not problem.rules.fixed
+        else (problem.A * norm, np.zeros_like(problem.A))
+    )
+    level, level_sd = chains.moments("noise")
+    trace = chains.trace()
+    traces = {
+        "noise": trace[:, :, 0] * unit,
+        "pi": trace[:, :, 1 : r + 1],
+        "beta": trace[:, :, r + 1 :] * (norm / unit),
+    }
+    rhat = {name: split_rhat(values) for name, values in traces.items()}
+    ess = {name: effective_size(values) for name, values in traces.items()}
+    for name, sums, which in (("S", "sources", 1), ("A", "mixing", 0)):
+        halves = chains.halves(sums, which)
+        variance = chains.moments(sums, which)[1] ** 2
+        rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance, axis=0)
+    return Posterior(
+        S=Marginals(mean, sd, chains.mean("sources", 0).T),
+        A=Marginals(*A),
+        noise=Marginals(level * unit, level_sd * unit),
+        pi=Marginals(traces["pi"].mean(axis=(0, 1)), traces["pi"].std(axis=(0, 1))),
+        beta=Marginals(traces["beta"].mean(axis=(0, 1)), traces["beta"].std(axis=(0, 1))),
+        traces=traces,
+        rhat=rhat,
+        ess=ess,
+        n_samples=chains.count,
+        burn=chains.burn,
+        error=chains.error("sources", 1),
+        settled=chains.settled,
+        warnings=_warnings(rhat),
+    )
+
+
+def _warnings(rhat: dict[str, NDArray]) -> tuple[str, ...]:
+    """Disagreement of the chains in words."""
+    worst = np.maximum(rhat["S"], rhat["A"])
+    apart = np.flatnonzero(worst > DISAGREE)
+    if not apart.size:
+        return ()
+    names = ", ".join(str(i) for i in apart[:5]) + (", ..." if apart.size > 5 else "")
+    return (
+        f"the chains disagree about {apart.size} of {len(worst)} sources (row {names} of S; R-hat up to "
+        f"{worst.max():.2f}, where 1 is agreement): the means and intervals of these are not to be "
+        "trusted. Sample longer (n_samples), and compare with another start (seed of `separate`).",
+    )
