@@ -148,10 +148,10 @@ def test_from_the_command_to_the_report(tmp_path):
     assert told.count("[holds]") == 2
     for kind in ("png", "svg"):
         assert (tmp_path / "figures" / f"soft-hard.{kind}").stat().st_size > 5_000
-    assert "1 claims" not in command("report", "-o", tmp_path)
+    assert "claims of the paper: 2 holds" in command("report", "-o", tmp_path)
     page = (tmp_path / "report.html").read_text()
     sections = re.findall("<section id=([^>]+)>", page)
-    assert sections == ["overview", *(label.replace(":", "-") for label in EXPERIMENTS)]
+    assert sections == ["overview", "beyond", *(label.replace(":", "-") for label in EXPERIMENTS)]
     assert page.count("Not run yet") == len(EXPERIMENTS) - 1
     assert page.count("data:image/png;base64,") == 1
     assert not re.search(r"(src|href)=.https?:", page)  # one file, readable without a network
@@ -208,5 +208,5 @@ def test_wrong_input_is_told_in_one_line(arguments, words, tmp_path, monkeypatch
 
 def test_quick_keeps_the_ends():
     sims, values = Size.quick().of(EXPERIMENTS["m_a30n03r15"].study)
-    assert (sims, values) == (3, (15, 30, 75, 150, 200))
+    assert (sims, values) == (3, (15, 30, 100, 200))
     assert Size(None).of(EXPERIMENTS["noise_a10r15"].study)[0] == 192

@@ -33,7 +33,7 @@ app = typer.Typer(
 
 Out = Annotated[Path, typer.Option("-o", "--out", help="Folder of tables, figures and report.")]
 Sims = Annotated[int | None, typer.Option(min=2, help="Simulations for each value.")]
-Quick = Annotated[bool, typer.Option("--quick", help="3 simulations, at every second value.")]
+Quick = Annotated[bool, typer.Option("--quick", help="3 simulations, at 4 values.")]
 Full = Annotated[bool, typer.Option("--full", help="As many simulations as in the paper.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")]
 DEFAULT = Path("paper")
@@ -110,6 +110,7 @@ def show(
 def report(out: Out = DEFAULT) -> None:
     """Draw all figures anew from the tables and write one page with figures, claims and verdicts."""
     from ngmca.paper import EXPERIMENTS, load
+    from ngmca.paper.catalogue import BEYOND
     from ngmca.paper.page import render
     from ngmca.paper.tables import write_whole
 
@@ -124,9 +125,11 @@ def report(out: Out = DEFAULT) -> None:
             note(f"{result.experiment.label} has not been run.")
     page = out / "report.html"
     write_whole(page, render(results, out / "figures"))
-    verdicts = [r.judge(claim).verdict for r in results for claim in r.experiment.claims]
-    count = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts, reverse=True)))
-    say(f"{len(verdicts)} claims: {count}")
+    for what, ours in (("of the paper", False), ("beyond it", True)):
+        own = [result for result in results if (result.experiment.label in BEYOND) == ours]
+        verdicts = [result.judge(claim).verdict for result in own for claim in result.experiment.claims]
+        count = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
+        say(f"{len(verdicts)} claims {what}: {count}")
     say(f"report: {page.absolute()}")
 
 

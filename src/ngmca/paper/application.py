@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ngmca import baselines, metrics
-from ngmca.paper import figures
+from ngmca import baselines
+from ngmca.paper import examples, figures, pictures
 from ngmca.paper.claims import (
     Claim,
     Evidence,
@@ -19,88 +18,14 @@ from ngmca.paper.claims import (
     measured,
     verdict_on_all,
 )
-from ngmca.paper.experiments import Example, Experiment, Row, Study, quality
-from ngmca.paper.methods import METHODS, Found, Trial
+from ngmca.paper.experiments import Example, Experiment, Study
+from ngmca.paper.measures import spectra
 from ngmca.paper.noisy import ALL, LEVELS, NOISE, OTHERS
-from ngmca.start import unit_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = ("glutamate", "myo-inositol", "alpha-glucose", "tyrosine")  # in the picture of spectra
-PEAK = 0.02  # of the largest: a true peak
-EMPTY = 1e-6  # of the largest: no signal
-SEEN = 0.5  # of its true height: a peak is found
-
-
-def spectra(trial: Trial, found: Found) -> Row:
-    """Quality, conditioning, the noise level as found over the true one, and peaks found."""
-    score = metrics.evaluate(trial.mixture.S, found.S)
-    unit, _ = unit_columns(trial.mixture.A, trial.mixture.S)
-    empty = trial.mixture.S / trial.mixture.S.max() < EMPTY
-    noise = getattr(found, "noise", None)
-    true = np.sqrt(np.mean(trial.mixture.noise**2))
-    return quality(trial, found) | {
-        "log_cond": float(2 * np.log10(np.linalg.cond(unit))),
-        "noise_ratio": np.nan if noise is None else float(np.sqrt(np.mean(noise**2)) / true),
-        "peaks": peaks_found(trial.mixture.S, score.S),
-        "idle": float(np.mean(score.S[empty] > 0)),
-    }
-
-
-def peaks_found(S: NDArray, estimated: NDArray) -> float:
-    """Share of the true peaks at which the (scaled) estimate is at least half as high."""
-    inner = S[:, 1:-1]
-    is_peak = (inner > S[:, :-2]) & (inner >= S[:, 2:]) & (inner > PEAK * S.max(axis=1, keepdims=True))
-    return float(np.mean(estimated[:, 1:-1][is_peak] >= SEEN * inner[is_peak]))
-
-
-def _spectra(seed: int) -> "pd.DataFrame":
-    import pandas as pd
-
-    mixture = NOISE_LEVELS.trial(15, seed).mixture
-    return pd.concat(
-        pd.DataFrame({"compound": name, "ppm": mixture.axis, "intensity": row})
-        for name, row in zip(mixture.names, mixture.S, strict=True)
-    )
-
-
-def _mixture(seed: int) -> "pd.DataFrame":
-    """The measurement in which one compound is strongest."""
-    import pandas as pd
-
-    mixture = NOISE_LEVELS.trial(15, seed).mixture
-    amount = mixture.A * np.linalg.norm(mixture.S, axis=1)
-    share = amount / amount.sum(axis=1, keepdims=True)
-    i, j = np.unravel_index(np.argmax(share), share.shape)
-    return pd.DataFrame(
-        {
-            "ppm": mixture.axis,
-            "measured": mixture.Y[i],
-            "main": mixture.A[i, j] * mixture.S[j],
-            "compound": mixture.names[j],
-        }
-    )
-
-
-def _reconstructions(seed: int) -> "pd.DataFrame":
-    """One compound as it is, and as two methods find it: the one at which they differ most."""
-    import pandas as pd
-
-    trial = NOISE_LEVELS.trial(15, seed)
-    scores = {
-        name: metrics.evaluate(trial.mixture.S, METHODS[name].run(trial).S)
-        for name in ("soft", "sparse_hals")
-    }
-    gain = scores["soft"].sdr - scores["sparse_hals"].sdr
-    j = int(np.argsort(gain)[len(gain) // 2])  # the median gain, not the most flattering one
-    columns = {name: score.S[j] for name, score in scores.items()}
-    sdr = {f"sdr_{name}": score.sdr[j] for name, score in scores.items()}
-    return pd.DataFrame(
-        {"ppm": trial.mixture.axis, "compound": trial.mixture.names[j], "true": trial.mixture.S[j]}
-        | columns
-        | sdr
-    )
 
 
 def _exactly(what: str, value: float, **limits: float) -> Evidence:
@@ -157,8 +82,8 @@ EXPERIMENTS = (
     Experiment(
         "NMRspectra",
         "NMR spectra of four compounds",
-        figures.nmr_spectra(SHOWN),
-        example=Example("nmr_spectra", _spectra),
+        pictures.nmr_spectra(SHOWN),
+        example=Example("nmr_spectra", examples.nmr_spectra, NOISE_LEVELS, 15),
         claims=(
             Claim(
                 "The spectra are very sparse (Hoyer's sparseness above 0.5 for all 15).",
@@ -176,8 +101,8 @@ EXPERIMENTS = (
     Experiment(
         "appli_mixture",
         "A measurement with one main component (15 dB)",
-        figures.nmr_mixture,
-        example=Example("appli_mixture", _mixture),
+        pictures.nmr_mixture,
+        example=Example("appli_mixture", examples.nmr_mixture, NOISE_LEVELS, 15),
     ),
     Experiment(
         "noise_application",
@@ -215,9 +140,9 @@ EXPERIMENTS = (
     Experiment(
         "appli_reconstruction_example",
         "A reconstructed spectrum (15 dB)",
-        figures.nmr_reconstruction,
+        pictures.nmr_reconstruction,
         NOISE_LEVELS,
-        Example("appli_reconstruction_example", _reconstructions),
+        Example("appli_reconstruction_example", examples.nmr_reconstruction, NOISE_LEVELS, 15),
         claims=(
             Claim(
                 "nGMCA^S identifies more peaks than sparse accelerated HALS (15 dB).",

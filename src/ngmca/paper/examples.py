@@ -93,7 +93,7 @@ def nmr_mixture(trial: Trial) -> "pd.DataFrame":
 
 
 def nmr_reconstruction(trial: Trial) -> "pd.DataFrame":
-    """A spectrum as it is and as two methods find it: the one of median gain, not the most flattering."""
+    """A spectrum as it is and as two methods find it: the one of median gain, not the best."""
     import pandas as pd
 
     data = trial.mixture

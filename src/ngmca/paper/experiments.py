@@ -5,26 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ngmca import metrics, simulate
+from ngmca import simulate
 from ngmca.paper.claims import Claim
+from ngmca.paper.measures import Row, quality
 from ngmca.paper.methods import METHODS, Found, Trial
 from ngmca.simulate import Mixture
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Row = dict[str, Any]
-
-
-def quality(trial: Trial, found: Found) -> Row:
-    """SDR_S and its parts, in dB."""
-    score = metrics.evaluate(trial.mixture.S, found.S, noise=trial.mixture.noise)
-    return {
-        "sdr": score.mean_sdr,
-        "sir": score.mean_sir,
-        "snr_s": score.mean_snr,
-        "sar": score.mean_sar,
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +58,17 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One simulation, looked at closely: a function of the seed that returns a tidy table."""
+    """One simulation of a study, looked at closely: a tidy table."""
 
     name: str
-    make: Callable[[int], "pd.DataFrame"]
+    look: Callable[[Trial], "pd.DataFrame"]
+    study: Study
+    value: float
     seed: int = 0
+
+    def make(self) -> "pd.DataFrame":
+        """The table."""
+        return self.look(self.study.trial(self.value, self.seed))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngmca import metrics, prox
-from ngmca.paper import figures
+from ngmca.paper import examples, figures, pictures
 from ngmca.paper.claims import (
     Claim,
     Evidence,
@@ -16,115 +15,15 @@ from ngmca.paper.claims import (
     printed,
     verdict_on_all,
 )
-from ngmca.paper.experiments import Example, Experiment, Row, Study, quality
-from ngmca.paper.methods import METHODS, Found, Trial
-from ngmca.start import unit_columns
+from ngmca.paper.experiments import Example, Experiment, Study
+from ngmca.paper.measures import compensation, conditioning, convergence
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ALL = ("soft", "hard", "naive", "als", "hals", "multiplicative")
 OTHERS = ALL[1:]
-STEADY = 100  # last iterations of 500, at a constant threshold
 PRINTED = {0.5: 6.90, 0.7: 8.36, 0.9: 9.43, 1.2: 10.7, 1.6: 12.0, 2.0: 12.9, 3.0: 14.3, 4.0: 15.3}
-
-
-def conditioning(trial: Trial, found: Found) -> Row:
-    """cond(A) for unit columns; the method is not looked at."""
-    unit, _ = unit_columns(trial.mixture.A, trial.mixture.S)
-    return {"cond": float(np.linalg.cond(unit))}
-
-
-def convergence(trial: Trial, found: Found) -> Row:
-    """The final cost, and the share of the last iterations that raise it."""
-    cost = 2 * found.history.cost  # type: ignore[attr-defined]
-    steps = np.diff(cost[-STEADY - 1 :])
-    rises = steps > 1e-9 * cost[0]
-    return quality(trial, found) | {"cost": float(cost[-1]), "rises": float(rises.mean())}
-
-
-def compensation(trial: Trial, found: Found) -> Row:
-    """How far one estimate takes up what the thresholds took from the others.
-
-    `leak` is the mean correlation of an estimate with the references of other sources, less that of
-    its own reference with them; `offset` is its mean where its reference is zero, over the mean of
-    the reference. Both for the source that leaks most, and the median over the sources.
-    """
-    score = metrics.evaluate(trial.mixture.S, found.S)
-    true, estimated = _unit_rows(trial.mixture.S), _unit_rows(score.S)
-    excess = (estimated - true) @ true.T
-    leak = (excess.sum(axis=1) - np.diag(excess)) / (len(true) - 1)
-    idle = trial.mixture.S == 0
-    offset = np.sum(score.S * idle, axis=1) / idle.sum(axis=1) / trial.mixture.S.mean(axis=1)
-    worst = int(np.argmax(leak))
-    return quality(trial, found) | {
-        "leak_worst": float(leak[worst]),
-        "leak_median": float(np.median(leak)),
-        "offset_worst": float(offset[worst]),
-        "offset_median": float(np.median(offset)),
-    }
-
-
-def _unit_rows(S: np.ndarray) -> np.ndarray:
-    norm = np.linalg.norm(S, axis=1, keepdims=True)
-    return S / np.where(norm > 0, norm, 1.0)
-
-
-def _cost_curves(seed: int) -> "pd.DataFrame":
-    import pandas as pd
-
-    trial = OSCILLATIONS.trial(40, seed)
-    curves = []
-    for method in OSCILLATIONS.methods:
-        cost = 2 * METHODS[method].run(trial).history.cost  # type: ignore[attr-defined]
-        curves.append(
-            pd.DataFrame({"method": method, "iteration": np.arange(1, len(cost) + 1), "cost": cost})
-        )
-    return pd.concat(curves)
-
-
-def _biased(seed: int) -> tuple[np.ndarray, np.ndarray, int]:
-    """References, matched estimates, and the source that leaks most."""
-    trial = BIAS.trial(15, seed)
-    score = metrics.evaluate(trial.mixture.S, METHODS["soft"].run(trial).S)
-    true, estimated = _unit_rows(trial.mixture.S), _unit_rows(score.S)
-    excess = (estimated - true) @ true.T
-    return trial.mixture.S, score.S, int(np.argmax(excess.sum(axis=1) - np.diag(excess)))
-
-
-def _correlation_matrix(seed: int) -> "pd.DataFrame":
-    import pandas as pd
-
-    S, found, _ = _biased(seed)
-    value = _unit_rows(found) @ _unit_rows(S).T
-    estimated, reference = np.indices(value.shape) + 1
-    return pd.DataFrame(
-        {"estimated": estimated.ravel(), "reference": reference.ravel(), "value": value.ravel()}
-    )
-
-
-def _biased_sources(seed: int) -> "pd.DataFrame":
-    import pandas as pd
-
-    S, found, worst = _biased(seed)
-    beside = (worst + 1) % len(S)
-    return pd.concat(
-        pd.DataFrame(
-            {"source": i + 1, "sample": np.arange(1, 81), "true": S[i, :80], "found": found[i, :80]}
-        )
-        for i in (worst, beside)
-    )
-
-
-def _thresholded_points(seed: int) -> "pd.DataFrame":
-    import pandas as pd
-
-    x = np.array([[1.5, 2.6], [0.45, 2.0], [2.4, 0.6]])
-    soft, hard = prox.nonnegative_soft(x, 1.0), prox.nonnegative_hard(x, 1.0)
-    columns = [array[:, k] for array in (x, soft, hard) for k in (0, 1)]
-    return pd.DataFrame(
-        dict(zip(("x1", "x2", "soft1", "soft2", "hard1", "hard2"), columns, strict=True))
-    )
 
 
 def _ratio_grows(table: "pd.DataFrame", varies: str) -> Finding:
@@ -208,9 +107,9 @@ EXPERIMENTS = (
     Experiment(
         "oscillations",
         "Cost during the iterations (80 % active, r = 40, noiseless)",
-        figures.cost_curves,
+        pictures.cost_curves,
         OSCILLATIONS,
-        Example("oscillations_example", _cost_curves),
+        Example("oscillations_example", examples.cost_curves, OSCILLATIONS, 40),
         claims=(
             Claim(
                 "nGMCA^S converges to a lower cost than nGMCA^H.",
@@ -269,8 +168,8 @@ EXPERIMENTS = (
     Experiment(
         "soft-hard",
         "What soft and hard thresholds do to two coefficients",
-        figures.thresholds,
-        example=Example("soft_hard", _thresholded_points),
+        pictures.thresholds,
+        example=Example("soft_hard", examples.thresholded_points, BIAS, 15),
         claims=(
             Claim(
                 "Where both coefficients stay, soft thresholding raises the ratio of the larger one.",
@@ -287,9 +186,9 @@ EXPERIMENTS = (
     Experiment(
         "correlationBias",
         "Correlation of found with true sources (nGMCA^S, r = 15, 80 % active, noiseless)",
-        figures.correlation_matrix,
+        pictures.correlation_matrix,
         BIAS,
-        Example("correlation_bias", _correlation_matrix),
+        Example("correlation_bias", examples.correlation_matrix, BIAS, 15),
         claims=(
             Claim(
                 "One estimate correlates with all true sources: its mean excess over the true "
@@ -306,9 +205,9 @@ EXPERIMENTS = (
     Experiment(
         "biasedSources",
         "Two true and found sources, one of which compensates for the others (nGMCA^S)",
-        figures.biased_sources,
+        pictures.biased_sources,
         BIAS,
-        Example("biased_sources", _biased_sources),
+        Example("biased_sources", examples.biased_sources, BIAS, 15),
         claims=(
             Claim(
                 "The source that compensates has an offset: above 0.05 of its mean, where it is 0.",

@@ -7,11 +7,13 @@ from html import escape
 from importlib import metadata
 from pathlib import Path
 
+from ngmca.paper.catalogue import BEYOND
 from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
 from ngmca.paper.results import Result, file_name
 from ngmca.report.page import STYLE
 
+Claims = Sequence[tuple[Claim, Finding]]
 CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?")}
 MORE_STYLE = """
 img{max-width:100%;height:auto;display:block;margin:8px auto}
@@ -30,9 +32,8 @@ sup{line-height:0}
 
 def render(results: Sequence[Result], figures: Path) -> str:
     """The whole page, pictures inside."""
-    judged = [[(claim, result.judge(claim)) for claim in result.experiment.claims] for result in results]
-    parts = [_overview(results, judged)]
-    parts += [_section(r, claims, figures) for r, claims in zip(results, judged, strict=True)]
+    judged = [(one, [(claim, one.judge(claim)) for claim in one.experiment.claims]) for one in results]
+    parts = [_overview(judged), *(_section(result, claims, figures) for result, claims in judged)]
     title = "The experiments of “Sparse and Non-negative BSS for Noisy Data”"
     return (
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
@@ -44,29 +45,40 @@ def render(results: Sequence[Result], figures: Path) -> str:
     )
 
 
-def _overview(results: Sequence[Result], judged: Sequence[Sequence[tuple[Claim, Finding]]]) -> str:
-    count = Counter(finding.verdict for claims in judged for _, finding in claims)
-    tiles = "".join(
-        f"<div class=tile><b>{number}</b><span>{name}</span></div>"
-        for name, number in (("claims", count.total()), *((v, count[v]) for v in CHIPS))
-    )
-    rows = "".join(
-        f"<tr><td><a href='#{file_name(result.experiment.label)}'>{escape(result.experiment.label)}</a>"
-        f"</td><td>{_marked(claim.text)}</td><td>{_chip(finding.verdict)}</td></tr>"
-        for result, claims in zip(results, judged, strict=True)
-        for claim, finding in claims
-    )
+def _overview(judged: Sequence[tuple[Result, Claims]]) -> str:
+    ours = [item for item in judged if item[0].experiment.label in BEYOND]
+    theirs = [item for item in judged if item not in ours]
     return (
-        f"<section id=overview><h2>Claims</h2><div class=tiles>{tiles}</div>"
+        f"<section id=overview><h2>Claims of the paper</h2>{_counted(theirs)}"
         "<p>Methods are compared on the same data, simulation by simulation. An interval belongs to "
         "the mean difference, and all intervals of a claim hold together with 95 % confidence. A claim "
         "holds when its intervals are on its side of the limit, does not hold when one of them is on "
         "the other side, and is undecided at this number of simulations otherwise.</p>"
-        f"<div class=wide><table class=overview>{rows}</table></div></section>"
+        f"{_listed(theirs)}</section>"
+        f"<section id=beyond><h2>Beyond the paper</h2>{_counted(ours)}{_listed(ours)}</section>"
     )
 
 
-def _section(result: Result, claims: Sequence[tuple[Claim, Finding]], figures: Path) -> str:
+def _counted(judged: Sequence[tuple[Result, Claims]]) -> str:
+    count = Counter(finding.verdict for _, claims in judged for _, finding in claims)
+    tiles = (("claims", count.total()), *((verdict, count[verdict]) for verdict in CHIPS))
+    shown = "".join(
+        f"<div class=tile><b>{number}</b><span>{name}</span></div>" for name, number in tiles
+    )
+    return f"<div class=tiles>{shown}</div>"
+
+
+def _listed(judged: Sequence[tuple[Result, Claims]]) -> str:
+    rows = "".join(
+        f"<tr><td><a href='#{file_name(result.experiment.label)}'>{escape(result.experiment.label)}</a>"
+        f"</td><td>{_marked(claim.text)}</td><td>{_chip(finding.verdict)}</td></tr>"
+        for result, claims in judged
+        for claim, finding in claims
+    )
+    return f"<div class=wide><table class=overview>{rows}</table></div>"
+
+
+def _section(result: Result, claims: Claims, figures: Path) -> str:
     experiment = result.experiment
     anchor = file_name(experiment.label)
     body = f"<img alt='{escape(experiment.title)}' src='{_picture(figures / f'{anchor}.png')}'>"

@@ -13,11 +13,12 @@ from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from ngmca.paper.experiments import Example, Row, Study
+from ngmca.paper.experiments import Example, Study
+from ngmca.paper.measures import Row
 from ngmca.paper.tables import Key, StudyTable, missing, write_example
 
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
-FEW = 3  # simulations of a quick look
+FEW, SPREAD = 3, 4  # simulations of a quick look, and values from the first to the last
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,15 @@ class Size:
 
     @classmethod
     def quick(cls) -> "Size":
-        """A few simulations at every second value."""
+        """A few simulations at a few values."""
         return cls(FEW, thinned=True)
 
     def of(self, study: Study) -> tuple[int, tuple[float, ...]]:
         """Number of simulations, and values."""
         values = study.values
-        if self.thinned and len(values) > 4:
-            values = tuple(dict.fromkeys((*values[::2], values[-1])))
+        if self.thinned and len(values) > SPREAD:
+            last = len(values) - 1
+            values = tuple(values[round(k * last / (SPREAD - 1))] for k in range(SPREAD))
         return max(self.sims or study.sims, study.at_least), values
 
 
@@ -102,7 +104,7 @@ def cores() -> int:
 def perform(task: Task) -> Any:
     """The row, or the example's table."""
     if isinstance(task.source, Example):
-        return task.source.make(task.source.seed)
+        return task.source.make()
     assert task.key is not None
     value, sim, method = task.key
     row: Row = task.source.perform(value, sim, method)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ngmca.paper.experiments import Example, Row, Study
+from ngmca.paper.experiments import Example, Study
+from ngmca.paper.measures import Row
 
 if TYPE_CHECKING:
     import pandas as pd
