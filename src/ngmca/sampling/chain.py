@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.sampling import model
-from ngmca.sampling.kernels import sample_mixing, sample_sources, unit_columns
+from ngmca.sampling.kernels import sample_mixing, sample_sources, shear, unit_columns
 from ngmca.sampling.model import Noise, Parameters, Priors
 from ngmca.threads import in_parts
 
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 PASSES = 3  # through the entries of a column of S, for one through those of a row of A
+SHEAR_EVERY = 2  # sweeps: a move for sources that are active only together with others
 NOTHING = np.empty((3, 0, 0))
 
 
@@ -54,21 +55,15 @@ class Chain:
     ) -> None:
         self._data, self._rules = data, rules
         self._rng = np.random.default_rng(seed)
-        self._rescale = np.ones(A.shape[1])  # still to be applied to X
-        self._X = np.array(X, dtype=np.float64, order="C")
+        self._sweeps = 0
+        self.X = np.array(X, dtype=np.float64, order="C")
         self.A = np.array(A, dtype=np.float64, order="C")
         self.parameters = parameters
-
-    @property
-    def X(self) -> NDArray:
-        """The transposed sources, (n, r)."""
-        return self._X * self._rescale
 
     def sweep(self, sums: "Sums | None" = None, threads: int = 1) -> None:
         """Draw everything once; add to `sums` what the draws say."""
         noise, priors, n = self._rules.noise, self._rules.priors, self._data.shape[1]
         totals, SS, YS = self._draw_sources(sums, threads)
-        self._rescale = np.ones(len(SS))
         now = model.draw_sources_law(self._rng, totals, n, self.parameters, priors)
         moments = None
         if self._rules.fixed:
@@ -86,25 +81,33 @@ class Chain:
         """New sources; the number and sum of their active entries, S S' and Y S'."""
         (Y, step), (m, r) = (self._data.Y, self._data.step), self.A.shape
         weighted = self.A / self.parameters.variance[:, None]
-        G = self.A.T @ weighted
+        G, C = self.A.T @ weighted, np.empty(self.X.shape)
         weighted = weighted.astype(Y.dtype, copy=False)
         pi = self.parameters.pi
         prior = np.stack([np.log(pi / (1 - pi)), self.parameters.beta])
-        key = self._rng.integers(2**64, dtype=np.uint64)
+        key, shear_key = self._rng.integers(2**64, size=2, dtype=np.uint64)
+
+        def correlate(starts: range) -> None:
+            for start in starts:
+                block = slice(start, start + step)
+                C[block] = Y[:, block].T @ weighted
 
         def part(starts: range) -> tuple[NDArray, NDArray, NDArray]:
             totals, SS, YS = np.zeros((2, r)), np.zeros((r, r)), np.zeros((m, r))
             for start in starts:
                 block = slice(start, start + step)
-                Yb, Xb = Y[:, block], self._X[block]
+                Xb = self.X[block]
                 entries = NOTHING if sums is None else sums.sources[:, block]
-                C = (Yb.T @ weighted).astype(np.float64, copy=False)
-                totals += sample_sources(G, C, Xb, self._rescale, prior, PASSES, key, start, entries)
+                totals += sample_sources(G, C[block], Xb, prior, PASSES, key, start, entries)
                 SS += Xb.T @ Xb
-                YS += Yb @ Xb.astype(Y.dtype, copy=False)
+                YS += Y[:, block] @ Xb.astype(Y.dtype, copy=False)
             return totals, SS, YS
 
-        parts = in_parts(part, len(self._X), step, threads)
+        in_parts(correlate, len(C), step, threads)
+        self._sweeps += 1
+        if not self._rules.fixed and r > 1 and self._sweeps % SHEAR_EVERY == 0:
+            shear(G, C, self.X, self.A, prior, self.parameters.scale**-2.0, shear_key)
+        parts = in_parts(part, len(self.X), step, threads)
         if len(parts) == 1:
             return parts[0]
         totals, SS, YS = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
@@ -119,8 +122,9 @@ class Chain:
 
     def _to_unit_columns(self, moments: NDArray) -> None:
         """Columns of A of norm 1, and the scale moved to S, beta and the scales of A."""
-        norm = self._rescale = np.empty(self.A.shape[1])
+        norm = np.empty(self.A.shape[1])
         unit_columns(self.A, moments, norm)
+        self.X *= norm
         now = self.parameters
         self.parameters = replace(now, beta=now.beta / norm, scale=now.scale / norm)
 

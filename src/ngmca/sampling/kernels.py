@@ -26,6 +26,8 @@ _MILLS = math.sqrt(math.pi / 2) * erfcx(-_NODES / math.sqrt(2))
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _CERTAIN = 1e-300  # 1 / M(t) is never taken below this
 
+_WIDTH, _STEPS_OUT = 0.05, 100  # of the first slice, and how often it is made longer at most
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ODD = np.uint64(0xD1342543DE82EF95)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -149,14 +151,14 @@ def _positive_normal(state, t):
 
 
 @compiled
-def sample_sources(G, C, X, scale, prior, passes, key, first, sums):
+def sample_sources(G, C, X, prior, passes, key, first, sums):
     """Draw every entry of X (b, r) in turn given the others; how many are active, and their sum, (2, r).
 
-    G (r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. X is
-    multiplied by `scale` (r,) before. `prior` (2, r) holds the log odds of the slab and its rate. Every
-    row is gone through `passes` times; `first` is the index of the first row. To `sums` (3, b, r),
-    unless it is empty, are added for every entry its probability to be active, its mean and its second
-    moment, given the others, on average over the passes.
+    G (r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. `prior`
+    (2, r) holds the log odds of the slab and its rate. Every row is gone through `passes` times; `first`
+    is the index of the first row. To `sums` (3, b, r), unless it is empty, are added for every entry its
+    probability to be active, its mean and its second moment, given the others, on average over the
+    passes.
     """
     b, r = X.shape
     h = np.empty(r)
@@ -175,7 +177,6 @@ def sample_sources(G, C, X, scale, prior, passes, key, first, sums):
         h[:] = 0.0
         for i in range(r):
             if x[i] != 0.0:
-                x[i] *= scale[i]
                 for k in range(r):
                     h[k] += G[i, k] * x[i]
         for _ in range(passes):
@@ -254,3 +255,119 @@ def unit_columns(A, moments, norm):
             A[j, i] /= norm[i]
             moments[0, j, i] /= norm[i]
             moments[1, j, i] /= norm[i] * norm[i]
+
+
+@compiled
+def shear(G, C, X, A, prior, weak, key):
+    """For every source k draw c in a_k + c a_i, with another source i at random, and with it row i of S.
+
+    Where k is active only together with i, the data hardly tell (a_k, s_i) from (a_k + c a_i,
+    s_i - c s_k), and single entries would take for ever to go from one to the other. So c is drawn with
+    s_i integrated out where k is active, which the spike and the slab allow in closed form, and s_i is
+    drawn there afterwards. G, C, X and A, all in place, are as above, with C whole (n, r); `weak` (r,)
+    are the inverse variances of the columns of A.
+    """
+    n, r = X.shape
+    where = np.empty(n, np.int64)
+    x = np.empty(n)
+    u = np.empty(n)
+    for k in range(r):
+        state = _stream(key, k)
+        state, v = _uniform(state)
+        i = int(v * (r - 1))
+        i += i >= k
+        g = G[i, i]
+        count = 0
+        for j in range(n):
+            if X[j, k] > 0.0:
+                where[count] = j
+                x[count] = X[j, k]
+                rest = C[j, i] + g * X[j, i]
+                for q in range(r):
+                    rest -= G[i, q] * X[j, q]
+                u[count] = rest  # a_i' times the residual without source i
+                count += 1
+        if count == 0:
+            continue
+        root = 1.0 / math.sqrt(g)
+        ratio = prior[0, i] + math.log(prior[1, i]) + math.log(root)
+        state, c = _draw_shear(
+            state, x[:count], u[:count], A[:, k], A[:, i], (g, ratio, prior[1, i], weak[k])
+        )
+        for j in range(len(A)):
+            A[j, k] = max(A[j, k] + c * A[j, i], 0.0)
+        for j in range(n):
+            C[j, k] += c * C[j, i]
+        G[k, k] += c * (2.0 * G[i, k] + c * g)
+        for q in range(r):
+            if q != k:
+                G[k, q] += c * G[i, q]
+                G[q, k] = G[k, q]
+        for p in range(count):
+            t = (u[p] - c * x[p] * g - prior[1, i]) * root
+            state, v = _uniform(state)
+            new = 0.0
+            if math.log(v / (1.0 - v)) < ratio + _log_mills(t):
+                state, new = _positive_normal(state, t)
+            X[where[p], i] = new * root
+
+
+@compiled
+def _draw_shear(state, x, u, a, b, law):
+    """The state moved on, and c by slice sampling (Neal, 2003) from 0."""
+    low = -np.inf
+    lean = 0.0
+    square = 0.0
+    for j in range(a.size):
+        if b[j] > 0.0:
+            low = max(low, -a[j] / b[j])
+        lean += a[j] * b[j]
+        square += b[j] * b[j]
+    pull = (law[3] * lean, law[3] * square)
+    state, v = _uniform(state)
+    level = _shear_density(0.0, x, u, law, pull) + math.log(v)
+    state, v = _uniform(state)
+    left = -_WIDTH * v
+    right = left + _WIDTH
+    state, v = _uniform(state)
+    leftwards = int(v * _STEPS_OUT)
+    for _ in range(leftwards):
+        if left <= low or _shear_density(left, x, u, law, pull) <= level:
+            break
+        left -= _WIDTH
+    for _ in range(_STEPS_OUT - 1 - leftwards):
+        if _shear_density(right, x, u, law, pull) <= level:
+            break
+        right += _WIDTH
+    left = max(left, low)
+    while True:
+        state, v = _uniform(state)
+        c = left + v * (right - left)
+        if _shear_density(c, x, u, law, pull) >= level or right - left < 1e-12:
+            return state, c
+        if c < 0.0:
+            left = c
+        else:
+            right = c
+
+
+@compiled
+def _shear_density(c, x, u, law, pull):
+    """Logarithm of the density of c, up to a constant."""
+    g, ratio, rate, _ = law
+    root = 1.0 / math.sqrt(g)
+    total = -c * (pull[0] + 0.5 * c * pull[1])
+    for p in range(x.size):
+        move = c * x[p]
+        odds = ratio + _log_mills((u[p] - move * g - rate) * root)
+        total += move * (u[p] - 0.5 * move * g) + max(odds, 0.0) + math.log1p(math.exp(-abs(odds)))
+    return total
+
+
+@inlined
+def _log_mills(t):
+    """Logarithm of M(t)."""
+    if t > 30.0:
+        return 0.5 * t * t - math.log(_DENSITY)
+    inverse, _ = _inverse_mills(t)
+    return -math.log(inverse)

@@ -115,9 +115,7 @@ class Problem:
         else:
             A, S, levels = _known(Y, known)
         kind, given = _noise(noise, levels, Y.shape)
-        floor = TINY * max(
-            float(np.mean(np.square(Y, dtype=np.float64))), np.finfo(np.float64).tiny * 1e20
-        )
+        floor = TINY * (float(np.mean(np.square(Y, dtype=np.float64))) or 1.0)
         variance = levels**2 if given is None else (given / unit) ** 2
         if kind == "white":
             variance = np.full(len(Y), variance.mean())
@@ -169,8 +167,7 @@ def _start(separation: Any, shape: tuple[int, int]) -> tuple[NDArray, NDArray, N
     if levels.shape == (shape[0],) and np.isfinite(levels).all():
         return A, S, levels
     raise ValueError(
-        "separation.noise must hold a noise level for each measurement: use method 'soft', 'hard' or "
-        "'naive', or take the noise from one of them."
+        f"separation.noise must hold a finite noise level for each measurement ({shape[0]})."
     )
 
 
