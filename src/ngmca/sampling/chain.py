@@ -12,7 +12,7 @@ from ngmca.threads import in_parts
 
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 PASSES = 3  # through the entries of a column of S, for one through those of a row of A
-SHEAR_EVERY = 2  # sweeps: a move for sources that are active only together with others
+SHEAR_EVERY = 4  # sweeps: a move for sources that are active only together with others
 NOTHING = np.empty((3, 0, 0))
 
 

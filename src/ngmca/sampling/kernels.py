@@ -26,7 +26,7 @@ _MILLS = math.sqrt(math.pi / 2) * erfcx(-_NODES / math.sqrt(2))
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _CERTAIN = 1e-300  # 1 / M(t) is never taken below this
 
-_WIDTH, _STEPS_OUT = 0.05, 100  # of the first slice, and how often it is made longer at most
+_WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ODD = np.uint64(0xD1342543DE82EF95)
@@ -314,7 +314,12 @@ def shear(G, C, X, A, prior, weak, key):
 
 @compiled
 def _draw_shear(state, x, u, a, b, law):
-    """The state moved on, and c by slice sampling (Neal, 2003) from 0."""
+    """The state moved on, and c by slice sampling (Neal, 2003) from 0.
+
+    The first slice is as wide as the data would leave c if source i were silent; that width is the same
+    wherever c goes, as slices ask for, and follows the units of both sources.
+    """
+    width = _WIDTH / math.sqrt(law[0] * np.sum(x * x))
     low = -np.inf
     lean = 0.0
     square = 0.0
@@ -327,23 +332,23 @@ def _draw_shear(state, x, u, a, b, law):
     state, v = _uniform(state)
     level = _shear_density(0.0, x, u, law, pull) + math.log(v)
     state, v = _uniform(state)
-    left = -_WIDTH * v
-    right = left + _WIDTH
+    left = -width * v
+    right = left + width
     state, v = _uniform(state)
     leftwards = int(v * _STEPS_OUT)
     for _ in range(leftwards):
         if left <= low or _shear_density(left, x, u, law, pull) <= level:
             break
-        left -= _WIDTH
+        left -= width
     for _ in range(_STEPS_OUT - 1 - leftwards):
         if _shear_density(right, x, u, law, pull) <= level:
             break
-        right += _WIDTH
+        right += width
     left = max(left, low)
     while True:
         state, v = _uniform(state)
         c = left + v * (right - left)
-        if _shear_density(c, x, u, law, pull) >= level or right - left < 1e-12:
+        if _shear_density(c, x, u, law, pull) >= level or right - left < 1e-12 * width:
             return state, c
         if c < 0.0:
             left = c
