@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import ngmca
 
-FEWEST = 100  # entries that a bin must have
+FEWEST = 150  # entries that a bin must have
 
 
 @dataclass(frozen=True)
