@@ -1,5 +1,6 @@
 """Sampling: draws that follow the model, error bars that mean what they say."""
 
+import tomllib
 import tracemalloc
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,8 +9,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 from scipy.special import erfcx
+from typer.testing import CliRunner
 
 import ngmca
+from ngmca.cli import app
 from ngmca.compiled import compiled
 from ngmca.sampling import chain as chains
 from ngmca.sampling import kernels
@@ -425,6 +428,38 @@ def test_wrong_arguments(options, error, words):
     options = {"separation": ngmca.separate(data.Y, 4, n_iter=3, seed=0)} | options
     with pytest.raises(error, match=words):
         ngmca.posterior(data.Y, options.pop("separation"), **options)
+
+
+def test_command_line_writes_bars_that_load_again(tmp_path):
+    data = small()
+    np.save(tmp_path / "Y.npy", data.Y)
+    command = [
+        "separate",
+        str(tmp_path / "Y.npy"),
+        "-r",
+        "4",
+        "-o",
+        str(tmp_path / "out"),
+        "--posterior",
+    ]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "Error bars come from 2 chains" in result.output
+    separation = ngmca.load(tmp_path / "out")
+    plain = ngmca.separate(data.Y, 4, seed=0)
+    np.testing.assert_array_equal(separation.S, plain.S)
+    expected = ngmca.posterior(data.Y, plain, seed=0)
+    found = separation.posterior
+    for mine, its in zip(arrays(found), arrays(expected), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    assert found.traces["pi"].shape == expected.traces["pi"].shape
+    assert found.settled is expected.settled
+    table = np.genfromtxt(tmp_path / "out" / "sources.csv", delimiter=",", names=True, deletechars="")
+    np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
+    np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
+    assert "source 1 5 %" in (tmp_path / "out" / "mixing.csv").read_text().splitlines()[0]
+    assert "posterior mean" in (tmp_path / "out" / "report.html").read_text()
+    assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["posterior"] is True
 
 
 def test_sources_of_any_sign_are_refused():

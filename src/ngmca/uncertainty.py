@@ -50,6 +50,9 @@ class Marginals:
         found = self.mean * share * _cut_normal(ratio, above)
         return np.where((1 - q < active) | given_active, found, 0.0)
 
+    def __repr__(self) -> str:
+        return f"Marginals of shape {self.mean.shape}"
+
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray:
         """The mean, where an array is asked for."""
         return np.array(self.mean, dtype=dtype, copy=copy)  # type: ignore[call-overload]
