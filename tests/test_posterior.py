@@ -1,5 +1,6 @@
 """Sampling: draws that follow the model, error bars that mean what they say."""
 
+import itertools
 import tomllib
 import tracemalloc
 from dataclasses import replace
@@ -31,7 +32,7 @@ def small(seed=0, **settings):
 
 
 def arrays(found):
-    parts = (found.S, found.A, found.noise, found.pi, found.beta)
+    parts = (found.S, found.A, found.noise, found.pi, found.stay, found.beta)
     return [x for part in parts for x in (part.mean, part.sd, *part.interval())] + [found.S.active]
 
 
@@ -96,16 +97,44 @@ def test_two_sources_agree_with_integration(c):
     G, c = np.array([[1.5, 0.9], [0.9, 1.0]]), np.array(c)
     pi, beta = np.array([0.3, 0.6]), np.array([1.2, 0.5])
     n = 20_000  # columns with the same data: independent chains
-    prior = np.stack([np.log(pi / (1 - pi)), beta])
+    odds = kernels.neighbour_odds(pi, pi)  # neighbours that do not matter
+    np.testing.assert_allclose(odds, np.tile(np.log(pi / (1 - pi)), (6, 1)))
     X, sums = np.zeros((n, 2)), np.zeros((3, n, 2))
-    kernels.sample_sources(G, np.tile(c, (n, 1)), X, prior, 30, np.uint64(1), 0, np.empty((3, 0, 0)))
-    totals = kernels.sample_sources(G, np.tile(c, (n, 1)), X, prior, 1, np.uint64(2), 0, sums)
+    C = np.tile(c, (n, 1))
+    kernels.sample_sources(G, C, X, beta, odds, 30, np.uint64(1), 0, np.empty((3, 0, 0)))
+    kernels.sample_sources(G, C, X, beta, odds, 1, np.uint64(2), 0, sums)
+    totals = kernels.transitions(X)[:2]
     active, mean = brute_force(G, c, pi, beta)
     assert (np.abs(active - 0.5) < 0.49).all()  # or hardly anything is tested
     np.testing.assert_allclose(totals / n, [active, mean], atol=0.03)
     np.testing.assert_allclose(sums[:2].mean(axis=1), [active, mean], atol=0.02)
     spread = np.sqrt((X**2).mean(axis=0)), np.sqrt(sums[2].mean(axis=0))
     np.testing.assert_allclose(*spread, rtol=0.03)
+
+
+def test_neighbours_agree_with_a_sum_over_all_patterns():
+    """One source, four samples: what lies beside an entry tells about it."""
+    start, stay, beta, g = 0.2, 0.8, 0.7, 1.5
+    c = np.array([1.5, 0.0, 2.5, -1.0])
+    slab = [
+        beta * integrate.quad(lambda s, c=c_t: np.exp((c - beta) * s - g * s * s / 2), 0, 20)[0]
+        for c_t in c
+    ]
+    weights = {}
+    for z in itertools.product((0, 1), repeat=4):
+        chances = [stay if before else start for before in (0, *z[:-1])]
+        terms = [p * e if on else 1 - p for on, p, e in zip(z, chances, slab, strict=True)]
+        weights[z] = np.prod(terms)
+    expected = sum(np.array(z) * w for z, w in weights.items()) / sum(weights.values())
+    alone = start * np.array(slab) / (start * np.array(slab) + 1 - start)
+    assert np.abs(expected - alone).max() > 0.1  # or neighbours would not matter here
+    odds = kernels.neighbour_odds(np.array([start]), np.array([stay]))
+    X, found, count = np.zeros((4, 1)), np.zeros((3, 4, 1)), 40_000
+    for k in range(count):
+        kernels.sample_sources(
+            np.array([[g]]), c[:, None], X, np.array([beta]), odds, 1, np.uint64(k), 0, found
+        )
+    np.testing.assert_allclose(found[0, :, 0] / count, expected, atol=0.01)
 
 
 # all of the model (Geweke, 2004): draws of the data and sweeps in turn must leave the prior as it is
@@ -116,20 +145,24 @@ SIZES = {"m": 3, "n": 4, "r": 2}
 
 def from_prior(rng):
     m, n, r = SIZES.values()
-    pi, beta = rng.beta(2, 2, r), rng.gamma(5, 1 / 5, r)
+    start, stay, beta = rng.beta(2, 2, r), rng.beta(2, 2, r), rng.gamma(5, 1 / 5, r)
     scale, variance = rng.gamma(5, 1 / 5, r) ** -0.5, np.full(m, 1 / rng.gamma(5, 1 / 5))
     A = np.abs(rng.standard_normal((m, r))) * scale
-    X = np.where(rng.random((n, r)) < pi, rng.exponential(1 / beta, (n, r)), 0)
-    return A, X, Parameters(pi, beta, scale, variance)
+    X, before = rng.exponential(1 / beta, (n, r)), np.zeros(r, bool)
+    for row in X:
+        before = rng.random(r) < np.where(before, stay, start)
+        row *= before
+    return A, X, Parameters(start, stay, beta, scale, variance)
 
 
 def asked(A, X, p):
-    parts = [p.pi, np.log(p.beta), np.log(p.scale), [np.log(p.variance[0])]]
+    parts = [p.start, p.stay, np.log(p.beta), np.log(p.scale), [np.log(p.variance[0])]]
     parts += [(X > 0).mean(axis=0), np.sqrt(X.mean(axis=0)), np.sqrt(A.mean(axis=0))]
+    parts += [(X[1:] * X[:-1] > 0).mean(axis=0)]
     return np.concatenate([*parts, [np.tanh(A[:, 0] @ A[:, 1]), np.tanh(X[:, 0] @ X[:, 1])]])
 
 
-def geweke(count=12_000):
+def geweke(count=12_000, block=None):
     """z scores of the means of what is asked: draws from the prior against sweeps."""
     rng = np.random.default_rng(0)
     expected = np.array([asked(*from_prior(rng)) for _ in range(count)])
@@ -142,28 +175,32 @@ def geweke(count=12_000):
     for k in range(count):
         noise = rng.standard_normal((len(A), len(X))) * np.sqrt(chain.parameters.variance[:, None])
         chain._data = Data(chain.A @ chain.X.T + noise)
+        chain._data.step = block or chain._data.step
         chain.sweep()
         found[k] = asked(chain.A, chain.X, chain.parameters)
     error = np.sqrt(found.var(axis=0) / effective_size(found[None]) + expected.var(axis=0) / count)
     return np.abs(found.mean(axis=0) - expected.mean(axis=0)) / error
 
 
-def test_sweeps_leave_the_prior_as_it_is():
-    assert geweke().max() < 4
+@pytest.mark.parametrize("block", [None, 1, 2])  # samples that are drawn together
+def test_sweeps_leave_the_prior_as_it_is(block):
+    assert geweke(block=block).max() < 4
 
 
-@pytest.mark.parametrize("kernel", ["sample_sources", "sample_mixing", "shear"])
+@pytest.mark.parametrize("kernel", ["sample_sources", "neighbour_odds", "sample_mixing", "shear"])
 def test_a_wrong_conditional_is_noticed(monkeypatch, kernel):
     right = getattr(chains, kernel)
 
     def wrong(*arguments):
         arguments = list(arguments)
         if kernel == "sample_sources":
-            arguments[3] = arguments[3] * np.array([[1.0], [1.25]])  # the slab's rate
+            arguments[3] = 1.25 * arguments[3]  # the slab's rate
+        elif kernel == "neighbour_odds":
+            arguments[1] = arguments[0]  # neighbours do not matter
         elif kernel == "sample_mixing":
             arguments[4] = 1.5 * arguments[4]  # inverse variances of A
         else:
-            arguments[5] = 0 * arguments[5]
+            arguments[7] = 0 * arguments[7]  # as if nothing were known of A
         return right(*arguments)
 
     monkeypatch.setattr(chains, kernel, wrong)
@@ -317,9 +354,10 @@ def test_output_is_what_arviz_takes():
     assert {k: v.shape for k, v in found.traces.items()} == {
         "noise": (2, found.n_samples),
         "pi": (2, found.n_samples, 4),
+        "stay": (2, found.n_samples, 4),
         "beta": (2, found.n_samples, 4),
     }
-    assert set(found.rhat) == set(found.ess) == {"noise", "pi", "beta", "S", "A"}
+    assert set(found.rhat) == set(found.ess) == {"noise", "pi", "stay", "beta", "S", "A"}
     assert found.settled
     assert found.error <= 0.1
     np.testing.assert_allclose(np.linalg.norm(found.A.mean, axis=0), 1, atol=0.05)

@@ -11,11 +11,13 @@ DIMENSIONS = {
     "A": ("measurement", "source"),
     "noise": ("measurement",),
     "pi": ("source",),
+    "stay": ("source",),
     "beta": ("source",),
 }
 TRACES = {
     "noise": ("chain", "draw"),
     "pi": ("chain", "draw", "source"),
+    "stay": ("chain", "draw", "source"),
     "beta": ("chain", "draw", "source"),
 }
 FIGURES = ("n_samples", "burn", "error", "settled")
@@ -57,7 +59,7 @@ def from_variables(values: dict[str, Any]) -> Posterior | None:
         name: Marginals(*(values.get(f"posterior_{name}_{key}") for key in ("mean", "sd", "active")))  # type: ignore[arg-type]
         for name in DIMENSIONS
     }
-    checked = ("noise", "pi", "beta", "S", "A")
+    checked = ("noise", "pi", "stay", "beta", "S", "A")
     return Posterior(
         **parts,
         traces={name: values[f"posterior_trace_{name}"] for name in TRACES},

@@ -73,6 +73,7 @@ class Posterior:
     A: Marginals  # (m, r); spread 0 where A was given
     noise: Marginals  # (m,) standard deviation in each measurement
     pi: Marginals  # (r,) share of active entries of each source
+    stay: Marginals  # (r,) probability that the entry after an active one is active too
     beta: Marginals  # (r,) 1 / mean of the active entries
     traces: dict[str, NDArray] = field(repr=False)
     rhat: dict[str, NDArray] = field(repr=False)
