@@ -189,8 +189,8 @@ def _neighbours(X, j, i):
 
 @compiled
 def transitions(X):
-    """For every source the number of active entries, their sum, the number of those that follow an active
-    one, and whether the last entry is active, (4, r)."""
+    """For every source how many entries are active, their sum, how many of them follow an active one,
+    and whether the last entry is active, (4, r)."""
     n, r = X.shape
     found = np.zeros((4, r))
     for j in range(n):

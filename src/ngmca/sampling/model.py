@@ -7,8 +7,8 @@ S_it = 0                   else
 A_ji ~ |N(0, scale_i^2)|
 start_i, stay_i ~ Beta, beta_i ~ Gamma, 1 / scale_i^2 ~ Gamma, 1 / sigma^2 ~ Gamma
 
-Lines have a width: an entry beside an active one is often active too. How often is learnt for each source;
-where neighbours have nothing to do with each other, stay_i = start_i comes out.
+Lines have a width: an entry beside an active one is often active too. How often is learnt for each
+source; where neighbours have nothing to do with each other, stay_i = start_i comes out.
 """
 
 from dataclasses import dataclass, field, replace
