@@ -208,6 +208,26 @@ def test_a_wrong_conditional_is_noticed(monkeypatch, kernel):
     assert geweke().max() > 5
 
 
+def test_columns_of_norm_1_change_nothing_that_has_no_scale():
+    """With the same random numbers, a chain whose scale wanders says the same as one at norm 1."""
+    data = small(m=6, n=15, r=2, p_S=0.4, snr=12)
+    problem = ngmca.sampling.run.Problem.of(data.Y, ngmca.separate(data.Y, 2, seed=0), None, None)
+    told, norms = [], []
+    for unit in (True, False):
+        rules = replace(problem.rules, unit=unit, priors=Priors())
+        chain = replace(problem, rules=rules).chains(np.random.default_rng(1), 2, 1).tracks[0].chain
+        trace = []
+        for _ in range(300):
+            chain.sweep()
+            norm, law = np.linalg.norm(chain.A, axis=0), chain.parameters
+            parts = [chain.X * norm, chain.A / norm, law.pi, law.beta / norm, law.variance]
+            trace.append(np.concatenate([part.ravel() for part in parts]))
+        told.append(np.array(trace))
+        norms.append(norm)
+    assert np.abs(np.log(norms[1])).max() > 1  # it did wander
+    np.testing.assert_allclose(told[0], told[1], rtol=1e-6)
+
+
 def test_noise_of_each_row_and_known_noise():
     rng = np.random.default_rng(1)
     data = small(m=20, n=2000, snr=None)
