@@ -26,7 +26,7 @@ LAYERS = [
     {"comparison", "sampling"},
     {"separation"},
     {"estimator"},
-    {"diagnostics", "folder"},
+    {"diagnostics", "folder", "posterior_file"},
     {"findings", "results"},
     {"report"},
     {"paper"},

@@ -37,6 +37,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of sources.
     method, tau, refinement, bounded, solver, max_sub_iter, noise, tol, n_init
         As in `ngmca.separate`.
+    posterior : bool
+        Sample around the separation; `components_` are then the posterior means of the sources.
     max_iter : int or "auto"
         Number of iterations, at most: `n_iter` of `ngmca.separate`.
     random_state : int, RandomState or None
@@ -51,6 +53,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     separation_ : ngmca.Separation
         All that was found, with its certificate and history. Its A has columns of norm 1, and S is
         shrunk by the threshold; `transform` fits the weights to the data without either.
+    posterior_ : ngmca.Posterior
+        If it was asked for: spreads, intervals and activities of sources and weights.
     noise_ : (n_samples,)
         Standard deviation of the noise in each measurement.
     reconstruction_err_ : float
@@ -71,6 +75,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         "noise": [None, Interval(Real, 0, None, closed="left"), "array-like"],
         "tol": [None, Interval(Real, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "posterior": ["boolean"],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -89,6 +94,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         noise: ArrayLike | None = None,
         tol: float | None = None,
         n_init: int = 1,
+        posterior: bool = False,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -103,6 +109,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.noise = noise
         self.tol = tol
         self.n_init = n_init
+        self.posterior = posterior
         self.random_state = random_state
         self.verbose = verbose
 
@@ -129,10 +136,14 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             noise=self.noise,
             tol=self.tol,
             n_init=self.n_init,
+            posterior=bool(self.posterior),
             seed=_seed(self.random_state),
             progress=bool(self.verbose),
         )
         self.components_ = np.ascontiguousarray(self.separation_.S)
+        if self.separation_.posterior is not None:
+            self.posterior_ = self.separation_.posterior
+            self.components_ = np.ascontiguousarray(self.posterior_.S.mean, dtype=X.dtype)
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter
         weights = self._weights(X)

@@ -45,6 +45,19 @@ def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
         f"the residual has {residual:.3g}.",
         f"{percent(active)} of the entries of the sources are not 0.",
         end,
+        *_sampled(separation),
+    ]
+
+
+def _sampled(separation: Separation) -> list[str]:
+    """What there is of error bars."""
+    posterior = separation.posterior
+    if posterior is None or posterior.S.active is None:
+        return []
+    doubtful = float(np.mean((posterior.S.active > 0.05) & (posterior.S.active < 0.95)))
+    return [
+        f"Error bars come from {posterior.n_chains} chains of {posterior.n_samples} samples each; "
+        f"for {percent(doubtful)} of the entries it stays open whether they are 0."
     ]
 
 
@@ -59,6 +72,16 @@ def findings(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
         *_noise_like(separation, diagnostics),
         *_negative(diagnostics),
         *_few_measurements(separation),
+        *_disagreement(separation),
+    ]
+
+
+def _disagreement(separation: Separation) -> list[Finding]:
+    if separation.posterior is None:
+        return []
+    texts = separation.posterior.warnings
+    return [
+        Finding("chains", "Error bars are not reliable", text[0].upper() + text[1:]) for text in texts
     ]
 
 

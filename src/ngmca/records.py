@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from numpy.typing import NDArray
 
 from ngmca import inputs
+from ngmca.uncertainty import Posterior
 
 METHODS = ("soft", "hard", "naive", "anls")
 SOLVERS = ("pivot", "fista")
@@ -113,3 +114,4 @@ class Separation:
     violation: float
     history: History = field(repr=False)
     restarts: tuple[Restart, ...] = ()  # with n_init > 1, one a first guess
+    posterior: Posterior | None = field(default=None, repr=False)  # if it was asked for

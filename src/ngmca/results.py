@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import numpy as np
 from ngmca.diagnostics import Diagnostics
 from ngmca.folder import FILES, RESULT, find
 from ngmca.io import Dataset, ReadError, write_table
+from ngmca.posterior_file import PACKED, from_variables, to_variables
 from ngmca.records import History, Restart, Separation
+from ngmca.uncertainty import Marginals
 
-COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in ("A", "S", "picked")}
+COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in ("A", "S", "picked", *PACKED)}
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
 def write(folder: Path, run: Run, *, report: str, record: str) -> None:
     """Write all files of a run into an existing folder and push them to the disk."""
     _write_tables(folder, run)
-    _to_xarray(run).to_netcdf(folder / RESULT, engine="h5netcdf", encoding=COMPRESSED)
+    stored = _to_xarray(run)
+    packed = {name: how for name, how in COMPRESSED.items() if name in stored}
+    stored.to_netcdf(folder / RESULT, engine="h5netcdf", encoding=packed)
     (folder / "run.toml").write_text(record, encoding="utf-8")
     (folder / "report.html").write_text(report, encoding="utf-8")
     for name in FILES:
@@ -59,12 +64,26 @@ def _write_tables(folder: Path, run: Run) -> None:
     names = source_names(len(separation.S))
     columns: dict[str, Any] = {data.axis_label: data.positions}
     columns |= dict(zip(names, separation.S, strict=True))
+    posterior = separation.posterior
+    if posterior is not None:
+        columns |= _bars(names, posterior.S, lambda values: values)
     write_table(folder / "sources.csv", columns)
     rows: dict[str, Any] = {"measurement": list(data.names)}
     if data.image_shape:
         place = np.indices(data.image_shape).reshape(2, -1)
         rows = {"row": place[0], "column": place[1]}
-    write_table(folder / "mixing.csv", rows | dict(zip(names, separation.A.T, strict=True)))
+    rows |= dict(zip(names, separation.A.T, strict=True))
+    if posterior is not None:
+        rows |= _bars(names, posterior.A, lambda values: values.T)
+    write_table(folder / "mixing.csv", rows)
+
+
+def _bars(names: list[str], found: Marginals, by_source: Callable[[Any], Any]) -> dict[str, Any]:
+    """Columns with the mean, the ends of the 90 % interval, and the probability not to be 0."""
+    low, high = found.interval(0.9)
+    parts = {"mean": found.mean, "5 %": low, "95 %": high, "active": found.active}
+    present = {key: by_source(part) for key, part in parts.items() if part is not None}
+    return {f"{name} {key}": part[i] for i, name in enumerate(names) for key, part in present.items()}
 
 
 def source_names(r: int) -> list[str]:
@@ -93,6 +112,8 @@ def _to_xarray(run: Run) -> Any:
         variables[f"diagnostics_{part.name}"] = _variable(part.name, getattr(d, part.name))
     variables["picked"] = (("pick", "sample"), d.picked)
     variables.pop("diagnostics_picked")
+    if s.posterior is not None:
+        variables |= to_variables(s.posterior)
     axis = ("sample", data.positions, {"long_name": data.axis_name, "units": data.axis_unit})
     coordinates = {"axis": axis, "name": ("measurement", list(data.names))}
     attributes = {
@@ -163,6 +184,7 @@ def _separation(values: dict[str, Any], attributes: Any) -> Separation:
         violation=float(attributes["violation"]),
         history=History(*(values[f"history_{part.name}"] for part in fields(History))),
         restarts=tuple(Restart(float(cost), float(agreement)) for cost, agreement in costs),
+        posterior=from_variables(values),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca import baselines, inputs, metrics
+from ngmca import baselines, inputs, metrics, sampling
 from ngmca import noise as levels
 from ngmca.comparison import Rival
 from ngmca.engine import InMemory
@@ -37,6 +37,7 @@ def separate(
     tol: float | None = None,
     start: Any = None,
     n_init: int = 1,
+    posterior: bool = False,
     seed: Seed = None,
     threads: int | None = None,
     progress: bool = False,
@@ -81,6 +82,9 @@ def separate(
     n_init : int
         Number of first guesses to try. The one whose mixing directions have the lowest penalised cost,
         all at one common threshold, is kept; `restarts` tells how far the answers differ.
+    posterior : bool
+        Sample around the answer, for error bars and better sources: `Separation.posterior` is what
+        `ngmca.posterior`, which has more options, returns.
     seed : int, SeedSequence, Generator or None
         The same integer or sequence gives the same answer, to the bit, on the same machine. A generator
         moves on with every call.
@@ -94,18 +98,27 @@ def separate(
         raise ValueError("start fixes the first guess: leave n_init at 1, or leave out start.")
     if threads is not None:
         inputs.check_count(threads, "threads")
+    if inputs.check_switch(posterior, "posterior") and method in baselines.SIGNED:
+        raise ValueError(f"method={method!r} has sources of any sign: the posterior's are not negative.")
+    rng = generator(seed)
     if method in baselines.METHODS:
         options = Options("soft", tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
-        return Rival.of(method, options).separate(
-            Y, r, noise=noise, start=start, n_init=n_init, seed=seed, progress=progress
+        found = Rival.of(method, options).separate(
+            Y, r, noise=noise, start=start, n_init=n_init, seed=rng, progress=progress
         )
-    options = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
-    problem = Problem.of(Y, r, options, noise, start, threads)
-    with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
-        runs = [_collect(shown(problem.states(rng))) for rng in generator(seed).spawn(n_init)]
-        penalty = 0.0 if method == "anls" else tau
-        best = runs[0] if n_init == 1 else _choose(problem.engine, runs, penalty)
-    return _in_units_of_data(best, problem.unit)
+    else:
+        options = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
+        problem = Problem.of(Y, r, options, noise, start, threads)
+        with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
+            runs = [_collect(shown(problem.states(child))) for child in rng.spawn(n_init)]
+            penalty = 0.0 if method == "anls" else tau
+            best = runs[0] if n_init == 1 else _choose(problem.engine, runs, penalty)
+        found = _in_units_of_data(best, problem.unit)
+    if not posterior:
+        return found
+    chains = rng.spawn(1)[0]
+    sampled = sampling.posterior(Y, found, noise=noise, seed=chains, threads=threads, progress=progress)
+    return replace(found, posterior=sampled)
 
 
 def iterate(
@@ -120,7 +133,7 @@ def iterate(
 ) -> Iterator[State]:
     """Yield every state on the way, the last of which `separate` would return.
 
-    Takes the keyword arguments of `separate`, except `n_init` and `progress`.
+    Takes the keyword arguments of `separate`, except `n_init`, `posterior` and `progress`.
     """
     if options.get("method") in baselines.METHODS:
         raise ValueError(f"method={options['method']!r} has no states to yield: use separate.")

@@ -68,8 +68,8 @@ def available() -> int:
 def in_parts(work: Callable[[range], Part], length: int, block: int, threads: int) -> list[Part]:
     """work(starts of blocks) for each of at most PARTS groups of blocks, in their order."""
     starts = range(0, length, block)
-    size = -(-len(starts) // PARTS)
+    size = max(1, -(-len(starts) // PARTS))
     groups = [starts[i : i + size] for i in range(0, len(starts), size)]
-    if threads == 1 or len(groups) == 1:
+    if threads == 1 or len(groups) <= 1:
         return [work(group) for group in groups]
     return list(_pool(threads).map(work, groups))

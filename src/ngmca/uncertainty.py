@@ -44,11 +44,14 @@ class Marginals:
         q = inputs.check_number(q, "q", high=1.0)
         active = np.ones_like(self.mean) if self.active is None else self.active
         share = np.divide(1, active, out=np.zeros_like(active), where=active > 0)
-        mean = self.mean * share
-        variance = np.maximum((self.sd**2 + self.mean**2) * share - mean**2, 0)
-        above = np.full_like(mean, 1 - q) if given_active else np.minimum((1 - q) * share, 1.0)
-        found = _cut_normal(mean, np.sqrt(variance), above)
+        ratio = np.divide(self.sd, self.mean, out=np.zeros_like(self.mean), where=self.mean > 0)
+        ratio = np.sqrt(np.maximum((ratio**2 + 1) * active - 1, 0))  # spread over mean, if active
+        above = np.full_like(ratio, 1 - q) if given_active else np.minimum((1 - q) * share, 1.0)
+        found = self.mean * share * _cut_normal(ratio, above)
         return np.where((1 - q < active) | given_active, found, 0.0)
+
+    def __repr__(self) -> str:
+        return f"Marginals of shape {self.mean.shape}"
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray:
         """The mean, where an array is asked for."""
@@ -70,6 +73,7 @@ class Posterior:
     A: Marginals  # (m, r); spread 0 where A was given
     noise: Marginals  # (m,) standard deviation in each measurement
     pi: Marginals  # (r,) share of active entries of each source
+    stay: Marginals  # (r,) probability that the entry after an active one is active too
     beta: Marginals  # (r,) 1 / mean of the active entries
     traces: dict[str, NDArray] = field(repr=False)
     rhat: dict[str, NDArray] = field(repr=False)
@@ -86,20 +90,16 @@ class Posterior:
         return len(self.traces["pi"])
 
 
-def _cut_normal(mean: NDArray, sd: NDArray, above: NDArray) -> NDArray:
-    """What is exceeded with probability `above` by a normal, cut off at 0, of this mean and spread.
+def _cut_normal(spread: NDArray, above: NDArray) -> NDArray:
+    """What a normal, cut off at 0, of mean 1 and this spread, exceeds with probability `above`.
 
-    Where the spread is near or above the mean no such variable exists; an exponential has to do.
+    A spread near 1 and above no such variable has; an exponential has to do.
     """
     inverse = 1 / (np.sqrt(np.pi / 2) * erfcx(-_T / np.sqrt(2)))
     first, second = _T + inverse, 1 + _T * (_T + inverse)
-    ratio = np.sqrt(np.maximum(second / first**2 - 1, 0))  # spread over mean, falls with t
-    wanted = np.divide(sd, mean, out=np.zeros_like(mean), where=mean > 0)
-    t = np.interp(wanted, ratio[::-1], _T[::-1])
-    sigma = mean / np.interp(t, _T, first)
-    body = sigma * (t - ndtri(np.clip(above, 1e-300, 1.0) * ndtr(t)))
-    with np.errstate(divide="ignore"):
-        tail = np.where(wanted >= ratio[0], -mean * np.log(above), body)
-    narrow = mean - sd * ndtri(np.clip(above, 1e-300, 1.0))
-    found = np.where(wanted <= ratio[-1], narrow, tail)
-    return np.maximum(np.where(mean > 0, found, 0.0), 0.0)
+    spreads = np.sqrt(second / first**2 - 1)  # falls with t
+    t = np.interp(spread, spreads[::-1], _T[::-1])
+    chance = np.clip(above, 1e-300, 1.0)
+    inside = (t - ndtri(chance * ndtr(t))) / np.interp(t, _T, first)
+    found = np.where(spread >= spreads[0], -np.log(chance), inside)
+    return np.maximum(np.where(spread <= spreads[-1], 1 - spread * ndtri(chance), found), 0.0)

@@ -1,15 +1,17 @@
 """`ngmca separate`: from a file to a folder with sources, weights and a report."""
 
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from ngmca import baselines, results
+from ngmca import baselines, results, sampling
 from ngmca import folder as places
 from ngmca.cli import running
 from ngmca.cli.console import (
@@ -40,6 +42,8 @@ EXAMPLES = """
   ngmca separate nmr_folder -r 5 -o result --nucleus 1H --range 0.5:9.5
 
   ngmca separate cube.h5 --dataset /scan/data -r 6 -o result --tau 2
+
+  ngmca separate spectra.csv -r 4 -o result --posterior
 
   ngmca separate --config result/run.toml -o again
 
@@ -73,6 +77,10 @@ def separate(
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the noise (estimated).")
     ] = None,
+    posterior: Annotated[
+        bool | None,
+        typer.Option("--posterior/--no-posterior", help="Sample for error bars and better sources."),
+    ] = None,
     transpose: Annotated[
         bool | None,
         typer.Option("--transpose/--no-transpose", help="Samples are in the rows (found out)."),
@@ -92,7 +100,8 @@ def separate(
     given: dict[str, Any] = {
         "data": tuple(data) if data else None, "sources": sources, "method": method, "tau": tau,
         "iterations": iterations, "refinement": refinement, "seed": seed, "noise": noise,
-        "transpose": transpose, "range": range_, "dataset": dataset, "nucleus": nucleus,
+        "posterior": posterior, "transpose": transpose, "range": range_, "dataset": dataset,
+        "nucleus": nucleus,
     }  # fmt: skip
     settings, out, known = _gather(given, out, config, resume)
     run = perform(
@@ -127,6 +136,8 @@ def perform(
         try:
             (work / "run.toml").write_text(to_toml(settings, record), encoding="utf-8")
             separation = _separate(settings, data, work, quiet=quiet)
+            if settings.posterior:
+                separation = _sampled(separation, settings, data, quiet=quiet)
             record["seconds"] = round(time.monotonic() - begun, 2)
             record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
             run = _finished(separation, data, settings, record)
@@ -179,6 +190,17 @@ def _separate(settings: Settings, data: Dataset, work: Path, *, quiet: bool) -> 
     total = recorder.before + Options(n_iter=options["n_iter"]).schedule.n_iter
     with _progress(data, total, recorder.before, show=not quiet) as show:
         return running.consume(states, recorder, work, total, show)
+
+
+def _sampled(separation: Separation, settings: Settings, data: Dataset, *, quiet: bool) -> Separation:
+    """The same with its posterior; what the chains warn of is among the findings."""
+    with as_bad_input(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        shown = not quiet and stderr().is_terminal
+        found = sampling.posterior(
+            data.Y, separation, noise=settings.noise, seed=settings.seed, progress=shown
+        )
+    return replace(separation, posterior=found)
 
 
 def _finished(

@@ -31,6 +31,7 @@ class Settings:
     refinement: float = 0.2
     seed: int = 0
     noise: float | None = None
+    posterior: bool = False
     transpose: bool | None = None
     range: str | None = None
     dataset: str | None = None

@@ -10,6 +10,7 @@ from plotly.subplots import make_subplots
 from ngmca.diagnostics import BINS
 from ngmca.report.drawing import (
     COLOURS,
+    INK,
     SOFT,
     above,
     axis_of,
@@ -25,6 +26,7 @@ from ngmca.report.drawing import (
     top_right,
 )
 from ngmca.results import Run
+from ngmca.uncertainty import Marginals
 
 LARGEST_MAP = 1 << 16  # pixels of one map
 BARS = 400  # more measurements than this are drawn as a line
@@ -32,19 +34,37 @@ BARS = 400  # more measurements than this are drawn as a line
 
 def sources(run: Run) -> go.Figure:
     """Each source against the axis, one row each, zoomed together."""
-    S, data = run.separation.S, run.data
+    S, data, posterior = run.separation.S, run.data, run.separation.posterior
     r = len(S)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, row in enumerate(S):
         figure.add_trace(
             line(data, row, f"source {i + 1}", colour(i), width=1.1, fill="tozeroy"), row=i + 1, col=1
         )
+        if posterior is not None:
+            for trace in _band(run, i):
+                figure.add_trace(trace, row=i + 1, col=1)
         label(figure, i, f"<b>{i + 1}</b>  {100 * run.diagnostics.share[i]:.3g} %", colour(i))
     height = int(np.clip(1000 / r, 56, 190))
     style(figure, height * r + 60)
     bare_rows(figure, S)
     axis_of(figure, data, row=r)
     return figure
+
+
+def _band(run: Run, i: int) -> list[go.Scatter]:
+    """The 90 % interval of source i as two lines with ink between them, and the mean."""
+    posterior = run.separation.posterior
+    assert posterior is not None
+    found = Marginals(*(part[i] for part in (posterior.S.mean, posterior.S.sd, posterior.S.active)))  # type: ignore[index]
+    low, high = found.interval(0.9)
+    drawn = [
+        line(run.data, low, "5 %", INK, width=0),
+        line(run.data, high, "95 %", INK, width=0, fill="tonexty"),
+        line(run.data, found.mean, "posterior mean", INK, width=0.9),
+    ]
+    drawn[1].fillcolor = "rgba(29, 39, 51, 0.25)"
+    return drawn
 
 
 def weights(run: Run) -> go.Figure:
@@ -61,6 +81,9 @@ def weights(run: Run) -> go.Figure:
             "text": names,
             "hovertemplate": "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>",
         }
+        if m <= BARS and run.separation.posterior is not None:
+            found = run.separation.posterior.A
+            shared["error_y"] = {"array": 1.645 * found.sd[:, i], "thickness": 1, "color": INK}
         if m <= BARS:
             trace = go.Bar(**shared, marker_color=colour(i), marker_line_width=0, textposition="none")
         else:

@@ -66,6 +66,8 @@ def sources(run: Run) -> Section:
     )
     if thinned:
         text += " Lines are drawn by their extremes; sources.csv has every sample."
+    if run.separation.posterior is not None:
+        text += " Dark: the posterior mean, and where the truth lies with a probability of 90 %."
     return Section("sources", "Sources", f"<p>{text}</p>{_source_table(run)}", (figures.sources(run),))
 
 

@@ -1,17 +1,26 @@
 """One chain: a sweep draws S, the parameters and A, each given the rest."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.sampling import model
-from ngmca.sampling.kernels import sample_mixing, sample_sources, unit_columns
+from ngmca.sampling.kernels import (
+    neighbour_odds,
+    sample_mixing,
+    sample_sources,
+    shear,
+    transitions,
+    unit_columns,
+)
 from ngmca.sampling.model import Noise, Parameters, Priors
 from ngmca.threads import in_parts
 
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 PASSES = 3  # through the entries of a column of S, for one through those of a row of A
+SHEAR_EVERY = 4  # sweeps: a move for sources that are active only together with others
 NOTHING = np.empty((3, 0, 0))
 
 
@@ -38,8 +47,9 @@ class Rules:
 class Chain:
     """The current draw, and sums over the draws so far of what is asked about entries of S and A.
 
-    The columns of S are independent given A, and so are the rows of A given S: single entries are drawn
-    in turn within each. S is stored transposed, X (n, r).
+    Single entries are drawn in turn. The rows of A are independent given S, and a column of S depends,
+    given A, on the ones beside it alone: every second block of columns is drawn at a time, so that what
+    is drawn does not depend on threads. S is stored transposed, X (n, r).
     """
 
     def __init__(
@@ -54,21 +64,15 @@ class Chain:
     ) -> None:
         self._data, self._rules = data, rules
         self._rng = np.random.default_rng(seed)
-        self._rescale = np.ones(A.shape[1])  # still to be applied to X
-        self._X = np.array(X, dtype=np.float64, order="C")
+        self._sweeps = 0
+        self.X = np.array(X, dtype=np.float64, order="C")
         self.A = np.array(A, dtype=np.float64, order="C")
         self.parameters = parameters
-
-    @property
-    def X(self) -> NDArray:
-        """The transposed sources, (n, r)."""
-        return self._X * self._rescale
 
     def sweep(self, sums: "Sums | None" = None, threads: int = 1) -> None:
         """Draw everything once; add to `sums` what the draws say."""
         noise, priors, n = self._rules.noise, self._rules.priors, self._data.shape[1]
         totals, SS, YS = self._draw_sources(sums, threads)
-        self._rescale = np.ones(len(SS))
         now = model.draw_sources_law(self._rng, totals, n, self.parameters, priors)
         moments = None
         if self._rules.fixed:
@@ -83,32 +87,43 @@ class Chain:
             sums.add(moments, self.parameters)
 
     def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, NDArray, NDArray]:
-        """New sources; the number and sum of their active entries, S S' and Y S'."""
+        """New sources; what `transitions` counts in them, S S' and Y S'."""
         (Y, step), (m, r) = (self._data.Y, self._data.step), self.A.shape
         weighted = self.A / self.parameters.variance[:, None]
-        G = self.A.T @ weighted
+        G, C = self.A.T @ weighted, np.empty(self.X.shape)
         weighted = weighted.astype(Y.dtype, copy=False)
-        pi = self.parameters.pi
-        prior = np.stack([np.log(pi / (1 - pi)), self.parameters.beta])
-        key = self._rng.integers(2**64, dtype=np.uint64)
+        now = self.parameters
+        odds = neighbour_odds(now.start, now.stay)
+        key, shear_key = self._rng.integers(2**64, size=2, dtype=np.uint64)
 
-        def part(starts: range) -> tuple[NDArray, NDArray, NDArray]:
-            totals, SS, YS = np.zeros((2, r)), np.zeros((r, r)), np.zeros((m, r))
+        def correlate(starts: range) -> None:
             for start in starts:
                 block = slice(start, start + step)
-                Yb, Xb = Y[:, block], self._X[block]
-                entries = NOTHING if sums is None else sums.sources[:, block]
-                C = (Yb.T @ weighted).astype(np.float64, copy=False)
-                totals += sample_sources(G, C, Xb, self._rescale, prior, PASSES, key, start, entries)
-                SS += Xb.T @ Xb
-                YS += Yb @ Xb.astype(Y.dtype, copy=False)
-            return totals, SS, YS
+                C[block] = Y[:, block].T @ weighted
 
-        parts = in_parts(part, len(self._X), step, threads)
-        if len(parts) == 1:
-            return parts[0]
-        totals, SS, YS = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
-        return totals, SS, YS
+        def part(starts: Iterable[int]) -> tuple[NDArray, NDArray]:
+            SS, YS = np.zeros((r, r)), np.zeros((m, r))
+            for start in starts:
+                block = slice(start, start + step)
+                entries = NOTHING if sums is None else sums.sources[:, block]
+                sample_sources(G, C[block], self.X, now.beta, odds, PASSES, key, start, entries)
+                Xb = self.X[block]
+                SS += Xb.T @ Xb
+                YS += Y[:, block] @ Xb.astype(Y.dtype, copy=False)
+            return SS, YS
+
+        def every_second(first: int) -> list[tuple[NDArray, NDArray]]:
+            length = max(len(self.X) - first, 0)
+            return in_parts(lambda starts: part(first + s for s in starts), length, 2 * step, threads)
+
+        in_parts(correlate, len(C), step, threads)
+        self._sweeps += 1
+        if not self._rules.fixed and r > 1 and self._sweeps % SHEAR_EVERY == 0:
+            law = now.beta, now.start, now.stay, now.scale**-2.0
+            shear(G, C, self.X, self.A, *law, shear_key)
+        parts = every_second(0) + every_second(step)
+        SS, YS = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        return transitions(self.X), SS, YS
 
     def _draw_mixing(self, SS: NDArray, YS: NDArray, now: Parameters) -> tuple[NDArray, NDArray]:
         """A new A in place; moments of its entries given the others, and squares of the residual."""
@@ -119,8 +134,9 @@ class Chain:
 
     def _to_unit_columns(self, moments: NDArray) -> None:
         """Columns of A of norm 1, and the scale moved to S, beta and the scales of A."""
-        norm = self._rescale = np.empty(self.A.shape[1])
+        norm = np.empty(self.A.shape[1])
         unit_columns(self.A, moments, norm)
+        self.X *= norm
         now = self.parameters
         self.parameters = replace(now, beta=now.beta / norm, scale=now.scale / norm)
 

@@ -70,7 +70,7 @@ class Track:
             if sums is not None:
                 now = self.chain.parameters
                 level = np.sqrt(np.mean(now.variance))
-                self.trace.add(np.concatenate([[level], now.pi, now.beta]))
+                self.trace.add(np.concatenate([[level], now.pi, now.stay, now.beta]))
 
 
 @dataclass
@@ -158,5 +158,5 @@ class Chains:
         return drifts(self.halves("sources", 1)) or drifts(self.halves("mixing", 0))
 
     def trace(self) -> NDArray:
-        """(chain, draw, 1 + 2 r): the noise, and pi and beta of every source."""
+        """(chain, draw, 1 + 3 r): the noise, and pi, stay and beta of every source."""
         return np.stack([track.trace.rows for track in self.tracks])

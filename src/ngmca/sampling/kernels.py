@@ -6,8 +6,10 @@ with t = (c - b) / sqrt(g); and all that is needed of it is one function,
 
     M(t) = Phi(t) / phi(t),
 
-the ratio of Mills at -t: the odds against the spike are pi b / (1 - pi) M(t) / sqrt(g), the mean is
+the ratio of Mills at -t: the data multiply the odds against the spike by b M(t) / sqrt(g), the mean is
 (t + 1/M(t)) / sqrt(g), the second moment (1 + t (t + 1/M(t))) / g. Up to t = 4 it is read off a table.
+Whether an entry is active depends on its neighbours, the entries of the same source one sample before
+and one after: `neighbour_odds` has the odds for every state that these can have.
 
 Every column of S, and every row of A, has its own stream of random numbers, made from a key and its
 index: what is drawn depends neither on blocks nor on threads.
@@ -25,6 +27,10 @@ _NODES = np.linspace(_LOW, _HIGH, int((_HIGH - _LOW) * _STEPS) + 1)
 _MILLS = math.sqrt(math.pi / 2) * erfcx(-_NODES / math.sqrt(2))
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _CERTAIN = 1e-300  # 1 / M(t) is never taken below this
+
+_WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most
+
+_NOTHING, _INSIDE = 2, 3  # beside a run of entries: there is no entry, or one of the run
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ODD = np.uint64(0xD1342543DE82EF95)
@@ -149,41 +155,91 @@ def _positive_normal(state, t):
 
 
 @compiled
-def sample_sources(G, C, X, scale, prior, passes, key, first, sums):
-    """Draw every entry of X (b, r) in turn given the others; how many are active, and their sum, (2, r).
+def neighbour_odds(start, stay):
+    """Log odds of an active entry, (6, r), given its neighbours: row before + 2 after.
 
-    G (r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. X is
-    multiplied by `scale` (r,) before. `prior` (2, r) holds the log odds of the slab and its rate. Every
-    row is gone through `passes` times; `first` is the index of the first row. To `sums` (3, b, r),
-    unless it is empty, are added for every entry its probability to be active, its mean and its second
-    moment, given the others, on average over the passes.
+    `start` (r,) is the probability to become active after an inactive entry, `stay` (r,) that to be so
+    still. `before` and `after` are 1 for an active neighbour, 0 for an inactive one; `after` is 2 for
+    the last entry, which has none. Before the first one there is nothing active.
     """
-    b, r = X.shape
+    odds = np.empty((6, start.size))
+    for i in range(start.size):
+        s, t = start[i], stay[i]
+        for before in range(2):
+            p = t if before == 1 else s
+            own = math.log(p) - math.log1p(-p)
+            odds[before, i] = own + math.log1p(-t) - math.log1p(-s)
+            odds[before + 2, i] = own + math.log(t) - math.log(s)
+            odds[before + 4, i] = own
+    return odds
+
+
+@inlined
+def _neighbours(X, j, i):
+    """before + 2 after of entry j of source i, as in `neighbour_odds`."""
+    state = 0
+    if j > 0 and X[j - 1, i] > 0.0:
+        state = 1
+    if j + 1 == X.shape[0]:
+        return state + 4
+    if X[j + 1, i] > 0.0:
+        return state + 2
+    return state
+
+
+@compiled
+def transitions(X):
+    """For every source how many entries are active, their sum, how many of them follow an active one,
+    and whether the last entry is active, (4, r)."""
+    n, r = X.shape
+    found = np.zeros((4, r))
+    for j in range(n):
+        for i in range(r):
+            if X[j, i] > 0.0:
+                found[0, i] += 1.0
+                found[1, i] += X[j, i]
+                if j > 0 and X[j - 1, i] > 0.0:
+                    found[2, i] += 1.0
+    for i in range(r):
+        found[3, i] = X[n - 1, i] > 0.0
+    return found
+
+
+@compiled
+def sample_sources(G, C, X, rate, odds, passes, key, first, sums):
+    """Draw every entry of rows of X (n, r) in turn given the others: b of them, from row `first` on.
+
+    G (r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. `rate` (r,)
+    is that of the slab, `odds` (6, r) are those of `neighbour_odds`. Every row is gone through `passes`
+    times. To `sums` (3, b, r), unless it is empty, are added for every entry its probability to be
+    active, its mean and its second moment, given the others, on average over the passes.
+    """
+    b, r = C.shape
     h = np.empty(r)
     root = np.empty(r)
-    ratio = np.empty(r)
-    totals = np.zeros((2, r))
+    ratio = np.empty(odds.shape)
     share = 1.0 / passes
     collect = sums.shape[1] == b
     for i in range(r):
         root[i] = 1.0 / math.sqrt(G[i, i])
-        ratio[i] = math.exp(min(prior[0, i] + math.log(prior[1, i]) + math.log(root[i]), 700.0))
+        for q in range(6):
+            ratio[q, i] = math.exp(min(odds[q, i] + math.log(rate[i]) + math.log(root[i]), 700.0))
     for j in range(b):
         state = _stream(key, first + j)
-        x = X[j]
+        x = X[first + j]
         c = C[j]
         h[:] = 0.0
         for i in range(r):
             if x[i] != 0.0:
-                x[i] *= scale[i]
                 for k in range(r):
                     h[k] += G[i, k] * x[i]
         for _ in range(passes):
             for i in range(r):
                 old = x[i]
-                t = (c[i] - h[i] + G[i, i] * old - prior[1, i]) * root[i]
+                t = (c[i] - h[i] + G[i, i] * old - rate[i]) * root[i]
                 inverse, excess = _inverse_mills(t)
-                active = ratio[i] / (ratio[i] + inverse)
+                here = ratio[_neighbours(X, first + j, i), i]
+                active = here / (here + inverse)
                 if collect:
                     sums[0, j, i] += share * active
                     sums[1, j, i] += share * active * excess * root[i]
@@ -199,10 +255,6 @@ def sample_sources(G, C, X, scale, prior, passes, key, first, sums):
                 change = new - old
                 for k in range(r):
                     h[k] += G[i, k] * change
-        for i in range(r):
-            totals[0, i] += x[i] > 0.0
-            totals[1, i] += x[i]
-    return totals
 
 
 @compiled
@@ -254,3 +306,176 @@ def unit_columns(A, moments, norm):
             A[j, i] /= norm[i]
             moments[0, j, i] /= norm[i]
             moments[1, j, i] /= norm[i] * norm[i]
+
+
+@compiled
+def shear(G, C, X, A, rate, start, stay, weak, key):
+    """For every source k draw c in a_k + c a_i, with another source i at random, and with it row i of S.
+
+    Where k is active only together with i, the data hardly tell (a_k, s_i) from (a_k + c a_i,
+    s_i - c s_k), and single entries would take for ever to go from one to the other. So c is drawn with
+    s_i integrated out where k is active: over the values in closed form, and over the patterns of
+    active entries along each run of samples by going through it forwards. Afterwards s_i is drawn
+    there, going backwards. G, C, X and A, all in place, are as above, with C whole (n, r); `weak` (r,)
+    are the inverse variances of the columns of A.
+    """
+    n, r = X.shape
+    where = np.empty(n, np.int64)
+    x = np.empty(n)
+    u = np.empty(n)
+    edges = np.empty((2, n), np.int64)
+    forward = np.empty(n)
+    for k in range(r):
+        state = _stream(key, k)
+        state, v = _uniform(state)
+        i = int(v * (r - 1))
+        i += i >= k
+        g = G[i, i]
+        count = 0
+        for j in range(n):
+            if X[j, k] > 0.0:
+                where[count] = j
+                x[count] = X[j, k]
+                rest = C[j, i] + g * X[j, i]
+                for q in range(r):
+                    rest -= G[i, q] * X[j, q]
+                u[count] = rest  # a_i' times the residual without source i
+                count += 1
+        if count == 0:
+            continue
+        for p in range(count):
+            j = where[p]
+            edges[0, p] = _INSIDE
+            if p == 0 or where[p - 1] < j - 1:
+                edges[0, p] = j > 0 and X[j - 1, i] > 0.0
+            edges[1, p] = _INSIDE
+            if p == count - 1 or where[p + 1] > j + 1:
+                edges[1, p] = _NOTHING if j == n - 1 else X[j + 1, i] > 0.0
+        law = (g, rate[i], start[i], stay[i], weak[k])
+        part = (x[:count], u[:count], edges[:, :count], forward[:count])
+        state, c = _draw_shear(state, part, A[:, k], A[:, i], law)
+        for j in range(len(A)):
+            A[j, k] = max(A[j, k] + c * A[j, i], 0.0)
+        for j in range(n):
+            C[j, k] += c * C[j, i]
+        G[k, k] += c * (2.0 * G[i, k] + c * g)
+        for q in range(r):
+            if q != k:
+                G[k, q] += c * G[i, q]
+                G[q, k] = G[k, q]
+        _forwards(c, part, law)
+        root = 1.0 / math.sqrt(g)
+        after = 0
+        for p in range(count - 1, -1, -1):
+            if edges[1, p] != _INSIDE:
+                after = edges[1, p]
+            on = forward[p] * _chance(after, stay[i])
+            off = (1.0 - forward[p]) * _chance(after, start[i])
+            state, v = _uniform(state)
+            new = 0.0
+            after = 0
+            if v * (on + off) < on:
+                after = 1
+                state, new = _positive_normal(state, (u[p] - c * x[p] * g - rate[i]) * root)
+            X[where[p], i] = new * root
+
+
+@inlined
+def _chance(after, p):
+    """Probability of the next entry if it is active with probability p; 1 if there is none."""
+    if after == 1:
+        return p
+    if after == 0:
+        return 1.0 - p
+    return 1.0
+
+
+@compiled
+def _draw_shear(state, part, a, b, law):
+    """The state moved on, and c by slice sampling (Neal, 2003) from 0.
+
+    The first slice is as wide as the data would leave c if source i were silent; that width is the same
+    wherever c goes, as slices ask for, and follows the units of both sources.
+    """
+    width = _WIDTH / math.sqrt(law[0] * np.sum(part[0] * part[0]))
+    low = -np.inf
+    lean = 0.0
+    square = 0.0
+    for j in range(a.size):
+        if b[j] > 0.0:
+            low = max(low, -a[j] / b[j])
+        lean += a[j] * b[j]
+        square += b[j] * b[j]
+    pull = (law[4] * lean, law[4] * square)
+    state, v = _uniform(state)
+    level = _shear_density(0.0, part, law, pull) + math.log(v)
+    state, v = _uniform(state)
+    left = -width * v
+    right = left + width
+    state, v = _uniform(state)
+    leftwards = int(v * _STEPS_OUT)
+    for _ in range(leftwards):
+        if left <= low or _shear_density(left, part, law, pull) <= level:
+            break
+        left -= width
+    for _ in range(_STEPS_OUT - 1 - leftwards):
+        if _shear_density(right, part, law, pull) <= level:
+            break
+        right += width
+    left = max(left, low)
+    while True:
+        state, v = _uniform(state)
+        c = left + v * (right - left)
+        if _shear_density(c, part, law, pull) >= level or right - left < 1e-12 * width:
+            return state, c
+        if c < 0.0:
+            left = c
+        else:
+            right = c
+
+
+@compiled
+def _shear_density(c, part, law, pull):
+    """Logarithm of the density of c, up to a constant."""
+    return _forwards(c, part, law) - c * (pull[0] + 0.5 * c * pull[1])
+
+
+@compiled
+def _forwards(c, part, law):
+    """Logarithm of the sum over all patterns of active entries; `forward` (part[3]) becomes the
+    probability of each to be active, given what lies before."""
+    x, u, edges, forward = part
+    g, rate, start, stay, _ = law
+    root = 1.0 / math.sqrt(g)
+    scale = math.log(rate) + math.log(root)
+    total = 0.0
+    active = 0.0
+    for p in range(x.size):
+        if edges[0, p] != _INSIDE:
+            active = float(edges[0, p])
+        move = c * x[p]
+        total += move * (u[p] - 0.5 * move * g)
+        chance = active * stay + (1.0 - active) * start
+        weight = scale + _log_mills((u[p] - move * g - rate) * root)
+        on, off = chance, 1.0 - chance
+        if weight > 0.0:
+            total += weight
+            off *= math.exp(-weight)
+        else:
+            on *= math.exp(weight)
+        total += math.log(on + off)
+        active = on / (on + off)
+        forward[p] = active
+        if edges[1, p] < _NOTHING:
+            after = edges[1, p]
+            total += math.log(active * _chance(after, stay) + (1.0 - active) * _chance(after, start))
+    return total
+
+
+@inlined
+def _log_mills(t):
+    """Logarithm of M(t)."""
+    if t > 30.0:
+        return 0.5 * t * t - math.log(_DENSITY)
+    inverse, _ = _inverse_mills(t)
+    return -math.log(inverse)

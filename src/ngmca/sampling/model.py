@@ -1,10 +1,14 @@
 """The model behind the samples, and the draws of its few parameters.
 
 Y = A S + noise            noise_jt ~ N(0, sigma_j^2), one sigma for all measurements or one for each
-S_it = 0                   with probability 1 - pi_i,
-       ~ Exp(beta_i)       else
+S_it ~ Exp(beta_i)         if it is active: with probability start_i after an entry S_i,t-1 = 0,
+                           stay_i after an active one (before the first there is nothing)
+S_it = 0                   else
 A_ji ~ |N(0, scale_i^2)|
-pi_i ~ Beta, beta_i ~ Gamma, 1 / scale_i^2 ~ Gamma, 1 / sigma^2 ~ Gamma
+start_i, stay_i ~ Beta, beta_i ~ Gamma, 1 / scale_i^2 ~ Gamma, 1 / sigma^2 ~ Gamma
+
+Lines have a width: an entry beside an active one is often active too. How often is learnt for each
+source; where neighbours have nothing to do with each other, stay_i = start_i comes out.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,7 +32,7 @@ class Priors:
     single active entry finite, and are a thousandth of what one active entry at the noise would add.
     """
 
-    active: tuple[float, float] = (1.0, 1.0)  # of pi
+    active: tuple[float, float] = (1.0, 1.0)  # of start and of stay
     beta_shape: float = 1.0
     beta_rate: float = 0.0
     scale_shape: float = 0.5
@@ -41,10 +45,16 @@ class Priors:
 class Parameters:
     """What is learnt besides A and S."""
 
-    pi: NDArray  # (r,) share of entries of a source that are active
+    start: NDArray  # (r,) probability of an entry to be active after one that is not
+    stay: NDArray  # (r,) probability of an entry to be active after one that is
     beta: NDArray  # (r,) rate of the active ones, 1 / their mean
     scale: NDArray  # (r,) of the half-normal columns of A
     variance: NDArray = field(repr=False)  # (m,) of the noise
+
+    @property
+    def pi(self) -> NDArray:
+        """Share of active entries of each source, in the long run."""
+        return self.start / (1 - self.stay + self.start)
 
 
 @dataclass(frozen=True)
@@ -58,13 +68,15 @@ class Noise:
 def draw_sources_law(
     rng: np.random.Generator, totals: NDArray, n: int, old: Parameters, priors: Priors
 ) -> Parameters:
-    """pi and beta given S, whose rows have `totals` (2, r): number and sum of active entries."""
-    count, total = totals
+    """start, stay and beta given S, of which `totals` (4, r) are what `kernels.transitions` counts."""
+    count, total, stayed, last = totals
     a, b = priors.active
-    pi = rng.beta(a + count, b + n - count)
-    pi = np.minimum(np.maximum(pi, 1e-12), 1 - 1e-12)  # its log odds stay finite
+    started, left = count - stayed, count - last - stayed
+    start = rng.beta(a + started, b + n - count + last - started)
+    stay = rng.beta(a + stayed, b + left)
+    start, stay = (np.clip(p, 1e-12, 1 - 1e-12) for p in (start, stay))  # their log odds stay finite
     beta = rng.gamma(priors.beta_shape + count) / (priors.beta_rate + total)
-    return replace(old, pi=pi, beta=beta)
+    return replace(old, start=start, stay=stay, beta=beta)
 
 
 def draw_scale(rng: np.random.Generator, A: NDArray, old: Parameters, priors: Priors) -> Parameters:

@@ -39,9 +39,10 @@ def posterior(
 ) -> Posterior:
     """Sample sources and mixing around a separation: means, spreads, intervals, activities.
 
-    The model: Gaussian noise; every entry of a source is 0 with probability 1 - pi_i, else exponential
-    of rate beta_i; the directions of the columns of A are uniform. pi, beta and the noise are learnt
-    along, under priors so weak that there is nothing to tune. `docs/posterior.md` says more.
+    The model: Gaussian noise; an entry of a source is 0, or active and exponential of rate beta_i, and
+    beside active entries it is active more often, as lines have a width; the directions of the columns
+    of A are uniform. How many are active, how often beside others, beta and the noise are learnt along,
+    under priors so weak that there is nothing to tune. `docs/posterior.md` says more.
 
     Parameters
     ----------
@@ -115,9 +116,7 @@ class Problem:
         else:
             A, S, levels = _known(Y, known)
         kind, given = _noise(noise, levels, Y.shape)
-        floor = TINY * max(
-            float(np.mean(np.square(Y, dtype=np.float64))), np.finfo(np.float64).tiny * 1e20
-        )
+        floor = TINY * (float(np.mean(np.square(Y, dtype=np.float64))) or 1.0)
         variance = levels**2 if given is None else (given / unit) ** 2
         if kind == "white":
             variance = np.full(len(Y), variance.mean())
@@ -144,13 +143,13 @@ class Problem:
         count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
         pi = (count + 1) / (n + 2)
         beta = (count + 1) / (total + np.sqrt(self.variance.mean()))
-        first = Parameters(pi, beta, np.full(r, m**-0.5), self.variance)
+        first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         tracks = [
             Track(
                 Chain(data, self.A, self.S.T, first, self.rules, seed=seed),
                 Sums(self.Y.shape, r),
                 Sums(self.Y.shape, r),
-                Trace(1 + 2 * r),
+                Trace(1 + 3 * r),
             )
             for seed in rng.bit_generator.seed_seq.spawn(n_chains)  # type: ignore[attr-defined]
         ]
@@ -169,8 +168,7 @@ def _start(separation: Any, shape: tuple[int, int]) -> tuple[NDArray, NDArray, N
     if levels.shape == (shape[0],) and np.isfinite(levels).all():
         return A, S, levels
     raise ValueError(
-        "separation.noise must hold a noise level for each measurement: use method 'soft', 'hard' or "
-        "'naive', or take the noise from one of them."
+        f"separation.noise must hold a finite noise level for each measurement ({shape[0]})."
     )
 
 
@@ -207,7 +205,8 @@ def _collect(chains: Chains, problem: Problem) -> Posterior:
     traces = {
         "noise": trace[:, :, 0] * unit,
         "pi": trace[:, :, 1 : r + 1],
-        "beta": trace[:, :, r + 1 :] * (norm / unit),
+        "stay": trace[:, :, r + 1 : 2 * r + 1],
+        "beta": trace[:, :, 2 * r + 1 :] * (norm / unit),
     }
     rhat = {name: split_rhat(values) for name, values in traces.items()}
     ess = {name: effective_size(values) for name, values in traces.items()}
@@ -219,8 +218,10 @@ def _collect(chains: Chains, problem: Problem) -> Posterior:
         S=Marginals(mean, sd, chains.mean("sources", 0).T),
         A=Marginals(*A),
         noise=Marginals(level * unit, level_sd * unit),
-        pi=Marginals(traces["pi"].mean(axis=(0, 1)), traces["pi"].std(axis=(0, 1))),
-        beta=Marginals(traces["beta"].mean(axis=(0, 1)), traces["beta"].std(axis=(0, 1))),
+        **{
+            name: Marginals(traces[name].mean(axis=(0, 1)), traces[name].std(axis=(0, 1)))
+            for name in ("pi", "stay", "beta")
+        },
         traces=traces,
         rhat=rhat,
         ess=ess,

@@ -1,0 +1,245 @@
+"""Sampling against its promises: `python bench/posterior.py [accuracy nmr ...]`.
+
+accuracy     mean SDR of `soft`, the oracle, the posterior mean, and the posterior mean with A known
+nmr          the same for mixtures of NMR spectra, where sources overlap (tau = 2)
+calibration  how often 90 % intervals hold the truth, and what activity probabilities are worth
+wrong        the same where the model is wrong: overlapping bands, Poisson noise
+overlap      chains from the truth and from the separation, where supports lie inside others
+cost         a sweep beside an exact S-step, and a default run beside the separation
+
+The exit status is 1 if a promise is not kept.
+"""
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+from calibration import Score, by_source, judge
+from timing import side_by_side
+
+import ngmca
+from ngmca.engine import InMemory
+from ngmca.nnqp.pivot import solve_rows
+from ngmca.sampling import chain as chain_module
+from ngmca.sampling.chain import Sums
+from ngmca.sampling.run import Problem
+
+# p_S, SNR in dB, and by how much the posterior mean is to be above the oracle
+SPARSE = [
+    (0.1, 10, 1.0),
+    (0.1, 15, 1.0),
+    (0.1, 20, 1.0),
+    (0.1, 30, 1.0),
+    (0.3, 10, -0.5),
+    (0.3, 15, 0.0),
+    (0.3, 20, 0.0),
+    (0.3, 30, 0.0),
+    (0.5, 15, -0.7),
+]
+# m, SNR in dB, and by how much the posterior mean is to be above `soft`
+NMR = [(15, 15, 1.0), (15, 25, 1.0), (30, 15, 2.0), (30, 25, 2.0), (60, 15, 2.0), (60, 25, 2.0)]
+
+
+def sdr(data: ngmca.simulate.Mixture, tau: float, seed: int) -> tuple[list[float], ngmca.Posterior]:
+    """SDR of soft, oracle, posterior and posterior with A known; and the posterior."""
+    r = len(data.S)
+    separation = ngmca.separate(data.Y, r, tau=tau, seed=seed)
+    found = ngmca.posterior(data.Y, separation, seed=seed)
+    known = ngmca.posterior(data.Y, None, A=data.A, seed=seed)
+    oracle = ngmca.baselines.oracle(data.Y, data.A, tau=tau).S
+    sources = (separation.S, oracle, found.S.mean, known.S.mean)
+    return [ngmca.evaluate(data.S, S).mean_sdr for S in sources], found
+
+
+def table(title: str, settings: list, make: Callable, column: int, tau: float, seeds: int) -> bool:
+    """Print mean SDR for each setting; whether the posterior is as far above a column as it should be."""
+    print(f"\n{title}, {seeds} simulations a setting, dB\n")
+    print("| setting | `soft` | oracle | posterior | A known | above oracle | promise | R-hat |")
+    print("|---|---|---|---|---|---|---|---|")
+    kept = True
+    for first, snr, least in settings:
+        runs = [sdr(make(first, snr, seed), tau, seed) for seed in range(seeds)]
+        means = np.mean([scores for scores, _ in runs], axis=0)
+        spread = np.std([scores[2] - scores[1] for scores, _ in runs]) / np.sqrt(seeds)
+        worst = np.max([max(found.rhat["S"].max(), found.rhat["A"].max()) for _, found in runs])
+        holds = means[2] - means[column] >= least
+        promise = f"{least:+g} over {('soft', 'oracle')[column]}: {'kept' if holds else 'MISSED'}"
+        print(
+            f"| {first:g}, {snr} dB | "
+            + " | ".join(f"{mean:.2f}" for mean in means)
+            + f" | {means[2] - means[1]:+.2f} +- {spread:.2f} | {promise} | {worst:.2f} |",
+            flush=True,
+        )
+        kept &= bool(holds)
+    return kept
+
+
+def accuracy(seeds: int) -> bool:
+    def make(p_S: float, snr: float, seed: int) -> ngmca.simulate.Mixture:
+        return ngmca.simulate.sparse(p_S=p_S, snr=snr, seed=seed)
+
+    return table("`simulate.sparse`, m = n = 200, r = 15: p_S, SNR", SPARSE, make, 1, 1.0, seeds)
+
+
+def nmr(seeds: int) -> bool:
+    def make(m: int, snr: float, seed: int) -> ngmca.simulate.Mixture:
+        return ngmca.simulate.nmr(m, 1200, 15, snr=snr, seed=seed)
+
+    return table("`simulate.nmr`, n = 1200, r = 15: m, SNR", NMR, make, 0, 2.0, seeds)
+
+
+def bands(width: float, seed: int) -> ngmca.simulate.Mixture:
+    return ngmca.simulate.spectra(m=60, n=400, r=5, lines=6, width=width, snr=20, seed=seed)
+
+
+def poisson(seed: int) -> ngmca.simulate.Mixture:
+    """Counts: the noise grows with the signal."""
+    clean = ngmca.simulate.sparse(100, 300, 8, p_S=0.2, seed=seed)
+    rng = np.random.default_rng(seed)
+    signal = clean.A @ clean.S
+    counts = 20 / signal.mean()
+    Y = rng.poisson(counts * signal) / counts
+    return ngmca.simulate.Mixture(Y=Y, A=clean.A, S=clean.S, noise=Y - signal)
+
+
+def calibration(seeds: int) -> bool:
+    cases = {
+        f"sparse, p_S = {p_S}, {snr} dB": lambda seed, p=p_S, s=snr: ngmca.simulate.sparse(
+            n=2000, p_S=p, snr=s, seed=seed
+        )
+        for p_S, snr in ((0.1, 10), (0.1, 20), (0.3, 15), (0.5, 15))
+    }
+    return coverage("drawn from the model", cases, -(-seeds // 3), strict=True)
+
+
+def wrong(seeds: int) -> bool:
+    cases: dict[str, Callable] = {
+        "NMR, m = 30, 15 dB": lambda seed: ngmca.simulate.nmr(30, 1200, 15, snr=15, seed=seed),
+        "NMR, m = 60, 15 dB": lambda seed: ngmca.simulate.nmr(60, 1200, 15, snr=15, seed=seed),
+        "narrow bands": lambda seed: bands(1.0, seed),
+        "broad bands": lambda seed: bands(8.0, seed),
+        "Poisson noise": poisson,
+    }
+    kept = coverage("not drawn from the model", cases, seeds, strict=False)
+    print("\n" + "\n".join(by_source(seeds)))
+    return kept
+
+
+def coverage(title: str, cases: dict[str, Callable], seeds: int, *, strict: bool) -> bool:
+    print(f"\nData {title}, {seeds} simulations each\n")
+    print(
+        "| data | S if active | S, found active | A | activity, worst of 10 bins | SDR soft, posterior |"
+    )
+    print("|---|---|---|---|---|---|")
+    kept = True
+    for name, make in cases.items():
+        score: Score = judge(make, seeds)
+        fine = all(0.85 <= x <= 0.95 for x in (score.active, score.mixing)) and score.worst_bin <= 0.05
+        print(f"| {name} | {score.row()} |" + ("" if fine or not strict else " MISSED"), flush=True)
+        kept &= fine or not strict
+    return kept
+
+
+def overlap(_: int) -> bool:
+    """Whether chains from the truth and from the separation get to the same place."""
+    data = ngmca.simulate.nmr(200, 1200, 15, snr=15, seed=1)
+    separation = ngmca.separate(data.Y, 15, tau=2, seed=1)
+    truth = SimpleNamespace(A=data.A, S=data.S, noise=np.full(200, np.std(data.noise)))
+    print("\nNMR, m = 200, 15 dB: SDR of tyrosine and beta-glucose in lots of 1,000 sweeps\n")
+    usual = chain_module.SHEAR_EVERY
+    for words, every in (("with the move", usual), ("without", 10**9)):
+        for name, start in (("separation", separation), ("truth", truth)):
+            chain_module.SHEAR_EVERY = every
+            problem = Problem.of(data.Y, start, None, None)
+            chain, told = problem.chains(np.random.default_rng(0), 2, 1).tracks[0].chain, []
+            for _ in range(5):
+                sums = Sums(data.Y.shape, 15)
+                for _ in range(1000):
+                    chain.sweep(sums)
+                found = ngmca.evaluate(data.S, sums.sources[1].T).sdr
+                told.append(f"{found[9]:.1f} {found[11]:.1f}")
+            print(f"{words}, from the {name}: {', '.join(told)}", flush=True)
+    chain_module.SHEAR_EVERY = usual
+    return True
+
+
+def cost(_: int) -> bool:
+    kept = True
+    print("\nA sweep at 200 x 20,000, r = 15, one thread\n")
+    for p_S in (0.1, 0.3):
+        data = ngmca.simulate.sparse(200, 20_000, 15, p_S=p_S, snr=15, seed=0)
+        separation = ngmca.separate(data.Y, 15, seed=0, threads=1)
+        engine = InMemory(data.Y, threads=1)
+        chain = Problem.of(data.Y, separation, None, None).chains(np.random.default_rng(0), 2, 1)
+        chain, sums = chain.tracks[0].chain, Sums(data.Y.shape, 15)
+        for _ in range(20):
+            chain.sweep()
+        A, lam = separation.A, separation.lam
+        A_before = np.abs(A + 0.02 * np.std(A) * np.random.default_rng(0).standard_normal(A.shape))
+        before = engine.sweep(A_before, separation.S, lambda G, C, X: solve_rows(G, C, X, lam)).S
+        C = np.ascontiguousarray(data.Y.T @ A)
+        times = side_by_side(
+            {
+                "solve": lambda: solve_rows(A.T @ A, C, np.array(before.T), lam, unit=True),
+                "exact": lambda: engine.sweep(
+                    A, before, lambda G, C, X: solve_rows(G, C, X, lam, unit=True)
+                ),
+                "sources": lambda: chain._draw_sources(sums, 1),
+                "sweep": lambda: chain.sweep(sums),
+            },
+            repeats=6,
+        )
+        ms = {name: seconds * 1e3 for name, seconds in times.items()}
+        ratios = ms["sources"] / ms["exact"], ms["sources"] / ms["solve"]
+        kept &= max(ratios) <= 15
+        print(
+            f"p_S = {p_S}: sweep over S {ms['sources']:.1f} ms (with A and parameters {ms['sweep']:.1f}), "
+            f"exact S-step {ms['exact']:.1f} ms, its solver alone {ms['solve']:.1f} ms: "
+            f"{ratios[0]:.1f} and {ratios[1]:.1f} times, at most 15"
+        )
+    print("\nA default run at 200 x 200, r = 15, beside the separation\n")
+    for p_S in (0.1, 0.3, 0.5):
+        data = ngmca.simulate.sparse(p_S=p_S, snr=15, seed=0)
+        separation = ngmca.separate(data.Y, 15, seed=0)
+        for threads in (1, None):
+            times = side_by_side(
+                {
+                    "separate": lambda: ngmca.separate(data.Y, 15, seed=0, threads=threads),
+                    "posterior": lambda: ngmca.posterior(data.Y, separation, seed=0, threads=threads),
+                },
+                repeats=6,
+                clock=time.perf_counter,
+                of_turns=min,
+            )
+            ratio = times["posterior"] / times["separate"]
+            kept &= ratio < 10
+            print(
+                f"p_S = {p_S}, {threads or 'all'} threads: {times['posterior']:.3f} s over "
+                f"{times['separate']:.3f} s is {ratio:.1f}, below 10"
+            )
+    return kept
+
+
+PARTS = SimpleNamespace(
+    accuracy=accuracy, nmr=nmr, calibration=calibration, wrong=wrong, overlap=overlap, cost=cost
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", default=list(vars(PARTS)))
+    parser.add_argument("--seeds", type=int, default=12)
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore", "the chains disagree")  # R-hat is in the tables
+    kept = [getattr(PARTS, part)(args.seeds) for part in args.parts]
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,525 @@
+"""Sampling: draws that follow the model, error bars that mean what they say."""
+
+import itertools
+import tomllib
+import tracemalloc
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import erfcx
+from typer.testing import CliRunner
+
+import ngmca
+from ngmca.cli import app
+from ngmca.compiled import compiled
+from ngmca.sampling import chain as chains
+from ngmca.sampling import kernels
+from ngmca.sampling.chain import Chain, Data, Rules, Sums
+from ngmca.sampling.chains import TRACED, Trace
+from ngmca.sampling.diagnostics import drifts, effective_size, split_rhat
+from ngmca.sampling.model import Noise, Parameters, Priors
+from ngmca.sampling.run import _warnings
+from ngmca.uncertainty import Marginals
+
+
+def small(seed=0, **settings):
+    return ngmca.simulate.sparse(
+        **{"m": 40, "n": 100, "r": 4, "p_S": 0.2, "snr": 15, "seed": seed} | settings
+    )
+
+
+def arrays(found):
+    parts = (found.S, found.A, found.noise, found.pi, found.stay, found.beta)
+    return [x for part in parts for x in (part.mean, part.sd, *part.interval())] + [found.S.active]
+
+
+# the kernels
+
+
+@compiled
+def many(t, key, draws, inverse):
+    state = key
+    for k in range(len(draws)):
+        state, draws[k] = kernels._positive_normal(state, t)
+    for k in range(len(inverse)):
+        inverse[k, 0], inverse[k, 1] = kernels._inverse_mills(inverse[k, 0])
+
+
+@pytest.mark.parametrize("t", [-50.0, -20.5, -3.0, -0.3, 0.0, 1.0, 6.0])
+def test_draws_of_a_normal_cut_off_at_0(t):
+    draws = np.empty(200_000)
+    many(t, np.uint64(1), draws, np.empty((0, 2)))
+    assert draws.min() > 0
+    tail = stats.norm.logsf(-t)
+    found = stats.kstest(draws, lambda x: -np.expm1(stats.norm.logsf(x - t) - tail))
+    assert found.pvalue > 1e-3
+
+
+def test_ratio_of_mills():
+    t = np.linspace(-60, 30, 20_001)
+    inverse = np.stack([t, t], axis=1)
+    many(0.0, np.uint64(1), np.empty(0), inverse)
+    expected = 1 / (np.sqrt(np.pi / 2) * erfcx(-t / np.sqrt(2)))
+    np.testing.assert_allclose(inverse[:, 0], expected, rtol=2e-7)
+    excess = t[t > -20] + expected[t > -20]
+    np.testing.assert_allclose(inverse[t > -20, 1], excess, rtol=1e-6)
+
+
+def brute_force(G, c, pi, beta):
+    """Probability to be active and mean of two entries, by integration over all four patterns."""
+
+    def weight(x, y):
+        s = np.array([x, y])
+        return np.exp(c @ s - s @ G @ s / 2 - beta @ s)
+
+    reach = 12
+    none = (1 - pi[0]) * (1 - pi[1])
+    masses, means = np.zeros(2), np.zeros(2)
+    for i, off in ((0, 1), (1, 0)):
+        for power in (0, 1):
+            value = integrate.quad(
+                lambda s, i=i, p=power: s**p * weight(*((s, 0) if i == 0 else (0, s))), 0, reach
+            )[0]
+            (masses if power == 0 else means)[i] += pi[i] * beta[i] * (1 - pi[off]) * value
+    total = none + masses.sum()
+    both = pi.prod() * beta.prod()
+    mass = both * integrate.dblquad(lambda y, x: weight(x, y), 0, reach, 0, reach)[0]
+    means[0] += both * integrate.dblquad(lambda y, x: x * weight(x, y), 0, reach, 0, reach)[0]
+    means[1] += both * integrate.dblquad(lambda y, x: y * weight(x, y), 0, reach, 0, reach)[0]
+    return (masses + mass) / (total + mass), means / (total + mass)
+
+
+@pytest.mark.parametrize("c", [(2.0, 1.0), (-0.5, 1.5)])
+def test_two_sources_agree_with_integration(c):
+    G, c = np.array([[1.5, 0.9], [0.9, 1.0]]), np.array(c)
+    pi, beta = np.array([0.3, 0.6]), np.array([1.2, 0.5])
+    n = 20_000  # columns with the same data: independent chains
+    odds = kernels.neighbour_odds(pi, pi)  # neighbours that do not matter
+    np.testing.assert_allclose(odds, np.tile(np.log(pi / (1 - pi)), (6, 1)))
+    X, sums = np.zeros((n, 2)), np.zeros((3, n, 2))
+    C = np.tile(c, (n, 1))
+    kernels.sample_sources(G, C, X, beta, odds, 30, np.uint64(1), 0, np.empty((3, 0, 0)))
+    kernels.sample_sources(G, C, X, beta, odds, 1, np.uint64(2), 0, sums)
+    totals = kernels.transitions(X)[:2]
+    active, mean = brute_force(G, c, pi, beta)
+    assert (np.abs(active - 0.5) < 0.49).all()  # or hardly anything is tested
+    np.testing.assert_allclose(totals / n, [active, mean], atol=0.03)
+    np.testing.assert_allclose(sums[:2].mean(axis=1), [active, mean], atol=0.02)
+    spread = np.sqrt((X**2).mean(axis=0)), np.sqrt(sums[2].mean(axis=0))
+    np.testing.assert_allclose(*spread, rtol=0.03)
+
+
+def test_neighbours_agree_with_a_sum_over_all_patterns():
+    """One source, four samples: what lies beside an entry tells about it."""
+    start, stay, beta, g = 0.2, 0.8, 0.7, 1.5
+    c = np.array([1.5, 0.0, 2.5, -1.0])
+    slab = [
+        beta * integrate.quad(lambda s, c=c_t: np.exp((c - beta) * s - g * s * s / 2), 0, 20)[0]
+        for c_t in c
+    ]
+    weights = {}
+    for z in itertools.product((0, 1), repeat=4):
+        chances = [stay if before else start for before in (0, *z[:-1])]
+        terms = [p * e if on else 1 - p for on, p, e in zip(z, chances, slab, strict=True)]
+        weights[z] = np.prod(terms)
+    expected = sum(np.array(z) * w for z, w in weights.items()) / sum(weights.values())
+    alone = start * np.array(slab) / (start * np.array(slab) + 1 - start)
+    assert np.abs(expected - alone).max() > 0.1  # or neighbours would not matter here
+    odds = kernels.neighbour_odds(np.array([start]), np.array([stay]))
+    X, found, count = np.zeros((4, 1)), np.zeros((3, 4, 1)), 40_000
+    for k in range(count):
+        kernels.sample_sources(
+            np.array([[g]]), c[:, None], X, np.array([beta]), odds, 1, np.uint64(k), 0, found
+        )
+    np.testing.assert_allclose(found[0, :, 0] / count, expected, atol=0.01)
+
+
+# all of the model (Geweke, 2004): draws of the data and sweeps in turn must leave the prior as it is
+
+PROPER = Priors((2.0, 2.0), 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
+SIZES = {"m": 3, "n": 4, "r": 2}
+
+
+def from_prior(rng):
+    m, n, r = SIZES.values()
+    start, stay, beta = rng.beta(2, 2, r), rng.beta(2, 2, r), rng.gamma(5, 1 / 5, r)
+    scale, variance = rng.gamma(5, 1 / 5, r) ** -0.5, np.full(m, 1 / rng.gamma(5, 1 / 5))
+    A = np.abs(rng.standard_normal((m, r))) * scale
+    X, before = rng.exponential(1 / beta, (n, r)), np.zeros(r, bool)
+    for row in X:
+        before = rng.random(r) < np.where(before, stay, start)
+        row *= before
+    return A, X, Parameters(start, stay, beta, scale, variance)
+
+
+def asked(A, X, p):
+    parts = [p.start, p.stay, np.log(p.beta), np.log(p.scale), [np.log(p.variance[0])]]
+    parts += [(X > 0).mean(axis=0), np.sqrt(X.mean(axis=0)), np.sqrt(A.mean(axis=0))]
+    parts += [(X[1:] * X[:-1] > 0).mean(axis=0)]
+    return np.concatenate([*parts, [np.tanh(A[:, 0] @ A[:, 1]), np.tanh(X[:, 0] @ X[:, 1])]])
+
+
+def geweke(count=12_000, block=None):
+    """z scores of the means of what is asked: draws from the prior against sweeps."""
+    rng = np.random.default_rng(0)
+    expected = np.array([asked(*from_prior(rng)) for _ in range(count)])
+    A, X, parameters = from_prior(rng)
+    rules = Rules(Noise("white", 0.0), PROPER, unit=False)
+    chain = Chain(
+        Data(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
+    )
+    found = np.empty_like(expected)
+    for k in range(count):
+        noise = rng.standard_normal((len(A), len(X))) * np.sqrt(chain.parameters.variance[:, None])
+        chain._data = Data(chain.A @ chain.X.T + noise)
+        chain._data.step = block or chain._data.step
+        chain.sweep()
+        found[k] = asked(chain.A, chain.X, chain.parameters)
+    error = np.sqrt(found.var(axis=0) / effective_size(found[None]) + expected.var(axis=0) / count)
+    return np.abs(found.mean(axis=0) - expected.mean(axis=0)) / error
+
+
+@pytest.mark.parametrize("block", [None, 1, 2])  # samples that are drawn together
+def test_sweeps_leave_the_prior_as_it_is(block):
+    assert geweke(block=block).max() < 4
+
+
+@pytest.mark.parametrize("kernel", ["sample_sources", "neighbour_odds", "sample_mixing", "shear"])
+def test_a_wrong_conditional_is_noticed(monkeypatch, kernel):
+    right = getattr(chains, kernel)
+
+    def wrong(*arguments):
+        arguments = list(arguments)
+        if kernel == "sample_sources":
+            arguments[3] = 1.25 * arguments[3]  # the slab's rate
+        elif kernel == "neighbour_odds":
+            arguments[1] = arguments[0]  # neighbours do not matter
+        elif kernel == "sample_mixing":
+            arguments[4] = 1.5 * arguments[4]  # inverse variances of A
+        else:
+            arguments[7] = 0 * arguments[7]  # as if nothing were known of A
+        return right(*arguments)
+
+    monkeypatch.setattr(chains, kernel, wrong)
+    monkeypatch.setattr(chains, "SHEAR_EVERY", 1)
+    assert geweke().max() > 5
+
+
+def test_columns_of_norm_1_change_nothing_that_has_no_scale():
+    """With the same random numbers, a chain whose scale wanders says the same as one at norm 1."""
+    data = small(m=6, n=15, r=2, p_S=0.4, snr=12)
+    problem = ngmca.sampling.run.Problem.of(data.Y, ngmca.separate(data.Y, 2, seed=0), None, None)
+    told, norms = [], []
+    for unit in (True, False):
+        rules = replace(problem.rules, unit=unit, priors=Priors())
+        chain = replace(problem, rules=rules).chains(np.random.default_rng(1), 2, 1).tracks[0].chain
+        trace = []
+        for _ in range(300):
+            chain.sweep()
+            norm, law = np.linalg.norm(chain.A, axis=0), chain.parameters
+            parts = [chain.X * norm, chain.A / norm, law.pi, law.beta / norm, law.variance]
+            trace.append(np.concatenate([part.ravel() for part in parts]))
+        told.append(np.array(trace))
+        norms.append(norm)
+    assert np.abs(np.log(norms[1])).max() > 1  # it did wander
+    np.testing.assert_allclose(told[0], told[1], rtol=1e-6)
+
+
+def test_noise_of_each_row_and_known_noise():
+    rng = np.random.default_rng(1)
+    data = small(m=20, n=2000, snr=None)
+    levels = np.where(np.arange(20) % 2, 0.5, 0.1)
+    Y = data.Y + levels[:, None] * rng.standard_normal(data.Y.shape)
+    separation = ngmca.separate(Y, 4, seed=0)
+    for noise in ("rows", None):
+        found = ngmca.posterior(Y, separation, noise=noise, n_samples=40, burn=40, seed=0)
+        np.testing.assert_allclose(found.noise.mean, levels, rtol=0.1)
+    white = ngmca.posterior(Y, separation, noise="white", n_samples=40, burn=40, seed=0)
+    assert np.ptp(white.noise.mean) == 0
+    known = ngmca.posterior(Y, separation, noise=levels, n_samples=40, burn=40, seed=0)
+    np.testing.assert_allclose(known.noise.mean, levels)
+    score = {k: ngmca.evaluate(data.S, v.S.mean).mean_sdr for k, v in {"w": white, "k": known}.items()}
+    assert score["k"] > score["w"] + 0.5
+
+
+# what it is good for; all figures are printed by `python bench/posterior.py`
+
+
+def test_sources_beat_the_oracle():
+    gains = []
+    for seed in range(3):
+        data = ngmca.simulate.sparse(p_S=0.1, snr=15, seed=seed)
+        found = ngmca.separate(data.Y, 15, seed=seed, posterior=True).posterior
+        known = ngmca.posterior(data.Y, None, A=data.A, seed=seed)
+        oracle = ngmca.evaluate(data.S, ngmca.baselines.oracle(data.Y, data.A).S).mean_sdr
+        gains.append([ngmca.evaluate(data.S, x.S.mean).mean_sdr - oracle for x in (found, known)])
+    found, known = np.mean(gains, axis=0)
+    assert found > 1.0
+    assert known > found
+    np.testing.assert_allclose(known, 3.4, atol=0.7)
+
+
+def test_intervals_cover_and_activities_are_calibrated():
+    covered, covered_A, chance, truth = [], [], [], []
+    for seed in range(6):
+        data = ngmca.simulate.sparse(60, 300, 5, p_S=0.2, snr=15, seed=seed)
+        found = ngmca.separate(data.Y, 5, seed=seed, posterior=True).posterior
+        order = ngmca.evaluate(data.S, found.S.mean).order
+        norm = np.linalg.norm(data.A, axis=0)
+        S, A = data.S * norm[:, None], data.A / norm
+        low, high = (end[order] for end in found.S.interval(0.9, given_active=True))
+        covered.append(((low <= S) & (high >= S))[S > 0])
+        low, high = (end[:, order] for end in found.A.interval(0.9))
+        covered_A.append((low <= A) & (high >= A))
+        chance.append(found.S.active[order].ravel())
+        truth.append((S > 0).ravel())
+    assert 0.87 < np.concatenate(covered).mean() < 0.93
+    assert 0.87 < np.mean(covered_A) < 0.93
+    chance, truth = np.concatenate(chance), np.concatenate(truth)
+    sure = (chance > 0.9) | (chance < 0.1)
+    assert np.abs(chance[sure].mean() - truth[sure].mean()) < 0.01
+    assert np.abs(chance[~sure].mean() - truth[~sure].mean()) < 0.05
+
+
+def test_moments_and_quantiles_are_those_of_stored_draws():
+    data = small(snr=5)
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    problem = ngmca.sampling.run.Problem.of(data.Y, separation, None, None)
+    chain = problem.chains(np.random.default_rng(0), 2, 1).tracks[0].chain
+    sums, stored, mixing = Sums(data.Y.shape, 4), [], []
+    for k in range(6000):
+        chain.sweep(sums if k >= 100 else None)
+        if k >= 100:
+            mixing.append(chain.A.copy())
+            # the scale that the last rescaling gave to S belongs to the A that is drawn by now
+            stored.append(chain.X.T.copy())
+    active, mean, second = sums.sources.transpose(0, 2, 1) / sums.count
+    found = Marginals(mean, np.sqrt(second - mean**2), active)
+    stored = np.array(stored)
+    spread = np.sqrt(np.mean(found.sd**2))
+    np.testing.assert_allclose(found.mean, stored.mean(axis=0), atol=0.15 * spread)
+    np.testing.assert_allclose(found.active, (stored > 0).mean(axis=0), atol=0.05)
+    for q in (0.05, 0.5, 0.95):
+        difference = np.abs(found.quantile(q) - np.quantile(stored, q, axis=0))
+        assert np.sqrt(np.mean(difference**2)) < 0.1 * spread
+    A = Marginals(*(lambda e, s: (e, np.sqrt(s - e**2)))(*(sums.mixing / sums.count)))
+    assert np.abs(A.quantile(0.95) - np.quantile(mixing, 0.95, axis=0)).max() < 0.4 * A.sd.max()
+
+
+def test_quantiles_of_what_is_known_in_closed_form():
+    exponential = Marginals(np.array([2.0]), np.array([2.0]))
+    np.testing.assert_allclose(exponential.quantile(0.9), 2 * np.log(10), rtol=0.01)
+    normal = Marginals(np.array([9.0]), np.array([1.0]))
+    np.testing.assert_allclose(normal.interval(0.9), [[9 - 1.645], [9 + 1.645]], atol=1e-2)
+    half = stats.halfnorm(scale=3)
+    np.testing.assert_allclose(
+        Marginals(np.array([half.mean()]), np.array([half.std()])).quantile(0.3),
+        half.ppf(0.3),
+        rtol=1e-3,
+    )
+    # active with probability 1/4, and then 9 +- 1
+    moments = 9 / 4, np.sqrt(82 / 4 - (9 / 4) ** 2)
+    spiked = Marginals(*(np.array([x]) for x in (*moments, 0.25)))
+    assert spiked.quantile(0.7) == 0
+    np.testing.assert_allclose(spiked.quantile(0.875), 9, atol=1e-2)
+    np.testing.assert_allclose(spiked.quantile(0.5, given_active=True), 9, atol=1e-2)
+
+
+# diagnostics
+
+
+def test_diagnostics_of_chains_with_known_answers():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((4, 5000, 2))
+    slow = np.zeros_like(noise)
+    for k in range(1, 5000):
+        slow[:, k] = 0.9 * slow[:, k - 1] + noise[:, k]
+    np.testing.assert_allclose(effective_size(noise), 20_000, rtol=0.1)
+    np.testing.assert_allclose(effective_size(slow), 20_000 * 0.1 / 1.9, rtol=0.2)
+    np.testing.assert_allclose(split_rhat(noise), 1, atol=1e-3)
+    apart = noise + np.arange(4)[:, None, None]
+    assert (split_rhat(apart) > 1.4).all()
+    assert (split_rhat(noise + np.linspace(0, 4, 5000)[:, None]) > 1.2).all()  # they move alike
+    assert not drifts(rng.standard_normal((2, 2, 300)))
+    assert drifts(rng.standard_normal((2, 2, 300)) + np.array([0, 3])[:, None])
+
+
+def test_traces_are_bounded_and_even():
+    trace = Trace(1)
+    for k in range(1, 5 * TRACED + 1):
+        trace.add(np.array([k]))
+    kept = trace.rows[:, 0]
+    assert TRACED / 2 < len(kept) <= TRACED
+    assert len(set(np.diff(kept))) == 1
+    assert kept[-1] > 4.9 * TRACED
+
+
+def test_disagreement_is_said_in_words():
+    data = small(m=4, n=30, snr=20)
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    with pytest.warns(UserWarning, match=r"chains disagree about \d of 4 sources"):
+        found = ngmca.posterior(data.Y, separation, n_samples=4, burn=0, seed=0)
+    assert len(found.warnings) == 1
+    fine = {"S": np.array([1.01, 1.0]), "A": np.array([1.0, 1.02])}
+    assert _warnings(fine) == ()
+    assert "row 1 of S" in _warnings({**fine, "A": np.array([1.0, 1.3])})[0]
+
+
+def test_output_is_what_arviz_takes():
+    data = small()
+    found = ngmca.separate(data.Y, 4, seed=0, posterior=True).posterior
+    assert {k: v.shape for k, v in found.traces.items()} == {
+        "noise": (2, found.n_samples),
+        "pi": (2, found.n_samples, 4),
+        "stay": (2, found.n_samples, 4),
+        "beta": (2, found.n_samples, 4),
+    }
+    assert set(found.rhat) == set(found.ess) == {"noise", "pi", "stay", "beta", "S", "A"}
+    assert found.settled
+    assert found.error <= 0.1
+    np.testing.assert_allclose(np.linalg.norm(found.A.mean, axis=0), 1, atol=0.05)
+
+
+# how it behaves
+
+
+@pytest.mark.filterwarnings("ignore:the chains disagree")
+def test_same_seed_same_answer_whatever_the_threads():
+    for data, count in ((small(), 10), (ngmca.simulate.sparse(60, 12_000, 15, snr=15, seed=0), 4)):
+        r = data.A.shape[1]
+        separation = ngmca.separate(data.Y, r, n_iter=3, seed=0)
+        options = {"n_samples": count, "burn": 2, "seed": 3}
+        one, *others = (ngmca.posterior(data.Y, separation, threads=k, **options) for k in (1, 2, 3))
+        other_seed = ngmca.posterior(data.Y, separation, n_samples=count, burn=2, seed=4)
+        for other in others:
+            for mine, its in zip(arrays(one), arrays(other), strict=True):
+                np.testing.assert_array_equal(mine, its)
+        assert not np.array_equal(one.S.mean, other_seed.S.mean)
+
+
+def test_separation_is_the_same_with_and_without():
+    data = small()
+    plain = ngmca.separate(data.Y, 4, seed=5)
+    sampled = ngmca.separate(data.Y, 4, seed=5, posterior=True)
+    np.testing.assert_array_equal(plain.S, sampled.S)
+    assert plain.posterior is None
+    estimator = ngmca.NGMCA(4, posterior=True, random_state=5).fit(data.Y)
+    np.testing.assert_array_equal(estimator.components_, sampled.posterior.S.mean)
+    rival = ngmca.separate(data.Y, 4, method="hals", seed=5, posterior=True)
+    assert ngmca.evaluate(data.S, rival.posterior.S.mean).mean_sdr > 15
+
+
+def test_memory_does_not_grow_with_the_samples():
+    data = small(n=2000)
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    peaks = []
+    for count in (20, 20, 200):
+        tracemalloc.start()
+        ngmca.posterior(data.Y, separation, n_samples=count, burn=10, seed=0)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 1.1 * peaks[1]
+    assert peaks[2] < 40 * separation.S.nbytes
+
+
+def test_units_do_not_matter():
+    data = small()
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    one = ngmca.posterior(data.Y, separation, n_samples=10, burn=10, seed=0)
+    for unit in (2.0**500, 2.0**-500):
+        scaled = replace(separation, S=separation.S * unit, noise=separation.noise * unit)
+        other = ngmca.posterior(data.Y * unit, scaled, n_samples=10, burn=10, seed=0)
+        np.testing.assert_allclose(other.S.interval()[1] / unit, one.S.interval()[1], rtol=1e-6)
+        np.testing.assert_allclose(other.beta.mean * unit, one.beta.mean, rtol=1e-6)
+
+
+DEGENERATE = {
+    "no noise": lambda: (small(snr=None).Y, 4, {"tau": 0}),
+    "noise said to be 0": lambda: (small().Y, 4, {"noise": 0.0}),
+    "more sources than there are": lambda: (small().Y, 6, {}),
+    "one column": lambda: (small().Y[:, :1], 1, {}),
+    "one measurement": lambda: (small().Y[:1], 1, {}),
+    "zeros": lambda: (np.zeros((5, 8)), 2, {}),
+    "negative": lambda: (-np.abs(small().Y), 2, {}),
+    "single precision": lambda: (small().Y.astype(np.float32), 4, {}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the chains disagree")
+@pytest.mark.parametrize("case", DEGENERATE)
+def test_degenerate_data_give_finite_numbers(case):
+    Y, r, options = DEGENERATE[case]()
+    separation = ngmca.separate(Y, r, seed=0, **options)
+    found = ngmca.posterior(Y, separation, noise=options.get("noise"), n_samples=60, seed=0)
+    assert all(np.isfinite(x).all() for x in arrays(found))
+    assert all((x >= 0).all() for x in arrays(found))
+
+
+def test_a_dead_source_stays_finite():
+    data = small()
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    A, S = separation.A.copy(), separation.S.copy()
+    A[:, 1] = S[1] = 0
+    start = SimpleNamespace(A=A, S=S, noise=separation.noise)
+    assert all(
+        np.isfinite(x).all() for x in arrays(ngmca.posterior(data.Y, start, n_samples=60, seed=0))
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"separation": None}, TypeError, "separation must be"),
+        ({"noise": "loud"}, ValueError, "noise must be one of"),
+        ({"noise": -1.0}, ValueError, "not negative"),
+        ({"n_samples": 2}, ValueError, "n_samples must be at least 4"),
+        ({"n_chains": 1}, ValueError, "n_chains must be at least 2"),
+        ({"burn": -1}, ValueError, "burn must be at least 0"),
+        ({"A": np.ones((3, 2))}, ValueError, "one row a measurement"),
+    ],
+)
+def test_wrong_arguments(options, error, words):
+    data = small()
+    options = {"separation": ngmca.separate(data.Y, 4, n_iter=3, seed=0)} | options
+    with pytest.raises(error, match=words):
+        ngmca.posterior(data.Y, options.pop("separation"), **options)
+
+
+def test_command_line_writes_bars_that_load_again(tmp_path):
+    data = small()
+    np.save(tmp_path / "Y.npy", data.Y)
+    command = [
+        "separate",
+        str(tmp_path / "Y.npy"),
+        "-r",
+        "4",
+        "-o",
+        str(tmp_path / "out"),
+        "--posterior",
+    ]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "Error bars come from 2 chains" in result.output
+    separation = ngmca.load(tmp_path / "out")
+    plain = ngmca.separate(data.Y, 4, seed=0)
+    np.testing.assert_array_equal(separation.S, plain.S)
+    expected = ngmca.posterior(data.Y, plain, seed=0)
+    found = separation.posterior
+    for mine, its in zip(arrays(found), arrays(expected), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    assert found.traces["pi"].shape == expected.traces["pi"].shape
+    assert found.settled is expected.settled
+    table = np.genfromtxt(tmp_path / "out" / "sources.csv", delimiter=",", names=True, deletechars="")
+    np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
+    np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
+    assert "source 1 5 %" in (tmp_path / "out" / "mixing.csv").read_text().splitlines()[0]
+    assert "posterior mean" in (tmp_path / "out" / "report.html").read_text()
+    assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["posterior"] is True
+
+
+def test_sources_of_any_sign_are_refused():
+    with pytest.raises(ValueError, match="any sign"):
+        ngmca.separate(small().Y, 4, method="gmca", posterior=True)
