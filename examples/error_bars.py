@@ -51,8 +51,9 @@ def main() -> None:
     figure, axes = plt.subplots(2, 2, figsize=(10, 6), layout="constrained")
     sparse = ngmca.simulate.sparse(p_S=0.1, snr=10, seed=0)
     draw(axes[0, 0], sparse, 0, slice(0, 100), "the model's own data, 10 dB")
-    nmr = ngmca.simulate.nmr(60, 1200, 15, snr=15, seed=0)
-    draw(axes[0, 1], nmr, 11, slice(740, 840), "NMR: beta-glucose, which hides taurine", tau=2.0)
+    names = [*ngmca.simulate.DEFAULT_COMPOUNDS[:-1], "beta-glucose"]
+    nmr = ngmca.simulate.nmr(60, 1200, 15, compounds=names, snr=15, seed=0)
+    draw(axes[0, 1], nmr, 14, slice(740, 840), "NMR: beta-glucose, which hides taurine", tau=2.0)
     bands = ngmca.simulate.spectra(m=60, n=400, r=5, lines=6, width=8.0, snr=20, seed=0)
     draw(axes[1, 0], bands, 0, slice(0, 400), "broad overlapping bands")
     draw(axes[1, 1], poisson(0), 0, slice(0, 100), "Poisson noise")

@@ -25,7 +25,7 @@ from ngmca.paper.noisy import ALL, LEVELS, NOISE, OTHERS
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = ("glutamate", "myo-inositol", "alpha-glucose", "tyrosine")  # in the picture of spectra
+SHOWN = ("glutamate", "myo-inositol", "alpha-glucose", "valine")  # in the picture of spectra
 
 
 def _exactly(what: str, value: float, **limits: float) -> Evidence:
