@@ -201,6 +201,7 @@ def _tell(label: str, out: Path, *, settings: bool = False) -> None:
         say(f"  {experiment.study.varies}: {', '.join(f'{x:g}' for x in experiment.study.values)}")
         say(f"  methods: {', '.join(experiment.study.methods)}")
         say(f"  simulations: {result.sims} of {experiment.study.sims} in the paper")
+        _show_means(result)
     for claim in experiment.claims:
         finding = result.judge(claim)
         verdict = finding.verdict if result.ready else "not run"
@@ -211,6 +212,19 @@ def _tell(label: str, out: Path, *, settings: bool = False) -> None:
                     say(f"      {item.what}: {item.mean:.3g} ({item.low:.3g} to {item.high:.3g})")
     if result.ready:
         say(f"  figure: {out / 'figures' / file_name(label)}.png")
+
+
+def _show_means(result: Any) -> None:
+    """Print mean SDR for every value and method."""
+    from rich.table import Table
+
+    means = result.means()
+    if means is None:
+        return
+    shown = Table(result.varies, *means.columns, box=None, title="mean SDR_S (dB)", title_justify="left")
+    for value, row in means.iterrows():
+        shown.add_row(f"{value:g}", *(f"{sdr:.2f}" for sdr in row))
+    stdout().print(shown)
 
 
 def _size(sims: int | None, quick: bool, full: bool) -> Any:

@@ -20,7 +20,7 @@ from ngmca.paper.claims import (
 )
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.measures import spectra
-from ngmca.paper.noisy import ALL, LEVELS, NOISE, OTHERS
+from ngmca.paper.noisy import ALL, NOISE, OTHERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,14 +64,22 @@ def _grows_faster(table: "pd.DataFrame", varies: str) -> Finding:
 
 
 NOISE_LEVELS = Study(
-    "noise_application", "nmr", {"m": 15, "r": 15}, "snr", LEVELS, (*ALL, "oracle"), 2.0, 96, spectra
+    "noise_application",
+    "nmr",
+    {"m": 15, "r": 15},
+    "snr",
+    (5, 10, 15, 20, 30, 40),
+    (*ALL, "oracle"),
+    2.0,
+    96,
+    spectra,
 )
 MEASUREMENTS = Study(
     "m_application",
     "nmr",
     {"r": 15, "snr": 15},
     "m",
-    (15, 20, 30, 45, 60, 75, 90),
+    (15, 20, 30, 45, 60, 90),
     (*ALL, "oracle"),
     2.0,
     36,

@@ -1,7 +1,7 @@
 """Beyond the paper: the posterior mean past the oracle, and where the library departs from the text."""
 
 from ngmca.paper import figures
-from ngmca.paper.application import MEASUREMENTS
+from ngmca.paper.application import MEASUREMENTS, NOISE_LEVELS
 from ngmca.paper.claims import Claim, ahead, close
 from ngmca.paper.experiments import Experiment, Study
 from ngmca.paper.noisy import LEVELS, NOISE
@@ -17,7 +17,14 @@ def _past_the_oracle(p_S: float) -> Study:
 
 VERY_SPARSE, SPARSE, DENSE = map(_past_the_oracle, (0.1, 0.3, 0.5))
 NMR_NOISE = Study(
-    "posterior_noise_application", "nmr", {"m": 15, "r": 15}, "snr", LEVELS, FOUR, tau=2.0, sims=96
+    "posterior_noise_application",
+    "nmr",
+    {"m": 15, "r": 15},
+    "snr",
+    NOISE_LEVELS.values,
+    FOUR,
+    tau=2.0,
+    sims=96,
 )
 NMR_FEW = Study(
     "posterior_m_application",

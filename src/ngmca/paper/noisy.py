@@ -8,7 +8,7 @@ NGMCA = ("soft", "hard", "naive")
 RIVALS = ("sparse_hals", "hoyer", "kim_park")
 OTHERS = ("hard", "naive", *RIVALS)
 ALL = ("soft", *OTHERS)
-LEVELS = (5, 10, 15, 20, 25, 30, 35, 40)  # SNR_Y in dB
+LEVELS = (5, 10, 15, 20, 25, 30, 40)  # SNR_Y in dB
 MEASUREMENTS = (15, 20, 30, 50, 75, 100, 150, 200)
 NOISE = "Noise level of the data, SNR_Y (dB)"
 

@@ -101,9 +101,25 @@ def _settings(result: Result) -> str:
         for name in study.methods
     )
     return (
-        f"<details><summary>settings: {result.sims} simulations ({study.sims} in the paper)</summary>"
+        f"<details><summary>settings and means of {result.sims} simulations ({study.sims} in the paper)"
+        "</summary>"
         f"<p>Data: <code>ngmca.simulate.{escape(study.settings)}</code>; simulation k has seed k.</p>"
-        f"<div class=wide><table>{methods}</table></div></details>"
+        f"<div class=wide><table>{methods}</table></div>{_means(result)}</details>"
+    )
+
+
+def _means(result: Result) -> str:
+    means = result.means()
+    if means is None:
+        return ""
+    heads = "".join(f"<th>{_marked(METHODS[str(name)].label)}</th>" for name in means.columns)
+    rows = "".join(
+        f"<tr><td>{value:g}</td>" + "".join(f"<td class=number>{sdr:.2f}</td>" for sdr in row) + "</tr>"
+        for value, row in means.iterrows()
+    )
+    return (
+        "<p>Mean SDR<sub>S</sub> in dB:</p>"
+        f"<div class=wide><table><tr><th>{escape(result.varies)}</th>{heads}</tr>{rows}</table></div>"
     )
 
 

@@ -42,6 +42,14 @@ class Result:
             return 0
         return int(self.table.groupby(self.varies)["sim"].nunique().min())
 
+    def means(self) -> "pd.DataFrame | None":
+        """Mean SDR_S for every value (row) and method (column), or None where there is no SDR."""
+        study = self.experiment.study
+        if self.table is None or study is None or "sdr" not in self.table:
+            return None
+        wide = self.table.groupby([self.varies, "method"])["sdr"].mean().unstack()
+        return wide[list(study.methods)]
+
     def judge(self, claim: Claim) -> Finding:
         """The verdict on a claim."""
         table = self.example if self.experiment.study is None else self.table
