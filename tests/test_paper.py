@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,9 +18,10 @@ from typer.testing import CliRunner
 from ngmca import evaluate, separate, simulate
 from ngmca.cli import app
 from ngmca.paper import EXPERIMENTS, Size, Study
+from ngmca.paper.measures import quality
 from ngmca.paper.results import load
 from ngmca.paper.runner import Clock, Task, plan, run
-from ngmca.paper.tables import OtherSettingsError, StudyTable
+from ngmca.paper.tables import StudyTable, TableError, locked
 
 TINY = Study(
     "tiny", "sparse", {"m": 12, "n": 30, "snr": 20}, "r", (2, 3), ("soft", "als"), tau=1.0, sims=5
@@ -61,8 +64,7 @@ def test_what_is_done_is_not_run_again(tables):
 
 
 def test_a_torn_line_is_run_again(tables, tmp_path):
-    for path in tables.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
+    copied(tables, tmp_path)
     table = tmp_path / "tiny.csv"
     table.write_bytes(table.read_bytes()[:-9])
     tasks = plan([TINY], tmp_path, Size(3))
@@ -70,10 +72,68 @@ def test_a_torn_line_is_run_again(tables, tmp_path):
     pd.testing.assert_frame_equal(rows(tmp_path), rows(tables))
 
 
-def test_a_table_of_other_settings_is_not_mixed_with_ours(tables, tmp_path):
-    (tmp_path / "tiny.json").write_text(json.dumps({"settings": "others"}))
-    with pytest.raises(OtherSettingsError, match="begun with other settings"):
+def copied(tables, folder):
+    for path in tables.glob("tiny.*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+
+
+@pytest.mark.parametrize("change", ["data", "measure", "methods", "gone"])
+def test_a_table_of_other_settings_is_not_mixed_with_ours(tables, tmp_path, change):
+    copied(tables, tmp_path)
+    note = tmp_path / "tiny.json"
+    told = json.loads(note.read_text())
+    if change == "methods":
+        told["methods"]["soft"] = "7 iterations"
+    elif change == "gone":
+        told = {}
+    else:
+        told[change] = "others"
+    note.write_text(json.dumps(told))
+    with pytest.raises(TableError, match="begun with other settings"):
+        plan([TINY], tmp_path, Size(3))  # even where nothing is left to run
+
+
+def test_a_method_may_be_added_to_a_table(tables, tmp_path):
+    copied(tables, tmp_path)
+    more = replace(TINY, methods=("soft", "als", "naive"))
+    tasks = plan([more], tmp_path, Size(3))
+    assert {task.key[2] for task in tasks} == {"naive"}
+    assert run(tasks, tmp_path, workers=1) == []
+    assert plan([TINY], tmp_path, Size(3)) == plan([more], tmp_path, Size(3)) == []
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path):
+    with locked(tmp_path), pytest.raises(TableError, match="another run is writing"):
         run(plan([TINY], tmp_path, Size(2)), tmp_path)
+
+
+def test_a_row_that_is_there_twice_counts_once(tables, tmp_path):
+    copied(tables, tmp_path)
+    path = tmp_path / "tiny.csv"
+    path.write_text(path.read_text() + path.read_text().splitlines()[-1] + "\n")
+    assert len(rows(tmp_path)) == len(rows(tables))
+
+
+@pytest.mark.parametrize("content", ["r,sim\n1,2\n", "r,sim,method,seconds\na,b,c,d\n", "1\n1,2,3\n"])
+def test_what_is_no_table_is_named(tables, tmp_path, content):
+    copied(tables, tmp_path)
+    (tmp_path / "tiny.csv").write_text(content)
+    with pytest.raises(TableError, match=r"tiny\.csv.*remove the file"):
+        plan([TINY], tmp_path, Size(3))
+
+
+def fails_at_2(trial, found):
+    if trial.seed == 1:
+        raise np.linalg.LinAlgError("SVD did not converge")
+    return quality(trial, found)
+
+
+def test_a_simulation_that_fails_does_not_stop_the_others(tmp_path):
+    failing = replace(TINY, methods=("truth",), measure=fails_at_2)
+    failures = run(plan([failing], tmp_path, Size(3)), tmp_path, workers=2)
+    assert len(failures) == 2
+    assert "tiny, r = 2, truth, seed 1: LinAlgError" in str(failures[0]) + str(failures[1])
+    assert len(StudyTable(tmp_path, failing).read()) == 4
 
 
 SLOW = """
@@ -95,33 +155,59 @@ if __name__ == "__main__":
 """
 
 
-def _processes_of(marker):
-    found = subprocess.run(["pgrep", "-f", marker], capture_output=True, text=True)
-    return found.stdout.split()
+def children(process):
+    found = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True)
+    return [int(pid) for pid in found.stdout.split()]
 
 
-def test_killed_and_started_again_it_goes_on(tmp_path):
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def started(tmp_path):
+    """A run of slow simulations that has written some of its rows, its command and its table."""
     script = tmp_path / "slow_experiment.py"
     script.write_text(SLOW)
     table = tmp_path / "tables" / "slow.csv"
     arguments = [sys.executable, str(script), str(table.parent)]
-    process = subprocess.Popen(arguments)
+    process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
     while not (table.exists() and table.read_text().count("\n") > 8):
         assert time.monotonic() < deadline, "no results"
         time.sleep(0.02)
+    workers = children(process)
+    assert len(workers) >= 2
+    return process, workers, arguments, table
+
+
+def test_killed_and_started_again_it_goes_on(tmp_path):
+    process, workers, arguments, table = started(tmp_path)
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = pd.read_csv(table)
     assert 8 <= len(before) < 30
-    while time.monotonic() < deadline and _processes_of(str(script)):
-        time.sleep(0.1)  # the workers end with their parent
-    assert not _processes_of(str(script))
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(map(alive, workers)):
+        time.sleep(0.1)
+    assert not any(map(alive, workers))  # they end with their parent
     subprocess.run(arguments, check=True)
     after = pd.read_csv(table)
     assert len(after) == 30
     assert not after.duplicated(["snr", "sim", "method"]).any()
     pd.testing.assert_frame_equal(after[: len(before)], before)  # nothing lost, nothing run anew
+
+
+def test_an_interrupt_ends_it_at_once(tmp_path):
+    process, workers, _, table = started(tmp_path)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=20) != 0
+    count = table.read_text().count("\n")
+    time.sleep(1.0)
+    assert table.read_text().count("\n") == count < 31
+    assert not any(map(alive, workers))
 
 
 def test_the_estimate_knows_slow_methods_from_fast_ones():
@@ -177,7 +263,8 @@ def test_half_finished_simulations_are_not_looked_at(tmp_path):
         for sim in (0, 1, 2)
         for method in study.methods
     ][:-1]
-    pd.DataFrame(made).to_csv(tmp_path / "oscillations.csv", index=False)
+    pd.DataFrame(made).assign(seconds=0.0).to_csv(tmp_path / "oscillations.csv", index=False)
+    (tmp_path / "oscillations.json").write_text(json.dumps(study.identity))
     result = load(EXPERIMENTS["oscillations"], tmp_path)
     assert result.sims == 2
     assert not result.ready  # its example is missing
@@ -187,7 +274,7 @@ def test_list_and_show(tmp_path):
     assert all(label in command("list", "-o", tmp_path) for label in EXPERIMENTS)
     told = command("show", "noise_a50r15", "-o", tmp_path)
     assert "p_S=0.5" in told
-    assert told.count("[not run]") == 4
+    assert told.count("[not run]") == len(EXPERIMENTS["noise_a50r15"].claims)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,25 @@
 """Commands that run the paper's experiments: `ngmca paper list | run | all | show | report`."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ngmca.cli.console import as_bad_input, fail, note, one_line_errors, say, stderr, stdout
+from ngmca.cli.console import (
+    FAILED,
+    INTERRUPTED,
+    as_bad_input,
+    fail,
+    note,
+    one_line_errors,
+    say,
+    stderr,
+    stdout,
+)
 from ngmca.io import ReadError
 
 RUN_EXAMPLES = """
@@ -37,6 +49,8 @@ Quick = Annotated[bool, typer.Option("--quick", help="3 simulations, at 4 values
 Full = Annotated[bool, typer.Option("--full", help="As many simulations as in the paper.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")]
 DEFAULT = Path("paper")
+MENTIONED = 4  # comparisons that speak against a claim
+KEPT = "what is finished is kept, and the same command goes on from there."
 
 
 @app.command("list")
@@ -51,9 +65,9 @@ def list_(out: Out = DEFAULT) -> None:
     shown = Table(Column("label", no_wrap=True), "what", "done", "paper", "claims", box=None)
     for experiment in EXPERIMENTS.values():
         result = load(experiment, out / "tables")
-        done = str(result.sims) if experiment.study else "yes" if result.ready else "no"
-        wanted = str(experiment.study.sims) if experiment.study else "1"
-        shown.add_row(experiment.label, experiment.title, done, wanted, str(len(experiment.claims)))
+        wanted = experiment.study.sims if experiment.study else None
+        row = experiment.label, experiment.title, result.done, str(wanted or "one example")
+        shown.add_row(*row, str(len(experiment.claims)))
     stdout().print(shown)
 
 
@@ -72,8 +86,8 @@ def run(
     What is already in the folder is kept and not run again, so that a run that was stopped goes on.
     """
     _perform(labels, out, _size(sims, quick, full), workers)
-    for label in labels:
-        _tell(label, out)
+    for experiment in _experiments(labels):
+        _tell(experiment.label, out)
 
 
 @app.command("all", epilog=ALL_EXAMPLES)
@@ -100,9 +114,8 @@ def show(
 ) -> None:
     """Show the settings and claims of experiments, with verdicts where they have been run."""
     _check_packages()
-    _experiments(labels)
-    for label in labels:
-        _tell(label, out, settings=True)
+    for experiment in _experiments(labels):
+        _tell(experiment.label, out, settings=True)
 
 
 @app.command("report")
@@ -142,20 +155,28 @@ def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -
 
     _check_packages()
     experiments = _experiments(labels)
+    tables = out / "tables"
     with as_bad_input():
-        tasks = plan(sources(experiments), out / "tables", size)
-        clock = Clock(tasks)
-        note(
-            f"{len(tasks)} simulations to run on {workers or cores()} cores, tables in {out / 'tables'}"
-        )
-        try:
-            with _bar(len(tasks), clock) as after:
-                run_tasks(tasks, out / "tables", workers=workers, after=after)
-        except KeyboardInterrupt:
-            kept = "stopped; what is finished is kept, and the same command goes on from there."
-            raise fail(kept, 130) from None
+        tasks = plan(sources(experiments), tables, size)
+    if tasks:
+        note(f"{len(tasks)} runs of methods on {workers or cores()} cores, tables in {tables}")
+    else:
+        note(f"nothing is left to run: the tables are in {tables}")
+    clock = Clock(tasks)
+    try:
+        with as_bad_input(), _bar(len(tasks), clock) as after:
+            failures = run_tasks(tasks, tables, workers=workers, after=after)
+    except KeyboardInterrupt:
+        raise fail(f"stopped; {KEPT}", INTERRUPTED) from None
+    except BrokenExecutor:
+        words = "a process was killed, perhaps for lack of memory: try fewer with --workers"
+        raise fail(f"{words}; {KEPT}", FAILED) from None
+    for failure in failures:
+        note(f"failed: {failure}")
+    if failures:
+        raise fail(f"{len(failures)} of {len(tasks)} runs failed; {KEPT}", FAILED)
     for experiment in experiments:
-        load(experiment, out / "tables").draw(out / "figures")
+        load(experiment, tables).draw(out / "figures")
 
 
 @contextmanager
@@ -191,25 +212,27 @@ def _duration(seconds: float) -> str:
 def _tell(label: str, out: Path, *, settings: bool = False) -> None:
     """Print the claims of an experiment with what is known about them."""
     from ngmca.paper import EXPERIMENTS, load
+    from ngmca.paper.claims import HOLDS, UNDECIDED
     from ngmca.paper.results import file_name
 
     experiment = EXPERIMENTS[label]
     result = load(experiment, out / "tables")
     say(f"{label}: {experiment.title}")
     if experiment.study and settings:
-        say(f"  data: {experiment.study.settings}")
+        say(f"  data: {experiment.study.data}")
         say(f"  {experiment.study.varies}: {', '.join(f'{x:g}' for x in experiment.study.values)}")
         say(f"  methods: {', '.join(experiment.study.methods)}")
-        say(f"  simulations: {result.sims} of {experiment.study.sims} in the paper")
+        say(f"  simulations: {result.done} ({experiment.study.sims or 'one example'} in the paper)")
         _show_means(result)
     for claim in experiment.claims:
         finding = result.judge(claim)
-        verdict = finding.verdict if result.ready else "not run"
-        say(f"  [{verdict}] {claim.text}")
-        if verdict == "does not hold":
-            for item in finding.evidence:
-                if item.verdict == verdict:
-                    say(f"      {item.what}: {item.mean:.3g} ({item.low:.3g} to {item.high:.3g})")
+        say(f"  [{finding.verdict}] {claim.text}")
+        against = [item for item in finding.evidence if item.verdict not in (HOLDS, UNDECIDED)]
+        against = against or [item for item in finding.evidence if item.verdict == UNDECIDED]
+        for item in against[:MENTIONED] if finding.verdict != HOLDS else []:
+            say(f"      {item.what}: {item.mean:.3g} ({item.low:.3g} to {item.high:.3g})")
+        if len(against) > MENTIONED and finding.verdict != HOLDS:
+            say(f"      and {len(against) - MENTIONED} more: `ngmca paper report` has all of them")
     if result.ready:
         say(f"  figure: {out / 'figures' / file_name(label)}.png")
 
@@ -240,10 +263,15 @@ def _size(sims: int | None, quick: bool, full: bool) -> Any:
 def _experiments(labels: Sequence[str]) -> list[Any]:
     from ngmca.paper import EXPERIMENTS
 
-    unknown = [label for label in labels if label not in EXPERIMENTS]
+    names = [label.removeprefix("fig:") for label in labels]
+    unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
-        raise ReadError(f"no experiment {', '.join(unknown)}: `ngmca paper list` shows the labels.")
-    return [EXPERIMENTS[label] for label in labels]
+        near = get_close_matches(unknown[0], EXPERIMENTS, n=1)
+        hint = f" Is it {near[0]}?" if near else ""
+        raise ReadError(
+            f"no experiment {', '.join(unknown)}: `ngmca paper list` shows the labels.{hint}"
+        )
+    return [EXPERIMENTS[name] for name in names]
 
 
 def _check_packages() -> None:

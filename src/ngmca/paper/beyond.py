@@ -19,7 +19,7 @@ VERY_SPARSE, SPARSE, DENSE = map(_past_the_oracle, (0.1, 0.3, 0.5))
 NMR_NOISE = Study(
     "posterior_noise_application",
     "nmr",
-    {"m": 15, "r": 15},
+    NOISE_LEVELS.fixed,
     "snr",
     NOISE_LEVELS.values,
     FOUR,
@@ -29,7 +29,7 @@ NMR_NOISE = Study(
 NMR_FEW = Study(
     "posterior_m_application",
     "nmr",
-    {"r": 15, "snr": 15},
+    MEASUREMENTS.fixed,
     "m",
     MEASUREMENTS.values,
     FOUR,

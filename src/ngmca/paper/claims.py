@@ -1,24 +1,39 @@
 """Claims, and checks on tables of results that can fail: paired over simulations, with intervals.
 
 A comparison of two methods at one value is the mean of their differences on the same data, with a
-confidence interval by Student's t. The intervals of one claim hold together with 95 % confidence
-(Bonferroni). A claim about every value holds if all intervals are on its side of zero, and does not
-hold if one is on the other side; otherwise this number of simulations does not decide it.
+confidence interval by Student's t. All intervals of one claim hold together with 95 % confidence
+(Bonferroni). A claim about every value holds if all intervals are on its side of the limit, and does
+not hold if one of them is on the other side; otherwise this number of simulations does not decide it.
+A claim about most settings holds if it does so in more than half of them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CONFIDENCE = 0.95
-HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
+HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A number of each simulation, and where its mean would have to lie for the claim to hold.
+
+    Values of shape () are one number without chance, which is its own interval.
+    """
+
+    what: str
+    values: NDArray = field(repr=False)
+    above: float = -np.inf
+    below: float = np.inf
+    setting: float = 0.0  # what varied
 
 
 @dataclass(frozen=True)
@@ -38,7 +53,7 @@ class Evidence:
         """Whether the whole interval is inside, the whole interval outside, or neither."""
         if self.above < self.low and self.high < self.below:
             return HOLDS
-        if self.high < self.above or self.low > self.below:
+        if self.high <= self.above or self.low >= self.below:
             return FAILS
         return UNDECIDED
 
@@ -48,10 +63,10 @@ class Finding:
     """The verdict on a claim, and the numbers behind it."""
 
     verdict: str
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Evidence, ...] = ()
 
 
-Check = Callable[["pd.DataFrame", str], Finding]  # (table of a study, what varies)
+Check = Callable[["pd.DataFrame", str], list[Comparison]]  # (table, column of what varies)
 
 
 @dataclass(frozen=True)
@@ -61,50 +76,60 @@ class Claim:
     text: str
     place: str
     check: Check
+    most: bool = False  # it is about most settings, not all
     why: str = ""  # what is known about why it does not hold, or holds only in part
 
+    def judge(self, table: "pd.DataFrame", varies: str) -> Finding:
+        """The verdict on a table of results."""
+        comparisons = self.check(table, varies)
+        evidence = [interval(one, family=len(comparisons)) for one in comparisons]
+        verdicts = [item.verdict for item in evidence]
+        if self.most:
+            settings = [one.setting for one in comparisons]
+            told = _on_most(
+                [
+                    _on_all([v for v, x in zip(verdicts, settings, strict=True) if x == here])
+                    for here in dict.fromkeys(settings)
+                ]
+            )
+        else:
+            told = _on_all(verdicts)
+        return Finding(told, tuple(evidence))
 
-def verdict_on_all(evidence: Sequence[Evidence]) -> Finding:
-    """The claim is about every single comparison."""
-    verdicts = {item.verdict for item in evidence}
-    told = FAILS if FAILS in verdicts else HOLDS if verdicts == {HOLDS} else UNDECIDED
-    return Finding(told, tuple(evidence))
+
+def _on_all(verdicts: Sequence[str]) -> str:
+    if FAILS in verdicts:
+        return FAILS
+    return HOLDS if set(verdicts) == {HOLDS} else UNDECIDED
 
 
-def verdict_on_most(evidence: Sequence[Evidence]) -> Finding:
-    """The claim is about more than half of the comparisons."""
-    verdicts = [item.verdict for item in evidence]
+def _on_most(verdicts: Sequence[str]) -> str:
     half = len(verdicts) / 2
-    told = HOLDS if verdicts.count(HOLDS) > half else UNDECIDED
-    return Finding(FAILS if verdicts.count(FAILS) >= half else told, tuple(evidence))
+    if verdicts.count(HOLDS) > half:
+        return HOLDS
+    return FAILS if verdicts and verdicts.count(FAILS) >= half else UNDECIDED
 
 
-def interval(what: str, values: ArrayLike, *, family: int = 1, **limits: float) -> Evidence:
-    """The mean of the values, with an interval that holds together with those of a family."""
-    x = np.asarray(values, dtype=float)
-    mean = float(x.mean()) if len(x) else np.nan
-    if len(x) < 2:
-        return Evidence(what, mean, -np.inf, np.inf, len(x), **limits)
-    quantile = stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * family), len(x) - 1)
-    half = float(quantile * x.std(ddof=1) / np.sqrt(len(x)))
-    return Evidence(what, mean, mean - half, mean + half, len(x), **limits)
+def interval(one: Comparison, *, family: int = 1) -> Evidence:
+    """The mean, with an interval that holds together with those of a family."""
+    x, n = one.values, one.values.size
+    mean = float(x.mean()) if n else np.nan
+    half = np.inf if x.ndim else 0.0
+    if n > 1:
+        quantile = stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * family), n - 1)
+        half = float(quantile * x.std(ddof=1) / np.sqrt(n))
+    low, high = (mean - half, mean + half) if n else (-np.inf, np.inf)
+    return Evidence(one.what, mean, low, high, n, one.above, one.below)
 
 
-def differences(
-    table: "pd.DataFrame", varies: str, value: float, first: str, second: str, measure: str
-) -> "pd.Series[Any]":
-    """first - second on the simulations that both have."""
-    here = table[table[varies] == value]
-    wide = here.pivot(index="sim", columns="method", values=measure)
-    if first not in wide or second not in wide:
-        return wide.iloc[:0, 0]
-    return (wide[first] - wide[second]).dropna()
+def exactly(what: str, value: float, **limits: float) -> Comparison:
+    """A number that no chance is in."""
+    return Comparison(what, np.array(value), **limits)
 
 
-def _values(table: "pd.DataFrame", varies: str, at: Sequence[float] | None) -> list[float]:
-    """The values in the table, or those of them that a claim is about."""
-    present = sorted(table[varies].unique())
-    return [x for x in present if at is None or x in at]
+def together(*checks: Check) -> Check:
+    """All of several checks, as one claim."""
+    return lambda table, varies: [one for check in checks for one in check(table, varies)]
 
 
 def ahead(
@@ -113,23 +138,16 @@ def ahead(
     *,
     at: Sequence[float] | None = None,
     by: float = 0.0,
-    most: bool = False,
     measure: str = "sdr",
 ) -> Check:
-    """`method` is more than `by` above each of the others, at every value or at most of them."""
+    """`method` is more than `by` above each of the others."""
 
-    def check(table: "pd.DataFrame", varies: str) -> Finding:
-        pairs = [(x, other) for x in _values(table, varies, at) for other in others]
-        evidence = [
-            interval(
-                f"{varies} = {x:g}: {method} - {other}",
-                differences(table, varies, x, method, other, measure),
-                family=len(pairs),
-                above=by,
-            )
-            for x, other in pairs
+    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+        return [
+            _difference(table, varies, x, (method, other), measure, above=by)
+            for x in values_of(table, varies, at)
+            for other in others
         ]
-        return verdict_on_most(evidence) if most else verdict_on_all(evidence)
 
     return check
 
@@ -137,94 +155,109 @@ def ahead(
 def close(
     first: str, second: str, *, within: float, at: Sequence[float] | None = None, measure: str = "sdr"
 ) -> Check:
-    """The two methods differ by less than `within`, at every value."""
+    """The two methods differ by less than `within`."""
 
-    def check(table: "pd.DataFrame", varies: str) -> Finding:
-        values = _values(table, varies, at)
-        return verdict_on_all(
-            [
-                interval(
-                    f"{varies} = {x:g}: {first} - {second}",
-                    differences(table, varies, x, first, second, measure),
-                    family=len(values),
-                    above=-within,
-                    below=within,
-                )
-                for x in values
-            ]
-        )
+    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+        return [
+            _difference(table, varies, x, (first, second), measure, above=-within, below=within)
+            for x in values_of(table, varies, at)
+        ]
 
     return check
 
 
 def lead_between(method: str, others: Sequence[str], low: float, high: float) -> Check:
-    """`method` is between `low` and `high` above the best other one (in the mean), at every value."""
+    """`method` is more than `low` above every other one, and less than `high` above the best of them."""
 
-    def check(table: "pd.DataFrame", varies: str) -> Finding:
-        evidence = []
-        values = _values(table, varies, None)
-        for x in values:
+    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+        found = ahead(method, others, by=low)(table, varies)
+        for x in values_of(table, varies):
             here = table[(table[varies] == x) & table["method"].isin(others)]
-            best = here.groupby("method")["sdr"].mean().idxmax()
-            lead = differences(table, varies, x, method, best, "sdr")
-            what = f"{varies} = {x:g}: {method} - {best}, the best other"
-            evidence.append(interval(what, lead, family=len(values), above=low, below=high))
-        return verdict_on_all(evidence)
+            if len(here):
+                best = str(here.groupby("method")["sdr"].mean().idxmax())
+                found.append(_difference(table, varies, x, (method, best), "sdr", below=high))
+        return found
 
     return check
 
 
 def falls(methods: Sequence[str], *, measure: str = "sdr", rises: bool = False) -> Check:
-    """The measure falls (or rises) from the smallest value of what varies to the largest."""
+    """The measure falls (or rises) from the first value of what varies to the last."""
 
-    def check(table: "pd.DataFrame", varies: str) -> Finding:
-        values = _values(table, varies, None)
-        evidence = []
+    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+        values = values_of(table, varies)
+        high, low = (values[-1], values[0]) if rises else (values[0], values[-1])
+        found = []
         for method in methods:
-            own = table[table["method"] == method]
-            wide = own.pivot(index="sim", columns=varies, values=measure)
-            slope = wide[values[-1]] - wide[values[0]] if rises else wide[values[0]] - wide[values[-1]]
-            ends = f"{values[-1]:g} - {values[0]:g}" if rises else f"{values[0]:g} - {values[-1]:g}"
-            what = f"{method}: {varies} = {ends}"
-            evidence.append(interval(what, slope.dropna(), family=len(methods), above=0.0))
-        return verdict_on_all(evidence)
+            wide = _wide(table[table["method"] == method], varies, measure)
+            gap = (wide[high] - wide[low]).dropna() if {high, low} <= set(wide) else wide.iloc[:0, 0]
+            what = f"{method}: {measure} at {varies} = {high:g} less that at {low:g}"
+            found.append(Comparison(what, gap.to_numpy(), above=0.0))
+        return found
 
     return check
 
 
-def measured(method: str, measure: str, *, above: float = -np.inf, below: float = np.inf) -> Check:
-    """A measure of one method lies above or below a limit, at every value."""
+def measured(method: str, measure: str, *, at: Sequence[float] | None = None, **limits: float) -> Check:
+    """A measure of one method lies above or below a limit."""
 
-    def check(table: "pd.DataFrame", varies: str) -> Finding:
-        values = _values(table, varies, None)
+    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
         own = table[table["method"] == method]
-        return verdict_on_all(
-            [
-                interval(
-                    f"{varies} = {x:g}: {measure} of {method}",
-                    own.loc[own[varies] == x, measure].dropna(),
-                    family=len(values),
-                    above=above,
-                    below=below,
-                )
-                for x in values
-            ]
-        )
+        return [
+            Comparison(
+                f"{varies} = {x:g}: {measure} of {method}",
+                own.loc[own[varies] == x, measure].dropna().to_numpy(),
+                setting=x,
+                **limits,
+            )
+            for x in values_of(table, varies, at)
+        ]
 
     return check
 
 
 def printed(numbers: dict[float, float], *, measure: str, within: float) -> Check:
-    """The mean of a measure is within a share of a number that the paper prints, at every value."""
+    """The mean of a measure is within a share of a number that the paper prints."""
 
-    def check(table: "pd.DataFrame", varies: str) -> Finding:
-        evidence = []
-        for x in _values(table, varies, tuple(numbers)):
-            ratio = table.loc[table[varies] == x, measure] / numbers[x]
-            what = f"{varies} = {x:g}: measured / printed ({numbers[x]:g})"
-            evidence.append(
-                interval(what, ratio, family=len(numbers), above=1 - within, below=1 + within)
+    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+        return [
+            Comparison(
+                f"{varies} = {x:g}: measured / printed ({numbers[x]:g})",
+                table.loc[table[varies] == x, measure].to_numpy() / numbers[x],
+                above=1 - within,
+                below=1 + within,
+                setting=x,
             )
-        return verdict_on_all(evidence)
+            for x in values_of(table, varies, tuple(numbers))
+        ]
 
     return check
+
+
+def values_of(table: "pd.DataFrame", varies: str, at: ArrayLike | None = None) -> list[float]:
+    """What a claim is about: the values that the table should have (`results.load` says), or some.
+
+    A value that is missing gives a comparison without numbers, which leaves the claim undecided.
+    """
+    wanted = table.attrs.get("values") or sorted(table[varies].unique())
+    return [x for x in wanted if at is None or x in np.asarray(at)]
+
+
+def _difference(
+    table: "pd.DataFrame",
+    varies: str,
+    value: float,
+    pair: tuple[str, str],
+    measure: str,
+    **limits: float,
+) -> Comparison:
+    """First less second, on the simulations that both have."""
+    first, second = pair
+    wide = _wide(table[table[varies] == value], "method", measure)
+    gap = (wide[first] - wide[second]).dropna() if {first, second} <= set(wide) else wide.iloc[:0]
+    what = f"{varies} = {value:g}: {first} - {second}"
+    return Comparison(what, gap.to_numpy().ravel(), setting=value, **limits)
+
+
+def _wide(table: "pd.DataFrame", columns: str, measure: str) -> "pd.DataFrame":
+    return table.pivot(index="sim", columns=columns, values=measure)

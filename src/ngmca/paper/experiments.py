@@ -30,7 +30,7 @@ class Study:
     values: tuple[float, ...]
     methods: tuple[str, ...]
     tau: float
-    sims: int  # in the paper
+    sims: int | None  # in the paper; None where it shows one example
     measure: Callable[[Trial, Found], Row] = quality
     at_least: int = 1  # simulations, where they cost next to nothing
 
@@ -50,10 +50,18 @@ class Study:
         return row | self.measure(trial, found) | {"seconds": round(seconds, 3)}
 
     @property
-    def settings(self) -> str:
-        """All that the rows depend on, to tell whether a table belongs to this study."""
-        fixed = ", ".join(f"{key}={value}" for key, value in self.fixed.items())
+    def data(self) -> str:
+        """How the data are simulated, in a line."""
+        fixed = ", ".join(f"{key}={_short(value)}" for key, value in self.fixed.items())
         return f"{self.simulator}({fixed}), {self.varies} varies, tau={self.tau:g}"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that a row depends on beside its value, simulation and method."""
+        methods = {name: METHODS[name].settings for name in self.methods}
+        fixed = {key: list(v) if isinstance(v, tuple) else v for key, v in self.fixed.items()}
+        data = {"simulator": self.simulator, "fixed": fixed, "varies": self.varies, "tau": self.tau}
+        return {"data": data, "measure": self.measure.__name__, "methods": methods}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +78,11 @@ class Example:
         """The table."""
         return self.look(self.study.trial(self.value, self.seed))
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that the table depends on."""
+        return {**self.study.identity, "value": self.value, "seed": self.seed}
+
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
@@ -82,3 +95,7 @@ class Experiment:
     example: Example | None = None
     claims: tuple[Claim, ...] = field(default=())
     remark: str = ""  # what to know about this reproduction
+
+
+def _short(value: Any) -> str:
+    return f"({value[0]}, ... {value[-1]})" if isinstance(value, tuple) else str(value)

@@ -55,23 +55,25 @@ def label_of(method: str) -> str:
     return re.sub(r"\^(\w+)", r"$^\\mathrm{\1}$", METHODS[method].label)
 
 
+def style() -> Any:
+    """A context in which figures are drawn in our style."""
+    import matplotlib as mpl
+
+    return mpl.rc_context(RC)
+
+
 def new_figure(rows: int = 1, *, size: tuple[float, float] = SIZE) -> tuple["Figure", list["Axes"]]:
     """An empty figure with axes below each other."""
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=size, layout="constrained")
-        return figure, list(np.ravel(figure.subplots(rows, 1, sharex=True)))
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, list(np.ravel(figure.subplots(rows, 1, sharex=True)))
 
 
 def save(figure: "Figure", path: Any) -> None:
     """Write PATH.png and PATH.svg."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(RC):
-        figure.savefig(f"{path}.png", dpi=110, metadata={"Software": None})
-        figure.savefig(f"{path}.svg", metadata={"Date": None, "Creator": None})
+    figure.savefig(f"{path}.png", dpi=110, metadata={"Software": None})
+    figure.savefig(f"{path}.svg", metadata={"Date": None, "Creator": None})
 
 
 def against(xlabel: str, *, beside: str | None = None) -> Draw:

@@ -8,13 +8,13 @@ from importlib import metadata
 from pathlib import Path
 
 from ngmca.paper.catalogue import BEYOND
-from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED, Claim, Evidence, Finding
+from ngmca.paper.claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
 from ngmca.paper.results import Result, file_name
 from ngmca.report.page import STYLE
 
 Claims = Sequence[tuple[Claim, Finding]]
-CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?")}
+CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?"), NOT_RUN: ("open", "·")}
 MORE_STYLE = """
 img{max-width:100%;height:auto;display:block;margin:8px auto}
 .chip{display:inline-block;border-radius:4px;padding:0 8px;font-weight:600;white-space:nowrap}
@@ -61,7 +61,7 @@ def _overview(judged: Sequence[tuple[Result, Claims]]) -> str:
 
 def _counted(judged: Sequence[tuple[Result, Claims]]) -> str:
     count = Counter(finding.verdict for _, claims in judged for _, finding in claims)
-    tiles = (("claims", count.total()), *((verdict, count[verdict]) for verdict in CHIPS))
+    tiles = (("claims", count.total()), *((told, count[told]) for told in CHIPS if count[told]))
     shown = "".join(
         f"<div class=tile><b>{number}</b><span>{name}</span></div>" for name, number in tiles
     )
@@ -101,11 +101,15 @@ def _settings(result: Result) -> str:
         for name in study.methods
     )
     return (
-        f"<details><summary>settings and means of {result.sims} simulations ({study.sims} in the paper)"
+        f"<details><summary>settings and means of {result.done} simulations{_in_paper(study.sims)}"
         "</summary>"
-        f"<p>Data: <code>ngmca.simulate.{escape(study.settings)}</code>; simulation k has seed k.</p>"
+        f"<p>Data: <code>ngmca.simulate.{escape(study.data)}</code>; simulation k has seed k.</p>"
         f"<div class=wide><table>{methods}</table></div>{_means(result)}</details>"
     )
+
+
+def _in_paper(sims: int | None) -> str:
+    return " (one example in the paper)" if sims is None else f" ({sims} in the paper)"
 
 
 def _means(result: Result) -> str:

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngmca.paper import figures
-from ngmca.paper.claims import UNDECIDED, Claim, Finding
+from ngmca.paper.claims import NOT_RUN, Claim, Finding
 from ngmca.paper.experiments import Example, Experiment, Study
-from ngmca.paper.tables import StudyTable, read_example
+from ngmca.paper.tables import StudyTable, example_is_there, read_example
 
 if TYPE_CHECKING:
     import pandas as pd
-
-NOT_RUN = Finding(UNDECIDED, ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +35,19 @@ class Result:
 
     @property
     def sims(self) -> int:
-        """Simulations that are complete at every value in the table."""
+        """Simulations that are complete at every value that is in the table."""
         if self.table is None:
             return 0
         return int(self.table.groupby(self.varies)["sim"].nunique().min())
+
+    @property
+    def done(self) -> str:
+        """How much there is, in words."""
+        if self.experiment.study is None:
+            return "yes" if self.ready else "no"
+        values = 0 if self.table is None else self.table[self.varies].nunique()
+        wanted = len(self.experiment.study.values)
+        return f"{self.sims}" if values in (0, wanted) else f"{self.sims} at {values} of {wanted} values"
 
     def means(self) -> "pd.DataFrame | None":
         """Mean SDR_S for every value (row) and method (column), or None where there is no SDR."""
@@ -53,13 +60,14 @@ class Result:
     def judge(self, claim: Claim) -> Finding:
         """The verdict on a claim."""
         table = self.example if self.experiment.study is None else self.table
-        return NOT_RUN if table is None else claim.check(table, self.varies)
+        return Finding(NOT_RUN) if table is None else claim.judge(table, self.varies)
 
     def draw(self, folder: Path) -> Path:
         """Write the picture as PNG and SVG, and return the path of the PNG."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file_name(self.experiment.label)
-        figures.save(self.experiment.draw(self.table, self.example, self.varies), path)
+        with figures.style():
+            figures.save(self.experiment.draw(self.table, self.example, self.varies), path)
         return path.with_suffix(".png")
 
 
@@ -75,7 +83,7 @@ def load(experiment: Experiment, folder: Path) -> Result:
     table = shown = None
     if study is not None and StudyTable(folder, study).keys():
         table = _complete(StudyTable(folder, study).read(), study)
-    if example is not None and (folder / f"{example.name}.csv").exists():
+    if example is not None and example_is_there(folder, example):
         shown = read_example(folder, example)
     return Result(experiment, table, shown)
 
@@ -89,5 +97,6 @@ def _complete(table: "pd.DataFrame", study: Study) -> Any:
     """The simulations that have all methods, or None if there is none."""
     known = table[table["method"].isin(study.methods) & table[study.varies].isin(study.values)]
     count = known.groupby([study.varies, "sim"])["method"].transform("nunique")
-    whole = known[count == len(study.methods)]
+    whole = known[count == len(study.methods)].copy()
+    whole.attrs["values"] = study.values  # what claims are about, whether it is there or not
     return None if whole.empty else whole

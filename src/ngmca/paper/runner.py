@@ -6,19 +6,20 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import active_children, connection, get_context, parent_process
 from pathlib import Path
 from typing import Any
 
 from ngmca.paper.experiments import Example, Study
 from ngmca.paper.measures import Row
-from ngmca.paper.tables import Key, StudyTable, missing, write_example
+from ngmca.paper.tables import Key, StudyTable, example_is_there, locked, missing, write_example
 
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 FEW, SPREAD = 3, 4  # simulations of a quick look, and values from the first to the last
+PICTURED = 48  # simulations where the paper shows one example
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Size:
         if self.thinned and len(values) > SPREAD:
             last = len(values) - 1
             values = tuple(values[round(k * last / (SPREAD - 1))] for k in range(SPREAD))
-        return max(self.sims or study.sims, study.at_least), values
+        return max(self.sims or study.sims or PICTURED, study.at_least), values
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Task:
     key: Key | None = None
 
     @property
-    def kind(self) -> tuple[str, str]:
+    def kind(self) -> tuple[str, str, float]:
         """Tasks of one kind take about the same time."""
-        return self.source.name, self.key[2] if self.key else ""
+        return (self.source.name, self.key[2], self.key[0]) if self.key else (self.source.name, "", 0)
 
 
 def plan(sources: Iterable[Study | Example], folder: Path, size: Size) -> list[Task]:
@@ -60,7 +61,7 @@ def plan(sources: Iterable[Study | Example], folder: Path, size: Size) -> list[T
     tasks = []
     for source in dict.fromkeys(sources):
         if isinstance(source, Example):
-            if not (folder / f"{source.name}.csv").exists():
+            if not example_is_there(folder, source):
                 tasks.append(Task(source))
             continue
         sims, values = size.of(source)
@@ -70,30 +71,55 @@ def plan(sources: Iterable[Study | Example], folder: Path, size: Size) -> list[T
     return sorted(tasks, key=lambda task: task.key[1] if task.key else 0)
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A task that could not be performed, and why."""
+
+    task: Task
+    error: BaseException
+
+    def __str__(self) -> str:
+        told = f"{type(self.error).__name__}: {self.error}"
+        source, where = self.task.source, ""
+        if isinstance(source, Study) and self.task.key is not None:
+            value, sim, method = self.task.key
+            where = f", {source.varies} = {value:g}, {method}, seed {sim}"
+        return f"{source.name}{where}: {told}"
+
+
 def run(
     tasks: Sequence[Task],
     folder: Path,
     *,
     workers: int | None = None,
     after: Callable[[Task, float], Any] = lambda task, seconds: None,
-) -> None:
-    """Perform the tasks and write every result as soon as it is there.
+) -> list[Failure]:
+    """Perform the tasks and write every result as soon as it is there; what failed.
 
     `after` is told about every finished task and the seconds that it took.
     """
+    failures = []
     with ExitStack() as stack:
+        stack.enter_context(locked(folder))
         tables = {}
         for study in dict.fromkeys(t.source for t in tasks if isinstance(t.source, Study)):
             tables[study] = StudyTable(folder, study)
             tables[study].open()
             stack.callback(tables[study].close)
-        for task, result in stack.enter_context(_performed(tasks, workers or cores())):
-            if isinstance(task.source, Study):
-                tables[task.source].append(result)
-                after(task, float(result["seconds"]))
-            else:
-                write_example(folder, task.source, result)
+        for task, future in stack.enter_context(_performed(tasks, workers or cores())):
+            error = future.exception()
+            if isinstance(error, BrokenExecutor):
+                raise error
+            if error is not None:
+                failures.append(Failure(task, error))
                 after(task, 0.0)
+            elif isinstance(task.source, Study):
+                tables[task.source].append(future.result())
+                after(task, float(future.result()["seconds"]))
+            else:
+                write_example(folder, task.source, future.result())
+                after(task, 0.0)
+    return failures
 
 
 def cores() -> int:
@@ -112,15 +138,20 @@ def perform(task: Task) -> Any:
 
 
 @contextmanager
-def _performed(tasks: Sequence[Task], workers: int) -> Iterator[Iterator[tuple[Task, Any]]]:
-    """Tasks with their results, in the order in which they end."""
-    with _one_thread_each(), _pool(min(workers, max(len(tasks), 1))) as pool:
-        futures: dict[Future[Any], Task] = {pool.submit(perform, task): task for task in tasks}
+def _performed(tasks: Sequence[Task], workers: int) -> Iterator[Iterator[tuple[Task, "Future[Any]"]]]:
+    """Tasks with their results, in the order in which they end; nothing goes on after an error."""
+    others = set(active_children())
+    with _one_thread_each():
+        pool = _pool(min(workers, max(len(tasks), 1)))
         try:
-            yield ((futures[future], future.result()) for future in as_completed(futures))
+            futures = {pool.submit(perform, task): task for task in tasks}
+            yield ((futures[future], future) for future in as_completed(futures))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for worker in set(active_children()) - others:
+                worker.terminate()
             raise
+        pool.shutdown()
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
@@ -159,8 +190,8 @@ class Clock:
     """How long the rest will take, from how long tasks of each kind took so far."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
-        self._left: dict[tuple[str, str], int] = defaultdict(int)
-        self._times: dict[tuple[str, str], list[float]] = defaultdict(list)
+        self._left: dict[tuple[str, str, float], int] = defaultdict(int)
+        self._times: dict[tuple[str, str, float], list[float]] = defaultdict(list)
         self._start = time.monotonic()
         for task in tasks:
             self._left[task.kind] += 1

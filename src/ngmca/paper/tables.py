@@ -1,9 +1,13 @@
-"""Tables on disk: one CSV a study, which grows by a row at a time, and one an example."""
+"""Tables on disk: one CSV a study, which grows by a row at a time, and one an example.
+
+Beside each lies a JSON file that says what its rows depend on.
+"""
 
 import io
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -14,10 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Key = tuple[float, int, str]  # value, simulation, method
+REMOVE = "Choose another folder with -o, or remove the file to run it again."
 
 
-class OtherSettingsError(ValueError):
-    """A table was begun with other settings than the study has now."""
+class TableError(ValueError):
+    """A table that cannot be used, and what to do about it."""
 
 
 class StudyTable:
@@ -26,8 +31,8 @@ class StudyTable:
     def __init__(self, folder: Path, study: Study) -> None:
         self.study = study
         self.path = folder / f"{study.name}.csv"
-        self._note = folder / f"{study.name}.json"
         self._file: TextIO | None = None
+        self._columns: list[str] | None = None
 
     def keys(self) -> set[Key]:
         """The simulations that are done."""
@@ -38,25 +43,38 @@ class StudyTable:
         return {(float(x), int(sim), str(method)) for x, sim, method in zip(*columns, strict=True)}
 
     def read(self) -> "pd.DataFrame":
-        """All rows but a torn one."""
-        import pandas as pd
-
-        return pd.read_csv(io.BytesIO(_whole_lines(self.path)))
+        """All rows but a torn one, each once."""
+        self._check_identity()
+        key = [self.study.varies, "sim", "method"]
+        table = _read(self.path, _whole_lines(self.path), {*key, "seconds"})
+        strange = set(table.columns) - set(table.select_dtypes("number").columns) - {"method"}
+        if strange:
+            raise TableError(f"{self.path}: {', '.join(sorted(strange))} must be numbers. {REMOVE}")
+        return table.drop_duplicates(key)
 
     def open(self) -> None:
         """Make the file ready for more rows."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._check_settings()
-        if self.path.exists():
+        if self.path.exists() and _whole_lines(self.path):
+            self._columns = list(self.read().columns)
             os.truncate(self.path, len(_whole_lines(self.path)))
+        else:
+            self.path.unlink(missing_ok=True)
+            self.path.with_suffix(".json").unlink(missing_ok=True)
+        identity = self.study.identity
+        methods = _read_note(self.path).get("methods", {}) | identity["methods"]
+        _write_note(self.path, identity | {"methods": methods})
         self._file = self.path.open("a", encoding="utf-8")
 
     def append(self, row: Row) -> None:
         """Write a row so that it survives a kill."""
         assert self._file is not None
         text = ",".join(map(_written, row.values())) + "\n"
-        if self._file.tell() == 0:
+        if self._columns is None:
+            self._columns = list(row)
             text = ",".join(row) + "\n" + text
+        if self._columns != list(row):
+            raise TableError(f"{self.path} has other columns than this version measures. {REMOVE}")
         self._file.write(text)
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -67,29 +85,33 @@ class StudyTable:
             self._file.close()
             self._file = None
 
-    def _check_settings(self) -> None:
-        if not self._note.exists():
-            write_whole(self._note, json.dumps({"settings": self.study.settings}, indent=1) + "\n")
-            return
-        before = json.loads(self._note.read_text())["settings"]
-        if before != self.study.settings:
-            raise OtherSettingsError(
-                f"{self.path} was begun with other settings ({before}; now {self.study.settings}): "
-                "choose another folder with -o, or remove this file and the .json beside it."
-            )
+    def _check_identity(self) -> None:
+        """Methods may be added to a table; nothing else may differ from what it was begun with."""
+        before, mine = _read_note(self.path), self.study.identity
+        methods = before.get("methods", {})
+        same = all(before.get(name) == mine[name] for name in ("data", "measure"))
+        if not same or any(methods.get(name, told) != told for name, told in mine["methods"].items()):
+            raise TableError(f"{self.path} was begun with other settings. {REMOVE}")
+
+
+def example_is_there(folder: Path, example: Example) -> bool:
+    """Whether the table of an example is there, and made with the settings of today."""
+    path = folder / f"{example.name}.csv"
+    return path.exists() and _read_note(path) == example.identity
 
 
 def write_example(folder: Path, example: Example, table: "pd.DataFrame") -> None:
     """The table of an example, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{example.name}.csv", table.to_csv(index=False, float_format="%.6g"))
+    path = folder / f"{example.name}.csv"
+    write_whole(path, table.to_csv(index=False, float_format="%.6g"))
+    _write_note(path, example.identity)
 
 
 def read_example(folder: Path, example: Example) -> "pd.DataFrame":
     """The table of an example."""
-    import pandas as pd
-
-    return pd.read_csv(folder / f"{example.name}.csv")
+    path = folder / f"{example.name}.csv"
+    return _read(path, path.read_bytes(), set())
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -103,6 +125,46 @@ def missing(study: Study, done: set[Key], sims: int, values: Iterable[float]) ->
     """The simulations still to do, all values and methods of one before the next."""
     wanted = ((x, sim, name) for sim in range(sims) for x in values for name in study.methods)
     return [key for key in wanted if key not in done]
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """The folder for one run alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:  # where there is no such lock two runs are not kept apart
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise TableError(f"another run is writing to {folder}: wait for it or stop it.") from None
+        yield
+
+
+def _read(path: Path, content: bytes, needed: set[str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(io.BytesIO(content))
+    except ValueError as error:
+        raise TableError(f"{path} is not a table ({' '.join(str(error).split())}). {REMOVE}") from None
+    if needed - set(table.columns):
+        raise TableError(f"{path} lacks the columns {sorted(needed - set(table.columns))}. {REMOVE}")
+    return table
+
+
+def _read_note(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.with_suffix(".json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _write_note(path: Path, identity: dict[str, Any]) -> None:
+    write_whole(path.with_suffix(".json"), json.dumps(identity, indent=1) + "\n")
 
 
 def _whole_lines(path: Path) -> bytes:
