@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ALL = ("soft", "hard", "naive", "als", "hals", "multiplicative")
 OTHERS = ALL[1:]
 FEW = (5, 10, 15)  # sources
+SHAPES = (0.5, 0.9, 1.6, 2.0, 4.0)  # alpha_A, some of those in the table
 PRINTED = {0.5: 6.90, 0.7: 8.36, 0.9: 9.43, 1.2: 10.7, 1.6: 12.0, 2.0: 12.9, 3.0: 14.3, 4.0: 15.3}
 
 
@@ -49,15 +50,11 @@ def _only_soft_moves(table: "pd.DataFrame", varies: str) -> list[Comparison]:
 
 
 _DENSE = {"p_S": 0.8, "snr": None}
-SOURCES = Study(
-    "r_a80n00", "sparse", _DENSE, "r", (5, 10, 15, 20, 25, 30, 35, 40), ALL, tau=0.0, sims=48
-)
+SOURCES = Study("r_a80n00", "sparse", _DENSE, "r", (5, 10, 15, 20, 30, 40), ALL, tau=0.0, sims=48)
 OSCILLATIONS = Study(
     "oscillations", "sparse", _DENSE, "r", (40,), ("soft", "hard", "naive"), 0.0, None, convergence
 )
-MIXING = Study(
-    "Aalpha_r35a80", "sparse", {**_DENSE, "r": 35}, "alpha_A", tuple(PRINTED), ALL, tau=0.0, sims=48
-)
+MIXING = Study("Aalpha_r35a80", "sparse", {**_DENSE, "r": 35}, "alpha_A", SHAPES, ALL, tau=0.0, sims=48)
 CONDITIONING = Study(
     "conditioning", "sparse", {"r": 35}, "alpha_A", tuple(PRINTED), ("truth",), 0.0, 48, conditioning, 48
 )
@@ -83,7 +80,7 @@ EXPERIMENTS = (
             Claim(
                 "With many sources nGMCA^S is far more robust than all the others (1 dB for r >= 30).",
                 "Sec. IV-C, item on figure r_a80n00",
-                ahead("soft", OTHERS, at=(30, 35, 40), by=1.0),
+                ahead("soft", OTHERS, at=(30, 40), by=1.0),
             ),
             Claim(
                 "More sources are harder to separate, for every method (r = 5 against r = 40).",
@@ -138,7 +135,7 @@ EXPERIMENTS = (
             Claim(
                 "nGMCA^S is more robust than the others to ill-conditioned mixing (alpha_A >= 2).",
                 "Sec. IV-C, item on figure Aalpha_r35a80; Sec. IV-C-3, last paragraph",
-                ahead("soft", OTHERS, at=(2.0, 3.0, 4.0)),
+                ahead("soft", OTHERS, at=(2.0, 4.0)),
             ),
         ),
     ),

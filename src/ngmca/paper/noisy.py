@@ -9,7 +9,7 @@ RIVALS = ("sparse_hals", "hoyer", "kim_park")
 OTHERS = ("hard", "naive", *RIVALS)
 ALL = ("soft", *OTHERS)
 LEVELS = (5, 10, 15, 20, 25, 30, 40)  # SNR_Y in dB
-MEASUREMENTS = (15, 20, 30, 50, 75, 100, 150, 200)
+MEASUREMENTS = (15, 20, 30, 50, 100, 200)
 NOISE = "Noise level of the data, SNR_Y (dB)"
 
 
@@ -28,7 +28,7 @@ SOURCES = Study(
     "sparse",
     {"p_S": 0.3, "snr": 15},
     "r",
-    (5, 10, 15, 20, 25, 30, 35, 40),
+    (5, 10, 15, 20, 30, 40),
     ALL,
     tau=1.0,
     sims=48,
