@@ -3,13 +3,14 @@
 import itertools
 import tomllib
 import tracemalloc
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import erfcx
+from scipy.special import erfcx, gammainc, gammaincinv
 from typer.testing import CliRunner
 
 import ngmca
@@ -21,7 +22,7 @@ from ngmca.sampling.chain import Chain, Data, Rules, Sums
 from ngmca.sampling.chains import TRACED, Trace
 from ngmca.sampling.diagnostics import drifts, effective_size, split_rhat
 from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.run import _warnings
+from ngmca.sampling.run import _disagreement
 from ngmca.uncertainty import Marginals
 
 
@@ -139,14 +140,20 @@ def test_neighbours_agree_with_a_sum_over_all_patterns():
 
 # all of the model (Geweke, 2004): draws of the data and sweeps in turn must leave the prior as it is
 
-PROPER = Priors((2.0, 2.0), 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
+PROPER = Priors((2.0, 2.0), 5.0, 5.0, np.inf, 5.0, 5.0, 5.0, 5.0)
+KNOWN = np.array([0.5, 0.8, 0.6])  # noise levels
+MOST = 0.7 / np.sqrt(1 / np.mean(KNOWN**-2.0))  # beta, where the noise is known
 SIZES = {"m": 3, "n": 4, "r": 2}
 
 
-def from_prior(rng):
+def from_prior(rng, kind="white"):
     m, n, r = SIZES.values()
     start, stay, beta = rng.beta(2, 2, r), rng.beta(2, 2, r), rng.gamma(5, 1 / 5, r)
-    scale, variance = rng.gamma(5, 1 / 5, r) ** -0.5, np.full(m, 1 / rng.gamma(5, 1 / 5))
+    variance = 1 / rng.gamma(5, 1 / 5, m if kind == "rows" else 1) * np.ones(m)
+    if kind == "given":
+        variance = KNOWN**2
+        beta = gammaincinv(5, rng.random(r) * gammainc(5, 5 * MOST)) / 5
+    scale = rng.gamma(5, 1 / 5, r) ** -0.5
     A = np.abs(rng.standard_normal((m, r))) * scale
     X, before = rng.exponential(1 / beta, (n, r)), np.zeros(r, bool)
     for row in X:
@@ -156,18 +163,22 @@ def from_prior(rng):
 
 
 def asked(A, X, p):
-    parts = [p.start, p.stay, np.log(p.beta), np.log(p.scale), [np.log(p.variance[0])]]
+    parts = [p.start, p.stay, np.log(p.beta), np.log(p.scale), np.log(p.variance[:2])]
     parts += [(X > 0).mean(axis=0), np.sqrt(X.mean(axis=0)), np.sqrt(A.mean(axis=0))]
     parts += [(X[1:] * X[:-1] > 0).mean(axis=0)]
     return np.concatenate([*parts, [np.tanh(A[:, 0] @ A[:, 1]), np.tanh(X[:, 0] @ X[:, 1])]])
 
 
-def geweke(count=12_000, block=None):
+def geweke(count=10_000, block=None, kind="white", fixed=False):
     """z scores of the means of what is asked: draws from the prior against sweeps."""
     rng = np.random.default_rng(0)
-    expected = np.array([asked(*from_prior(rng)) for _ in range(count)])
-    A, X, parameters = from_prior(rng)
-    rules = Rules(Noise("white", 0.0), PROPER, unit=False)
+    A, X, parameters = from_prior(rng, kind)
+    others = (from_prior(rng, kind) for _ in range(count))
+    if fixed:
+        others = ((A, x, replace(p, scale=parameters.scale)) for _, x, p in others)
+    expected = np.array([asked(*other) for other in others])
+    most = 0.7 if kind == "given" else np.inf
+    rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
     chain = Chain(
         Data(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
     )
@@ -178,13 +189,25 @@ def geweke(count=12_000, block=None):
         chain._data.step = block or chain._data.step
         chain.sweep()
         found[k] = asked(chain.A, chain.X, chain.parameters)
+    moves = expected.std(axis=0) > 1e-12
+    np.testing.assert_allclose(found[:, ~moves], expected[:, ~moves], rtol=1e-12)
+    found, expected = found[:, moves], expected[:, moves]
     error = np.sqrt(found.var(axis=0) / effective_size(found[None]) + expected.var(axis=0) / count)
     return np.abs(found.mean(axis=0) - expected.mean(axis=0)) / error
 
 
-@pytest.mark.parametrize("block", [None, 1, 2])  # samples that are drawn together
-def test_sweeps_leave_the_prior_as_it_is(block):
-    assert geweke(block=block).max() < 4
+@pytest.mark.parametrize(
+    ("block", "kind", "fixed", "every"),  # block: samples that are drawn together
+    [
+        (None, "white", False, chains.SHEAR_EVERY),
+        (1, "rows", False, 1),
+        (2, "given", False, 1),
+        (2, "white", True, 1),
+    ],
+)
+def test_sweeps_leave_the_prior_as_it_is(monkeypatch, block, kind, fixed, every):
+    monkeypatch.setattr(chains, "SHEAR_EVERY", every)
+    assert geweke(block=block, kind=kind, fixed=fixed).max() < 4
 
 
 @pytest.mark.parametrize("kernel", ["sample_sources", "neighbour_odds", "sample_mixing", "shear"])
@@ -305,8 +328,55 @@ def test_moments_and_quantiles_are_those_of_stored_draws():
     for q in (0.05, 0.5, 0.95):
         difference = np.abs(found.quantile(q) - np.quantile(stored, q, axis=0))
         assert np.sqrt(np.mean(difference**2)) < 0.1 * spread
-    A = Marginals(*(lambda e, s: (e, np.sqrt(s - e**2)))(*(sums.mixing / sums.count)))
-    assert np.abs(A.quantile(0.95) - np.quantile(mixing, 0.95, axis=0)).max() < 0.4 * A.sd.max()
+    mean, second = sums.mixing / sums.count
+    A = Marginals(mean, np.sqrt(second - mean**2))
+    np.testing.assert_allclose(A.sd, np.std(mixing, axis=0), rtol=1e-6)
+    difference = A.quantile(0.95) - np.quantile(mixing, 0.95, axis=0)
+    assert np.abs(difference / A.sd).max() < 0.2
+
+
+def test_entries_that_dominate_their_column_have_the_spread_of_the_draws():
+    rng = np.random.default_rng(0)
+    A = np.array([[1.0, 0.02], [0.03, 1.0], [0.02, 0.01]])
+    S = rng.exponential(size=(2, 200)) * (rng.random((2, 200)) < 0.3)
+    Y = A @ S + 0.05 * rng.standard_normal((3, 200))
+    start = SimpleNamespace(A=A, S=S, noise=np.full(3, 0.05))
+    found = ngmca.posterior(Y, start, n_samples=3000, burn=100, seed=0)
+    chain = ngmca.sampling.run.Problem.of(Y, start, None, None).chains(np.random.default_rng(1), 2, 1)
+    draws = []
+    for k in range(6100):
+        chain.tracks[0].chain.sweep()
+        if k >= 100:
+            draws.append(chain.tracks[0].chain.A.copy())
+    np.testing.assert_allclose(found.A.sd, np.std(draws, axis=0), rtol=0.1)
+    assert found.A.sd[0, 0] < 0.1 * found.A.sd[1, 0]  # at norm 1 hardly anything is left to it
+
+
+def test_weak_sources_of_small_data_do_not_die_unnoticed():
+    lost = 0
+    for seed in range(4):
+        data = ngmca.simulate.sparse(8, 80, 3, p_S=0.2, snr=3, seed=seed)
+        separation = ngmca.separate(data.Y, 3, seed=seed)
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            found = ngmca.posterior(data.Y, separation, seed=seed)
+        silent = (found.S.mean.max(axis=1) < found.noise.mean.mean()).sum()
+        lost += silent
+        assert any("went silent" in words for words in found.warnings) == (silent > 0)
+        assert (found.beta.mean <= 1.1 / separation.noise.min()).all()
+    assert lost <= 1
+
+
+def test_a_source_that_the_data_do_not_have_is_said_to_be_silent():
+    rng = np.random.default_rng(0)
+    data = small()
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    level = separation.noise.mean()
+    A = np.column_stack([separation.A, np.abs(rng.standard_normal(40)) / np.sqrt(40)])
+    extra = 3 * level * (rng.random(100) < 0.1)
+    start = SimpleNamespace(A=A, S=np.vstack([separation.S, extra]), noise=separation.noise)
+    with pytest.warns(UserWarning, match=r"source 5 \(row 4 of S\) went silent"):
+        ngmca.posterior(data.Y, start, n_samples=200, seed=0)
 
 
 def test_quantiles_of_what_is_known_in_closed_form():
@@ -364,8 +434,8 @@ def test_disagreement_is_said_in_words():
         found = ngmca.posterior(data.Y, separation, n_samples=4, burn=0, seed=0)
     assert len(found.warnings) == 1
     fine = {"S": np.array([1.01, 1.0]), "A": np.array([1.0, 1.02])}
-    assert _warnings(fine) == ()
-    assert "row 1 of S" in _warnings({**fine, "A": np.array([1.0, 1.3])})[0]
+    assert _disagreement(fine) == ()
+    assert "row 1 of S" in _disagreement({**fine, "A": np.array([1.0, 1.3])})[0]
 
 
 def test_output_is_what_arviz_takes():
@@ -425,6 +495,7 @@ def test_memory_does_not_grow_with_the_samples():
     assert peaks[2] < 40 * separation.S.nbytes
 
 
+@pytest.mark.filterwarnings("ignore:the chains disagree")
 def test_units_do_not_matter():
     data = small()
     separation = ngmca.separate(data.Y, 4, seed=0)
@@ -448,7 +519,7 @@ DEGENERATE = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:the chains disagree")
+@pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.* went silent")
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_data_give_finite_numbers(case):
     Y, r, options = DEGENERATE[case]()
@@ -478,7 +549,9 @@ def test_a_dead_source_stays_finite():
         ({"n_samples": 2}, ValueError, "n_samples must be at least 4"),
         ({"n_chains": 1}, ValueError, "n_chains must be at least 2"),
         ({"burn": -1}, ValueError, "burn must be at least 0"),
+        ({"noise": 1e200}, ValueError, "noise is too large"),
         ({"A": np.ones((3, 2))}, ValueError, "one row a measurement"),
+        ({"A": np.eye(40, 3) * [1, 1, 0]}, ValueError, "A has a column of zeros"),
     ],
 )
 def test_wrong_arguments(options, error, words):

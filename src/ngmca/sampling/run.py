@@ -14,13 +14,14 @@ from ngmca.progress import progress_bar
 from ngmca.sampling.chain import Chain, Data, Rules, Sums
 from ngmca.sampling.chains import BUDGET, BURN, Chains, Trace, Track
 from ngmca.sampling.diagnostics import agreement, effective_size, split_rhat
-from ngmca.sampling.model import TINY, Noise, Parameters, Priors
+from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
 from ngmca.start import Seed, generator
 from ngmca.threads import available, one_blas_thread
 from ngmca.uncertainty import Marginals, Posterior
 
 LEARNT = ("white", "rows")
 DISAGREE = 1.1  # R-hat of the sources or the mixing above which chains do not tell the same
+LOUDEST = 1e100  # noise, in units in which Y is no larger
 UNEQUAL = 0.2  # spread of the logarithms of noise levels above which each row learns its own
 
 
@@ -55,7 +56,8 @@ def posterior(
         are.
     noise : "white", "rows", float, (m,) or None
         One level that is learnt, one for each measurement, or known standard deviations. None learns one
-        for each where the separation found very unequal ones, and otherwise one.
+        for each where the separation found very unequal ones, and otherwise one. No level is below 1e-6
+        of the root mean square of Y (3e-4 if Y is in single precision): smaller ones are raised to that.
     n_samples : int or "auto"
         Samples of each chain. "auto" samples until the Monte Carlo error of the mean is a tenth of the
         posterior's spread, and at most 2,000 sweeps in all.
@@ -116,16 +118,17 @@ class Problem:
         else:
             A, S, levels = _known(Y, known)
         kind, given = _noise(noise, levels, Y.shape)
-        floor = TINY * (float(np.mean(np.square(Y, dtype=np.float64))) or 1.0)
-        variance = levels**2 if given is None else (given / unit) ** 2
+        floor = TINY[Y.dtype] * (float(np.mean(np.square(Y, dtype=np.float64))) or 1.0)
+        variance = levels**2 if given is None else _squares(given / unit)
         if kind == "white":
             variance = np.full(len(Y), variance.mean())
         variance = np.maximum(variance, floor)
         norm = np.linalg.norm(A, axis=0)
+        if known is not None and not norm.all():
+            raise ValueError("A has a column of zeros: leave it out, its source cannot be seen.")
         A = np.where(norm > 0, A / np.where(norm > 0, norm, 1), len(A) ** -0.5)
         norm = np.where(norm > 0, norm, 1)
-        priors = Priors(beta_rate=1e-3 * float(np.sqrt(variance.mean())))
-        rules = Rules(Noise(kind, floor), priors, fixed=known is not None)
+        rules = Rules(Noise(kind, floor), Priors(beta_most=1.0), fixed=known is not None)
         return cls(
             Y,
             A,
@@ -143,6 +146,7 @@ class Problem:
         count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
         pi = (count + 1) / (n + 2)
         beta = (count + 1) / (total + np.sqrt(self.variance.mean()))
+        beta = np.minimum(beta, 1 / noise_level(self.variance, self.rules.noise))
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         tracks = [
             Track(
@@ -177,6 +181,15 @@ def _known(Y: NDArray, A: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
     found = oracle(Y, A)
     levels = InMemory(Y).noise(found.A, found.S, final=True)
     return found.A.astype(np.float64), found.S.astype(np.float64), levels
+
+
+def _squares(levels: NDArray) -> NDArray:
+    """Variances of given noise levels, if they are numbers to calculate with."""
+    if levels.max() > LOUDEST:
+        raise ValueError(
+            "noise is too large: its square is not finite, or nothing can be seen below it."
+        )
+    return levels**2
 
 
 def _noise(noise: Any, levels: NDArray, shape: tuple[int, int]) -> tuple[str, NDArray | None]:
@@ -215,7 +228,7 @@ def _collect(chains: Chains, problem: Problem) -> Posterior:
         variance = chains.moments(sums, which)[1] ** 2
         rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance, axis=0)
     return Posterior(
-        S=Marginals(mean, sd, chains.mean("sources", 0).T),
+        S=Marginals(mean, sd, np.minimum(chains.mean("sources", 0).T, 1.0)),
         A=Marginals(*A),
         noise=Marginals(level * unit, level_sd * unit),
         **{
@@ -229,19 +242,38 @@ def _collect(chains: Chains, problem: Problem) -> Posterior:
         burn=chains.burn,
         error=chains.error("sources", 1),
         settled=chains.settled,
-        warnings=_warnings(rhat),
+        warnings=(*_disagreement(rhat), *_silent(mean * norm[:, None] / unit, problem, level)),
     )
 
 
-def _warnings(rhat: dict[str, NDArray]) -> tuple[str, ...]:
-    """Disagreement of the chains in words."""
+def _disagreement(rhat: dict[str, NDArray]) -> tuple[str, ...]:
+    """Sources about which the chains disagree, in words."""
     worst = np.maximum(rhat["S"], rhat["A"])
     apart = np.flatnonzero(worst > DISAGREE)
     if not apart.size:
         return ()
-    names = ", ".join(str(i) for i in apart[:5]) + (", ..." if apart.size > 5 else "")
     return (
-        f"the chains disagree about {apart.size} of {len(worst)} sources (row {names} of S; R-hat up to "
+        f"the chains disagree about {apart.size} of {len(worst)} sources ({_rows(apart)}; R-hat up to "
         f"{worst.max():.2f}, where 1 is agreement): the means and intervals of these are not to be "
         "trusted. Sample longer (n_samples), and compare with another start (seed of `separate`).",
     )
+
+
+def _silent(mean: NDArray, problem: Problem, levels: NDArray) -> tuple[str, ...]:
+    """Sources (r, n) below the noise that were not at the start, in words."""
+    level = noise_level(levels**2, problem.rules.noise)
+    lost = np.flatnonzero((mean.max(axis=1) < level) & (problem.S.max(axis=1) > level))
+    if not lost.size:
+        return ()
+    which = f"source {lost[0] + 1}" if lost.size == 1 else f"{lost.size} sources"
+    return (
+        f"{which} ({_rows(lost)}) went silent in the sampling: nowhere is the posterior mean above the "
+        "noise, although the separation had found something. Either the data do not ask for so many "
+        "sources, or they are too few and too noisy to tell: then keep to the separation.",
+    )
+
+
+def _rows(which: NDArray) -> str:
+    """Where sources are, the first few of them."""
+    names = ", ".join(str(i) for i in which[:5]) + (", ..." if which.size > 5 else "")
+    return f"row {names} of S"
