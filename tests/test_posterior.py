@@ -1,6 +1,7 @@
 """Sampling: draws that follow the model, error bars that mean what they say."""
 
 import itertools
+import json
 import tomllib
 import tracemalloc
 import warnings
@@ -14,7 +15,7 @@ from scipy.special import erfcx, gammainc, gammaincinv
 from typer.testing import CliRunner
 
 import ngmca
-from ngmca.cli import app
+from ngmca.cli import app, separating
 from ngmca.compiled import compiled
 from ngmca.sampling import chain as chains
 from ngmca.sampling import kernels
@@ -22,7 +23,7 @@ from ngmca.sampling.chain import Chain, Data, Rules, Sums
 from ngmca.sampling.chains import TRACED, Trace
 from ngmca.sampling.diagnostics import drifts, effective_size, split_rhat
 from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.run import _disagreement
+from ngmca.sampling.run import _disagreement, _streams
 from ngmca.uncertainty import Marginals
 
 
@@ -478,6 +479,7 @@ def test_separation_is_the_same_with_and_without():
     assert plain.posterior is None
     estimator = ngmca.NGMCA(4, posterior=True, random_state=5).fit(data.Y)
     np.testing.assert_array_equal(estimator.components_, sampled.posterior.S.mean)
+    assert estimator.set_params(posterior=False).fit(data.Y).posterior_ is None
     rival = ngmca.separate(data.Y, 4, method="hals", seed=5, posterior=True)
     assert ngmca.evaluate(data.S, rival.posterior.S.mean).mean_sdr > 15
 
@@ -549,6 +551,18 @@ def test_a_dead_source_stays_finite():
         ({"n_samples": 2}, ValueError, "n_samples must be at least 4"),
         ({"n_chains": 1}, ValueError, "n_chains must be at least 2"),
         ({"burn": -1}, ValueError, "burn must be at least 0"),
+        ({"separation": SimpleNamespace(A=1.0, S=1.0, noise=1.0)}, ValueError, "A of separation"),
+        (
+            {"separation": SimpleNamespace(A=-np.ones((40, 2)), S=np.ones((2, 100)), noise=np.ones(40))},
+            ValueError,
+            "A of separation has negative",
+        ),
+        (
+            {"separation": SimpleNamespace(A=np.ones((40, 2)), S=np.ones((2, 100)), noise=-np.ones(40))},
+            ValueError,
+            "noise of separation",
+        ),
+        ({"A": np.ones(40)}, ValueError, "A must have one row a measurement .* one column a source"),
         ({"noise": 1e200}, ValueError, "noise is too large"),
         ({"A": np.ones((3, 2))}, ValueError, "one row a measurement"),
         ({"A": np.eye(40, 3) * [1, 1, 0]}, ValueError, "A has a column of zeros"),
@@ -581,6 +595,8 @@ def test_command_line_writes_bars_that_load_again(tmp_path):
     np.testing.assert_array_equal(separation.S, plain.S)
     expected = ngmca.posterior(data.Y, plain, seed=0)
     found = separation.posterior
+    at_once = ngmca.separate(data.Y, 4, seed=0, posterior=True).posterior
+    np.testing.assert_array_equal(at_once.S.mean, expected.S.mean)
     for mine, its in zip(arrays(found), arrays(expected), strict=True):
         np.testing.assert_array_equal(mine, its)
     assert found.traces["pi"].shape == expected.traces["pi"].shape
@@ -589,10 +605,73 @@ def test_command_line_writes_bars_that_load_again(tmp_path):
     np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
     np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
     assert "source 1 5 %" in (tmp_path / "out" / "mixing.csv").read_text().splitlines()[0]
-    assert "posterior mean" in (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("Dark: the posterior mean") == 2  # sources and weights
     assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["posterior"] is True
 
 
-def test_sources_of_any_sign_are_refused():
+def test_sources_of_any_sign_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="any sign"):
         ngmca.separate(small().Y, 4, method="gmca", posterior=True)
+    np.save(tmp_path / "Y.npy", small().Y)
+    monkeypatch.setattr(separating, "ngmca_separate", None)  # it is not run first
+    command = ["separate", tmp_path / "Y.npy", "-r", 4, "-o", tmp_path / "out", "--posterior"]
+    result = CliRunner().invoke(app, [*map(str, command), "--method", "gmca"])
+    assert result.exit_code == 2
+    assert "any sign" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["soft", "hals"])
+def test_a_stop_while_sampling_keeps_the_separation(tmp_path, monkeypatch, method):
+    np.save(tmp_path / "Y.npy", small().Y)
+    out, sample = tmp_path / "out", ngmca.sampling.posterior
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(separating.sampling, "posterior", stop)
+    command = ["separate", tmp_path / "Y.npy", "-r", 4, "-o", out, "--posterior", "--method", method]
+    result = CliRunner().invoke(app, list(map(str, command)))
+    assert result.exit_code == 130
+    assert f"--resume {out}" in result.stderr
+    monkeypatch.setattr(separating.sampling, "posterior", sample)
+    monkeypatch.setattr(separating, "_separate", None)  # it is not separated again
+    result = CliRunner().invoke(app, ["separate", "--resume", str(out), "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)["posterior"]
+    expected = ngmca.separate(small().Y, 4, method=method, seed=0, posterior=True)
+    found = ngmca.load(out)
+    np.testing.assert_array_equal(found.S, expected.S)
+    np.testing.assert_array_equal(found.posterior.S.mean, expected.posterior.S.mean)
+    np.testing.assert_array_equal(found.history.cost, expected.history.cost)
+    assert told["n_samples"] == expected.posterior.n_samples
+    assert told["n_chains"] == 2
+    assert told["settled"] is True
+    assert 1 <= told["worst_rhat"] < 1.2
+
+
+def test_seeds():
+    """The same seed gives the same chains, which share no stream with the first guess."""
+    rng = np.random.default_rng(3)
+    first = [child.generate_state(2).tolist() for child in _streams(3, 2)]
+    again = [child.generate_state(2).tolist() for child in _streams(np.random.SeedSequence(3), 2)]
+    assert first == again
+    assert first[0] != first[1]
+    guesses = [child.generate_state(2).tolist() for child in np.random.SeedSequence(3).spawn(4)]
+    assert not any(stream in guesses for stream in first)
+    moved = [_streams(rng, 1)[0].generate_state(2).tolist() for _ in range(2)]
+    assert moved[0] != moved[1]
+
+
+def test_a_budget_that_is_spent_is_said(monkeypatch):
+    data = small(snr=5)
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    for module in (ngmca.sampling.chains, ngmca.sampling.run):
+        monkeypatch.setattr(module, "ENOUGH", 1e-3)
+        monkeypatch.setattr(module, "BUDGET", 250)
+    with pytest.warns(UserWarning, match=r"stopped at 250 sweeps, with 150 samples .* error .* 0\.\d\d"):
+        found = ngmca.posterior(data.Y, separation, seed=0)
+    assert not found.settled
+    asked_for = ngmca.posterior(data.Y, separation, n_samples=150, seed=0)
+    assert not asked_for.settled
+    assert asked_for.warnings == ()

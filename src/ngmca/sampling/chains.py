@@ -154,7 +154,12 @@ class Chains:
     @property
     def settled(self) -> bool:
         """Whether the means of S and of A are known well enough."""
-        return max(self.error("sources", 1), self.error("mixing", 0)) <= ENOUGH
+        return self.worst_error <= ENOUGH
+
+    @property
+    def worst_error(self) -> float:
+        """Monte Carlo error over the spread, of S or of A."""
+        return max(self.error("sources", 1), self.error("mixing", 0))
 
     @property
     def drifting(self) -> bool:
