@@ -139,6 +139,73 @@ def test_neighbours_agree_with_a_sum_over_all_patterns():
     np.testing.assert_allclose(found[0, :, 0] / count, expected, atol=0.01)
 
 
+START, STAY, RATE, WEAK = 0.1, 0.9, 0.6, 0.5
+RUNS = np.array([1, 1, 0, 1, 1, 0, 0, 1, 1]) > 0  # where source 0 is active: first, last, a gap of one
+BESIDE = {2: 1.5, 5: 0.8, 6: 0.0}  # source 1 in between, which stays as it is
+
+
+def line_of_shears(Y, A, s, grid, edges):
+    """Mean and variance of c in a_0 + c a_1, and activities of source 1, by a sum over its patterns.
+
+    `edges` says what is taken for the neighbours of a run: "right", or one of two mistakes.
+    """
+    sites = np.flatnonzero(RUNS)
+    a = A[:, 0] + grid[:, None] * A[:, 1]  # (grid, m)
+    left = Y.T[None] - a[:, None] * s[:, None]  # (grid, n, m)
+    g, u = A[:, 1] @ A[:, 1], left @ A[:, 1]
+    slab = RATE * np.sqrt(np.pi / 2 / g) * erfcx((RATE - u) / np.sqrt(2 * g))
+    weight = np.exp(-0.5 * (left**2).sum(axis=(1, 2)) - 0.5 * WEAK * (a**2).sum(axis=1))
+    weight[(a < 0).any(axis=1)] = 0
+    mass, active = np.zeros(len(grid)), np.zeros((len(s), len(grid)))
+    for pattern in itertools.product((0, 1), repeat=len(sites)):
+        z = np.array([float(BESIDE.get(t, 0) > 0) for t in range(len(s))])
+        z[sites] = pattern
+        chance = 1.0
+        for t in range(len(s)):
+            before = z[t - 1] if t else 0
+            if edges == "inactive" and t and RUNS[t] and not RUNS[t - 1]:
+                before = 0
+            p = STAY if before else START
+            if RUNS[t] or (t and RUNS[t - 1] and edges != "nothing"):
+                now = 0 if edges == "inactive" and not RUNS[t] else z[t]
+                chance *= p if now else 1 - p
+        found = chance * weight * np.prod(np.where(z[:, None] * RUNS[:, None] > 0, slab.T, 1), axis=0)
+        mass += found
+        active += z[:, None] * found
+    mean = mass @ grid / mass.sum()
+    variance = mass @ (grid - mean) ** 2 / mass.sum()
+    return np.array([mean, np.sqrt(variance), *active[sites].sum(axis=1) / mass.sum()])
+
+
+def test_shears_agree_with_a_sum_over_all_patterns():
+    rng = np.random.default_rng(2)
+    A = np.array([[0.9, 0.5], [0.7, 0.8], [0.4, 0.6]])
+    s = np.where(RUNS, rng.exponential(1.5, 9), 0)
+    X = np.column_stack([s, np.where(RUNS, 1.0, 0)])
+    for t, value in BESIDE.items():
+        X[t, 1] = value
+    Y = A @ X.T + rng.standard_normal((3, 9))
+    first, other, count = A.copy(), X.copy(), 30_000
+    told = np.empty((count, 8))
+    law = (np.full(2, RATE), np.full(2, START), np.full(2, STAY), np.full(2, WEAK))
+    for k in range(count):
+        A[:, 1], X[:, 0] = first[:, 1], other[:, 0]  # only the shear of source 0 is of interest
+        kernels.shear(A.T @ A, Y.T @ A, X, A, *law, np.uint64(k))
+        told[k] = (A[0, 0] - first[0, 0]) / first[0, 1], 0, *(X[RUNS, 1] > 0)
+    found = told.mean(axis=0)
+    found[1] = told[:, 0].std()
+    grid = np.linspace(-4, 6, 4001)
+    expected = {
+        edges: line_of_shears(Y, first, s, grid, edges) for edges in ("right", "nothing", "inactive")
+    }
+    error = np.sqrt(told.var(axis=0) / effective_size(told[None]))
+    error[1] = error[0]
+    assert (np.abs(found - expected["right"]) < 4 * error).all()
+    assert (np.abs(found[2:] - 0.5) < 0.48).all()  # or hardly anything is tested
+    for mistake in ("nothing", "inactive"):
+        assert (np.abs(expected[mistake] - expected["right"]) > 8 * error).any()
+
+
 # all of the model (Geweke, 2004): draws of the data and sweeps in turn must leave the prior as it is
 
 PROPER = Priors((2.0, 2.0), 5.0, 5.0, np.inf, 5.0, 5.0, 5.0, 5.0)
@@ -509,26 +576,74 @@ def test_units_do_not_matter():
         np.testing.assert_allclose(other.beta.mean * unit, one.beta.mean, rtol=1e-6)
 
 
-DEGENERATE = {
-    "no noise": lambda: (small(snr=None).Y, 4, {"tau": 0}),
-    "noise said to be 0": lambda: (small().Y, 4, {"noise": 0.0}),
-    "more sources than there are": lambda: (small().Y, 6, {}),
-    "one column": lambda: (small().Y[:, :1], 1, {}),
-    "one measurement": lambda: (small().Y[:1], 1, {}),
-    "zeros": lambda: (np.zeros((5, 8)), 2, {}),
-    "negative": lambda: (-np.abs(small().Y), 2, {}),
-    "single precision": lambda: (small().Y.astype(np.float32), 4, {}),
+def rms(x):
+    return np.sqrt(np.mean(np.square(x, dtype=np.float64)))
+
+
+DEGENERATE = {  # data, number of sources, options, and what must be true of the posterior
+    "no noise": (
+        lambda: small(snr=None).Y,
+        4,
+        {"tau": 0},
+        lambda p, Y: rms(Y - p.A.mean @ p.S.mean) < 1e-2 * rms(Y),
+    ),
+    "noise said to be 0": (
+        lambda: small().Y,
+        4,
+        {"noise": 0.0},
+        lambda p, Y: np.allclose(p.noise.mean, 1e-6 * rms(Y)),
+    ),
+    "more sources than there are": (
+        lambda: small().Y,
+        6,
+        {},
+        lambda p, Y: abs(np.log(p.noise.mean / rms(small().noise))).max() < 0.1,
+    ),
+    "one column": (
+        lambda: small().Y[:, :1],
+        1,
+        {},
+        lambda p, Y: abs(p.S.mean[0, 0] / np.linalg.norm(np.maximum(Y, 0)) - 1) < 0.1,
+    ),
+    "one measurement": (
+        lambda: small().Y[:1],
+        1,
+        {},
+        lambda p, Y: p.A.mean[0, 0] == 1 and p.A.sd[0, 0] == 0,
+    ),
+    "zeros": (lambda: np.zeros((5, 8)), 2, {}, lambda p, Y: p.S.mean.max() < 1e-5),
+    "negative": (
+        lambda: -np.abs(small().Y),
+        2,
+        {},
+        lambda p, Y: p.S.mean.max() < p.noise.mean.mean(),
+    ),
+    "single precision": (
+        lambda: small().Y.astype(np.float32),
+        4,
+        {},
+        lambda p, Y: abs(np.log(p.noise.mean / rms(small().noise))).max() < 0.1,
+    ),
+    "single precision without noise": (
+        lambda: small(snr=None).Y.astype(np.float32),
+        4,
+        {"tau": 0},
+        lambda p, Y: rms(Y - p.A.mean @ p.S.mean) < 1e-2 * rms(Y),
+    ),
 }
 
 
 @pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.* went silent")
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_data_give_finite_numbers(case):
-    Y, r, options = DEGENERATE[case]()
+    make, r, options, truth = DEGENERATE[case]
+    Y = make()
     separation = ngmca.separate(Y, r, seed=0, **options)
     found = ngmca.posterior(Y, separation, noise=options.get("noise"), n_samples=60, seed=0)
     assert all(np.isfinite(x).all() for x in arrays(found))
     assert all((x >= 0).all() for x in arrays(found))
+    assert (found.S.active <= 1).all()
+    assert truth(found, Y)
 
 
 def test_a_dead_source_stays_finite():
