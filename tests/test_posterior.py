@@ -1,19 +1,21 @@
 """Sampling: draws that follow the model, error bars that mean what they say."""
 
 import itertools
+import json
 import tomllib
 import tracemalloc
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import erfcx
+from scipy.special import erfcx, gammainc, gammaincinv
 from typer.testing import CliRunner
 
 import ngmca
-from ngmca.cli import app
+from ngmca.cli import app, separating
 from ngmca.compiled import compiled
 from ngmca.sampling import chain as chains
 from ngmca.sampling import kernels
@@ -21,7 +23,7 @@ from ngmca.sampling.chain import Chain, Data, Rules, Sums
 from ngmca.sampling.chains import TRACED, Trace
 from ngmca.sampling.diagnostics import drifts, effective_size, split_rhat
 from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.run import _warnings
+from ngmca.sampling.run import _disagreement, _streams
 from ngmca.uncertainty import Marginals
 
 
@@ -137,16 +139,89 @@ def test_neighbours_agree_with_a_sum_over_all_patterns():
     np.testing.assert_allclose(found[0, :, 0] / count, expected, atol=0.01)
 
 
+START, STAY, RATE, WEAK = 0.1, 0.9, 0.6, 0.5
+RUNS = np.array([1, 1, 0, 1, 1, 0, 0, 1, 1]) > 0  # where source 0 is active: first, last, a gap of one
+BESIDE = {2: 1.5, 5: 0.8, 6: 0.0}  # source 1 in between, which stays as it is
+
+
+def line_of_shears(Y, A, s, grid, edges):
+    """Mean and variance of c in a_0 + c a_1, and activities of source 1, by a sum over its patterns.
+
+    `edges` says what is taken for the neighbours of a run: "right", or one of two mistakes.
+    """
+    sites = np.flatnonzero(RUNS)
+    a = A[:, 0] + grid[:, None] * A[:, 1]  # (grid, m)
+    left = Y.T[None] - a[:, None] * s[:, None]  # (grid, n, m)
+    g, u = A[:, 1] @ A[:, 1], left @ A[:, 1]
+    slab = RATE * np.sqrt(np.pi / 2 / g) * erfcx((RATE - u) / np.sqrt(2 * g))
+    weight = np.exp(-0.5 * (left**2).sum(axis=(1, 2)) - 0.5 * WEAK * (a**2).sum(axis=1))
+    weight[(a < 0).any(axis=1)] = 0
+    mass, active = np.zeros(len(grid)), np.zeros((len(s), len(grid)))
+    for pattern in itertools.product((0, 1), repeat=len(sites)):
+        z = np.array([float(BESIDE.get(t, 0) > 0) for t in range(len(s))])
+        z[sites] = pattern
+        chance = 1.0
+        for t in range(len(s)):
+            before = z[t - 1] if t else 0
+            if edges == "inactive" and t and RUNS[t] and not RUNS[t - 1]:
+                before = 0
+            p = STAY if before else START
+            if RUNS[t] or (t and RUNS[t - 1] and edges != "nothing"):
+                now = 0 if edges == "inactive" and not RUNS[t] else z[t]
+                chance *= p if now else 1 - p
+        found = chance * weight * np.prod(np.where(z[:, None] * RUNS[:, None] > 0, slab.T, 1), axis=0)
+        mass += found
+        active += z[:, None] * found
+    mean = mass @ grid / mass.sum()
+    variance = mass @ (grid - mean) ** 2 / mass.sum()
+    return np.array([mean, np.sqrt(variance), *active[sites].sum(axis=1) / mass.sum()])
+
+
+def test_shears_agree_with_a_sum_over_all_patterns():
+    rng = np.random.default_rng(2)
+    A = np.array([[0.9, 0.5], [0.7, 0.8], [0.4, 0.6]])
+    s = np.where(RUNS, rng.exponential(1.5, 9), 0)
+    X = np.column_stack([s, np.where(RUNS, 1.0, 0)])
+    for t, value in BESIDE.items():
+        X[t, 1] = value
+    Y = A @ X.T + rng.standard_normal((3, 9))
+    first, other, count = A.copy(), X.copy(), 30_000
+    told = np.empty((count, 8))
+    law = (np.full(2, RATE), np.full(2, START), np.full(2, STAY), np.full(2, WEAK))
+    for k in range(count):
+        A[:, 1], X[:, 0] = first[:, 1], other[:, 0]  # only the shear of source 0 is of interest
+        kernels.shear(A.T @ A, Y.T @ A, X, A, *law, np.uint64(k))
+        told[k] = (A[0, 0] - first[0, 0]) / first[0, 1], 0, *(X[RUNS, 1] > 0)
+    found = told.mean(axis=0)
+    found[1] = told[:, 0].std()
+    grid = np.linspace(-4, 6, 4001)
+    expected = {
+        edges: line_of_shears(Y, first, s, grid, edges) for edges in ("right", "nothing", "inactive")
+    }
+    error = np.sqrt(told.var(axis=0) / effective_size(told[None]))
+    error[1] = error[0]
+    assert (np.abs(found - expected["right"]) < 4 * error).all()
+    assert (np.abs(found[2:] - 0.5) < 0.48).all()  # or hardly anything is tested
+    for mistake in ("nothing", "inactive"):
+        assert (np.abs(expected[mistake] - expected["right"]) > 8 * error).any()
+
+
 # all of the model (Geweke, 2004): draws of the data and sweeps in turn must leave the prior as it is
 
-PROPER = Priors((2.0, 2.0), 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
+PROPER = Priors((2.0, 2.0), 5.0, 5.0, np.inf, 5.0, 5.0, 5.0, 5.0)
+KNOWN = np.array([0.5, 0.8, 0.6])  # noise levels
+MOST = 0.7 / np.sqrt(1 / np.mean(KNOWN**-2.0))  # beta, where the noise is known
 SIZES = {"m": 3, "n": 4, "r": 2}
 
 
-def from_prior(rng):
+def from_prior(rng, kind="white"):
     m, n, r = SIZES.values()
     start, stay, beta = rng.beta(2, 2, r), rng.beta(2, 2, r), rng.gamma(5, 1 / 5, r)
-    scale, variance = rng.gamma(5, 1 / 5, r) ** -0.5, np.full(m, 1 / rng.gamma(5, 1 / 5))
+    variance = 1 / rng.gamma(5, 1 / 5, m if kind == "rows" else 1) * np.ones(m)
+    if kind == "given":
+        variance = KNOWN**2
+        beta = gammaincinv(5, rng.random(r) * gammainc(5, 5 * MOST)) / 5
+    scale = rng.gamma(5, 1 / 5, r) ** -0.5
     A = np.abs(rng.standard_normal((m, r))) * scale
     X, before = rng.exponential(1 / beta, (n, r)), np.zeros(r, bool)
     for row in X:
@@ -156,18 +231,22 @@ def from_prior(rng):
 
 
 def asked(A, X, p):
-    parts = [p.start, p.stay, np.log(p.beta), np.log(p.scale), [np.log(p.variance[0])]]
+    parts = [p.start, p.stay, np.log(p.beta), np.log(p.scale), np.log(p.variance[:2])]
     parts += [(X > 0).mean(axis=0), np.sqrt(X.mean(axis=0)), np.sqrt(A.mean(axis=0))]
     parts += [(X[1:] * X[:-1] > 0).mean(axis=0)]
     return np.concatenate([*parts, [np.tanh(A[:, 0] @ A[:, 1]), np.tanh(X[:, 0] @ X[:, 1])]])
 
 
-def geweke(count=12_000, block=None):
+def geweke(count=10_000, block=None, kind="white", fixed=False):
     """z scores of the means of what is asked: draws from the prior against sweeps."""
     rng = np.random.default_rng(0)
-    expected = np.array([asked(*from_prior(rng)) for _ in range(count)])
-    A, X, parameters = from_prior(rng)
-    rules = Rules(Noise("white", 0.0), PROPER, unit=False)
+    A, X, parameters = from_prior(rng, kind)
+    others = (from_prior(rng, kind) for _ in range(count))
+    if fixed:
+        others = ((A, x, replace(p, scale=parameters.scale)) for _, x, p in others)
+    expected = np.array([asked(*other) for other in others])
+    most = 0.7 if kind == "given" else np.inf
+    rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
     chain = Chain(
         Data(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
     )
@@ -178,13 +257,25 @@ def geweke(count=12_000, block=None):
         chain._data.step = block or chain._data.step
         chain.sweep()
         found[k] = asked(chain.A, chain.X, chain.parameters)
+    moves = expected.std(axis=0) > 1e-12
+    np.testing.assert_allclose(found[:, ~moves], expected[:, ~moves], rtol=1e-12)
+    found, expected = found[:, moves], expected[:, moves]
     error = np.sqrt(found.var(axis=0) / effective_size(found[None]) + expected.var(axis=0) / count)
     return np.abs(found.mean(axis=0) - expected.mean(axis=0)) / error
 
 
-@pytest.mark.parametrize("block", [None, 1, 2])  # samples that are drawn together
-def test_sweeps_leave_the_prior_as_it_is(block):
-    assert geweke(block=block).max() < 4
+@pytest.mark.parametrize(
+    ("block", "kind", "fixed", "every"),  # block: samples that are drawn together
+    [
+        (None, "white", False, chains.SHEAR_EVERY),
+        (1, "rows", False, 1),
+        (2, "given", False, 1),
+        (2, "white", True, 1),
+    ],
+)
+def test_sweeps_leave_the_prior_as_it_is(monkeypatch, block, kind, fixed, every):
+    monkeypatch.setattr(chains, "SHEAR_EVERY", every)
+    assert geweke(block=block, kind=kind, fixed=fixed).max() < 4
 
 
 @pytest.mark.parametrize("kernel", ["sample_sources", "neighbour_odds", "sample_mixing", "shear"])
@@ -305,8 +396,55 @@ def test_moments_and_quantiles_are_those_of_stored_draws():
     for q in (0.05, 0.5, 0.95):
         difference = np.abs(found.quantile(q) - np.quantile(stored, q, axis=0))
         assert np.sqrt(np.mean(difference**2)) < 0.1 * spread
-    A = Marginals(*(lambda e, s: (e, np.sqrt(s - e**2)))(*(sums.mixing / sums.count)))
-    assert np.abs(A.quantile(0.95) - np.quantile(mixing, 0.95, axis=0)).max() < 0.4 * A.sd.max()
+    mean, second = sums.mixing / sums.count
+    A = Marginals(mean, np.sqrt(second - mean**2))
+    np.testing.assert_allclose(A.sd, np.std(mixing, axis=0), rtol=1e-6)
+    difference = A.quantile(0.95) - np.quantile(mixing, 0.95, axis=0)
+    assert np.abs(difference / A.sd).max() < 0.2
+
+
+def test_entries_that_dominate_their_column_have_the_spread_of_the_draws():
+    rng = np.random.default_rng(0)
+    A = np.array([[1.0, 0.02], [0.03, 1.0], [0.02, 0.01]])
+    S = rng.exponential(size=(2, 200)) * (rng.random((2, 200)) < 0.3)
+    Y = A @ S + 0.05 * rng.standard_normal((3, 200))
+    start = SimpleNamespace(A=A, S=S, noise=np.full(3, 0.05))
+    found = ngmca.posterior(Y, start, n_samples=3000, burn=100, seed=0)
+    chain = ngmca.sampling.run.Problem.of(Y, start, None, None).chains(np.random.default_rng(1), 2, 1)
+    draws = []
+    for k in range(6100):
+        chain.tracks[0].chain.sweep()
+        if k >= 100:
+            draws.append(chain.tracks[0].chain.A.copy())
+    np.testing.assert_allclose(found.A.sd, np.std(draws, axis=0), rtol=0.1)
+    assert found.A.sd[0, 0] < 0.1 * found.A.sd[1, 0]  # at norm 1 hardly anything is left to it
+
+
+def test_weak_sources_of_small_data_do_not_die_unnoticed():
+    lost = 0
+    for seed in range(4):
+        data = ngmca.simulate.sparse(8, 80, 3, p_S=0.2, snr=3, seed=seed)
+        separation = ngmca.separate(data.Y, 3, seed=seed)
+        with warnings.catch_warnings(record=True):
+            warnings.simplefilter("always")
+            found = ngmca.posterior(data.Y, separation, seed=seed)
+        silent = (found.S.mean.max(axis=1) < found.noise.mean.mean()).sum()
+        lost += silent
+        assert any("went silent" in words for words in found.warnings) == (silent > 0)
+        assert (found.beta.mean <= 1.1 / separation.noise.min()).all()
+    assert lost <= 1
+
+
+def test_a_source_that_the_data_do_not_have_is_said_to_be_silent():
+    rng = np.random.default_rng(0)
+    data = small()
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    level = separation.noise.mean()
+    A = np.column_stack([separation.A, np.abs(rng.standard_normal(40)) / np.sqrt(40)])
+    extra = 3 * level * (rng.random(100) < 0.1)
+    start = SimpleNamespace(A=A, S=np.vstack([separation.S, extra]), noise=separation.noise)
+    with pytest.warns(UserWarning, match=r"source 5 \(row 4 of S\) went silent"):
+        ngmca.posterior(data.Y, start, n_samples=200, seed=0)
 
 
 def test_quantiles_of_what_is_known_in_closed_form():
@@ -364,8 +502,8 @@ def test_disagreement_is_said_in_words():
         found = ngmca.posterior(data.Y, separation, n_samples=4, burn=0, seed=0)
     assert len(found.warnings) == 1
     fine = {"S": np.array([1.01, 1.0]), "A": np.array([1.0, 1.02])}
-    assert _warnings(fine) == ()
-    assert "row 1 of S" in _warnings({**fine, "A": np.array([1.0, 1.3])})[0]
+    assert _disagreement(fine) == ()
+    assert "row 1 of S" in _disagreement({**fine, "A": np.array([1.0, 1.3])})[0]
 
 
 def test_output_is_what_arviz_takes():
@@ -408,6 +546,7 @@ def test_separation_is_the_same_with_and_without():
     assert plain.posterior is None
     estimator = ngmca.NGMCA(4, posterior=True, random_state=5).fit(data.Y)
     np.testing.assert_array_equal(estimator.components_, sampled.posterior.S.mean)
+    assert estimator.set_params(posterior=False).fit(data.Y).posterior_ is None
     rival = ngmca.separate(data.Y, 4, method="hals", seed=5, posterior=True)
     assert ngmca.evaluate(data.S, rival.posterior.S.mean).mean_sdr > 15
 
@@ -425,6 +564,7 @@ def test_memory_does_not_grow_with_the_samples():
     assert peaks[2] < 40 * separation.S.nbytes
 
 
+@pytest.mark.filterwarnings("ignore:the chains disagree")
 def test_units_do_not_matter():
     data = small()
     separation = ngmca.separate(data.Y, 4, seed=0)
@@ -436,26 +576,74 @@ def test_units_do_not_matter():
         np.testing.assert_allclose(other.beta.mean * unit, one.beta.mean, rtol=1e-6)
 
 
-DEGENERATE = {
-    "no noise": lambda: (small(snr=None).Y, 4, {"tau": 0}),
-    "noise said to be 0": lambda: (small().Y, 4, {"noise": 0.0}),
-    "more sources than there are": lambda: (small().Y, 6, {}),
-    "one column": lambda: (small().Y[:, :1], 1, {}),
-    "one measurement": lambda: (small().Y[:1], 1, {}),
-    "zeros": lambda: (np.zeros((5, 8)), 2, {}),
-    "negative": lambda: (-np.abs(small().Y), 2, {}),
-    "single precision": lambda: (small().Y.astype(np.float32), 4, {}),
+def rms(x):
+    return np.sqrt(np.mean(np.square(x, dtype=np.float64)))
+
+
+DEGENERATE = {  # data, number of sources, options, and what must be true of the posterior
+    "no noise": (
+        lambda: small(snr=None).Y,
+        4,
+        {"tau": 0},
+        lambda p, Y: rms(Y - p.A.mean @ p.S.mean) < 1e-2 * rms(Y),
+    ),
+    "noise said to be 0": (
+        lambda: small().Y,
+        4,
+        {"noise": 0.0},
+        lambda p, Y: np.allclose(p.noise.mean, 1e-6 * rms(Y)),
+    ),
+    "more sources than there are": (
+        lambda: small().Y,
+        6,
+        {},
+        lambda p, Y: abs(np.log(p.noise.mean / rms(small().noise))).max() < 0.1,
+    ),
+    "one column": (
+        lambda: small().Y[:, :1],
+        1,
+        {},
+        lambda p, Y: abs(p.S.mean[0, 0] / np.linalg.norm(np.maximum(Y, 0)) - 1) < 0.1,
+    ),
+    "one measurement": (
+        lambda: small().Y[:1],
+        1,
+        {},
+        lambda p, Y: p.A.mean[0, 0] == 1 and p.A.sd[0, 0] == 0,
+    ),
+    "zeros": (lambda: np.zeros((5, 8)), 2, {}, lambda p, Y: p.S.mean.max() < 1e-5),
+    "negative": (
+        lambda: -np.abs(small().Y),
+        2,
+        {},
+        lambda p, Y: p.S.mean.max() < p.noise.mean.mean(),
+    ),
+    "single precision": (
+        lambda: small().Y.astype(np.float32),
+        4,
+        {},
+        lambda p, Y: abs(np.log(p.noise.mean / rms(small().noise))).max() < 0.1,
+    ),
+    "single precision without noise": (
+        lambda: small(snr=None).Y.astype(np.float32),
+        4,
+        {"tau": 0},
+        lambda p, Y: rms(Y - p.A.mean @ p.S.mean) < 1e-2 * rms(Y),
+    ),
 }
 
 
-@pytest.mark.filterwarnings("ignore:the chains disagree")
+@pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.* went silent")
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_data_give_finite_numbers(case):
-    Y, r, options = DEGENERATE[case]()
+    make, r, options, truth = DEGENERATE[case]
+    Y = make()
     separation = ngmca.separate(Y, r, seed=0, **options)
     found = ngmca.posterior(Y, separation, noise=options.get("noise"), n_samples=60, seed=0)
     assert all(np.isfinite(x).all() for x in arrays(found))
     assert all((x >= 0).all() for x in arrays(found))
+    assert (found.S.active <= 1).all()
+    assert truth(found, Y)
 
 
 def test_a_dead_source_stays_finite():
@@ -478,7 +666,21 @@ def test_a_dead_source_stays_finite():
         ({"n_samples": 2}, ValueError, "n_samples must be at least 4"),
         ({"n_chains": 1}, ValueError, "n_chains must be at least 2"),
         ({"burn": -1}, ValueError, "burn must be at least 0"),
+        ({"separation": SimpleNamespace(A=1.0, S=1.0, noise=1.0)}, ValueError, "A of separation"),
+        (
+            {"separation": SimpleNamespace(A=-np.ones((40, 2)), S=np.ones((2, 100)), noise=np.ones(40))},
+            ValueError,
+            "A of separation has negative",
+        ),
+        (
+            {"separation": SimpleNamespace(A=np.ones((40, 2)), S=np.ones((2, 100)), noise=-np.ones(40))},
+            ValueError,
+            "noise of separation",
+        ),
+        ({"A": np.ones(40)}, ValueError, "A must have one row a measurement .* one column a source"),
+        ({"noise": 1e200}, ValueError, "noise is too large"),
         ({"A": np.ones((3, 2))}, ValueError, "one row a measurement"),
+        ({"A": np.eye(40, 3) * [1, 1, 0]}, ValueError, "A has a column of zeros"),
     ],
 )
 def test_wrong_arguments(options, error, words):
@@ -508,6 +710,8 @@ def test_command_line_writes_bars_that_load_again(tmp_path):
     np.testing.assert_array_equal(separation.S, plain.S)
     expected = ngmca.posterior(data.Y, plain, seed=0)
     found = separation.posterior
+    at_once = ngmca.separate(data.Y, 4, seed=0, posterior=True).posterior
+    np.testing.assert_array_equal(at_once.S.mean, expected.S.mean)
     for mine, its in zip(arrays(found), arrays(expected), strict=True):
         np.testing.assert_array_equal(mine, its)
     assert found.traces["pi"].shape == expected.traces["pi"].shape
@@ -516,10 +720,73 @@ def test_command_line_writes_bars_that_load_again(tmp_path):
     np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
     np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
     assert "source 1 5 %" in (tmp_path / "out" / "mixing.csv").read_text().splitlines()[0]
-    assert "posterior mean" in (tmp_path / "out" / "report.html").read_text()
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("Dark: the posterior mean") == 2  # sources and weights
     assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["posterior"] is True
 
 
-def test_sources_of_any_sign_are_refused():
+def test_sources_of_any_sign_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="any sign"):
         ngmca.separate(small().Y, 4, method="gmca", posterior=True)
+    np.save(tmp_path / "Y.npy", small().Y)
+    monkeypatch.setattr(separating, "ngmca_separate", None)  # it is not run first
+    command = ["separate", tmp_path / "Y.npy", "-r", 4, "-o", tmp_path / "out", "--posterior"]
+    result = CliRunner().invoke(app, [*map(str, command), "--method", "gmca"])
+    assert result.exit_code == 2
+    assert "any sign" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["soft", "hals"])
+def test_a_stop_while_sampling_keeps_the_separation(tmp_path, monkeypatch, method):
+    np.save(tmp_path / "Y.npy", small().Y)
+    out, sample = tmp_path / "out", ngmca.sampling.posterior
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(separating.sampling, "posterior", stop)
+    command = ["separate", tmp_path / "Y.npy", "-r", 4, "-o", out, "--posterior", "--method", method]
+    result = CliRunner().invoke(app, list(map(str, command)))
+    assert result.exit_code == 130
+    assert f"--resume {out}" in result.stderr
+    monkeypatch.setattr(separating.sampling, "posterior", sample)
+    monkeypatch.setattr(separating, "_separate", None)  # it is not separated again
+    result = CliRunner().invoke(app, ["separate", "--resume", str(out), "--json"])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)["posterior"]
+    expected = ngmca.separate(small().Y, 4, method=method, seed=0, posterior=True)
+    found = ngmca.load(out)
+    np.testing.assert_array_equal(found.S, expected.S)
+    np.testing.assert_array_equal(found.posterior.S.mean, expected.posterior.S.mean)
+    np.testing.assert_array_equal(found.history.cost, expected.history.cost)
+    assert told["n_samples"] == expected.posterior.n_samples
+    assert told["n_chains"] == 2
+    assert told["settled"] is True
+    assert 1 <= told["worst_rhat"] < 1.2
+
+
+def test_seeds():
+    """The same seed gives the same chains, which share no stream with the first guess."""
+    rng = np.random.default_rng(3)
+    first = [child.generate_state(2).tolist() for child in _streams(3, 2)]
+    again = [child.generate_state(2).tolist() for child in _streams(np.random.SeedSequence(3), 2)]
+    assert first == again
+    assert first[0] != first[1]
+    guesses = [child.generate_state(2).tolist() for child in np.random.SeedSequence(3).spawn(4)]
+    assert not any(stream in guesses for stream in first)
+    moved = [_streams(rng, 1)[0].generate_state(2).tolist() for _ in range(2)]
+    assert moved[0] != moved[1]
+
+
+def test_a_budget_that_is_spent_is_said(monkeypatch):
+    data = small(snr=5)
+    separation = ngmca.separate(data.Y, 4, seed=0)
+    for module in (ngmca.sampling.chains, ngmca.sampling.run):
+        monkeypatch.setattr(module, "ENOUGH", 1e-3)
+        monkeypatch.setattr(module, "BUDGET", 250)
+    with pytest.warns(UserWarning, match=r"stopped at 250 sweeps, with 150 samples .* error .* 0\.\d\d"):
+        found = ngmca.posterior(data.Y, separation, seed=0)
+    assert not found.settled
+    asked_for = ngmca.posterior(data.Y, separation, n_samples=150, seed=0)
+    assert not asked_for.settled
+    assert asked_for.warnings == ()

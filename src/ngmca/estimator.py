@@ -53,7 +53,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     separation_ : ngmca.Separation
         All that was found, with its certificate and history. Its A has columns of norm 1, and S is
         shrunk by the threshold; `transform` fits the weights to the data without either.
-    posterior_ : ngmca.Posterior
+    posterior_ : ngmca.Posterior or None
         If it was asked for: spreads, intervals and activities of sources and weights.
     noise_ : (n_samples,)
         Standard deviation of the noise in each measurement.
@@ -141,8 +141,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             progress=bool(self.verbose),
         )
         self.components_ = np.ascontiguousarray(self.separation_.S)
-        if self.separation_.posterior is not None:
-            self.posterior_ = self.separation_.posterior
+        self.posterior_ = self.separation_.posterior
+        if self.posterior_ is not None:
             self.components_ = np.ascontiguousarray(self.posterior_.S.mean, dtype=X.dtype)
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter

@@ -80,9 +80,7 @@ def _disagreement(separation: Separation) -> list[Finding]:
     if separation.posterior is None:
         return []
     texts = separation.posterior.warnings
-    return [
-        Finding("chains", "Error bars are not reliable", text[0].upper() + text[1:]) for text in texts
-    ]
+    return [Finding("chains", "Error bars need care", text[0].upper() + text[1:]) for text in texts]
 
 
 def percent(share: float) -> str:

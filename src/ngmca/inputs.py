@@ -85,26 +85,29 @@ def check_noise(noise: ArrayLike | None, m: int) -> NDArray | None:
     return np.broadcast_to(levels, (m,)).copy()
 
 
-def check_start(start: Any, shape: tuple[int, int], r: int) -> tuple[NDArray, NDArray]:
+def check_start(
+    start: Any, shape: tuple[int, int], r: int, *, name: str = "start"
+) -> tuple[NDArray, NDArray]:
     """A given first guess (A, S) as float64 arrays, or anything with attributes A and S."""
     if hasattr(start, "A") and hasattr(start, "S"):
         start = (start.A, start.S)
     try:
         A, S = start
     except (TypeError, ValueError):
-        raise TypeError("start must be a pair (A, S) or have the attributes A and S.") from None
+        raise TypeError(f"{name} must be a pair (A, S) or have the attributes A and S.") from None
     m, n = shape
     factors = []
-    for name, factor, expected in (("A", A, (m, r)), ("S", S, (r, n))):
-        factor = as_array(factor, f"{name} of start")
+    for letter, factor, expected in (("A", A, (m, r)), ("S", S, (r, n))):
+        called = f"{letter} of {name}"
+        factor = as_array(factor, called)
         if factor.dtype.kind == "c":
-            raise TypeError(f"{name} of start must be real.")
+            raise TypeError(f"{called} must be real.")
         factor = factor.astype(np.float64)
         if factor.shape != expected:
-            raise ValueError(f"{name} of start must have shape {expected}, got {factor.shape}.")
-        _check_finite(factor, f"{name} of start")
+            raise ValueError(f"{called} must have shape {expected}, got {factor.shape}.")
+        _check_finite(factor, called)
         if (factor < 0).any():
-            raise ValueError(f"{name} of start has negative entries: use np.maximum({name}, 0).")
+            raise ValueError(f"{called} has negative entries: use np.maximum({letter}, 0).")
         factors.append(factor)
     return factors[0], factors[1]
 

@@ -14,7 +14,7 @@ from ngmca.folder import FILES, RESULT, find
 from ngmca.io import Dataset, ReadError, write_table
 from ngmca.posterior_file import PACKED, from_variables, to_variables
 from ngmca.records import History, Restart, Separation
-from ngmca.uncertainty import Marginals
+from ngmca.uncertainty import Marginals, Posterior
 
 COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in ("A", "S", "picked", *PACKED)}
 
@@ -202,4 +202,12 @@ def describe(run: Run) -> dict[str, Any]:
         "noise": float(np.median(s.noise)),
         "share": d.share.tolist(),
         **plain,
+        **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
     }
+
+
+def _sampling(posterior: Posterior) -> dict[str, Any]:
+    """How the chains went."""
+    names = ("n_chains", "n_samples", "burn", "settled", "error")
+    worst = max(float(np.max(values)) for values in posterior.rhat.values())
+    return {name: getattr(posterior, name) for name in names} | {"worst_rhat": worst}

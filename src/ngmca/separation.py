@@ -98,8 +98,8 @@ def separate(
         raise ValueError("start fixes the first guess: leave n_init at 1, or leave out start.")
     if threads is not None:
         inputs.check_count(threads, "threads")
-    if inputs.check_switch(posterior, "posterior") and method in baselines.SIGNED:
-        raise ValueError(f"method={method!r} has sources of any sign: the posterior's are not negative.")
+    if inputs.check_switch(posterior, "posterior"):
+        check_sampling(method)
     rng = generator(seed)
     if method in baselines.METHODS:
         options = Options("soft", tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
@@ -116,9 +116,14 @@ def separate(
         found = _in_units_of_data(best, problem.unit)
     if not posterior:
         return found
-    chains = rng.spawn(1)[0]
-    sampled = sampling.posterior(Y, found, noise=noise, seed=chains, threads=threads, progress=progress)
+    sampled = sampling.posterior(Y, found, noise=noise, seed=seed, threads=threads, progress=progress)
     return replace(found, posterior=sampled)
+
+
+def check_sampling(method: str) -> None:
+    """Refuse methods whose sources no posterior can be sampled around."""
+    if method in baselines.SIGNED:
+        raise ValueError(f"method={method!r} has sources of any sign: the posterior's are not negative.")
 
 
 def iterate(

@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,7 @@ CHECKPOINT_SECONDS = 30.0
 
 
 class InterruptedRunError(Exception):
-    """Ctrl-C was pressed, and the last state is in the checkpoint."""
-
-    def __init__(self, done: int, total: int) -> None:
-        super().__init__(f"stopped at iteration {done} of {total}")
-        self.done, self.total = done, total
+    """Ctrl-C was pressed, and what was found so far is in the checkpoint."""
 
 
 @dataclass
@@ -62,22 +58,41 @@ class Recorder:
     def save(self, folder: Path) -> None:
         """Write the checkpoint of the last state, whole or not at all."""
         assert self.last is not None
-        part = folder / (CHECKPOINT + ".part")
-        history = self.history
-        with part.open("wb") as file:
-            np.savez(
-                file,
-                A=self.last.A,
-                S=self.last.S,
-                done=self.before + self.last.k,
-                cost=history.cost,
-                threshold=history.threshold,
-                active=history.active,
-                violation=history.violation,
-            )
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(folder / CHECKPOINT)
+        done = self.before + self.last.k
+        _write(folder, A=self.last.A, S=self.last.S, done=done, **vars(self.history))
+
+
+def save_finished(separation: Separation, folder: Path) -> None:
+    """Write a separation that is done, for a run that has still to sample around it."""
+    names = ("A", "S", "lam", "noise", "n_iter", "stopped")
+    stored = {name: getattr(separation, name) for name in names}
+    _write(folder, **stored, final_violation=separation.violation, **vars(separation.history))
+
+
+def load_finished(folder: Path) -> Separation | None:
+    """The separation in a folder's checkpoint, None if it was not done yet."""
+    if not (folder / CHECKPOINT).is_file():
+        return None
+    with np.load(folder / CHECKPOINT) as stored:
+        if "stopped" not in stored:
+            return None
+        return Separation(
+            **{name: stored[name] for name in ("A", "S", "lam", "noise")},
+            n_iter=int(stored["n_iter"]),
+            stopped=str(stored["stopped"]),
+            violation=float(stored["final_violation"]),
+            history=History(*(stored[part.name] for part in fields(History))),
+        )
+
+
+def _write(folder: Path, **values: Any) -> None:
+    """The checkpoint, whole or not at all."""
+    part = folder / (CHECKPOINT + ".part")
+    with part.open("wb") as file:
+        np.savez(file, **values)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(folder / CHECKPOINT)
 
 
 @dataclass(frozen=True)
@@ -122,7 +137,7 @@ def consume(
             show(state)
             if stopped():
                 recorder.save(folder)
-                raise InterruptedRunError(recorder.before + state.k, total)
+                raise InterruptedRunError(f"stopped at iteration {recorder.before + state.k} of {total}")
             if time.monotonic() - saved > CHECKPOINT_SECONDS:
                 recorder.save(folder)
                 saved = time.monotonic()

@@ -30,7 +30,7 @@ from ngmca.findings import findings, percent, summary
 from ngmca.inputs import check_choice
 from ngmca.io import Dataset, ReadError
 from ngmca.records import METHODS, Options, Separation, State
-from ngmca.separation import iterate
+from ngmca.separation import check_sampling, iterate
 from ngmca.separation import separate as ngmca_separate
 
 ALL_METHODS = (*METHODS, *baselines.METHODS)
@@ -135,8 +135,9 @@ def perform(
     with places.claimed(out, force=force, resume=resume) as work:
         try:
             (work / "run.toml").write_text(to_toml(settings, record), encoding="utf-8")
-            separation = _separate(settings, data, work, quiet=quiet)
+            separation = running.load_finished(work) or _separate(settings, data, work, quiet=quiet)
             if settings.posterior:
+                running.save_finished(separation, work)
                 separation = _sampled(separation, settings, data, quiet=quiet)
             record["seconds"] = round(time.monotonic() - begun, 2)
             record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
@@ -147,8 +148,13 @@ def perform(
             raise fail(
                 f"{stop}; nothing is lost. Go on with: ngmca separate --resume {out}", INTERRUPTED
             ) from None
-        except BaseException:
+        except BaseException as error:
             _clean(work)
+            if isinstance(error, KeyboardInterrupt) and work.exists():
+                raise fail(
+                    f"stopped; what was found so far is kept. Go on with: ngmca separate --resume {out}",
+                    INTERRUPTED,
+                ) from None
             raise
     return run
 
@@ -179,6 +185,8 @@ def _separate(settings: Settings, data: Dataset, work: Path, *, quiet: bool) -> 
     options, recorder = settings.options(), running.Recorder()
     with as_bad_input():
         check_choice(settings.method, "method", ALL_METHODS)
+        if settings.posterior:
+            check_sampling(settings.method)
     if settings.method in baselines.METHODS:  # rivals show no states: they run whole
         with as_bad_input():
             return ngmca_separate(data.Y, settings.sources or 0, **options)

@@ -113,12 +113,12 @@ def label(figure: go.Figure, i: int, text: str, tint: str) -> None:
     )  # fmt: skip
 
 
-def bare_rows(figure: go.Figure, rows: NDArray) -> None:
-    """Rows without ticks, with room for their labels above the highest value."""
+def bare_rows(figure: go.Figure, tops: NDArray) -> None:
+    """Rows without ticks, with room for their labels above the highest value of each."""
     figure.update_layout(margin={"l": 10, "t": 28})
     figure.update_yaxes(showticklabels=False, showgrid=False, automargin=False)
-    for i, row in enumerate(rows):
-        figure.update_yaxes(range=[0, 1.2 * (float(row.max()) or 1.0)], row=i + 1, col=1)
+    for i, top in enumerate(tops):
+        figure.update_yaxes(range=[0, 1.2 * (float(top) or 1.0)], row=i + 1, col=1)
 
 
 def above() -> dict[str, Any]:

@@ -35,7 +35,7 @@ BARS = 400  # more measurements than this are drawn as a line
 def sources(run: Run) -> go.Figure:
     """Each source against the axis, one row each, zoomed together."""
     S, data, posterior = run.separation.S, run.data, run.separation.posterior
-    r = len(S)
+    r, tops = len(S), S.max(axis=1)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, row in enumerate(S):
         figure.add_trace(
@@ -44,10 +44,11 @@ def sources(run: Run) -> go.Figure:
         if posterior is not None:
             for trace in _band(run, i):
                 figure.add_trace(trace, row=i + 1, col=1)
+                tops[i] = max(tops[i], np.max(trace.y))
         label(figure, i, f"<b>{i + 1}</b>  {100 * run.diagnostics.share[i]:.3g} %", colour(i))
     height = int(np.clip(1000 / r, 56, 190))
     style(figure, height * r + 60)
-    bare_rows(figure, S)
+    bare_rows(figure, tops)
     axis_of(figure, data, row=r)
     return figure
 
@@ -70,7 +71,7 @@ def _band(run: Run, i: int) -> list[go.Scatter]:
 def weights(run: Run) -> go.Figure:
     """The weight of each source in every measurement, one row of bars a source."""
     A, names = run.separation.A, list(run.data.names)
-    m, r = A.shape
+    (m, r), tops = A.shape, A.max(axis=0)
     place = np.arange(1, m + 1)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
@@ -81,17 +82,18 @@ def weights(run: Run) -> go.Figure:
             "text": names,
             "hovertemplate": "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>",
         }
-        if m <= BARS and run.separation.posterior is not None:
-            found = run.separation.posterior.A
-            shared["error_y"] = {"array": 1.645 * found.sd[:, i], "thickness": 1, "color": INK}
         if m <= BARS:
             trace = go.Bar(**shared, marker_color=colour(i), marker_line_width=0, textposition="none")
         else:
             trace = go.Scatter(**shared, mode="lines", line={"color": colour(i), "width": 1})
         figure.add_trace(trace, row=i + 1, col=1)
+        if m <= BARS and run.separation.posterior is not None:
+            bars = _error_bars(run.separation.posterior.A, i, place)
+            figure.add_trace(bars, row=i + 1, col=1)
+            tops[i] = max(tops[i], np.max(bars.y + bars.error_y.array))
         label(figure, i, f"<b>{i + 1}</b>", colour(i))
     style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
-    bare_rows(figure, A.T)
+    bare_rows(figure, tops)
     figure.update_layout(bargap=0.15 if m < 80 else 0)
     ticks: dict[str, Any] = {"title": "measurement"}
     if m <= 30 and run.data.row_names:
@@ -99,6 +101,22 @@ def weights(run: Run) -> go.Figure:
     figure.update_xaxes(ticks, row=r, col=1)
     figure.update_xaxes(range=[0.4, m + 0.6])
     return figure
+
+
+def _error_bars(found: Marginals, i: int, place: NDArray) -> go.Scatter:
+    """The posterior mean of column i of A, and its 90 % interval."""
+    column = Marginals(found.mean[:, i], found.sd[:, i])
+    low, high = column.interval(0.9)
+    bars = {"array": np.maximum(high - column.mean, 0), "arrayminus": np.maximum(column.mean - low, 0)}
+    return go.Scatter(
+        x=place,
+        y=column.mean,
+        mode="markers",
+        name="posterior mean",
+        marker={"color": INK, "size": 3},
+        error_y=bars | {"thickness": 1, "width": 2, "color": INK},
+        hovertemplate="%{y:.3g}<extra>%{fullData.name}</extra>",
+    )
 
 
 def image(values: NDArray, shape: tuple[int, int], title: str = "") -> go.Figure:

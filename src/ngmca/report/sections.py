@@ -75,6 +75,8 @@ def mixing(run: Run) -> Section:
     """How much of each source is in every measurement: maps for images, else bars."""
     A, shape = run.separation.A, run.data.image_shape
     text = "How much of each source is in every {}. Columns have norm 1: compare within a source."
+    if shape is None and run.separation.posterior is not None and len(A) <= figures.BARS:
+        text += " Dark: the posterior mean, and where the truth lies with a probability of 90 %."
     if shape is None:
         plots: tuple[go.Figure, ...] = (figures.weights(run),)
         return Section("mixing", "Mixing weights", f"<p>{text.format('measurement')}</p>", plots)

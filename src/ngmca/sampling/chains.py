@@ -132,7 +132,11 @@ class Chains:
 
     def mean(self, name: str, which: int) -> NDArray:
         """Mean over all draws of all chains."""
-        return np.asarray(self.halves(name, which).mean(axis=(0, 1)))
+        every = [sums for track in self.tracks for sums in (track.older, track.newer)]
+        total = getattr(every[0], name)[which] / every[0].count
+        for sums in every[1:]:  # one by one: halves are as large as S
+            total += getattr(sums, name)[which] / sums.count
+        return np.asarray(total / len(every))
 
     def moments(self, name: str, which: int = 0) -> tuple[NDArray, NDArray]:
         """Mean and standard deviation of a quantity whose square is summed up after it."""
@@ -150,7 +154,12 @@ class Chains:
     @property
     def settled(self) -> bool:
         """Whether the means of S and of A are known well enough."""
-        return max(self.error("sources", 1), self.error("mixing", 0)) <= ENOUGH
+        return self.worst_error <= ENOUGH
+
+    @property
+    def worst_error(self) -> float:
+        """Monte Carlo error over the spread, of S or of A."""
+        return max(self.error("sources", 1), self.error("mixing", 0))
 
     @property
     def drifting(self) -> bool:

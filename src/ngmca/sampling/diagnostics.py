@@ -35,14 +35,14 @@ def effective_size(traces: NDArray) -> NDArray:
     return np.where(total > 0, chains * n / time, chains * n)
 
 
-def agreement(means: NDArray, variance: NDArray, axis: int) -> tuple[NDArray, NDArray]:
-    """R-hat and effective size of each source, from the means (halves, ...) of its entries.
+def agreement(means: NDArray, variance: NDArray) -> tuple[NDArray, NDArray]:
+    """R-hat and effective size of each source, from the means (halves, entry, source) of its entries.
 
     Both compare sums over a source's entries: the variance between the halves' means, and the posterior
     variance. Where neither moves they agree.
     """
-    between = means.var(axis=0, ddof=1).sum(axis=axis)
-    within = variance.sum(axis=axis)
+    between = means.var(axis=0, ddof=1).sum(axis=0)
+    within = variance.sum(axis=0)
     ratio = np.divide(between, within, out=np.zeros_like(within), where=within > 0)
     size = np.divide(len(means), ratio, out=np.full_like(within, np.inf), where=ratio > 0)
     return np.sqrt(1 + ratio), size
@@ -54,8 +54,6 @@ def drifts(means: NDArray) -> bool:
     The chains start together. As long as all of them are still on their way, they move alike.
     """
     chains = len(means)
-    if chains < 2:
-        return False
     drift = (means[:, 1] - means[:, 0]).mean(axis=0)
     spread = means.var(axis=0, ddof=1).mean(axis=0)
     return bool(np.sum(drift**2) > 3 * (2 / chains) * np.sum(spread))

@@ -12,7 +12,8 @@ Whether an entry is active depends on its neighbours, the entries of the same so
 and one after: `neighbour_odds` has the odds for every state that these can have.
 
 Every column of S, and every row of A, has its own stream of random numbers, made from a key and its
-index: what is drawn depends neither on blocks nor on threads.
+index: what is drawn does not depend on threads. (It depends on the blocks, which the shape of the data
+fixes: an entry sees its neighbours in other blocks as they are when its block is drawn.)
 """
 
 import math
@@ -258,13 +259,12 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums):
 
 
 @compiled
-def sample_mixing(SS, YS, A, weight, prior, key, moments, squares):
+def sample_mixing(SS, YS, A, weight, prior, key, squares):
     """Draw every entry of A (m, r) in turn given the others, from a normal distribution cut off at 0.
 
     SS (r, r) and YS (m, r) are S S' and Y S', `weight` (m,) the inverse noise variances, `prior` (r,)
-    the inverse variances of the half-normal columns. `moments` (2, m, r) becomes the mean and the second
-    moment of every entry given the others; from `squares` (m,), the sums of squares of the rows of Y, is
-    taken what A S explains of them.
+    the inverse variances of the half-normal columns. From `squares` (m,), the sums of squares of the
+    rows of Y, is taken what A S explains of them.
     """
     m, r = A.shape
     h = np.empty(r)
@@ -280,9 +280,6 @@ def sample_mixing(SS, YS, A, weight, prior, key, moments, squares):
             old = a[i]
             root = 1.0 / math.sqrt(w * SS[i, i] + prior[i])
             t = w * (YS[j, i] - h[i] + SS[i, i] * old) * root
-            _, excess = _inverse_mills(t)
-            moments[0, j, i] = excess * root
-            moments[1, j, i] = max(1.0 + t * excess, 0.0) * root * root
             state, new = _positive_normal(state, t)
             a[i] = new * root
             change = a[i] - old
@@ -290,22 +287,6 @@ def sample_mixing(SS, YS, A, weight, prior, key, moments, squares):
                 h[k] += SS[i, k] * change
         for i in range(r):
             squares[j] += a[i] * (h[i] - 2.0 * YS[j, i])
-
-
-@compiled
-def unit_columns(A, moments, norm):
-    """Divide the columns of A (m, r), and moments (2, m, r), by their norms, which become `norm`."""
-    m, r = A.shape
-    norm[:] = 0.0
-    for j in range(m):
-        for i in range(r):
-            norm[i] += A[j, i] * A[j, i]
-    norm[:] = np.sqrt(norm)
-    for j in range(m):
-        for i in range(r):
-            A[j, i] /= norm[i]
-            moments[0, j, i] /= norm[i]
-            moments[1, j, i] /= norm[i] * norm[i]
 
 
 @compiled

@@ -15,8 +15,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammainc, gammaincinv
 
-TINY = 1e-12  # of the mean square of Y: the noise variance never falls below it
+# Of the mean square of Y: the noise variance never falls below it. What is left of Y is a difference of
+# sums of squares, which in single precision are known to about 1e-7.
+TINY = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,20 @@ class Priors:
     it, and so does the model if beta_i and scale_i are multiplied along, provided that the priors of
     these two are invariant together: beta^(b - 1) d beta times scale^(-b) d scale / scale. That is what
     `scale_shape = beta_shape / 2` with vanishing rates says. Columns of A may then be brought to norm 1
-    after every sweep, and the draws are exact for the model in which the direction of a column is
-    uniform on the positive part of the sphere. The rates are not 0 only to keep a source without a
-    single active entry finite, and are a thousandth of what one active entry at the noise would add.
+    after every sweep, and the draws are those of the model in which the direction of a column is uniform
+    on the positive part of the sphere.
+
+    `beta_most` is the one thing that has a scale: it is in units of 1 / noise, for columns of norm 1.
+    Active entries whose mean is below the noise cannot be told from entries that are 0. The further beta
+    may go, the more of the prior says that a source does not exist (Lindley's paradox), until real ones
+    die in small data. It is asked for only where beta is drawn, not where A and the noise are, which
+    move it by a few percent in a sweep; a source that is well above the noise never comes near it.
     """
 
     active: tuple[float, float] = (1.0, 1.0)  # of start and of stay
     beta_shape: float = 1.0
     beta_rate: float = 0.0
+    beta_most: float = np.inf
     scale_shape: float = 0.5
     scale_rate: float = 0.0
     noise_shape: float = 0.0
@@ -65,6 +74,12 @@ class Noise:
     floor: float  # no variance is below
 
 
+def noise_level(variance: NDArray, noise: Noise) -> float:
+    """The noise of an entry whose column of A is even; rows without any noise do not count."""
+    some = variance[variance > noise.floor]
+    return float(np.sqrt(1 / np.mean(1 / some))) if some.size else float(np.sqrt(variance.mean()))
+
+
 def draw_sources_law(
     rng: np.random.Generator, totals: NDArray, n: int, old: Parameters, priors: Priors
 ) -> Parameters:
@@ -75,8 +90,22 @@ def draw_sources_law(
     start = rng.beta(a + started, b + n - count + last - started)
     stay = rng.beta(a + stayed, b + left)
     start, stay = (np.clip(p, 1e-12, 1 - 1e-12) for p in (start, stay))  # their log odds stay finite
-    beta = rng.gamma(priors.beta_shape + count) / (priors.beta_rate + total)
+    beta = _gamma_below(
+        rng, priors.beta_shape + count, np.maximum(priors.beta_rate + total, 1e-300), priors.beta_most
+    )
     return replace(old, start=start, stay=stay, beta=beta)
+
+
+def _gamma_below(rng: np.random.Generator, shape: NDArray, rate: NDArray, most: float) -> NDArray:
+    """Draws of Gamma(shape, rate) given that they are at most `most`."""
+    drawn = rng.gamma(shape) / rate
+    high = drawn > most
+    if high.any():
+        shape, rate, u = shape[high], rate[high], rng.random(np.count_nonzero(high))
+        below = gammainc(shape, rate * most)
+        near = most * u ** (1 / np.maximum(shape - rate * most, 1.0))  # where nearly all is above
+        drawn[high] = np.where(below > 1e-200, gammaincinv(shape, u * below) / rate, near)
+    return np.minimum(drawn, most)
 
 
 def draw_scale(rng: np.random.Generator, A: NDArray, old: Parameters, priors: Priors) -> Parameters:

@@ -12,15 +12,17 @@ from ngmca.baselines.oracle import oracle
 from ngmca.engine import WORTH_THREADS, InMemory
 from ngmca.progress import progress_bar
 from ngmca.sampling.chain import Chain, Data, Rules, Sums
-from ngmca.sampling.chains import BUDGET, BURN, Chains, Trace, Track
+from ngmca.sampling.chains import BUDGET, BURN, ENOUGH, Chains, Trace, Track
 from ngmca.sampling.diagnostics import agreement, effective_size, split_rhat
-from ngmca.sampling.model import TINY, Noise, Parameters, Priors
+from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
 from ngmca.start import Seed, generator
 from ngmca.threads import available, one_blas_thread
 from ngmca.uncertainty import Marginals, Posterior
 
 LEARNT = ("white", "rows")
+CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered from 0
 DISAGREE = 1.1  # R-hat of the sources or the mixing above which chains do not tell the same
+LOUDEST = 1e100  # noise, in units in which Y is no larger
 UNEQUAL = 0.2  # spread of the logarithms of noise levels above which each row learns its own
 
 
@@ -49,16 +51,17 @@ def posterior(
     Y : (m, n)
         Measurements x samples.
     separation : Separation, or anything with the attributes A, S and noise
-        Where the chains start. It may be None if A is given.
+        Where the chains start. If A is given it is not looked at, and may be None.
     A : (m, r)
         The mixing, if it is known: it is held, and only the sources are sampled, for the columns as they
         are.
     noise : "white", "rows", float, (m,) or None
         One level that is learnt, one for each measurement, or known standard deviations. None learns one
-        for each where the separation found very unequal ones, and otherwise one.
+        for each where the separation found very unequal ones, and otherwise one. No level is below 1e-6
+        of the root mean square of Y (3e-4 if Y is in single precision): smaller ones are raised to that.
     n_samples : int or "auto"
-        Samples of each chain. "auto" samples until the Monte Carlo error of the mean is a tenth of the
-        posterior's spread, and at most 2,000 sweeps in all.
+        Samples of each chain, rounded up to an even number. "auto" samples until the Monte Carlo error
+        of the mean is a tenth of the posterior's spread, and at most 2,000 sweeps in all.
     burn : int or "auto"
         Sweeps before the samples: 60, and with "auto" for both also the first half of the samples, as
         often as all chains still move alike.
@@ -80,13 +83,13 @@ def posterior(
     threads = available() if threads is None else inputs.check_count(threads, "threads")
     problem = Problem.of(Y, separation, A, noise)
     with one_blas_thread:
-        chains = problem.chains(generator(seed), n_chains, threads)
+        chains = problem.chains(seed, n_chains, threads)
         total = (
             BUDGET if n_samples == "auto" else int(n_samples) + (BURN if burn == "auto" else int(burn))
         )
         with progress_bar(total, show=progress, label="sampling") as shown:
             chains.run(n_samples, burn, shown)
-        found = _collect(chains, problem)
+        found = _collect(chains, problem, final=n_samples != "auto")
     for words in found.warnings:
         warnings.warn(words, UserWarning, stacklevel=2)
     return found
@@ -116,16 +119,17 @@ class Problem:
         else:
             A, S, levels = _known(Y, known)
         kind, given = _noise(noise, levels, Y.shape)
-        floor = TINY * (float(np.mean(np.square(Y, dtype=np.float64))) or 1.0)
-        variance = levels**2 if given is None else (given / unit) ** 2
+        floor = TINY[Y.dtype] * (float(np.mean(np.square(Y, dtype=np.float64))) or 1.0)
+        variance = levels**2 if given is None else _squares(given / unit)
         if kind == "white":
             variance = np.full(len(Y), variance.mean())
         variance = np.maximum(variance, floor)
         norm = np.linalg.norm(A, axis=0)
+        if known is not None and not norm.all():
+            raise ValueError("A has a column of zeros: leave it out, its source cannot be seen.")
         A = np.where(norm > 0, A / np.where(norm > 0, norm, 1), len(A) ** -0.5)
         norm = np.where(norm > 0, norm, 1)
-        priors = Priors(beta_rate=1e-3 * float(np.sqrt(variance.mean())))
-        rules = Rules(Noise(kind, floor), priors, fixed=known is not None)
+        rules = Rules(Noise(kind, floor), Priors(beta_most=1.0), fixed=known is not None)
         return cls(
             Y,
             A,
@@ -136,25 +140,39 @@ class Problem:
             unit,
         )
 
-    def chains(self, rng: np.random.Generator, n_chains: int, threads: int) -> Chains:
+    def chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
         """Chains at the start."""
         (m, n), r = self.Y.shape, self.A.shape[1]
         data = Data(self.Y)
         count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
         pi = (count + 1) / (n + 2)
         beta = (count + 1) / (total + np.sqrt(self.variance.mean()))
+        beta = np.minimum(beta, 1 / noise_level(self.variance, self.rules.noise))
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         tracks = [
             Track(
-                Chain(data, self.A, self.S.T, first, self.rules, seed=seed),
+                Chain(data, self.A, self.S.T, first, self.rules, seed=child),
                 Sums(self.Y.shape, r),
                 Sums(self.Y.shape, r),
                 Trace(1 + 3 * r),
             )
-            for seed in rng.bit_generator.seed_seq.spawn(n_chains)  # type: ignore[attr-defined]
+            for child in _streams(seed, n_chains)
         ]
         apart = threads <= n_chains or m * n * r < WORTH_THREADS
         return Chains(tracks, min(threads, n_chains) if apart else threads, apart)
+
+
+def _streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
+    """A stream for each chain, none of which `separate` draws its first guesses from.
+
+    The same seed gives the same streams, called from `separate` or by itself; a generator moves on.
+    """
+    root = generator(seed).bit_generator.seed_seq
+    assert isinstance(root, np.random.SeedSequence)
+    if isinstance(seed, np.random.Generator):
+        root = root.spawn(1)[0]
+    key = (*root.spawn_key, CHAINS)
+    return np.random.SeedSequence(root.entropy, spawn_key=key, pool_size=root.pool_size).spawn(n_chains)
 
 
 def _start(separation: Any, shape: tuple[int, int]) -> tuple[NDArray, NDArray, NDArray]:
@@ -163,20 +181,40 @@ def _start(separation: Any, shape: tuple[int, int]) -> tuple[NDArray, NDArray, N
         raise TypeError(
             "separation must be what `separate` returns, or have the attributes A, S and noise."
         )
-    A, S = inputs.check_start(separation, shape, np.shape(separation.A)[-1])
-    levels = np.asarray(separation.noise, dtype=np.float64)
-    if levels.shape == (shape[0],) and np.isfinite(levels).all():
+    if np.ndim(separation.A) != 2:
+        raise ValueError(
+            "A of separation must have a row for each measurement and a column for each source, "
+            f"got shape {np.shape(separation.A)}."
+        )
+    A, S = inputs.check_start(separation, shape, np.shape(separation.A)[1], name="separation")
+    levels = inputs.as_array(separation.noise, "noise of separation").astype(np.float64)
+    if levels.shape == (shape[0],) and np.isfinite(levels).all() and (levels >= 0).all():
         return A, S, levels
     raise ValueError(
-        f"separation.noise must hold a finite noise level for each measurement ({shape[0]})."
+        f"noise of separation must be a noise level for each measurement ({shape[0]}), finite and not "
+        "negative."
     )
 
 
 def _known(Y: NDArray, A: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
     """A known mixing, the sources that thresholds find for it, and the noise in what is left."""
-    found = oracle(Y, A)
+    A = inputs.as_array(A, "A")
+    if A.ndim != 2 or len(A) != len(Y):
+        raise ValueError(
+            f"A must have one row a measurement ({len(Y)}) and one column a source, got shape {A.shape}."
+        )
+    found = oracle(Y, inputs.check_data(A, "A"))
     levels = InMemory(Y).noise(found.A, found.S, final=True)
     return found.A.astype(np.float64), found.S.astype(np.float64), levels
+
+
+def _squares(levels: NDArray) -> NDArray:
+    """Variances of given noise levels, if they are numbers to calculate with."""
+    if levels.max() > LOUDEST:
+        raise ValueError(
+            "noise is too large: its square is not finite, or nothing can be seen below it."
+        )
+    return levels**2
 
 
 def _noise(noise: Any, levels: NDArray, shape: tuple[int, int]) -> tuple[str, NDArray | None]:
@@ -191,8 +229,8 @@ def _noise(noise: Any, levels: NDArray, shape: tuple[int, int]) -> tuple[str, ND
     return ("rows" if unequal else "white"), None
 
 
-def _collect(chains: Chains, problem: Problem) -> Posterior:
-    """What the chains say, in the units of the data."""
+def _collect(chains: Chains, problem: Problem, *, final: bool) -> Posterior:
+    """What the chains say, in the units of the data; `final` if so many samples were asked for."""
     unit, norm, r = problem.unit, problem.norm, problem.A.shape[1]
     mean, sd = (part.T * (unit / norm[:, None]) for part in chains.moments("sources", 1))
     A = (
@@ -213,9 +251,9 @@ def _collect(chains: Chains, problem: Problem) -> Posterior:
     for name, sums, which in (("S", "sources", 1), ("A", "mixing", 0)):
         halves = chains.halves(sums, which)
         variance = chains.moments(sums, which)[1] ** 2
-        rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance, axis=0)
+        rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance)
     return Posterior(
-        S=Marginals(mean, sd, chains.mean("sources", 0).T),
+        S=Marginals(mean, sd, np.minimum(chains.mean("sources", 0).T, 1.0)),
         A=Marginals(*A),
         noise=Marginals(level * unit, level_sd * unit),
         **{
@@ -229,19 +267,53 @@ def _collect(chains: Chains, problem: Problem) -> Posterior:
         burn=chains.burn,
         error=chains.error("sources", 1),
         settled=chains.settled,
-        warnings=_warnings(rhat),
+        warnings=(
+            *_disagreement(rhat),
+            *_silent(mean * norm[:, None] / unit, problem, level),
+            *(() if final else _unsettled(chains)),
+        ),
     )
 
 
-def _warnings(rhat: dict[str, NDArray]) -> tuple[str, ...]:
-    """Disagreement of the chains in words."""
+def _disagreement(rhat: dict[str, NDArray]) -> tuple[str, ...]:
+    """Sources about which the chains disagree, in words."""
     worst = np.maximum(rhat["S"], rhat["A"])
     apart = np.flatnonzero(worst > DISAGREE)
     if not apart.size:
         return ()
-    names = ", ".join(str(i) for i in apart[:5]) + (", ..." if apart.size > 5 else "")
     return (
-        f"the chains disagree about {apart.size} of {len(worst)} sources (row {names} of S; R-hat up to "
+        f"the chains disagree about {apart.size} of {len(worst)} sources ({_rows(apart)}; R-hat up to "
         f"{worst.max():.2f}, where 1 is agreement): the means and intervals of these are not to be "
         "trusted. Sample longer (n_samples), and compare with another start (seed of `separate`).",
     )
+
+
+def _silent(mean: NDArray, problem: Problem, levels: NDArray) -> tuple[str, ...]:
+    """Sources (r, n) below the noise that were not at the start, in words."""
+    level = noise_level(levels**2, problem.rules.noise)
+    lost = np.flatnonzero((mean.max(axis=1) < level) & (problem.S.max(axis=1) > level))
+    if not lost.size:
+        return ()
+    which = f"source {lost[0] + 1}" if lost.size == 1 else f"{lost.size} sources"
+    return (
+        f"{which} ({_rows(lost)}) went silent in the sampling: nowhere is the posterior mean above the "
+        "noise, although the separation had found something. Either the data do not ask for so many "
+        "sources, or they are too few and too noisy to tell: then keep to the separation.",
+    )
+
+
+def _unsettled(chains: Chains) -> tuple[str, ...]:
+    """A budget that was not enough, in words; whoever gives n_samples has decided how long is enough."""
+    if chains.settled:
+        return ()
+    return (
+        f"sampling stopped at {BUDGET:,} sweeps, with {chains.count} samples of each chain: the Monte "
+        f"Carlo error of the means is {chains.worst_error:.2f} of the posterior's spread, where "
+        f"{ENOUGH:g} is enough. Ask for more samples (n_samples) if that matters.",
+    )
+
+
+def _rows(which: NDArray) -> str:
+    """Where sources are, the first few of them."""
+    names = ", ".join(str(i) for i in which[:5]) + (", ..." if which.size > 5 else "")
+    return f"row {names} of S"
