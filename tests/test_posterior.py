@@ -18,6 +18,8 @@ import ngmca
 from ngmca.cli import app, separating
 from ngmca.compiled import compiled
 from ngmca.posterior_file import from_variables, to_variables
+from ngmca.report import figures
+from ngmca.results import load_run
 from ngmca.sampling import chain as chains
 from ngmca.sampling import draws as random_draws
 from ngmca.sampling import kernels
@@ -726,6 +728,14 @@ def test_command_line_writes_bars_that_load_again(tmp_path):
     np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
     np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
     assert "source 1 5 %" in (tmp_path / "out" / "mixing.csv").read_text().splitlines()[0]
+    drawn = figures.weights(load_run(tmp_path / "out"))
+    bars = [trace for trace in drawn.data if trace.name == "posterior mean"]
+    low, high = expected.A.interval(0.9)
+    np.testing.assert_allclose(bars[2].y + bars[2].error_y.array, high[:, 2])
+    np.testing.assert_allclose(bars[2].y - bars[2].error_y.arrayminus, low[:, 2])
+    assert drawn.layout.yaxis3.range[1] > high[:, 2].max()
+    sources = figures.sources(load_run(tmp_path / "out"))
+    assert sources.layout.yaxis3.range[1] > expected.S.interval(0.9)[1][2].max()
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.count("Dark: the posterior mean") == 2  # sources and weights
     old = {k: v for k, v in to_variables(found).items() if "stay" not in k}  # before neighbours counted
