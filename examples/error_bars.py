@@ -47,7 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--out", type=Path, default=Path())
     args = parser.parse_args()
-    warnings.filterwarnings("ignore", "the chains disagree")
+    warnings.filterwarnings("ignore", "the chains disagree|sampling stopped")
     figure, axes = plt.subplots(2, 2, figsize=(10, 6), layout="constrained")
     sparse = ngmca.simulate.sparse(p_S=0.1, snr=10, seed=0)
     draw(axes[0, 0], sparse, 0, slice(0, 100), "the model's own data, 10 dB")

@@ -17,13 +17,19 @@ from typer.testing import CliRunner
 import ngmca
 from ngmca.cli import app, separating
 from ngmca.compiled import compiled
+from ngmca.posterior_file import from_variables, to_variables
+from ngmca.report import figures
+from ngmca.results import load_run
 from ngmca.sampling import chain as chains
+from ngmca.sampling import draws as random_draws
 from ngmca.sampling import kernels
 from ngmca.sampling.chain import Chain, Data, Rules, Sums
 from ngmca.sampling.chains import TRACED, Trace
 from ngmca.sampling.diagnostics import drifts, effective_size, split_rhat
+from ngmca.sampling.doubts import disagreement
 from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.run import _disagreement, _streams
+from ngmca.sampling.run import _streams
+from ngmca.sampling.shearing import shear
 from ngmca.uncertainty import Marginals
 
 
@@ -45,9 +51,9 @@ def arrays(found):
 def many(t, key, draws, inverse):
     state = key
     for k in range(len(draws)):
-        state, draws[k] = kernels._positive_normal(state, t)
+        state, draws[k] = random_draws.positive_normal(state, t)
     for k in range(len(inverse)):
-        inverse[k, 0], inverse[k, 1] = kernels._inverse_mills(inverse[k, 0])
+        inverse[k, 0], inverse[k, 1] = random_draws.inverse_mills(inverse[k, 0])
 
 
 @pytest.mark.parametrize("t", [-50.0, -20.5, -3.0, -0.3, 0.0, 1.0, 6.0])
@@ -190,7 +196,7 @@ def test_shears_agree_with_a_sum_over_all_patterns():
     law = (np.full(2, RATE), np.full(2, START), np.full(2, STAY), np.full(2, WEAK))
     for k in range(count):
         A[:, 1], X[:, 0] = first[:, 1], other[:, 0]  # only the shear of source 0 is of interest
-        kernels.shear(A.T @ A, Y.T @ A, X, A, *law, np.uint64(k))
+        shear(A.T @ A, Y.T @ A, X, A, *law, np.uint64(k))
         told[k] = (A[0, 0] - first[0, 0]) / first[0, 1], 0, *(X[RUNS, 1] > 0)
     found = told.mean(axis=0)
     found[1] = told[:, 0].std()
@@ -458,6 +464,8 @@ def test_quantiles_of_what_is_known_in_closed_form():
         half.ppf(0.3),
         rtol=1e-3,
     )
+    with pytest.raises(ValueError, match="level must be below 1"):
+        normal.interval(1.0)
     # active with probability 1/4, and then 9 +- 1
     moments = 9 / 4, np.sqrt(82 / 4 - (9 / 4) ** 2)
     spiked = Marginals(*(np.array([x]) for x in (*moments, 0.25)))
@@ -502,8 +510,8 @@ def test_disagreement_is_said_in_words():
         found = ngmca.posterior(data.Y, separation, n_samples=4, burn=0, seed=0)
     assert len(found.warnings) == 1
     fine = {"S": np.array([1.01, 1.0]), "A": np.array([1.0, 1.02])}
-    assert _disagreement(fine) == ()
-    assert "row 1 of S" in _disagreement({**fine, "A": np.array([1.0, 1.3])})[0]
+    assert disagreement(fine) == ()
+    assert "row 1 of S" in disagreement({**fine, "A": np.array([1.0, 1.3])})[0]
 
 
 def test_output_is_what_arviz_takes():
@@ -720,8 +728,21 @@ def test_command_line_writes_bars_that_load_again(tmp_path):
     np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
     np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
     assert "source 1 5 %" in (tmp_path / "out" / "mixing.csv").read_text().splitlines()[0]
+    drawn = figures.weights(load_run(tmp_path / "out"))
+    bars = [trace for trace in drawn.data if trace.name == "posterior mean"]
+    low, high = expected.A.interval(0.9)
+    np.testing.assert_allclose(bars[2].y + bars[2].error_y.array, high[:, 2])
+    np.testing.assert_allclose(bars[2].y - bars[2].error_y.arrayminus, low[:, 2])
+    assert drawn.layout.yaxis3.range[1] > high[:, 2].max()
+    sources = figures.sources(load_run(tmp_path / "out"))
+    assert sources.layout.yaxis3.range[1] > expected.S.interval(0.9)[1][2].max()
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.count("Dark: the posterior mean") == 2  # sources and weights
+    old = {k: v for k, v in to_variables(found).items() if "stay" not in k}  # before neighbours counted
+    again = from_variables({k: np.asarray(values) for k, (_, values) in old.items()})
+    np.testing.assert_array_equal(again.S.mean, found.S.mean)
+    assert np.isnan(again.stay.mean).all()
+    assert set(again.traces) == {"noise", "pi", "beta"}
     assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["posterior"] is True
 
 
@@ -781,7 +802,7 @@ def test_seeds():
 def test_a_budget_that_is_spent_is_said(monkeypatch):
     data = small(snr=5)
     separation = ngmca.separate(data.Y, 4, seed=0)
-    for module in (ngmca.sampling.chains, ngmca.sampling.run):
+    for module in (ngmca.sampling.chains, ngmca.sampling.doubts):
         monkeypatch.setattr(module, "ENOUGH", 1e-3)
         monkeypatch.setattr(module, "BUDGET", 250)
     with pytest.warns(UserWarning, match=r"stopped at 250 sweeps, with 150 samples .* error .* 0\.\d\d"):

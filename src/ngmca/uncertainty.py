@@ -23,9 +23,8 @@ class Marginals:
 
     mean: NDArray = field(repr=False)
     sd: NDArray = field(repr=False)
-    active: NDArray | None = field(
-        default=None, repr=False
-    )  # probability not to be 0; None where that is 1
+    # probability not to be 0; None where that is 1
+    active: NDArray | None = field(default=None, repr=False)
 
     def interval(self, level: float = 0.9, *, given_active: bool = False) -> tuple[NDArray, NDArray]:
         """Lower and upper ends that hold the entry with probability `level`, missed equally often.
@@ -33,7 +32,8 @@ class Marginals:
         An entry that is probably 0 has an interval from 0 to 0. With `given_active` the question is
         another one: where does the entry lie, supposed that it is not 0?
         """
-        level = inputs.check_number(level, "level", high=1.0)
+        if inputs.check_number(level, "level", high=1.0) == 1:
+            raise ValueError("level must be below 1: only (0, inf) holds the entry for certain.")
         low, high = (1 - level) / 2, (1 + level) / 2
         return self.quantile(low, given_active=given_active), self.quantile(
             high, given_active=given_active

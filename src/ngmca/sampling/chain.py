@@ -11,10 +11,10 @@ from ngmca.sampling.kernels import (
     neighbour_odds,
     sample_mixing,
     sample_sources,
-    shear,
     transitions,
 )
 from ngmca.sampling.model import Noise, Parameters, Priors
+from ngmca.sampling.shearing import shear
 from ngmca.threads import in_parts
 
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache

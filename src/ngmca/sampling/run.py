@@ -12,8 +12,9 @@ from ngmca.baselines.oracle import oracle
 from ngmca.engine import WORTH_THREADS, InMemory
 from ngmca.progress import progress_bar
 from ngmca.sampling.chain import Chain, Data, Rules, Sums
-from ngmca.sampling.chains import BUDGET, BURN, ENOUGH, Chains, Trace, Track
+from ngmca.sampling.chains import BUDGET, BURN, Chains, Trace, Track
 from ngmca.sampling.diagnostics import agreement, effective_size, split_rhat
+from ngmca.sampling.doubts import disagreement, silence, spent_budget
 from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
 from ngmca.start import Seed, generator
 from ngmca.threads import available, one_blas_thread
@@ -21,7 +22,6 @@ from ngmca.uncertainty import Marginals, Posterior
 
 LEARNT = ("white", "rows")
 CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered from 0
-DISAGREE = 1.1  # R-hat of the sources or the mixing above which chains do not tell the same
 LOUDEST = 1e100  # noise, in units in which Y is no larger
 UNEQUAL = 0.2  # spread of the logarithms of noise levels above which each row learns its own
 
@@ -268,52 +268,8 @@ def _collect(chains: Chains, problem: Problem, *, final: bool) -> Posterior:
         error=chains.error("sources", 1),
         settled=chains.settled,
         warnings=(
-            *_disagreement(rhat),
-            *_silent(mean * norm[:, None] / unit, problem, level),
-            *(() if final else _unsettled(chains)),
+            *disagreement(rhat),
+            *silence(mean * norm[:, None] / unit, problem.S, noise_level(level**2, problem.rules.noise)),
+            *(() if final else spent_budget(chains)),
         ),
     )
-
-
-def _disagreement(rhat: dict[str, NDArray]) -> tuple[str, ...]:
-    """Sources about which the chains disagree, in words."""
-    worst = np.maximum(rhat["S"], rhat["A"])
-    apart = np.flatnonzero(worst > DISAGREE)
-    if not apart.size:
-        return ()
-    return (
-        f"the chains disagree about {apart.size} of {len(worst)} sources ({_rows(apart)}; R-hat up to "
-        f"{worst.max():.2f}, where 1 is agreement): the means and intervals of these are not to be "
-        "trusted. Sample longer (n_samples), and compare with another start (seed of `separate`).",
-    )
-
-
-def _silent(mean: NDArray, problem: Problem, levels: NDArray) -> tuple[str, ...]:
-    """Sources (r, n) below the noise that were not at the start, in words."""
-    level = noise_level(levels**2, problem.rules.noise)
-    lost = np.flatnonzero((mean.max(axis=1) < level) & (problem.S.max(axis=1) > level))
-    if not lost.size:
-        return ()
-    which = f"source {lost[0] + 1}" if lost.size == 1 else f"{lost.size} sources"
-    return (
-        f"{which} ({_rows(lost)}) went silent in the sampling: nowhere is the posterior mean above the "
-        "noise, although the separation had found something. Either the data do not ask for so many "
-        "sources, or they are too few and too noisy to tell: then keep to the separation.",
-    )
-
-
-def _unsettled(chains: Chains) -> tuple[str, ...]:
-    """A budget that was not enough, in words; whoever gives n_samples has decided how long is enough."""
-    if chains.settled:
-        return ()
-    return (
-        f"sampling stopped at {BUDGET:,} sweeps, with {chains.count} samples of each chain: the Monte "
-        f"Carlo error of the means is {chains.worst_error:.2f} of the posterior's spread, where "
-        f"{ENOUGH:g} is enough. Ask for more samples (n_samples) if that matters.",
-    )
-
-
-def _rows(which: NDArray) -> str:
-    """Where sources are, the first few of them."""
-    names = ", ".join(str(i) for i in which[:5]) + (", ..." if which.size > 5 else "")
-    return f"row {names} of S"

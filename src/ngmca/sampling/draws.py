@@ -1,0 +1,154 @@
+"""Compiled random numbers, and the ratio of Mills, for the draws of S and A.
+
+With the density phi of the standard normal distribution and its integral Phi,
+
+    M(t) = Phi(t) / phi(t)
+
+is the ratio of Mills at -t. Up to t = 4 it is read off a table.
+
+What is here becomes part of the kernels that use it. Numba's cache looks at a kernel's own file only:
+after a change here delete `__pycache__`, or change that file too.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import erfcx
+
+from ngmca.compiled import compiled, inlined
+
+_LOW, _HIGH, _STEPS = -20.0, 4.0, 64  # range of the table, and nodes a unit: good to 1e-7
+_NODES = np.linspace(_LOW, _HIGH, int((_HIGH - _LOW) * _STEPS) + 1)
+_MILLS = math.sqrt(math.pi / 2) * erfcx(-_NODES / math.sqrt(2))
+_DENSITY = 1 / math.sqrt(2 * math.pi)
+_CERTAIN = 1e-300  # 1 / M(t) is never taken below this
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ODD = np.uint64(0xD1342543DE82EF95)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_TO_UNIT = 2.0**-53
+
+_TAIL, _AREA = 3.6541528853610088, 0.00492867323399  # of 256 layers of equal area under a half-normal
+
+
+def _layers() -> np.ndarray:
+    """Right ends of the layers, from the bottom to 0; the first as if its tail were a rectangle too."""
+    ends = [_AREA / math.exp(-0.5 * _TAIL**2), _TAIL]
+    while len(ends) < 256:
+        ends.append(math.sqrt(-2 * math.log(_AREA / ends[-1] + math.exp(-0.5 * ends[-1] ** 2))))
+    return np.array([*ends, 0.0])
+
+
+_ENDS = _layers()
+_HEIGHTS = np.exp(-0.5 * _ENDS**2)
+
+
+@inlined
+def stream(key, index):
+    """Where the stream of a column starts."""
+    return _mix(key + _mix(np.uint64(index) * _ODD + _GOLDEN))
+
+
+@inlined
+def _mix(z):
+    """The finaliser of SplitMix64 (Steele, Lea and Flood, 2014)."""
+    z = (z ^ (z >> np.uint64(30))) * _MIX_1
+    z = (z ^ (z >> np.uint64(27))) * _MIX_2
+    return z ^ (z >> np.uint64(31))
+
+
+@inlined
+def uniform(state):
+    """The state moved on, and a number in (0, 1)."""
+    state = state + _GOLDEN
+    return state, (np.float64(_mix(state) >> np.uint64(11)) + 0.5) * _TO_UNIT
+
+
+@inlined
+def inverse_mills(t):
+    """1 / M(t), and t + 1 / M(t) without cancellation."""
+    if t < _LOW:
+        y = 1.0 / (t * t)
+        excess = -(1.0 + y * (-2.0 + y * (10.0 - 74.0 * y))) / t
+        return excess - t, excess
+    if t > _HIGH:  # Phi(t) = 1 - phi(t) M(-t)
+        density = _DENSITY * math.exp(-0.5 * t * t)
+        inverse = max(density / (1.0 - density * _table(max(-t, _LOW))), _CERTAIN)
+    else:
+        inverse = 1.0 / _table(t)
+    return inverse, t + inverse
+
+
+@inlined
+def _table(t):
+    """M(t) by cubic pieces whose slopes are known: M' = 1 + t M."""
+    place = (t - _LOW) * _STEPS
+    k = min(int(place), _MILLS.size - 2)
+    s = place - k
+    left = _LOW + k / _STEPS
+    before = _MILLS[k]
+    rise = _MILLS[k + 1] - before
+    slope = (1.0 + left * before) / _STEPS
+    next_slope = (1.0 + (left + 1.0 / _STEPS) * _MILLS[k + 1]) / _STEPS
+    return before + s * (
+        slope + s * (3.0 * rise - 2.0 * slope - next_slope + s * (slope + next_slope - 2.0 * rise))
+    )
+
+
+@inlined
+def _normal(state):
+    """The state moved on, and a standard normal draw (the ziggurat of Marsaglia and Tsang, 2000)."""
+    while True:
+        state = state + _GOLDEN
+        bits = _mix(state)
+        layer = np.int64(bits & np.uint64(255))
+        u = 2.0 * ((np.float64(bits >> np.uint64(11)) + 0.5) * _TO_UNIT) - 1.0
+        x = u * _ENDS[layer]
+        if abs(x) < _ENDS[layer + 1]:
+            return state, x
+        if layer == 0:
+            return _normal_tail(state, x)
+        state, v = uniform(state)
+        if _HEIGHTS[layer] + v * (_HEIGHTS[layer + 1] - _HEIGHTS[layer]) < math.exp(-0.5 * x * x):
+            return state, x
+
+
+@compiled
+def _normal_tail(state, sign):
+    """The state moved on, and a normal draw beyond the last layer, on the side that `sign` has."""
+    while True:
+        state, u = uniform(state)
+        state, v = uniform(state)
+        x = -math.log(u) / _TAIL
+        if -2.0 * math.log(v) > x * x:
+            return state, _TAIL + x if sign > 0 else -_TAIL - x
+
+
+@compiled
+def positive_normal(state, t):
+    """The state moved on, and a draw from the normal of mean t and variance 1, given that it is > 0.
+
+    By rejection: from the normal itself, or where 0 is in its tail from an exponential (Robert, 1995).
+    """
+    if t > -0.4:
+        while True:
+            state, z = _normal(state)
+            if t + z > 0.0:
+                return state, t + z
+    rate = 0.5 * (math.sqrt(t * t + 4.0) - t)
+    while True:
+        state, u = uniform(state)
+        state, v = uniform(state)
+        z = -math.log(u) / rate
+        if v <= math.exp(-0.5 * (z - t - rate) ** 2):
+            return state, z
+
+
+@inlined
+def log_mills(t):
+    """Logarithm of M(t)."""
+    if t > 30.0:
+        return 0.5 * t * t - math.log(_DENSITY)
+    inverse, _ = inverse_mills(t)
+    return -math.log(inverse)

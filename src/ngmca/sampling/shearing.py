@@ -1,0 +1,181 @@
+"""A compiled move for sources that are active only together with others."""
+
+import math
+
+import numpy as np
+
+from ngmca.compiled import compiled, inlined
+from ngmca.sampling.draws import log_mills, positive_normal, stream, uniform
+
+_WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most
+
+_NOTHING, _INSIDE = 2, 3  # beside a run of entries: there is no entry, or one of the run
+_ROUNDS = 200  # in which a slice shrinks, each to half of it or so: far beyond rounding
+
+
+@compiled
+def shear(G, C, X, A, rate, start, stay, weak, key):
+    """For every source k draw c in a_k + c a_i, with another source i at random, and with it row i of S.
+
+    Where k is active only together with i, the data hardly tell (a_k, s_i) from (a_k + c a_i,
+    s_i - c s_k), and single entries would take for ever to go from one to the other. So c is drawn with
+    s_i integrated out where k is active: over the values in closed form, and over the patterns of
+    active entries along each run of samples by going through it forwards. Afterwards s_i is drawn
+    there, going backwards. G, C, X and A, all in place, are as above, with C whole (n, r); `weak` (r,)
+    are the inverse variances of the columns of A.
+    """
+    n, r = X.shape
+    where = np.empty(n, np.int64)
+    x = np.empty(n)
+    u = np.empty(n)
+    edges = np.empty((2, n), np.int64)
+    forward = np.empty(n)
+    for k in range(r):
+        state = stream(key, k)
+        state, v = uniform(state)
+        i = int(v * (r - 1))
+        i += i >= k
+        g = G[i, i]
+        count = 0
+        for j in range(n):
+            if X[j, k] > 0.0:
+                where[count] = j
+                x[count] = X[j, k]
+                rest = C[j, i] + g * X[j, i]
+                for q in range(r):
+                    rest -= G[i, q] * X[j, q]
+                u[count] = rest  # a_i' times the residual without source i
+                count += 1
+        if count == 0:
+            continue
+        for p in range(count):
+            j = where[p]
+            edges[0, p] = _INSIDE
+            if p == 0 or where[p - 1] < j - 1:
+                edges[0, p] = j > 0 and X[j - 1, i] > 0.0
+            edges[1, p] = _INSIDE
+            if p == count - 1 or where[p + 1] > j + 1:
+                edges[1, p] = _NOTHING if j == n - 1 else X[j + 1, i] > 0.0
+        law = (g, rate[i], start[i], stay[i], weak[k])
+        part = (x[:count], u[:count], edges[:, :count], forward[:count])
+        state, c = _draw_shear(state, part, A[:, k], A[:, i], law)
+        for j in range(len(A)):
+            A[j, k] = max(A[j, k] + c * A[j, i], 0.0)
+        for j in range(n):
+            C[j, k] += c * C[j, i]
+        G[k, k] += c * (2.0 * G[i, k] + c * g)
+        for q in range(r):
+            if q != k:
+                G[k, q] += c * G[i, q]
+                G[q, k] = G[k, q]
+        _forwards(c, part, law)
+        root = 1.0 / math.sqrt(g)
+        after = 0
+        for p in range(count - 1, -1, -1):
+            if edges[1, p] != _INSIDE:
+                after = edges[1, p]
+            on = forward[p] * _chance(after, stay[i])
+            off = (1.0 - forward[p]) * _chance(after, start[i])
+            state, v = uniform(state)
+            new = 0.0
+            after = 0
+            if v * (on + off) < on:
+                after = 1
+                state, new = positive_normal(state, (u[p] - c * x[p] * g - rate[i]) * root)
+            X[where[p], i] = new * root
+
+
+@inlined
+def _chance(after, p):
+    """Probability of the next entry if it is active with probability p; 1 if there is none."""
+    if after == 1:
+        return p
+    if after == 0:
+        return 1.0 - p
+    return 1.0
+
+
+@compiled
+def _draw_shear(state, part, a, b, law):
+    """The state moved on, and c by slice sampling (Neal, 2003) from 0.
+
+    The first slice is as wide as the data would leave c if source i were silent; that width is the same
+    wherever c goes, as slices ask for, and follows the units of both sources.
+    """
+    g, _, _, _, weak = law
+    x, _, _, _ = part
+    width = _WIDTH / math.sqrt(g * np.sum(x * x))
+    low = -np.inf
+    lean = 0.0
+    square = 0.0
+    for j in range(a.size):
+        if b[j] > 0.0:
+            low = max(low, -a[j] / b[j])
+        lean += a[j] * b[j]
+        square += b[j] * b[j]
+    pull = (weak * lean, weak * square)
+    state, v = uniform(state)
+    level = _shear_density(0.0, part, law, pull) + math.log(v)
+    state, v = uniform(state)
+    left = -width * v
+    right = left + width
+    state, v = uniform(state)
+    leftwards = int(v * _STEPS_OUT)
+    for _ in range(leftwards):
+        if left <= low or _shear_density(left, part, law, pull) <= level:
+            break
+        left -= width
+    for _ in range(_STEPS_OUT - 1 - leftwards):
+        if _shear_density(right, part, law, pull) <= level:
+            break
+        right += width
+    left = max(left, low)
+    for _ in range(_ROUNDS):
+        state, v = uniform(state)
+        c = left + v * (right - left)
+        if _shear_density(c, part, law, pull) >= level or right - left < 1e-12 * width:
+            return state, c
+        if c < 0.0:
+            left = c
+        else:
+            right = c
+    return state, 0.0
+
+
+@compiled
+def _shear_density(c, part, law, pull):
+    """Logarithm of the density of c, up to a constant."""
+    lean, square = pull
+    return _forwards(c, part, law) - c * (lean + 0.5 * c * square)
+
+
+@compiled
+def _forwards(c, part, law):
+    """Logarithm of the sum over all patterns of active entries; `forward`, the last of `part`, becomes
+    the probability of each to be active, given what lies before."""
+    x, u, edges, forward = part
+    g, rate, start, stay, _ = law
+    root = 1.0 / math.sqrt(g)
+    scale = math.log(rate) + math.log(root)
+    total = 0.0
+    active = 0.0
+    for p in range(x.size):
+        if edges[0, p] != _INSIDE:
+            active = float(edges[0, p])
+        move = c * x[p]
+        total += move * (u[p] - 0.5 * move * g)
+        chance = active * stay + (1.0 - active) * start
+        weight = scale + log_mills((u[p] - move * g - rate) * root)
+        on, off = chance, 1.0 - chance
+        if weight > 0.0:
+            total += weight
+            off *= math.exp(-weight)
+        else:
+            on *= math.exp(weight)
+        total += math.log(on + off)
+        active = on / (on + off)
+        forward[p] = active
+        if edges[1, p] < _NOTHING:
+            after = edges[1, p]
+            total += math.log(active * _chance(after, stay) + (1.0 - active) * _chance(after, start))
+    return total
