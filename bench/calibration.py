@@ -72,11 +72,11 @@ def bins(p: NDArray, truth: NDArray) -> list[tuple[float, float, int]]:
     ]
 
 
-def by_source(seeds: int) -> list[str]:
-    """Lines about NMR mixtures, m = 60: coverage of each column of A, and of S if A is known."""
+def by_source(make: Callable[[int], ngmca.simulate.Mixture], seeds: int) -> list[str]:
+    """Lines about NMR mixtures: coverage of each column of A, and of S if A is known."""
     columns, known = [], []
     for seed in range(seeds):
-        data = ngmca.simulate.nmr(60, 1200, 15, snr=15, seed=seed)
+        data = make(seed)
         separation = ngmca.separate(data.Y, 15, tau=2, seed=seed)
         posterior = ngmca.posterior(data.Y, separation, seed=seed)
         order, norm = ngmca.evaluate(data.S, posterior.S.mean).order, np.linalg.norm(data.A, axis=0)
@@ -87,7 +87,7 @@ def by_source(seeds: int) -> list[str]:
         known.append(_inside(data.S, *sources)[active].mean())
     named = zip(data.names, np.mean(columns, axis=0), strict=True)
     words = ", ".join(f"{name} {share:.2f}" for name, share in sorted(named, key=lambda pair: -pair[1]))
-    return [f"NMR, m = 60: A inside, by source: {words}", f"S inside, A known: {np.mean(known):.3f}"]
+    return [f"A inside, by source: {words}", f"S inside, A known: {np.mean(known):.3f}"]
 
 
 def _inside(x: NDArray, low: NDArray, high: NDArray) -> NDArray:

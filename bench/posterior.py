@@ -72,7 +72,8 @@ def wrong(seeds: int) -> bool:
         "Poisson noise": poisson,
     }
     kept = coverage("not drawn from the model", cases, seeds, strict=False)
-    print("\n" + "\n".join(by_source(seeds)))
+    hidden = next(iter(cases.values()))
+    print("\nThe first of these:\n" + "\n".join(by_source(hidden, seeds)))
     return kept
 
 
