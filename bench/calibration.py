@@ -18,7 +18,7 @@ class Score:
     active: float  # of truly active entries, inside the interval given that they are
     found: float  # of entries more probably active than not, inside the interval
     mixing: float
-    worst_bin: float  # largest |share of active ones - mean probability| over bins of probability
+    worst_bin: float  # largest |share of active ones - mean probability| over bins, beyond chance
     soft: float  # SDR in dB
     posterior: float
 
@@ -50,7 +50,7 @@ def judge(make: Callable[[int], ngmca.simulate.Mixture], seeds: int) -> Score:
         parts["p"].append(p.ravel())
         parts["truth"].append(active.ravel())
     whole = {name: np.concatenate(values) for name, values in parts.items()}
-    worst = max(abs(p - share) for p, share, _ in bins(whole["p"], whole["truth"]))
+    worst = max(_beyond_chance(*one) for one in bins(whole["p"], whole["truth"]))
     shares = (float(whole[name].mean()) for name in ("active", "found", "mixing"))
     return Score(*shares, worst, *np.mean(sdr, axis=0))
 
@@ -70,6 +70,11 @@ def bins(p: NDArray, truth: NDArray) -> list[tuple[float, float, int]]:
     return [
         (float(p[k].mean()), float(truth[k].mean()), int(k.sum())) for k in kept if k.sum() >= FEWEST
     ]
+
+
+def _beyond_chance(p: float, share: float, n: int) -> float:
+    """Distance of a share among n from its probability, less two standard errors."""
+    return max(abs(share - p) - 2 * np.sqrt(p * (1 - p) / n), 0.0)
 
 
 def by_source(make: Callable[[int], ngmca.simulate.Mixture], seeds: int) -> list[str]:
