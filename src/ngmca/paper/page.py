@@ -50,10 +50,10 @@ def _overview(judged: Sequence[tuple[Result, Claims]]) -> str:
     theirs = [item for item in judged if item not in ours]
     return (
         f"<section id=overview><h2>Claims of the paper</h2>{_counted(theirs)}"
-        "<p>Methods are compared on the same data, simulation by simulation. An interval belongs to "
-        "the mean difference, and all intervals of a claim hold together with 95 % confidence. A claim "
-        "holds when its intervals are on its side of the limit, does not hold when one of them is on "
-        "the other side, and is undecided at this number of simulations otherwise.</p>"
+        "<p>Methods are compared on the same data, simulation by simulation; intervals (95 %) belong to "
+        "mean differences. A claim about all comparisons holds when each interval is on its side of the "
+        "limit. It does not hold when one is on the other side, widened such that all of them hold "
+        "together with 95 % confidence. Otherwise it is undecided at this number of simulations.</p>"
         f"{_listed(theirs)}</section>"
         f"<section id=beyond><h2>Beyond the paper</h2>{_counted(ours)}{_listed(ours)}</section>"
     )
