@@ -45,7 +45,7 @@ app = typer.Typer(
 
 Out = Annotated[Path, typer.Option("-o", "--out", help="Folder of tables, figures and report.")]
 Sims = Annotated[int | None, typer.Option(min=2, help="Simulations for each value.")]
-Quick = Annotated[bool, typer.Option("--quick", help="3 simulations, at 4 values.")]
+Quick = Annotated[bool, typer.Option("--quick", help="3 simulations, at 3 values.")]
 Full = Annotated[bool, typer.Option("--full", help="As many simulations as in the paper.")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")]
 DEFAULT = Path("paper")

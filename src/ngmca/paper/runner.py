@@ -18,7 +18,7 @@ from ngmca.paper.measures import Row
 from ngmca.paper.tables import Key, StudyTable, example_is_there, locked, missing, write_example
 
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
-FEW, SPREAD = 3, 4  # simulations of a quick look, and values from the first to the last
+FEW, SPREAD = 3, 3  # simulations of a quick look, and values from the first to the last
 PICTURED = 48  # simulations where the paper shows one example
 
 
