@@ -212,7 +212,7 @@ def _duration(seconds: float) -> str:
 def _tell(label: str, out: Path, *, settings: bool = False) -> None:
     """Print the claims of an experiment with what is known about them."""
     from ngmca.paper import EXPERIMENTS, load
-    from ngmca.paper.claims import HOLDS, UNDECIDED
+    from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED
     from ngmca.paper.results import file_name
 
     experiment = EXPERIMENTS[label]
@@ -231,6 +231,8 @@ def _tell(label: str, out: Path, *, settings: bool = False) -> None:
         against = against or [item for item in finding.evidence if item.verdict == UNDECIDED]
         for item in against[:MENTIONED] if finding.verdict != HOLDS else []:
             say(f"      {item.what}: {item.mean:.3g} ({item.low:.3g} to {item.high:.3g})")
+        if claim.why and finding.verdict in (FAILS, UNDECIDED):
+            say(f"      {claim.why}")
         if len(against) > MENTIONED and finding.verdict != HOLDS:
             say(f"      and {len(against) - MENTIONED} more: `ngmca paper report` has all of them")
     if result.ready:

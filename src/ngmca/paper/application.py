@@ -24,6 +24,11 @@ from ngmca.simulate import DEFAULT_COMPOUNDS
 if TYPE_CHECKING:
     import pandas as pd
 
+_CLEANER_DATA = (
+    "Up to 10 dB the lead over the best other method is about 4 dB. In cleaner data sparse HALS, which "
+    "is told the true share of zeros, comes nearer, and at 40 dB it is level: the thresholds of nGMCA^S "
+    "leave a bias. The paper does not say how far its axis goes."
+)
 SHOWN = ("glutamate", "myo-inositol", "alpha-glucose", "valine")  # in the picture of spectra
 
 
@@ -122,11 +127,13 @@ EXPERIMENTS = (
                 "nGMCA^S is 3 to 5 dB better than all the other methods.",
                 "Sec. V, third paragraph",
                 lead_between("soft", OTHERS, 3.0, 5.0),
+                why=_CLEANER_DATA,
             ),
             Claim(
                 "nGMCA^S is better than all the other methods, at every level.",
                 "Sec. V, third paragraph (the claim above without its numbers)",
                 ahead("soft", OTHERS),
+                why=_CLEANER_DATA,
             ),
             Claim(
                 "nGMCA^naive fails to obtain suitable results (below 5 dB at every level).",
@@ -142,6 +149,8 @@ EXPERIMENTS = (
                 "With as few measurements as sources the noise is underestimated by the algorithm.",
                 "Sec. V, second paragraph",
                 measured("soft", "noise_ratio", below=1.0),
+                why="The level is right within 2 % up to 30 dB. It is the median absolute deviation of "
+                "a residual, most samples of which have no line: there the residual is the noise.",
             ),
         ),
     ),
@@ -196,6 +205,8 @@ EXPERIMENTS = (
                 "Sec. V, last paragraph",
                 ahead("soft", OTHERS),
                 most=True,
+                why="It is the best for m = 15 and 20. From m = 30 on sparse HALS, which is told the "
+                "true share of zeros, is 0.2 to 0.4 dB ahead in the mean.",
             ),
         ),
     ),
