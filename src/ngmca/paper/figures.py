@@ -104,7 +104,9 @@ def against(xlabel: str, *, beside: str | None = None) -> Draw:
             axes.set_ylim(LOWEST, None)
             axes.text(0.01, 0.02, "what lies lower is left out", transform=axes.transAxes, fontsize=9)
         top = wide.groupby(level=0).mean().max(axis=None)
-        if axes.get_ylim()[1] > 1.3 * top > 0:  # a single exact answer must not flatten all the rest
+        if (
+            beside is None and axes.get_ylim()[1] > 1.3 * top > 0
+        ):  # a single exact answer must not flatten all the rest
             axes.set_ylim(None, 1.15 * top)
         axes.set(xlabel=_mathematical(xlabel), ylabel=ylabel)
         sims = int(wide.groupby(level=0).size().min())
@@ -136,7 +138,9 @@ def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> N
             capsize=2,
             label=label_of(method),
         )
-    axes.set_xticks(values, [f"{x:g}" for x in values])
+    room = 0.04 * (values[-1] - values[0])  # for a label
+    crowded = np.diff(values, prepend=-np.inf) < room
+    axes.set_xticks(values, ["" if c else f"{x:g}" for x, c in zip(values, crowded, strict=True)])
 
 
 def conditioning(printed: dict[float, float]) -> Draw:

@@ -47,7 +47,7 @@ INITIALISED = Study(
 _SUMMARY = "Sec. IV-D, item on figures noise_a10r15, noise_a10r15_oracle and noise_a30r15"
 _BEST = "nGMCA^S is better than all the other methods, at every level of noise."
 _CLEANER = "The l1 prior leaves fewer interferences than the l0 one: SIR of nGMCA^S above nGMCA^H."
-_FAILURES = "At 5 dB nGMCA^S, and at 25 dB nGMCA^H, goes wrong in single simulations, which leaves means uncertain."
+_FAILURES = "Single simulations go wrong (nGMCA^S at 5 dB, nGMCA^H at 25 dB), so means are uncertain."
 _LIMIT = "The oracle is out of reach: above every method, at every level."
 
 EXPERIMENTS = (
