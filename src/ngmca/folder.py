@@ -32,6 +32,13 @@ def find(folder: Path) -> Path:
     return path
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file in one step."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
 def unfinished(folder: Path) -> Path:
     """Where a run for `folder` works until all of it is written."""
     return folder.with_name(folder.name + ".unfinished")

@@ -75,11 +75,11 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
             )
     order = _pair(ref, est)
     matched = np.zeros_like(ref)
-    matched[order >= 0] = _unit_rows(est)[order[order >= 0]]
-    directions = _unit_rows(ref)
+    matched[order >= 0] = unit_rows(est)[order[order >= 0]]
+    directions = unit_rows(ref)
     target = np.einsum("ij,ij->i", matched, directions)[:, None] * directions
     in_sources = _project(matched, ref)
-    both = np.vstack([directions, _unit_rows(extra)])
+    both = np.vstack([directions, unit_rows(extra)])
     in_both = in_sources if noise is None else _project(matched, both)
     interference, from_noise, artifacts = (
         in_sources - target,
@@ -98,7 +98,7 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
 
 def sdr_matrix(S_ref: NDArray, S_est: NDArray) -> NDArray:
     """SDR of every estimate (columns) as an estimate of every reference (rows)."""
-    ref, est = _unit_rows(S_ref), _unit_rows(S_est)
+    ref, est = unit_rows(S_ref), unit_rows(S_est)
     cosine = ref @ est.T
     distance = np.empty_like(cosine)
     for i, row in enumerate(ref):  # distances, not 1 - cos^2, which is lost to rounding above 150 dB
@@ -132,7 +132,7 @@ def _rescale(matched: NDArray, ref: NDArray) -> NDArray:
     return np.einsum("ij,ij->i", matched, ref)[:, None] * matched
 
 
-def _unit_rows(X: NDArray) -> NDArray:
+def unit_rows(X: NDArray) -> NDArray:
     """Rows of norm 1, without overflow or underflow; zero rows stay."""
     peak = np.abs(X).max(axis=1, keepdims=True, initial=0)
     X = np.divide(X, peak, out=np.zeros_like(X), where=peak > 0)
@@ -142,7 +142,7 @@ def _unit_rows(X: NDArray) -> NDArray:
 
 def _project(X: NDArray, span: NDArray) -> NDArray:
     """Rows of X projected on the row space of `span`, whose rank may be short."""
-    _, singular, basis = np.linalg.svd(_unit_rows(span), full_matrices=False)
+    _, singular, basis = np.linalg.svd(unit_rows(span), full_matrices=False)
     basis = basis[singular > 1e-10 * singular.max(initial=0)]
     return (X @ basis.T) @ basis
 

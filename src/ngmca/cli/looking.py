@@ -139,10 +139,7 @@ def report(
     from ngmca.report import html
 
     target = to or out / "report.html"
-    text = html(results.load_run(out))
-    part = target.with_name(target.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(target)
+    places.write_whole(target, html(results.load_run(out)))
     say(f"report: {places.absolute(target)}")
 
 

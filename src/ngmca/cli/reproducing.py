@@ -20,7 +20,9 @@ from ngmca.cli.console import (
     stderr,
     stdout,
 )
+from ngmca.folder import write_whole
 from ngmca.io import ReadError
+from ngmca.threads import available
 
 RUN_EXAMPLES = """
 [bold]Examples[/]
@@ -125,7 +127,6 @@ def report(out: Out = DEFAULT) -> None:
     from ngmca.paper import EXPERIMENTS, load
     from ngmca.paper.catalogue import BEYOND
     from ngmca.paper.page import render
-    from ngmca.paper.tables import write_whole
 
     _check_packages()
     results = [load(experiment, out / "tables") for experiment in EXPERIMENTS.values()]
@@ -150,7 +151,7 @@ def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -
     """Run what is missing, then draw."""
     from ngmca.paper import load
     from ngmca.paper.results import sources
-    from ngmca.paper.runner import Clock, cores, plan
+    from ngmca.paper.runner import Clock, plan
     from ngmca.paper.runner import run as run_tasks
 
     _check_packages()
@@ -159,7 +160,7 @@ def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -
     with as_bad_input():
         tasks = plan(sources(experiments), tables, size)
     if tasks:
-        note(f"{len(tasks)} runs of methods on {workers or cores()} cores, tables in {tables}")
+        note(f"{len(tasks)} runs of methods on {workers or available()} cores, tables in {tables}")
     else:
         note(f"nothing is left to run: the tables are in {tables}")
     clock = Clock(tasks)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngmca import baselines
+from ngmca.metrics import unit_rows
 from ngmca.paper import examples, figures, pictures
 from ngmca.paper.claims import (
     Claim,
@@ -17,7 +18,7 @@ from ngmca.paper.claims import (
     measured,
 )
 from ngmca.paper.experiments import Example, Experiment, Study
-from ngmca.paper.measures import spectra, unit_rows
+from ngmca.paper.measures import spectra
 from ngmca.paper.noisy import ALL, NOISE, OTHERS
 from ngmca.simulate import DEFAULT_COMPOUNDS
 

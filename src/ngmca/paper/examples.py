@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import metrics, prox
-from ngmca.paper.measures import leaks, unit_rows
+from ngmca.metrics import unit_rows
+from ngmca.paper.measures import leaks
 from ngmca.paper.methods import METHODS, Trial
 
 if TYPE_CHECKING:

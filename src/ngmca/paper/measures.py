@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import metrics
+from ngmca.metrics import unit_rows
 from ngmca.paper.methods import Found, Trial
 from ngmca.start import unit_columns
 
@@ -66,12 +67,6 @@ def leaks(S: NDArray, found: NDArray) -> NDArray:
     true, estimated = unit_rows(S), unit_rows(found)
     excess = (estimated - true) @ true.T
     return (excess.sum(axis=1) - np.diag(excess)) / (len(S) - 1)
-
-
-def unit_rows(S: NDArray) -> NDArray:
-    """Rows of norm 1."""
-    norm = np.linalg.norm(S, axis=1, keepdims=True)
-    return S / np.where(norm > 0, norm, 1.0)
 
 
 def spectra(trial: Trial, found: Found) -> Row:

@@ -16,6 +16,7 @@ from typing import Any
 from ngmca.paper.experiments import Example, Study
 from ngmca.paper.measures import Row
 from ngmca.paper.tables import Key, StudyTable, example_is_there, locked, missing, write_example
+from ngmca.threads import available
 
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 FEW, SPREAD = 3, 3  # simulations of a quick look, and values from the first to the last
@@ -106,7 +107,7 @@ def run(
             tables[study] = StudyTable(folder, study)
             tables[study].open()
             stack.callback(tables[study].close)
-        for task, future in stack.enter_context(_performed(tasks, workers or cores())):
+        for task, future in stack.enter_context(_performed(tasks, workers or available())):
             error = future.exception()
             if isinstance(error, BrokenExecutor):
                 raise error
@@ -120,11 +121,6 @@ def run(
                 write_example(folder, task.source, future.result())
                 after(task, 0.0)
     return failures
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def perform(task: Task) -> Any:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ngmca.folder import write_whole
 from ngmca.paper.experiments import Example, Study
 from ngmca.paper.measures import Row
 
@@ -112,13 +113,6 @@ def read_example(folder: Path, example: Example) -> "pd.DataFrame":
     """The table of an example."""
     path = folder / f"{example.name}.csv"
     return _read(path, path.read_bytes(), set())
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Replace a file in one step."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
 
 
 def missing(study: Study, done: set[Key], sims: int, values: Iterable[float]) -> list[Key]:

@@ -45,7 +45,7 @@ class Rules:
 
 
 class Chain:
-    """The current draw, and sums over the draws so far of what is asked about entries of S and A.
+    """The current draw of A, S and the parameters, and the next one from it.
 
     Single entries are drawn in turn. The rows of A are independent given S, and a column of S depends,
     given A, on the ones beside it alone: every second block of columns is drawn at a time, so that what
