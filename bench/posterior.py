@@ -21,11 +21,11 @@ from calibration import Score, by_source, judge
 from timing import side_by_side
 
 import ngmca
-from ngmca.engine import InMemory
-from ngmca.nnqp.pivot import solve_rows
+from ngmca.data import InMemory, open_data
+from ngmca.nnqp.pivoting import solve_rows
 from ngmca.sampling import chain as chain_module
 from ngmca.sampling.chain import Sums
-from ngmca.sampling.run import Problem
+from ngmca.sampling.sampler import Problem
 
 # The lines of creatine lie inside those of tyrosine, those of taurine inside those of beta-glucose.
 HIDDEN = [
@@ -104,7 +104,7 @@ def overlap(_: int) -> bool:
     for words, every in (("with the move", usual), ("without", 10**9)):
         for name, start in (("separation", separation), ("truth", truth)):
             chain_module.SHEAR_EVERY = every
-            problem = Problem.of(data.Y, start, None, None)
+            problem = Problem.of(open_data(data.Y), start, None, None)
             chain, told = problem.chains(np.random.default_rng(0), 2, 1).tracks[0].chain, []
             for _ in range(5):
                 sums = Sums(data.Y.shape, 15)
@@ -124,7 +124,9 @@ def cost(_: int) -> bool:
         data = ngmca.simulate.sparse(200, 20_000, 15, p_S=p_S, snr=15, seed=0)
         separation = ngmca.separate(data.Y, 15, seed=0, threads=1)
         engine = InMemory(data.Y, threads=1)
-        chain = Problem.of(data.Y, separation, None, None).chains(np.random.default_rng(0), 2, 1)
+        chain = Problem.of(open_data(data.Y), separation, None, None).chains(
+            np.random.default_rng(0), 2, 1
+        )
         chain, sums = chain.tracks[0].chain, Sums(data.Y.shape, 15)
         for _ in range(20):
             chain.sweep()

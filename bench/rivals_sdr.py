@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import ngmca
-from ngmca import baselines
+from ngmca import rivals
 
 R = 15
 RIVALS = {  # iterations; the paper's where it gives them
@@ -54,14 +54,14 @@ def score(seed: int) -> dict[str, float]:
     """Mean SDR_S of every method on one mixture."""
     mixture = ngmca.simulate.sparse(p_S=0.1, snr=15, seed=seed)
     tuned = {
-        "hoyer": {"sparseness_S": float(np.mean([baselines.sparseness(row) for row in mixture.S]))},
+        "hoyer": {"sparseness_S": float(np.mean([rivals.sparseness(row) for row in mixture.S]))},
         "sparse_hals": {"sparsity": float(np.mean(mixture.S == 0))},
     }
-    found = {"oracle": baselines.oracle(mixture.Y, mixture.A).S}
+    found = {"oracle": rivals.oracle(mixture.Y, mixture.A).S}
     for method in ("soft", "hard", "naive"):
         found[method] = ngmca.separate(mixture.Y, R, method=method, seed=seed).S
     for name, n_iter in RIVALS.items():
-        method = baselines.METHODS[name]
+        method = rivals.METHODS[name]
         found[name] = method(mixture.Y, R, n_iter=n_iter, seed=seed, **tuned.get(name, {})).S
     return {name: ngmca.evaluate(mixture.S, S).mean_sdr for name, S in found.items()}
 

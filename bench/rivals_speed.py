@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import ngmca
-from ngmca import baselines
+from ngmca import rivals
 
 SHAPES = ((200, 200), (200, 20_000), (2_000, 2_000))
 R = 15
@@ -52,7 +52,7 @@ def line(m: int, n: int) -> str:
     ours, theirs = [], []
     for _ in range(rounds):
         theirs.append(seconds(lambda: coordinate_descent(Y, start)))
-        ours.append(seconds(lambda: baselines.hals(Y, R, n_iter=needed, start=start)))
+        ours.append(seconds(lambda: rivals.hals(Y, R, n_iter=needed, start=start)))
     ratio = min(ours) / min(theirs)
     return f"| {m} x {n} | {min(theirs):.3f} | {min(ours):.3f} | {ratio:.2f} | {needed} |"
 
@@ -68,7 +68,7 @@ def coordinate_descent(Y, start) -> float:
 
 def iterations_to(Y, start, target: float) -> int:
     """The first iteration of `hals` whose cost is not above the target."""
-    cost = baselines.hals(Y, R, n_iter=4 * ITERATIONS, start=start).cost
+    cost = rivals.hals(Y, R, n_iter=4 * ITERATIONS, start=start).cost
     reached = np.flatnonzero(cost <= target)
     if not reached.size:
         raise SystemExit(f"hals did not reach {target} in {4 * ITERATIONS} iterations: {cost[-1]}")

@@ -14,12 +14,12 @@ from sklearn.decomposition import NMF
 from timing import Row, advance, side_by_side
 
 import ngmca
-from ngmca.engine import InMemory
-from ngmca.exact import a_step, s_step
-from ngmca.nnqp.pivot import solve_rows
-from ngmca.records import Options
+from ngmca.algorithms import Options
+from ngmca.algorithms.soft_and_hard import a_step, s_step
+from ngmca.algorithms.start import first_guess
+from ngmca.data import InMemory, open_data
+from ngmca.nnqp.pivoting import solve_rows
 from ngmca.separation import Problem
-from ngmca.start import first_guess
 
 
 def data(m: int, n: int, r: int, p_S: float = 0.3, snr: float = 15.0) -> ngmca.simulate.Mixture:
@@ -29,7 +29,7 @@ def data(m: int, n: int, r: int, p_S: float = 0.3, snr: float = 15.0) -> ngmca.s
 def states_of(
     Y: NDArray, r: int, *, threads: int | None = 1, **options: object
 ) -> tuple[InMemory, Iterator[ngmca.State]]:
-    problem = Problem.of(Y, r, Options(**options), None, None, threads)  # type: ignore[arg-type]
+    problem = Problem.of(open_data(Y, threads=threads), r, Options(**options))  # type: ignore[arg-type]
     return problem.engine, problem.states(np.random.default_rng(0))
 
 

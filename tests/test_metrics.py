@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ngmca import metrics
 from ngmca.metrics import CEILING, FLOOR, evaluate, sdr_matrix
 
 
@@ -113,7 +114,7 @@ def test_extreme_units_change_nothing(unit):
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="S_est has 3 samples"):
+    with pytest.raises(ValueError, match="S_est has 3 channels"):
         evaluate(np.ones((2, 4)), np.ones((2, 3)))
     with pytest.raises(ValueError, match="S_ref must be two-dimensional"):
         evaluate(np.ones(4), np.ones((2, 4)))
@@ -123,3 +124,8 @@ def test_bad_input_is_named():
         evaluate(np.ones((2, 2)), [["a", "b"], ["c", "d"]])
     with pytest.raises(ValueError, match="S_est contains NaN"):
         evaluate(np.ones((2, 4)), np.full((2, 4), np.nan))
+
+
+def test_public_names():
+    assert set(metrics.__all__) == {"CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"}
+    assert all(getattr(metrics, name) is not None for name in metrics.__all__)

@@ -1,27 +1,21 @@
 """The scikit-learn face: X is Y, `components_` is S, `fit_transform` returns A."""
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    _fit_context,
-)
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ngmca.baselines import METHODS as RIVALS
-from ngmca.baselines import SIGNED
-from ngmca.inputs import check_rank, unit_of
-from ngmca.nnqp.pivot import solve_rows
-from ngmca.records import METHODS, SOLVERS
+from ngmca._support.arguments import check_rank
+from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms import DEFAULTS
+from ngmca.data import InMemory, in_own_units, open_data
+from ngmca.nnqp.pivoting import solve_rows
+from ngmca.rivals import SIGNED
 from ngmca.separation import separate
-from ngmca.threads import one_blas_thread
 
 
 class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -63,36 +57,19 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of iterations done.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "method": [StrOptions({*METHODS, *RIVALS})],
-        "tau": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "refinement": [Interval(Real, 0, 1, closed="both")],
-        "bounded": ["boolean"],
-        "solver": [StrOptions(set(SOLVERS))],
-        "max_sub_iter": [Interval(Integral, 1, None, closed="left")],
-        "noise": [None, Interval(Real, 0, None, closed="left"), "array-like"],
-        "tol": [None, Interval(Real, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "posterior": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
-
     def __init__(
         self,
         n_components: int = 2,
         *,
-        method: str = "soft",
-        tau: float = 1.0,
-        max_iter: int | str = "auto",
-        refinement: float = 0.2,
-        bounded: bool = True,
-        solver: str = "pivot",
-        max_sub_iter: int = 80,
+        method: str = DEFAULTS.method,
+        tau: float = DEFAULTS.tau,
+        max_iter: int | str = DEFAULTS.n_iter,
+        refinement: float = DEFAULTS.refinement,
+        bounded: bool = DEFAULTS.bounded,
+        solver: str = DEFAULTS.solver,
+        max_sub_iter: int = DEFAULTS.max_sub_iter,
         noise: ArrayLike | None = None,
-        tol: float | None = None,
+        tol: float | None = DEFAULTS.tol,
         n_init: int = 1,
         posterior: bool = False,
         random_state: Any = None,
@@ -118,13 +95,13 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.fit_transform(X)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         check_rank(self.n_components, X.shape, "n_components", warn=False)
+        engine = open_data(X)
         self.separation_ = separate(
-            X,
+            engine,
             self.n_components,
             method=self.method,
             tau=self.tau,
@@ -146,17 +123,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self.components_ = np.ascontiguousarray(self.posterior_.S.mean, dtype=X.dtype)
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter
-        weights = self._weights(X)
-        unit = unit_of(X)
-        residual = X / unit - weights @ (self.components_ / unit)
-        self.reconstruction_err_ = float(unit * np.linalg.norm(residual))
+        weights = self._weights(engine)
+        components = self.components_ / X.dtype.type(engine.unit)
+        self.reconstruction_err_ = engine.unit * engine.residual_energy(weights, components) ** 0.5
         return weights
 
     def transform(self, X: Any) -> NDArray:
         """argmin_{W >= 0} |X - W components_|, exactly, for every row of X; W of any sign for `gmca`."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._weights(X)
+        return self._weights(open_data(X))
 
     def inverse_transform(self, X: Any) -> NDArray:
         """The measurements that weights X (n_samples, n_components) stand for."""
@@ -169,18 +145,17 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
-    def _weights(self, X: NDArray) -> NDArray:
+    def _weights(self, engine: InMemory) -> NDArray:
         """Solved in units in which squares neither overflow nor vanish."""
-        unit, unit_S = unit_of(X), unit_of(self.components_)
-        S = self.components_.astype(np.float64) / unit_S
+        S, unit = in_own_units(self.components_.astype(np.float64))
         with one_blas_thread:
-            C = (X / unit) @ S.T
             if self.method in SIGNED:
-                W = (X / unit) @ np.linalg.pinv(S)
+                W = engine.times(np.linalg.pinv(S))
             else:
+                C = engine.times(S.T)
                 W = np.zeros(C.shape)
                 solve_rows(S @ S.T, C, W)
-        return (W * (unit / unit_S)).astype(X.dtype)
+        return (W * (engine.unit / unit)).astype(engine.dtype)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from ngmca import inputs
+from ngmca._support import arguments
+
+__all__ = ["CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"]
 
 CEILING = 250.0  # dB, above the rounding error: a perfect estimate
 FLOOR = -100.0  # dB: nothing of the source was found
@@ -71,7 +73,7 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
     for name, rows in (("S_est", est), ("noise", extra)):
         if rows.shape[1] != ref.shape[1]:
             raise ValueError(
-                f"{name} has {rows.shape[1]} samples a row and S_ref {ref.shape[1]}: they must be equal."
+                f"{name} has {rows.shape[1]} channels a row and S_ref {ref.shape[1]}: make them equal."
             )
     order = _pair(ref, est)
     matched = np.zeros_like(ref)
@@ -148,9 +150,9 @@ def _project(X: NDArray, span: NDArray) -> NDArray:
 
 
 def _rows(values: ArrayLike, name: str) -> NDArray:
-    X = inputs.as_array(values, name).astype(np.float64)
+    X = arguments.as_array(values, name).astype(np.float64)
     if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(f"{name} must be two-dimensional, sources x samples, got shape {X.shape}.")
+        raise ValueError(f"{name} must be two-dimensional, sources x channels, got shape {X.shape}.")
     if not np.isfinite(X).all():
         raise ValueError(f"{name} contains NaN or infinity.")
     return X

@@ -1,40 +1,38 @@
 """`separate` and `iterate`: from measurements to sources."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca import baselines, inputs, metrics, sampling
-from ngmca import noise as levels
-from ngmca.comparison import Rival
-from ngmca.engine import InMemory
-from ngmca.exact import iterate_exact
-from ngmca.naive import iterate_naive
-from ngmca.nnqp.pivot import solve_rows
-from ngmca.progress import progress_bar
-from ngmca.records import METHODS, History, Options, Restart, Separation, State
-from ngmca.start import Seed, first_guess, generator
-from ngmca.threads import one_blas_thread
-
-Result = TypeVar("Result", State, Separation)
+from ngmca import rivals, sampling
+from ngmca._support import arguments
+from ngmca._support.progress import progress_bar
+from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms import DEFAULTS, METHODS, Options, iterate_naive, iterate_thresholded
+from ngmca.algorithms.options import refuse
+from ngmca.algorithms.restarts import choose, with_restarts
+from ngmca.algorithms.start import first_guess
+from ngmca.data import InMemory, open_data
+from ngmca.result import Separation, State, line, recorded
 
 
 def separate(
-    Y: ArrayLike,
+    Y: ArrayLike | InMemory,
     r: int,
     *,
-    method: str = "soft",
-    tau: float = 1.0,
-    n_iter: int | str = "auto",
-    refinement: float = 0.2,
-    bounded: bool = True,
-    solver: str = "pivot",
-    max_sub_iter: int = 80,
+    method: str = DEFAULTS.method,
+    tau: float = DEFAULTS.tau,
+    n_iter: int | str = DEFAULTS.n_iter,
+    refinement: float = DEFAULTS.refinement,
+    bounded: bool = DEFAULTS.bounded,
+    solver: str = DEFAULTS.solver,
+    max_sub_iter: int = DEFAULTS.max_sub_iter,
     noise: ArrayLike | None = None,
-    tol: float | None = None,
+    tol: float | None = DEFAULTS.tol,
     start: Any = None,
     n_init: int = 1,
     posterior: bool = False,
@@ -50,11 +48,12 @@ def separate(
         Measurements x samples. Negative entries are normal: they are noise.
     r : int
         Number of sources.
-    method : "soft", "hard", "naive", "anls" or the name of a rival in `ngmca.baselines`
+    method : "soft", "hard", "naive", "anls" or the name of a rival in `ngmca.rivals`
         nGMCA^S (exact l1-penalised steps), nGMCA^H (hard thresholds inside the steps), nGMCA^naive
         (projected least squares and hard thresholds), or plain non-negative matrix factorisation by
-        exact alternating least squares, without any threshold. A rival is run with its own defaults, and
-        refuses options that mean nothing to it; among n_init of its runs the lowest cost is kept.
+        exact alternating least squares, without any threshold. A rival is run with its own defaults;
+        among n_init of its runs the lowest cost is kept. Options that a method would not heed are
+        refused by name.
     tau : float
         The threshold falls to tau standard deviations of the noise: 1 is a good compromise, 2 when
         measurements are hardly more than sources, 0 for noiseless data.
@@ -70,7 +69,9 @@ def separate(
         Whether the columns of A are kept from growing during the refinement of `soft`, where they would
         make up for the shrinkage of S.
     solver : "pivot" or "fista"
-        Exact sub-problems, or the paper's iterations for them, `max_sub_iter` at most.
+        Exact sub-problems, or the paper's iterations for them, `max_sub_iter` at most. (The bounded
+        steps of the refinement, and those of `hard`, which no finite method solves, are iterations
+        always; `History` has the certificates of all steps.)
     noise : float or (m,)
         Standard deviation of the noise, if it is known; otherwise it is estimated all along. `naive`
         looks at the noise in its own estimates of the sources instead, and has no use for it.
@@ -93,59 +94,73 @@ def separate(
     progress : bool
         Show a progress bar.
     """
-    inputs.check_choice(method, "method", (*METHODS, *baselines.METHODS))
-    if inputs.check_count(n_init, "n_init") > 1 and start is not None:
+    check_method(method)
+    if arguments.check_count(n_init, "n_init") > 1 and start is not None:
         raise ValueError("start fixes the first guess: leave n_init at 1, or leave out start.")
-    if threads is not None:
-        inputs.check_count(threads, "threads")
-    if inputs.check_switch(posterior, "posterior"):
+    if arguments.check_switch(posterior, "posterior"):
         check_sampling(method)
-    rng = generator(seed)
-    if method in baselines.METHODS:
-        options = Options("soft", tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
-        found = Rival.of(method, options).separate(
-            Y, r, noise=noise, start=start, n_init=n_init, seed=rng, progress=progress
-        )
+    given = Options(
+        DEFAULTS.method if method in rivals.METHODS else method,
+        *(tau, n_iter, refinement, bounded, solver, max_sub_iter, tol),
+    )
+    engine = open_data(Y, threads=threads)
+    if method in rivals.METHODS:
+        if threads is not None:
+            refuse(method, ["threads"], "rivals run on one")
+        found = _best_rival(method, engine, r, given, noise=noise, start=start, seed=generator(seed),
+                            n_init=n_init, progress=progress)  # fmt: skip
     else:
-        options = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
-        problem = Problem.of(Y, r, options, noise, start, threads)
-        with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
-            runs = [_collect(shown(problem.states(child))) for child in rng.spawn(n_init)]
-            penalty = 0.0 if method == "anls" else tau
-            best = runs[0] if n_init == 1 else _choose(problem.engine, runs, penalty)
-        found = _in_units_of_data(best, problem.unit)
+        problem = Problem.of(engine, r, given, noise, start)
+        found = _best_run(problem, n_init, generator(seed), progress).scaled(engine.unit)
     if not posterior:
         return found
-    sampled = sampling.posterior(Y, found, noise=noise, seed=seed, threads=threads, progress=progress)
+    sampled = sampling.posterior(
+        engine, found, noise=noise, seed=seed, threads=threads, progress=progress
+    )
     return replace(found, posterior=sampled)
+
+
+def check_method(method: Any) -> str:
+    """The name of an algorithm or of a rival."""
+    return arguments.check_choice(method, "method", (*METHODS, *rivals.METHODS))
 
 
 def check_sampling(method: str) -> None:
     """Refuse methods whose sources no posterior can be sampled around."""
-    if method in baselines.SIGNED:
+    if method in rivals.SIGNED:
         raise ValueError(f"method={method!r} has sources of any sign: the posterior's are not negative.")
 
 
 def iterate(
-    Y: ArrayLike,
+    Y: ArrayLike | InMemory,
     r: int,
     *,
+    method: str = DEFAULTS.method,
+    tau: float = DEFAULTS.tau,
+    n_iter: int | str = DEFAULTS.n_iter,
+    refinement: float = DEFAULTS.refinement,
+    bounded: bool = DEFAULTS.bounded,
+    solver: str = DEFAULTS.solver,
+    max_sub_iter: int = DEFAULTS.max_sub_iter,
     noise: ArrayLike | None = None,
+    tol: float | None = DEFAULTS.tol,
     start: Any = None,
+    resume: State | None = None,
     seed: Seed = None,
     threads: int | None = None,
-    **options: Any,
 ) -> Iterator[State]:
     """Yield every state on the way, the last of which `separate` would return.
 
-    Takes the keyword arguments of `separate`, except `n_init`, `posterior` and `progress`.
+    The arguments are those of `separate`. With `resume`, a state that an earlier call with the same
+    arguments yielded, the states after it. For `soft`, `naive` and `anls` with solver="pivot" they are
+    the same, to the bit, as without a stop (above 2,048 measurements up to the noise on the way).
     """
-    if options.get("method") in baselines.METHODS:
-        raise ValueError(f"method={options['method']!r} has no states to yield: use separate.")
-    unknown = options.keys() - {field.name for field in fields(Options)}
-    if unknown:
-        raise TypeError(f"iterate has no option {', '.join(map(repr, sorted(unknown)))}.")
-    problem = Problem.of(Y, r, Options(**options), noise, start, threads)
+    if method in rivals.METHODS:
+        raise ValueError(f"method={method!r} has no states to yield: use separate.")
+    check_method(method)
+    given = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
+    engine = open_data(Y, threads=threads)
+    problem = Problem.of(engine, r, given, noise, start, resume)
     return _iterate(problem, generator(seed).spawn(1)[0])
 
 
@@ -157,47 +172,57 @@ def _iterate(problem: "Problem", rng: np.random.Generator) -> Iterator[State]:
             state = next(states, None)
         if state is None:
             return
-        yield _in_units_of_data(state, problem.unit)
+        yield state.scaled(problem.engine.unit)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Checked arguments. The engine holds Y / unit, so that squares neither overflow nor vanish."""
+    """Checked arguments, in the units of the engine."""
 
     engine: InMemory
     r: int
     options: Options
     start: tuple[NDArray, NDArray] | None
-    unit: float
+    resume: State | None = None
 
     @classmethod
     def of(
         cls,
-        data: ArrayLike,
+        engine: InMemory,
         r: int,
         options: Options,
         noise: ArrayLike | None = None,
         start: Any = None,
-        threads: int | None = None,
+        resume: State | None = None,
     ) -> "Problem":
         """The problem, or an error that says which argument is wrong."""
-        Y = inputs.check_data(data)
-        r = inputs.check_rank(r, Y.shape)
-        sigma = inputs.check_noise(noise, len(Y))
-        unit = inputs.unit_of(Y)
-        if unit != 1.0:
-            Y = Y / Y.dtype.type(unit)
-            sigma = None if sigma is None else sigma / unit
+        r = arguments.check_rank(r, engine.shape)
+        sigma = arguments.check_noise(noise, engine.shape[0])
+        sigma = None if sigma is None else sigma / engine.unit
         if start is not None:
-            A, S = inputs.check_start(start, Y.shape, r)
-            start = A.astype(Y.dtype), (S / unit).astype(Y.dtype)
-        return cls(InMemory(Y, threads=threads), r, replace(options, noise=sigma), start, unit)
+            A, S = arguments.check_start(start, engine.shape, r)
+            start = A.astype(engine.dtype), (S / engine.unit).astype(engine.dtype)
+        if resume is not None:
+            arguments.check_start(resume, engine.shape, r, name="resume")
+            resume = resume.scaled(1 / engine.unit)
+        return cls(engine, r, replace(options, noise=sigma), start, resume)
 
     def states(self, rng: np.random.Generator) -> Iterator[State]:
         """The iterations from the start, or from a guess drawn by rng."""
+        algorithm = iterate_naive if self.options.method == "naive" else iterate_thresholded
+        if self.resume is not None:
+            return algorithm(self.engine, self.resume.A, self.resume.S, self.options, self.resume)
         A, S = self.start or first_guess(self.engine, self.r, rng)
-        algorithm = iterate_naive if self.options.method == "naive" else iterate_exact
         return algorithm(self.engine, A, S, self.options)
+
+
+def _best_run(problem: Problem, n_init: int, rng: np.random.Generator, progress: bool) -> Separation:
+    """The best of n_init runs."""
+    options = problem.options
+    with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
+        runs = [_collect(shown(problem.states(child))) for child in rng.spawn(n_init)]
+        penalty = 0.0 if options.method == "anls" else options.tau
+        return runs[0] if n_init == 1 else choose(problem.engine, runs, penalty)
 
 
 def _collect(states: Iterable[State]) -> Separation:
@@ -205,60 +230,27 @@ def _collect(states: Iterable[State]) -> Separation:
     lines = []
     for state in states:
         last = state
-        lines.append((state.cost, state.lam, state.active, state.violation))
-    history = History(*(np.array(column) for column in zip(*lines, strict=True)))
-    return Separation(
-        A=last.A,
-        S=last.S,
-        lam=last.lam,
-        noise=last.noise,
-        n_iter=last.k,
-        stopped="settled" if last.settled else "iterations",
-        violation=last.violation,
-        history=history,
-    )
+        lines.append(line(state))
+    return recorded(last, lines)
 
 
-def _choose(engine: InMemory, runs: list[Separation], tau: float) -> Separation:
-    """The run whose directions have the lowest penalised cost, and how far the others are from it."""
-    common = tau * np.mean([levels.in_gradient(run.A, run.noise) for run in runs])
-    costs = [_penalised_cost(engine, run, common) for run in runs]
+def _best_rival(
+    method: str,
+    engine: InMemory,
+    r: int,
+    given: Options,
+    *,
+    noise: ArrayLike | None,
+    start: Any,
+    seed: np.random.Generator,
+    n_init: int,
+    progress: bool,
+) -> Separation:
+    """The factors with the lowest cost out of n_init runs of a rival, each from a child of the seed."""
+    options = rivals.own_options(method, given) | {"start": start, "seed": seed}
+    levels = arguments.check_noise(noise, engine.shape[0])
+    with progress_bar(n_init, show=progress) as shown:
+        runs = [rivals.as_separation(method, engine, r, levels, **options) for _ in shown(range(n_init))]
+    costs = [float(run.history.cost[-1]) for run in runs]
     best = runs[int(np.argmin(costs))]
-    agreement = [metrics.evaluate(best.S, run.S).mean_sdr for run in runs]
-    restarts = tuple(Restart(*pair) for pair in zip(costs, agreement, strict=True))
-    return replace(best, restarts=restarts)
-
-
-def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:
-    """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of a run."""
-    shift = np.full(run.A.shape[1], lam)
-    sweep = engine.sweep(run.A, run.S, lambda G, C, X: solve_rows(G, C, X, shift))
-    return sweep.cost + lam * float(sweep.S.sum())
-
-
-def _in_units_of_data(result: Result, unit: float) -> Result:
-    """S, thresholds, noise and cost as they are for Y instead of Y / unit."""
-    if unit == 1.0:
-        return result
-    changes: dict[str, Any] = {
-        "S": result.S * result.S.dtype.type(unit),
-        "lam": result.lam * unit,
-        "noise": result.noise * unit,
-    }
-    if isinstance(result, State):
-        changes["cost"] = _times(result.cost, unit)
-    else:
-        history = result.history
-        changes["history"] = replace(
-            history, cost=_times(history.cost, unit), threshold=history.threshold * unit
-        )
-        changes["restarts"] = tuple(
-            replace(restart, cost=_times(restart.cost, unit)) for restart in result.restarts
-        )
-    return replace(result, **changes)
-
-
-def _times(cost: Any, unit: float) -> Any:
-    """A cost in squared units; infinite where that is beyond the largest float."""
-    with np.errstate(over="ignore"):
-        return cost * np.float64(unit) * unit
+    return best if n_init == 1 else with_restarts(best, runs, costs)

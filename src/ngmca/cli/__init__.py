@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ngmca.cli import looking, reproducing, separating, simulating
+from ngmca.cli import demo, evaluate, info, paper, report, separate, simulate
 
 app = typer.Typer(
     name="ngmca",
@@ -15,13 +15,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Sparse non-negative blind source separation: from a file of measurements to its sources.",
 )
-app.command("separate", epilog=separating.EXAMPLES)(separating.separate)
-app.command("info", epilog=looking.INFO_EXAMPLES)(looking.info)
-app.command("report", epilog=looking.REPORT_EXAMPLES)(looking.report)
-app.command("evaluate", epilog=looking.EVALUATE_EXAMPLES)(looking.evaluate)
-app.command("simulate", epilog=simulating.SIMULATE_EXAMPLES)(simulating.simulate)
-app.command("demo", epilog=simulating.DEMO_EXAMPLES)(simulating.demo)
-app.add_typer(reproducing.app, name="paper")
+app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
+app.command("info", epilog=info.EXAMPLES)(info.info)
+app.command("report", epilog=report.EXAMPLES)(report.report)
+app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
+app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
+app.add_typer(paper.app, name="paper")
 
 
 def _version(show: bool) -> None:

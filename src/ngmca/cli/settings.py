@@ -2,21 +2,35 @@
 
 import os
 import platform
-import re
 import sys
 import tomllib
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import tomli_w
+import typer
 
 from ngmca import io
+from ngmca.algorithms import DEFAULTS, Options
 from ngmca.io import Dataset, ReadError
 
 HEADER = "# Repeats this run: ngmca separate --config run.toml -o ANOTHER_FOLDER\n\n"
 LIBRARIES = ("ngmca", "numpy", "scipy", "numba")
+
+# Options of the command line that say how to read, for all commands that do.
+Transpose = Annotated[
+    bool | None,
+    typer.Option("--transpose/--no-transpose", help="Channels are in the rows (found out)."),
+]
+Range = Annotated[
+    str | None, typer.Option("--range", help="Part of the axis, as 0.5:9.5.", metavar="LOW:HIGH")
+]
+Which = Annotated[str | None, typer.Option("--dataset", help="Which data, in a file that has several.")]
+Nucleus = Annotated[str | None, typer.Option(help="Which NMR experiments, as 1H.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
 @dataclass(frozen=True)
@@ -25,10 +39,10 @@ class Settings:
 
     data: tuple[str, ...] = ()
     sources: int | None = None
-    method: str = "soft"
-    tau: float = 1.0
-    iterations: int | str = "auto"
-    refinement: float = 0.2
+    method: str = DEFAULTS.method
+    tau: float = DEFAULTS.tau
+    iterations: int | str = DEFAULTS.n_iter
+    refinement: float = DEFAULTS.refinement
     seed: int = 0
     noise: float | None = None
     posterior: bool = False
@@ -52,7 +66,7 @@ class Settings:
         return data.crop(*parse_range(self.range)) if self.range else data
 
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of `ngmca.iterate`."""
+        """Keyword arguments of `ngmca.iterate` and `ngmca.separate`."""
         return {
             "method": self.method,
             "tau": self.tau,
@@ -61,6 +75,15 @@ class Settings:
             "noise": self.noise,
             "seed": self.seed,
         }
+
+    @property
+    def most_iterations(self) -> int:
+        """How many iterations there are at most, for a method of nGMCA."""
+        return Options(self.method, self.tau, self.iterations, self.refinement).schedule.n_iter
+
+    def table(self) -> dict[str, Any]:
+        """The settings that there are, by name."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
@@ -72,33 +95,31 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
     table = content.get("separate")
     if not isinstance(table, dict):
         raise ReadError(f"{path} has no table [separate].")
-    kinds = {part.name: part.type for part in fields(Settings)}
+    kinds = get_type_hints(Settings)
     for key, value in table.items():
         if key not in kinds:
             raise ReadError(f"{path}: [separate] knows no {key!r}, only {', '.join(kinds)}.")
-        _check_kind(path, key, value, str(kinds[key]))
+        if not _fits(value, kinds[key]):
+            raise ReadError(f"{path}: {key} = {value!r} in [separate] is of the wrong kind.")
     if "data" in table:
         table["data"] = tuple(str(path.parent / Path(one)) for one in table["data"])
     return Settings(**table), content.get("record", {})
 
 
-def _check_kind(path: Path, key: str, value: Any, kind: str) -> None:
-    """Refuse a value of the wrong kind before it surfaces far away."""
-    wanted: dict[str, Any] = {"int": int, "float": (int, float), "str": str, "bool": bool, "tuple": list}
-    words = re.findall(r"int|float|str|bool|tuple", kind.split("[")[0] if "tuple" in kind else kind)
-    if not any(_is(value, wanted[word]) for word in words):
-        raise ReadError(f"{path}: {key} = {value!r} in [separate] is of the wrong kind.")
-
-
-def _is(value: Any, kind: Any) -> bool:
-    """Whether a value is of a kind; true and false are no numbers."""
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value of a TOML file is of a kind; true and false are no numbers."""
+    if isinstance(kind, UnionType):
+        return any(_fits(value, one) for one in get_args(kind))
+    if get_origin(kind) is tuple:  # of any length, which TOML calls an array
+        return isinstance(value, list) and all(_fits(one, get_args(kind)[0]) for one in value)
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, int | float if kind is float else kind)
 
 
 def to_toml(settings: Settings, record: dict[str, Any]) -> str:
     """The text of run.toml."""
-    table = {key: value for key, value in asdict(settings).items() if value is not None}
-    table["data"] = [os.path.abspath(one) for one in settings.data]
+    table = settings.table() | {"data": [os.path.abspath(one) for one in settings.data]}
     return HEADER + tomli_w.dumps({"separate": table, "record": record})
 
 

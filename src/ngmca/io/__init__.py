@@ -1,4 +1,4 @@
-"""Readers: `read(path)` gives measurements x samples with their axis, whatever the format."""
+"""Readers: `read(path)` gives measurements x channels with their axis, whatever the format."""
 
 import hashlib
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def read(
     dataset: str | None = None,
     nucleus: str | None = None,
 ) -> Dataset:
-    """Measurements x samples out of a file, a folder, several of them, or an xarray object.
+    """Measurements x channels out of a file, a folder, several of them, or an xarray object.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def read(
         A file or folder, a list of them (their rows are put below each other, on one common axis),
         or an xarray DataArray or Dataset.
     transpose
-        Whether samples are in the rows of the file. None finds out from its axis, and takes rows as
+        Whether channels are in the rows of the file. None finds out from its axis, and takes rows as
         measurements where there is none.
     dataset
         Path or name of the data inside a file that has several: HDF5, Zarr, NetCDF, .npz, .mat.

@@ -7,19 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.units import NO_AXIS, is_spectral, meaning
 
 DATA_NAMES = ("y", "data", "x", "spectra", "intensity", "intensities", "cube", "measurements")
-UNITS = {
-    "ppm": ("chemical shift", "ppm"),
-    "chemical_shift": ("chemical shift", "ppm"),
-    "wavenumber": ("wavenumber", "cm-1"),
-    "wavenumbers": ("wavenumber", "cm-1"),
-    "wavelength": ("wavelength", ""),
-    "wavelengths": ("wavelength", ""),
-    "energy": ("energy", ""),
-    "mz": ("m/z", ""),
-    "m/z": ("m/z", ""),
-}
+PLAIN = ("axis", "x_axis")  # names that say that it is an axis, and not of what
 
 
 def choose(shapes: Mapping[str, tuple[int, ...]], wanted: str | None, path: Any) -> str:
@@ -38,7 +29,7 @@ def choose(shapes: Mapping[str, tuple[int, ...]], wanted: str | None, path: Any)
         hits = [name for name in tables if name.rsplit("/", 1)[-1].lower() == known]
         if len(hits) == 1:
             return hits[0]
-    raise ReadError(f"{path} has several datasets: choose one with --dataset: {listed(tables)}.")
+    raise ReadError(f"{path} has several datasets: choose one by dataset=: {listed(tables)}.")
 
 
 def listed(shapes: Mapping[str, tuple[int, ...]], most: int = 8) -> str:
@@ -59,12 +50,20 @@ def find_axis(vectors: Mapping[str, NDArray], shape: tuple[int, ...]) -> tuple[N
     }
     fitting = {name: vector for name, vector in fitting.items() if monotonic(vector)}
     if len(fitting) > 1:  # an axis by name wins over other vectors
-        known = {n: v for n, v in fitting.items() if short(n) in UNITS or short(n) in ("axis", "x_axis")}
-        fitting = known or fitting
+        known = {n: v for n, v in fitting.items() if is_spectral(short(n)) or short(n) in PLAIN}
+        fitting = _not_in_hertz(known) or known or fitting
     if len(fitting) != 1:
-        return None, "sample", ""
+        return None, NO_AXIS, ""
     name, axis = next(iter(fitting.items()))
-    return axis, *UNITS.get(short(name), (_readable(name), ""))
+    return axis, *(meaning(short(name)) or (_readable(name), ""))
+
+
+def _not_in_hertz(vectors: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Vectors that are no frequencies: spectra are often stored with both, and drawn over the other."""
+    kinds = {name: meaning(short(name)) for name in vectors}
+    return {
+        name: vectors[name] for name, kind in kinds.items() if kind is None or kind[0] != "frequency"
+    }
 
 
 def short(name: str) -> str:
@@ -73,4 +72,4 @@ def short(name: str) -> str:
 
 
 def _readable(name: str) -> str:
-    return "sample" if short(name) in ("axis", "x_axis") else name.rsplit("/", 1)[-1].replace("_", " ")
+    return NO_AXIS if short(name) in PLAIN else name.rsplit("/", 1)[-1].replace("_", " ")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ngmca.io.dataset import Dataset, ReadError
 
 SAME = 1e-3  # axes that differ by less than this share of a step are equal
-LARGEST = 1 << 17  # samples of a common axis
+LARGEST = 1 << 17  # channels of a common axis
 
 
 def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
@@ -33,7 +33,7 @@ def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
 
 
 def same_axis(one: Dataset, other: Dataset) -> bool:
-    """Whether two datasets have the same samples."""
+    """Whether two datasets have the same channels."""
     a, b = one.positions, other.positions
     if len(a) != len(b):
         return False
@@ -80,6 +80,6 @@ def _check_alike(parts: Sequence[Dataset], names: Sequence[str]) -> None:
     lengths = {part.Y.shape[1] for part in parts}
     if all(part.axis is None for part in parts) and len(lengths) > 1:
         raise ReadError(
-            f"the files have {', '.join(map(str, sorted(lengths)))} samples and no axis: "
+            f"the files have {', '.join(map(str, sorted(lengths)))} channels and no axis: "
             "they cannot be put side by side."
         )

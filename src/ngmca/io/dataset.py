@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io.units import NO_AXIS
+
 
 class ReadError(ValueError):
     """One line that says what is wrong, where, and what to do about it."""
@@ -14,11 +16,11 @@ class ReadError(ValueError):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Measurements x samples, with all that the file says about its rows and columns."""
+    """Measurements x channels, with all that the file says about its rows and columns."""
 
     Y: NDArray  # (m, n)
-    axis: NDArray | None = None  # (n,) position of each sample, as in the file
-    axis_name: str = "sample"
+    axis: NDArray | None = None  # (n,) position of each channel, as in the file
+    axis_name: str = NO_AXIS
     axis_unit: str = ""
     row_names: tuple[str, ...] = ()  # (m,), or empty
     image_shape: tuple[int, int] | None = None  # rows, columns of an image whose pixels are measurements
@@ -27,7 +29,7 @@ class Dataset:
 
     @property
     def positions(self) -> NDArray:
-        """The axis, or the number of each sample where the file has none."""
+        """The axis, or the number of each channel where the file has none."""
         return np.arange(self.Y.shape[1], dtype=float) if self.axis is None else self.axis
 
     @property
@@ -45,12 +47,12 @@ class Dataset:
         return replace(self, notes=self.notes + notes)
 
     def crop(self, low: float, high: float) -> "Dataset":
-        """Samples whose position lies in [low, high]."""
+        """Channels whose position lies in [low, high]."""
         low, high = sorted((low, high))
         keep = (self.positions >= low) & (self.positions <= high)
         if not keep.any():
             ends = f"{self.positions.min():g} to {self.positions.max():g}"
-            raise ReadError(f"no sample lies in {low:g}:{high:g}: the axis goes from {ends}.")
+            raise ReadError(f"no channel lies in {low:g}:{high:g}: the axis goes from {ends}.")
         axis = self.positions[keep]
         return replace(self, Y=np.ascontiguousarray(self.Y[:, keep]), axis=axis)
 
@@ -71,22 +73,22 @@ def from_array(
     where: str = "the array",
     **fields: Any,
 ) -> Dataset:
-    """A dataset of a matrix or image cube, turned so that samples are in the columns.
+    """A dataset of a matrix or image cube, turned so that channels are in the columns.
 
-    `transpose` says whether samples are in the rows (of a cube: along the first direction); None
-    leaves it to the length of the axis, and to the layout (measurements, samples) without one.
+    `transpose` says whether channels are in the rows (of a cube: along the first direction); None
+    leaves it to the length of the axis, and to the layout (measurements, channels) without one.
     """
     array = real_numbers(array, where)
     if array.ndim == 1:
         array = array[None, :]
     if array.ndim not in (2, 3):
         raise ReadError(
-            f"{where} has shape {array.shape}: a table (measurements, samples) or an image cube "
+            f"{where} has shape {array.shape}: a table (measurements, channels) or an image cube "
             "(rows, columns, channels) is needed."
         )
     if 0 in array.shape:
         raise ReadError(f"{where} has shape {array.shape}: there is nothing in it.")
-    turned, note = _samples_first(array.shape, axis, transpose, where)
+    turned, note = _channels_first(array.shape, axis, transpose, where)
     if turned:
         array = np.moveaxis(array, 0, -1)
     data = Dataset(Y=array, axis=axis, **fields)
@@ -96,10 +98,10 @@ def from_array(
     return data.noted(note) if note else data
 
 
-def _samples_first(
+def _channels_first(
     shape: Sequence[int], axis: NDArray | None, transpose: bool | None, where: str
 ) -> tuple[bool, str]:
-    """Whether samples are along the first direction, and what to tell the user about it."""
+    """Whether channels are along the first direction, and what to tell the user about it."""
     first, last = shape[0], shape[-1]
     if axis is None:
         return bool(transpose), ""
@@ -111,9 +113,11 @@ def _samples_first(
         raise ReadError(f"{where} of shape {tuple(shape)}{asked} does not fit an axis of {len(axis)}.")
     note = ""
     if transpose is None and len(fits) == 2 and first > 1:
-        note = f"{where} is as high as it is wide: rows are taken as measurements (--transpose if not)."
+        note = (
+            f"{where} is as high as it is wide: rows are taken as measurements (transpose=True if not)."
+        )
     elif transpose is None and fits[0]:
-        note = "samples are in the rows, as the axis shows: transposed."
+        note = "channels are in the rows, as the axis shows: transposed."
     return fits[0], note
 
 

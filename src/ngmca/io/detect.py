@@ -12,6 +12,10 @@ Reader = Callable[..., Dataset]
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".asc", ".xy", ".prn")
 JCAMP = (".jdx", ".dx", ".jcm", ".jcamp")
+KNOWN = (
+    "NumPy, text tables, MATLAB, HDF5, Zarr, NetCDF, Bruker, Varian, NMRPipe, JCAMP-DX, ENVI, imzML, "
+    "and what rosettasciio reads"
+)
 PIPE = (".ft", ".ft1", ".ft2", ".fid", ".nmrpipe", ".pipe")
 
 
@@ -20,7 +24,7 @@ def reader_of(path: Path) -> tuple[str, Reader]:
     found = _of_folder(path) if path.is_dir() else _of_file(path)
     if found is None:
         what = "folder" if path.is_dir() else "file"
-        raise ReadError(f"{path}: no reader knows this {what}. See `ngmca separate --help` for formats.")
+        raise ReadError(f"{path}: no reader knows this {what}. Known are {KNOWN}.")
     return found
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic
 from ngmca.io.extras import require
 from ngmca.io.sizes import check_claim
+from ngmca.io.units import NO_AXIS, from_unit, known_unit
 
 ENVI_DATA = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
 BIN = 0.1  # width in m/z on which spectra with peaks of their own are put
@@ -39,14 +40,10 @@ def read_envi(path: Path, **_: Any) -> Dataset:
         cube = np.asarray(envi.open(str(header), str(body)).open_memmap(interleave="bip"))
     waves = np.array(fields.get("wavelength", []), dtype=float)
     axis = waves if len(waves) == shape[2] and monotonic(waves) else None
-    return from_array(
-        cube,
-        axis,
-        transpose=False,
-        where=str(header),
-        axis_name="wavelength" if axis is not None else "band",
-        axis_unit=_envi_unit(str(fields.get("wavelength units", ""))),
-    )
+    name, unit = "band", ""
+    if axis is not None:
+        name, unit = from_unit(_known(str(fields.get("wavelength units", ""))), otherwise="wavelength")
+    return from_array(cube, axis, transpose=False, where=str(header), axis_name=name, axis_unit=unit)
 
 
 def rosetta_plugin(path: Path) -> str | None:
@@ -177,8 +174,8 @@ def _from_signal(signal: Any, path: Path) -> Dataset:
         axis,
         transpose=False,
         where=str(path),
-        axis_name=name or "channel",
-        axis_unit=unit,
+        axis_name=name or NO_AXIS,
+        axis_unit=known_unit(unit),
         meta={"title": title} if title else {},
     )
 
@@ -192,6 +189,6 @@ def _sibling(path: Path, suffixes: tuple[str, ...]) -> Path | None:
     return next((candidate for candidate in named if candidate != path and candidate.is_file()), None)
 
 
-def _envi_unit(unit: str) -> str:
-    known = {"nanometers": "nm", "micrometers": "um", "wavenumber": "cm-1"}
-    return known.get(unit.lower(), "" if unit.lower() == "unknown" else unit)
+def _known(unit: str) -> str:
+    """The unit of an ENVI header, which may say that it is not known."""
+    return "" if unit.lower() == "unknown" else unit

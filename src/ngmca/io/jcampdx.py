@@ -11,20 +11,7 @@ from numpy.typing import NDArray
 from ngmca.io.combine import combine
 from ngmca.io.dataset import Dataset, ReadError
 from ngmca.io.extras import require
-
-NAMES = {
-    "1/cm": ("wavenumber", "cm-1"),
-    "cm-1": ("wavenumber", "cm-1"),
-    "cm^-1": ("wavenumber", "cm-1"),
-    "nanometers": ("wavelength", "nm"),
-    "nm": ("wavelength", "nm"),
-    "wavelength (nm)": ("wavelength", "nm"),
-    "micrometers": ("wavelength", "um"),
-    "ppm": ("chemical shift", "ppm"),
-    "hz": ("frequency", "Hz"),
-    "m/z": ("m/z", ""),
-    "seconds": ("time", "s"),
-}
+from ngmca.io.units import from_unit
 
 
 def read_jcamp(path: Path, **_: Any) -> Dataset:
@@ -90,8 +77,7 @@ def _spectrum(block: dict[str, Any], path: Path) -> Dataset:
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
         raise ReadError(f"{path}: point {bad[0] + 1}, at {x[bad[0]]:g}, has no value.")
-    unit = str(block.get("xunits", "")).strip()
-    name, unit = NAMES.get(unit.lower(), ("x", unit))
+    name, unit = from_unit(str(block.get("xunits", "")).strip())
     y, y_unit, notes = _absorbance(y, str(block.get("yunits", "")).strip())
     meta = {
         "title": str(block.get("title", path.stem)),

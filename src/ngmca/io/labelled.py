@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.io.choice import UNITS, choose
+from ngmca.io.choice import choose
 from ngmca.io.dataset import Dataset, ReadError, monotonic, real_numbers
 from ngmca.io.sizes import check_claim
+from ngmca.io.units import is_spectral, known_unit, meaning
 
-SPECTRAL = (*UNITS, "raman_shift", "frequency", "shift", "band", "bands", "channel", "sample", "axis")
+SPECTRAL = ("shift", "band", "bands", "channel", "sample", "axis")  # besides the names of quantities
 
 
 def read_netcdf(
@@ -32,7 +33,7 @@ def read_netcdf(
 def from_xarray(
     stored: Any, *, transpose: bool | None = None, dataset: str | None = None, where: str = "the array"
 ) -> Dataset:
-    """The data of an xarray Dataset or DataArray: the spectral dimension becomes the samples."""
+    """The data of an xarray Dataset or DataArray: the spectral dimension becomes the channels."""
     if hasattr(stored, "data_vars"):
         numeric = {str(k): v for k, v in stored.data_vars.items() if v.dtype.kind in "fiubc"}
         name = choose({key: value.shape for key, value in numeric.items()}, dataset, where)
@@ -42,12 +43,12 @@ def from_xarray(
     if array.ndim not in (2, 3):
         raise ReadError(f"{where} has dimensions {dict(array.sizes)}: two or three are needed.")
     check_claim(float(array.nbytes), None, where)
-    samples = _sample_dimension(array, transpose)
-    others = [dim for dim in array.dims if dim != samples]
-    array = array.transpose(*others, samples)
+    channels = _spectral_dimension(array, transpose)
+    others = [dim for dim in array.dims if dim != channels]
+    array = array.transpose(*others, channels)
     values = real_numbers(array.values, where)
-    axis, axis_name, unit = _axis(array, samples)
-    turned = transpose is None and samples != list(stored.dims)[-1] if array is not stored else False
+    axis, axis_name, unit = _axis(array, channels)
+    turned = transpose is None and channels != list(stored.dims)[-1] if array is not stored else False
     return Dataset(
         Y=values.reshape(-1, values.shape[-1]),
         axis=axis,
@@ -56,15 +57,15 @@ def from_xarray(
         row_names=_row_names(array, others),
         image_shape=(values.shape[0], values.shape[1]) if values.ndim == 3 else None,
         meta={"dataset": str(array.name)} if array.name is not None else {},
-        notes=(f"dimension {samples!r} holds the samples.",) if turned else (),
+        notes=(f"dimension {channels!r} holds the channels.",) if turned else (),
     )
 
 
-def _sample_dimension(array: Any, transpose: bool | None) -> Any:
-    """The dimension of the samples: asked for, spectral by name, the only one with numbers, the last."""
+def _spectral_dimension(array: Any, transpose: bool | None) -> Any:
+    """The dimension of the channels: as asked, spectral by name, the only one with numbers, the last."""
     if transpose is not None:
         return array.dims[0 if transpose else -1]
-    named = [dim for dim in array.dims if str(dim).lower() in SPECTRAL]
+    named = [dim for dim in array.dims if is_spectral(str(dim)) or str(dim).lower() in SPECTRAL]
     if len(named) == 1:
         return named[0]
     if array.ndim == 2:
@@ -83,10 +84,10 @@ def _axis(array: Any, dim: Any) -> tuple[Any, str, str]:
         return None, str(dim), ""
     coordinate = array.coords[dim]
     values = np.asarray(coordinate.values, dtype=float)
-    known = UNITS.get(str(dim).lower(), (str(dim).replace("_", " "), ""))
+    known = meaning(str(dim)) or (str(dim).replace("_", " "), "")
     name = coordinate.attrs.get("long_name", known[0])
-    unit = coordinate.attrs.get("units", known[1])
-    return (values if monotonic(values) or len(values) == 1 else None), str(name), str(unit)
+    unit = known_unit(str(coordinate.attrs.get("units", known[1])))
+    return (values if monotonic(values) or len(values) == 1 else None), str(name), unit
 
 
 def _row_names(array: Any, others: list[Any]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ngmca.io.combine import combine
 from ngmca.io.dataset import Dataset, ReadError
 from ngmca.io.extras import require
+from ngmca.io.units import NO_AXIS, SHIFT
 
 PROCESS = (
     "Fourier-transform and phase it first (TopSpin, VnmrJ, NMRPipe, nmrglue), then save the spectrum."
@@ -70,7 +71,7 @@ def read_pipe(path: Path, **_: Any) -> Dataset:
     if values.ndim > 2:
         raise ReadError(f"{path} has {values.ndim} dimensions: rows of spectra are needed.")
     axis = np.asarray(ng.pipe.make_uc(header, values).ppm_scale(), dtype=float)
-    return Dataset(np.atleast_2d(np.real(values)).astype(float), axis, "chemical shift", "ppm")
+    return Dataset(np.atleast_2d(np.real(values)).astype(float), axis, *SHIFT)
 
 
 def _experiments(path: Path) -> list[Path]:
@@ -99,7 +100,7 @@ def _of_one_nucleus(experiments: list[Path], nucleus: str | None, path: Path) ->
         return experiments
     kinds = ", ".join(f"{kind} ({len(members)})" for kind, members in sorted(groups.items()))
     if nucleus is None:
-        raise ReadError(f"{path} holds experiments of several nuclei: {kinds}. Choose with --nucleus.")
+        raise ReadError(f"{path} holds experiments of several nuclei: {kinds}. Choose one by nucleus=.")
     if nucleus not in groups:
         raise ReadError(f"{path} holds no experiment of {nucleus}: there are {kinds}.")
     return groups[nucleus]
@@ -127,7 +128,7 @@ def _read_processed(ng: Any, experiment: Path) -> Dataset:
     if values.shape[-1] != size:
         raise ReadError(f"{folder} announces {size} points and holds {values.shape[-1]}.")
     axis = offset - np.arange(size) * width / size
-    return Dataset(np.atleast_2d(values).astype(float), axis, "chemical shift", "ppm")
+    return Dataset(np.atleast_2d(values).astype(float), axis, *SHIFT)
 
 
 def _varian_axis(parameters: Any, n: int) -> tuple[NDArray | None, str, str]:
@@ -137,9 +138,9 @@ def _varian_axis(parameters: Any, n: int) -> tuple[NDArray | None, str, str]:
             float(parameters[key]["values"][0]) for key in ("sw", "reffrq", "rfl", "rfp")
         )
     except (KeyError, IndexError, ValueError):
-        return None, "sample", ""
+        return None, NO_AXIS, ""
     hertz = width - np.arange(n) * width / n - position + reference
-    return hertz / frequency, "chemical shift", "ppm"
+    return hertz / frequency, *SHIFT
 
 
 def _quietly(function: Any, *args: Any, **options: Any) -> Any:

@@ -13,22 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic
+from ngmca.io.units import heading
 
 COMMENTS = ("#", "%", "//", "!")
 SHORTEST_AXIS = 5  # fewer numbers may rise or fall by chance
 DECIMAL_COMMA = re.compile(r"^[+-]?\d*,\d+([eE][+-]?\d+)?$")
-BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]$")  # name [unit], name (unit)
-UNITS = {
-    "ppm": ("chemical shift", "ppm"),
-    "cm-1": ("wavenumber", "cm-1"),
-    "1/cm": ("wavenumber", "cm-1"),
-    "wavenumber": ("wavenumber", "cm-1"),
-    "nm": ("wavelength", "nm"),
-    "ev": ("energy", "eV"),
-    "kev": ("energy", "keV"),
-    "m/z": ("m/z", ""),
-    "hz": ("frequency", "Hz"),
-}
 
 
 @dataclass(frozen=True)
@@ -59,8 +48,8 @@ def read_text(path: Path, *, transpose: bool | None = None, **_: Any) -> Dataset
     labels, values = _labels(lines, values, header=header, index=index, comma=comma)
     turned = {"row": False, "column": True}.get(labels.axis_in)
     if transpose is not None and turned is not None and transpose != turned:
-        raise ReadError(f"{path}: its axis is in the first {labels.axis_in}: leave out --transpose.")
-    name, unit = _axis_name(labels.corner)
+        raise ReadError(f"{path}: its axis is in the first {labels.axis_in}: leave out transpose=.")
+    name, unit = heading(labels.corner)
     data = from_array(
         values,
         labels.axis,
@@ -137,12 +126,12 @@ def _split(text: str, path: Path) -> tuple[list[Line], bool]:
     return lines, comma
 
 
-def _delimiter(sample: list[str]) -> str | None:
+def _delimiter(some: list[str]) -> str | None:
     """Tab, semicolon or comma; None for white space."""
     for mark in ("\t", ";"):
-        if all(mark in line for line in sample[1:] or sample):
+        if all(mark in line for line in some[1:] or some):
             return mark
-    last = sample[-1]
+    last = some[-1]
     if "," not in last:
         return None
     words = last.split()  # 1,5 2,5: commas inside the words are decimal
@@ -250,15 +239,3 @@ def _axis_column(values: NDArray) -> bool:
         return False
     others = values[:, 1 : min(values.shape[1], 50)].T
     return values.shape[1] == 2 or not all(monotonic(column) for column in others)
-
-
-def _axis_name(corner: str) -> tuple[str, str]:
-    """Name and unit out of a heading such as `ppm`, `wavelength [nm]` or `Energy (keV)`."""
-    if not corner:
-        return "sample", ""
-    match = BRACKETS.match(corner)
-    name, unit = (match[1], match[2]) if match else (corner, "")
-    known = UNITS.get((unit or name).lower())
-    if match:
-        return name or (known[0] if known else "sample"), known[1] if known else unit
-    return known or (name, "")

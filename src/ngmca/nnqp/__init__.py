@@ -5,9 +5,9 @@ under learnt sources, and the oracle. `pivot` is exact; `fista` is the paper's i
 `bounded` limits the norms of rows.
 """
 
-from ngmca.nnqp.bounded import bounded
+from ngmca.nnqp.bounded_rows import bounded
 from ngmca.nnqp.certificate import Solution, duality_gap, objective, violation
-from ngmca.nnqp.fista import fista
-from ngmca.nnqp.pivot import pivot
+from ngmca.nnqp.forward_backward import fista
+from ngmca.nnqp.pivoting import pivot
 
 __all__ = ["Solution", "bounded", "duality_gap", "fista", "objective", "pivot", "violation"]

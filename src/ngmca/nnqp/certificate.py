@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,14 @@ def duality_gap(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
     gap = objective(Gz, Cz, Z) + np.einsum("ij,ij->j", V, Gz @ V) / 2
     unbounded = ((scale == 0)[:, None] & (C > 0)).any(axis=0)
     return np.where(reachable & ~unbounded, gap, np.inf)
+
+
+def check_level(level: ArrayLike, name: str) -> NDArray:
+    """Thresholds or bounds as an array; an error if one is NaN or negative."""
+    values = np.asarray(level, dtype=np.float64)
+    if not (values >= 0).all():  # also where a comparison with NaN fails
+        raise ValueError(f"{name} must not be negative, nor NaN.")
+    return values
 
 
 def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, NDArray, NDArray | None]:

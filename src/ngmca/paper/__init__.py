@@ -3,8 +3,8 @@
 from ngmca.paper.catalogue import EXPERIMENTS
 from ngmca.paper.claims import Claim, Evidence, Finding
 from ngmca.paper.experiments import Example, Experiment, Study
-from ngmca.paper.results import Result, load
 from ngmca.paper.runner import Size
+from ngmca.paper.standing import Result, load
 
 __all__ = [
     "EXPERIMENTS",

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngmca import baselines
+from ngmca import rivals
 from ngmca.metrics import unit_rows
 from ngmca.paper import examples, figures, pictures
 from ngmca.paper.claims import (
@@ -35,7 +35,7 @@ SHOWN = ("glutamate", "myo-inositol", "alpha-glucose", "valine")  # in the pictu
 
 def _sparse(table: "pd.DataFrame", varies: str) -> list[Comparison]:
     rows = [group["intensity"].to_numpy() for _, group in table.groupby("compound", sort=False)]
-    least = min(baselines.sparseness(row) for row in rows)
+    least = min(rivals.sparseness(row) for row in rows)
     return [exactly("least sparseness of the 15 spectra", least, above=0.5)]
 
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca import metrics, prox
+from ngmca import metrics
 from ngmca.metrics import unit_rows
+from ngmca.nnqp import prox
 from ngmca.paper.measures import leaks
 from ngmca.paper.methods import METHODS, Trial
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import metrics
+from ngmca.algorithms.start import unit_columns
 from ngmca.metrics import unit_rows
 from ngmca.paper.methods import Found, Trial
-from ngmca.start import unit_columns
 
 Row = dict[str, Any]
 STEADY = 100  # last iterations of 500, at a constant threshold

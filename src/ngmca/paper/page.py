@@ -10,7 +10,7 @@ from pathlib import Path
 from ngmca.paper.catalogue import BEYOND
 from ngmca.paper.claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
-from ngmca.paper.results import Result, file_name
+from ngmca.paper.standing import Result, file_name
 from ngmca.report.page import STYLE
 
 Claims = Sequence[tuple[Claim, Finding]]

@@ -13,10 +13,10 @@ from multiprocessing import active_children, connection, get_context, parent_pro
 from pathlib import Path
 from typing import Any
 
+from ngmca._support.threads import available
 from ngmca.paper.experiments import Example, Study
 from ngmca.paper.measures import Row
 from ngmca.paper.tables import Key, StudyTable, example_is_there, locked, missing, write_example
-from ngmca.threads import available
 
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
 FEW, SPREAD = 3, 3  # simulations of a quick look, and values from the first to the last

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ngmca.folder import write_whole
 from ngmca.paper.experiments import Example, Study
 from ngmca.paper.measures import Row
+from ngmca.saving.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ngmca.diagnostics import diagnose
+from ngmca.diagnosis import diagnose
 from ngmca.io import Dataset
-from ngmca.records import Separation
 from ngmca.report.page import render
 from ngmca.report.sections import sections
-from ngmca.results import Run
+from ngmca.result import Separation
+from ngmca.saving.results import Run
 
 __all__ = ["html", "write"]
 

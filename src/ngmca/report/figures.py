@@ -7,7 +7,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from ngmca.diagnostics import BINS
+from ngmca.diagnosis import percent
+from ngmca.diagnosis.numbers import BINS
 from ngmca.report.drawing import (
     COLOURS,
     INK,
@@ -25,8 +26,8 @@ from ngmca.report.drawing import (
     thin,
     top_right,
 )
-from ngmca.results import Run
-from ngmca.uncertainty import Marginals
+from ngmca.result import Marginals
+from ngmca.saving.results import Run
 
 LARGEST_MAP = 1 << 16  # pixels of one map
 BARS = 400  # more measurements than this are drawn as a line
@@ -45,7 +46,7 @@ def sources(run: Run) -> go.Figure:
             for trace in _band(run, i):
                 figure.add_trace(trace, row=i + 1, col=1)
                 tops[i] = max(tops[i], np.max(trace.y))
-        label(figure, i, f"<b>{i + 1}</b>  {100 * run.diagnostics.share[i]:.3g} %", colour(i))
+        label(figure, i, f"<b>{i + 1}</b>  {percent(run.diagnostics.share[i])}", colour(i))
     height = int(np.clip(1000 / r, 56, 190))
     style(figure, height * r + 60)
     bare_rows(figure, tops)

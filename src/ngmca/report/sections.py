@@ -9,9 +9,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ngmca.findings import findings, percent, summary
+from ngmca.diagnosis import percent
 from ngmca.report import drawing, figures
-from ngmca.results import Run
+from ngmca.saving.results import Run
 
 SHOWN_SOURCES = 60  # more rows of a table than this help nobody
 
@@ -49,23 +49,24 @@ def overview(run: Run) -> Section:
         (percent(d.explained), "explained"),
         (f"{noise:.3g}", "noise"),
         (_snr(run), "signal to noise"),
-        (f"{len(s.A)} x {s.S.shape[1]}", "measurements x samples"),
+        (f"{len(s.A)} x {s.S.shape[1]}", "measurements x channels"),
     ]
     drawn = "".join(
         f"<div class=tile><b>{escape(a)}</b><span>{escape(b)}</span></div>" for a, b in tiles
     )
-    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in summary(s, d))
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in run.summary)
     return Section("summary", "Summary", f"<div class=tiles>{drawn}</div>{told}{_warnings(run)}")
 
 
 def sources(run: Run) -> Section:
     """The sources, and a table of their strongest peaks."""
     thinned = run.separation.S.shape[1] > drawing.LONGEST
-    text = "Each source on its own scale, with its share of all that is explained. Drag to zoom, " + (
+    text = (
+        "Each source on its own scale, with its share of the energy of all sources. Drag to zoom, "
         "double-click to see all again."
     )
     if thinned:
-        text += " Lines are drawn by their extremes; sources.csv has every sample."
+        text += " Lines are drawn by their extremes; sources.csv has every channel."
     if run.separation.posterior is not None:
         text += " Dark: the posterior mean, and where the truth lies with a probability of 90 %."
     return Section("sources", "Sources", f"<p>{text}</p>{_source_table(run)}", (figures.sources(run),))
@@ -100,7 +101,7 @@ def residual(run: Run) -> Section:
     d = run.diagnostics
     text = (
         f"{percent(d.outside)} of the residual lies beyond 6 standard deviations of the noise. "
-        "Neighbouring samples of the residual are correlated by "
+        "Neighbouring channels of the residual are correlated by "
         f"{d.autocorrelation:.2f} (0 for white noise)."
     )
     plots = [figures.histogram(run), figures.along_axis(run), figures.per_measurement(run)]
@@ -158,20 +159,21 @@ def _source_table(run: Run) -> str:
             f"<td>{percent(float(run.diagnostics.share[i]))}"
             f"<td>{percent(float(np.mean(row > 0)))}<td>{places}"
         )
-    head = f"<tr><th>source<th>share<th>not 0<th>highest peaks at {escape(run.data.axis_label)}"
+    head = (
+        f"<tr><th>source<th>share of energy<th>not 0<th>highest peaks at {escape(run.data.axis_label)}"
+    )
     return f"<div class=wide><table>{head}{''.join(rows)}</table></div>"
 
 
 def _warnings(run: Run) -> str:
-    found = findings(run.separation, run.diagnostics)
-    if not found:
+    if not run.findings:
         return (
             "<div class='note good'><b>Nothing looks wrong.</b> No source is a copy, empty or noise, "
-            + ("and the residual looks like noise.</div>")
+            "and the residual looks like noise.</div>"
         )
     return "".join(
         f"<div class='note warn' data-kind='{f.kind}'><b>{escape(f.title)}.</b> {escape(f.text)}</div>"
-        for f in found
+        for f in run.findings
     )
 
 

@@ -1,5 +1,5 @@
 """Error bars: sampling around a separation."""
 
-from ngmca.sampling.run import posterior
+from ngmca.sampling.sampler import posterior
 
 __all__ = ["posterior"]

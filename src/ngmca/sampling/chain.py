@@ -1,11 +1,11 @@
 """One chain: a sweep draws S, the parameters and A, each given the rest."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.data import InMemory
 from ngmca.sampling import model
 from ngmca.sampling.kernels import (
     neighbour_odds,
@@ -15,23 +15,10 @@ from ngmca.sampling.kernels import (
 )
 from ngmca.sampling.model import Noise, Parameters, Priors
 from ngmca.sampling.shearing import shear
-from ngmca.threads import in_parts
 
-BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 PASSES = 3  # through the entries of a column of S, for one through those of a row of A
 SHEAR_EVERY = 4  # sweeps: a move for sources that are active only together with others
 NOTHING = np.empty((3, 0, 0))
-
-
-class Data:
-    """Y (m, n) and the sums of squares of its rows."""
-
-    def __init__(self, Y: NDArray) -> None:
-        self.Y = Y
-        self.shape = Y.shape
-        self.step = max(32, BLOCK_BYTES // (Y.itemsize * len(Y)))
-        rows = (row.astype(np.float64, copy=False) for row in Y)  # one at a time: no copy of Y
-        self.energy = np.array([np.vdot(row, row) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -54,7 +41,7 @@ class Chain:
 
     def __init__(
         self,
-        data: Data,
+        engine: InMemory,
         A: NDArray,
         X: NDArray,
         parameters: Parameters,
@@ -62,7 +49,7 @@ class Chain:
         *,
         seed: np.random.SeedSequence,
     ) -> None:
-        self._data, self._rules = data, rules
+        self._engine, self._rules = engine, rules
         self._rng = np.random.default_rng(seed)
         self._sweeps = 0
         self.X = np.array(X, dtype=np.float64, order="C")
@@ -72,13 +59,13 @@ class Chain:
 
     def sweep(self, sums: "Sums | None" = None, threads: int = 1) -> None:
         """Draw everything once; add to `sums` what the draws say."""
-        noise, priors, n = self._rules.noise, self._rules.priors, self._data.shape[1]
+        noise, priors, n = self._rules.noise, self._rules.priors, self._engine.shape[1]
         totals, SS, YS = self._draw_sources(sums, threads)
         now, level = self.parameters, model.noise_level(self.parameters.variance, noise)
         bound = replace(priors, beta_most=priors.beta_most / level)
         now = model.draw_sources_law(self._rng, totals, n, now, bound)
         if self._rules.fixed:
-            squares = model.residual_squares(self._data.energy, self.A, SS, YS)
+            squares = model.residual_squares(self._engine.row_energy, self.A, SS, YS)
         else:
             now = model.draw_scale(self._rng, self.A, now, priors)
             squares = self._draw_mixing(SS, YS, now)
@@ -90,36 +77,18 @@ class Chain:
 
     def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, NDArray, NDArray]:
         """New sources; what `transitions` counts in them, S S' and Y S'."""
-        (Y, step), (m, r) = (self._data.Y, self._data.step), self.A.shape
+        r = self.A.shape[1]
         weighted = self.A / self.parameters.variance[:, None]
         G, C = self.A.T @ weighted, self._C
-        weighted = weighted.astype(Y.dtype, copy=False)
         odds = neighbour_odds(self.parameters.start, self.parameters.stay)
         key, shear_key = self._rng.integers(2**64, size=2, dtype=np.uint64)
 
-        def correlate(starts: range) -> None:
-            for start in starts:
-                block = slice(start, start + step)
-                C[block] = Y[:, block].T @ weighted
+        def update(block: slice) -> None:
+            entries = NOTHING if sums is None else sums.sources[:, block]
+            beta = self.parameters.beta
+            sample_sources(G, C[block], self.X, beta, odds, PASSES, key, block.start, entries)
 
-        def part(starts: Iterable[int]) -> tuple[NDArray, NDArray]:
-            SS, YS = np.zeros((r, r)), np.zeros((m, r))
-            for start in starts:
-                block = slice(start, start + step)
-                entries = NOTHING if sums is None else sums.sources[:, block]
-                beta = self.parameters.beta
-                sample_sources(G, C[block], self.X, beta, odds, PASSES, key, start, entries)
-                Xb = self.X[block].astype(Y.dtype, copy=False)
-                YS += Y[:, block] @ Xb
-                Xb = Xb.astype(np.float64, copy=False)  # rounded alike in both sums
-                SS += Xb.T @ Xb
-            return SS, YS
-
-        def every_second(first: int) -> list[tuple[NDArray, NDArray]]:
-            length = max(len(self.X) - first, 0)
-            return in_parts(lambda starts: part(first + s for s in starts), length, 2 * step, threads)
-
-        in_parts(correlate, len(C), step, threads)
+        self._engine.correlate_into(C, weighted, threads)
         self._sweeps += 1
         if not self._rules.fixed and r > 1 and self._sweeps % SHEAR_EVERY == 0:
             now = self.parameters
@@ -129,13 +98,12 @@ class Chain:
                 norm = self._to_unit_columns()
                 C /= norm
                 G /= np.outer(norm, norm)
-        parts = every_second(0) + every_second(step)
-        SS, YS = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        SS, YS = self._engine.update_columns(self.X, update, threads)
         return transitions(self.X), SS, YS
 
     def _draw_mixing(self, SS: NDArray, YS: NDArray, now: Parameters) -> NDArray:
         """A new A in place; sums of squares of the rows of the residual."""
-        squares = self._data.energy.copy()
+        squares = self._engine.row_energy.copy()
         key = self._rng.integers(2**64, dtype=np.uint64)
         sample_mixing(SS, YS, self.A, 1 / now.variance, now.scale**-2.0, key, squares)
         return np.maximum(squares, 0)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.threads import in_parts
 from ngmca.sampling.chain import Chain, Sums
-from ngmca.sampling.diagnostics import drifts
-from ngmca.threads import in_parts
+from ngmca.sampling.convergence import drifts
 
 BURN = 60  # sweeps before the samples
 FIRST = 75  # samples in each half of the first lot

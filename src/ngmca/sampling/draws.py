@@ -15,7 +15,7 @@ import math
 import numpy as np
 from scipy.special import erfcx
 
-from ngmca.compiled import compiled, inlined
+from ngmca._support.compiled import compiled, inlined
 
 _LOW, _HIGH, _STEPS = -20.0, 4.0, 64  # range of the table, and nodes a unit: good to 1e-7
 _NODES = np.linspace(_LOW, _HIGH, int((_HIGH - _LOW) * _STEPS) + 1)

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from ngmca.compiled import compiled, inlined
+from ngmca._support.compiled import compiled, inlined
 from ngmca.sampling.draws import inverse_mills, positive_normal, stream, uniform
 
 

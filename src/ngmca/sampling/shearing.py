@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ngmca.compiled import compiled, inlined
+from ngmca._support.compiled import compiled, inlined
 from ngmca.sampling.draws import log_mills, positive_normal, stream, uniform
 
 _WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most

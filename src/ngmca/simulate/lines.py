@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca import inputs
+from ngmca._support import arguments
 from ngmca.simulate.library import SPINS, System, find
 
 LARGEST = 9  # coupled protons: 7 s and 1 GB; each one more takes eight times as long
@@ -22,7 +22,7 @@ def peaks(compound: str, field: float = 400.0) -> tuple[NDArray, NDArray]:
     `field` is the frequency of protons in MHz. The intensities sum to the number of protons, those that
     exchange with the solvent left out.
     """
-    field = inputs.check_number(field, "field", low=10.0, high=3000.0)
+    field = arguments.check_number(field, "field", low=10.0, high=3000.0)
     ppm, intensity = _peaks(find(compound).name, field)
     return ppm.copy(), intensity.copy()
 

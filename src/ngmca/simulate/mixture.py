@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support import arguments
+
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
     """Y = A S + noise, with Y (m, n), A (m, r), S (r, n) and noise (m, n).
 
-    Where sources and samples mean something, `names` says what the sources are and `axis` where the n
-    samples lie, in terms of `axis_name`.
+    Where sources and channels mean something, `names` says what the sources are and `axis` where the n
+    channels lie, in terms of `axis_name`.
     """
 
     Y: NDArray = field(repr=False)
@@ -28,6 +30,18 @@ class Mixture:
         power = np.sum((self.A @ self.S) ** 2)
         noise = np.sum(self.noise**2)
         return float(10 * np.log10(power / noise)) if noise > 0 else np.inf
+
+
+def check_sizes(**sizes: int) -> None:
+    """Refuse numbers of measurements, channels, sources and the like that are no counts."""
+    for name, size in sizes.items():
+        arguments.check_count(size, name)
+
+
+def check_snr(snr: float | None) -> None:
+    """Refuse what is neither a ratio in dB nor None."""
+    if snr is not None:
+        arguments.check_number(snr, "snr", low=-300.0, high=300.0)
 
 
 def mix(A: NDArray, S: NDArray, snr: float | None, rng: np.random.Generator) -> Mixture:

@@ -1,0 +1,1 @@
+"""What every room needs: argument checks, compile options, threads, progress, seeds."""

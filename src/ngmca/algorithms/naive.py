@@ -1,0 +1,57 @@
+"""nGMCA^naive (Algorithm 1): least squares, hard threshold, projection."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.algorithms.options import Options
+from ngmca.algorithms.schedule import multiple_for_count
+from ngmca.algorithms.start import projected, revive, unit_columns
+from ngmca.data import InMemory, gram, mad
+from ngmca.result import State
+
+
+def iterate_naive(
+    engine: InMemory, A: NDArray, S: NDArray, options: Options, resume: State | None = None
+) -> Iterator[State]:
+    """Yield the state after every estimate of S, or only those that come after one to resume from.
+
+    Steps are projected least squares, which solve no constrained problem: there is no optimality to
+    certify, and the violation is NaN.
+    """
+    schedule = options.schedule
+    first = 1 if resume is None else resume.k
+    for k in range(first, schedule.n_iter + 1):
+        if resume is not None and k == first:
+            A, S, lam = resume.A, resume.S, resume.lam
+        else:
+            A, S = revive(engine, A, S)
+            A, S = unit_columns(A, S)
+            S, lam = _threshold(_least_squares(engine, A), options.tau, k / schedule.n_decrease)
+        SS, YS = engine.moments(S)
+        sigma = options.noise
+        if sigma is None:
+            last = k == schedule.n_iter
+            sigma = engine.noise(A, S, final=True) if last else np.full(len(A), np.nan)
+        active = np.count_nonzero(S) / S.size
+        if resume is None or k > first or k == schedule.n_iter:
+            yield State(k, A, S, lam, sigma, engine.cost(A, SS, YS), active, np.nan)
+        A_next = np.empty_like(A)
+        projected(SS, YS, A_next)
+        A = A_next
+
+
+def _least_squares(engine: InMemory, A: NDArray) -> NDArray:
+    """(A'A)^-1 A'Y."""
+    G = np.linalg.pinv(gram(A), rcond=1e-10, hermitian=True)
+    return np.asarray(G @ engine.correlate(A), dtype=engine.dtype)
+
+
+def _threshold(S: NDArray, tau: float, share: float) -> tuple[NDArray, NDArray]:
+    """[Hard_lam(S)]_+ with lam the multiple of each row's noise that keeps `share` of what tau keeps."""
+    sigma = mad(S)
+    ratios = np.divide(S, sigma[:, None], out=np.where(S > 0, np.inf, 0.0), where=sigma[:, None] > 0)
+    multiple = multiple_for_count(ratios, tau, min(share, 1.0))
+    kept = np.where((ratios >= multiple) & (S > 0), S, 0)
+    return kept, np.multiply(multiple, sigma, out=np.zeros_like(sigma), where=sigma > 0)

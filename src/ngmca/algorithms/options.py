@@ -1,0 +1,70 @@
+"""How to separate: the one table of options and their defaults, and which method heeds which."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+
+from numpy.typing import NDArray
+
+from ngmca._support import arguments
+from ngmca.algorithms.schedule import Schedule, schedule
+
+METHODS = ("soft", "hard", "naive", "anls")
+SOLVERS = ("pivot", "fista")
+# What a method would not heed. `max_sub_iter` is also without meaning where `pivot` solves all steps.
+UNHEEDED = {
+    "soft": (),
+    "hard": ("bounded",),
+    "naive": ("tol", "solver", "bounded", "max_sub_iter"),
+    "anls": ("tau", "refinement", "bounded"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to separate; `separate` says what each option means. The defaults of the library are these."""
+
+    method: str = "soft"
+    tau: float = 1.0
+    n_iter: int | str = "auto"
+    refinement: float = 0.2
+    bounded: bool = True
+    solver: str = "pivot"
+    max_sub_iter: int = 80
+    tol: float | None = None
+    noise: NDArray | None = None  # (m,), or None to estimate it
+
+    def __post_init__(self) -> None:
+        arguments.check_choice(self.method, "method", METHODS)
+        arguments.check_number(self.tau, "tau")
+        if self.n_iter != "auto":
+            arguments.check_count(self.n_iter, "n_iter")
+        arguments.check_number(self.refinement, "refinement", high=1.0)
+        arguments.check_switch(self.bounded, "bounded")
+        arguments.check_choice(self.solver, "solver", SOLVERS)
+        arguments.check_count(self.max_sub_iter, "max_sub_iter")
+        if self.tol is not None:
+            arguments.check_number(self.tol, "tol")
+        unheeded = UNHEEDED[self.method]
+        if self.method in ("soft", "anls") and self.solver == "pivot":
+            unheeded = (*unheeded, "max_sub_iter")
+        refuse(self.method, self.changed() & set(unheeded), "other methods have this option")
+
+    def changed(self) -> set[str]:
+        """Names of the options that differ from their defaults; `noise` is data, and not among them."""
+        named = (field for field in fields(self) if field.name not in ("method", "noise"))
+        return {field.name for field in named if getattr(self, field.name) != field.default}
+
+    @property
+    def schedule(self) -> Schedule:
+        """How many iterations there are, and how the threshold and A move between them."""
+        return schedule(self.method, self.tau, self.n_iter, self.refinement, self.tol)
+
+
+def refuse(method: str, names: Collection[str], why: str) -> None:
+    """An error about options that a method would not heed."""
+    for name in sorted(names):
+        extra = " with solver='pivot'" if name == "max_sub_iter" and method in ("soft", "anls") else ""
+        raise ValueError(f"{name} has no meaning for method={method!r}{extra}: leave it out; {why}.")
+
+
+DEFAULTS = Options()

@@ -1,0 +1,31 @@
+"""Several first guesses compared."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ngmca import metrics
+from ngmca.data import InMemory, in_gradient
+from ngmca.nnqp.pivoting import solve_rows
+from ngmca.result import Restart, Separation
+
+
+def choose(engine: InMemory, runs: list[Separation], tau: float) -> Separation:
+    """The run whose directions have the lowest penalised cost, and how far the others are from it."""
+    common = tau * float(np.mean([in_gradient(run.A, run.noise) for run in runs]))
+    costs = [_penalised_cost(engine, run, common) for run in runs]
+    return with_restarts(runs[int(np.argmin(costs))], runs, costs)
+
+
+def with_restarts(best: Separation, runs: list[Separation], costs: list[float]) -> Separation:
+    """The best run with what the others cost, and how much they agree with it."""
+    agreement = [metrics.evaluate(best.S, run.S).mean_sdr for run in runs]
+    pairs = zip(costs, agreement, strict=True)
+    return replace(best, restarts=tuple(Restart(*pair) for pair in pairs))
+
+
+def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:
+    """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of a run."""
+    shift = np.full(run.A.shape[1], lam)
+    sweep = engine.sweep(run.A, run.S, lambda G, C, X: solve_rows(G, C, X, shift))
+    return sweep.cost + lam * float(sweep.S.sum())

@@ -1,0 +1,79 @@
+"""First factors, and dead sources brought back to life."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.data import InMemory
+from ngmca.nnqp.pivoting import solve_rows
+
+LEAST_SQUARES_ROUNDS = 2
+EXACT_ROUNDS = 2
+
+
+def first_guess(engine: InMemory, r: int, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+    """A (m, r) with unit columns and S (r, n), from random directions.
+
+    A few rounds of projected least squares turn the directions towards the data, a few rounds of exact
+    non-negative least squares make them a sound start.
+    """
+    m, n = engine.shape
+    A = rng.random((m, r)).astype(engine.dtype)
+    S = np.zeros((r, n), dtype=engine.dtype)
+    for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
+        A, S = revive(engine, A, S)
+        A, S = unit_columns(A, S)
+        exact = k >= LEAST_SQUARES_ROUNDS
+        sweep = engine.sweep(A, S, solve_rows if exact else projected)
+        A, S = np.array(A), sweep.S
+        (solve_rows if exact else projected)(sweep.SS, sweep.YS, A)
+    return unit_columns(A, S)
+
+
+def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray, NDArray]:
+    """The same product with columns of norm 1 in A; zero columns stay.
+
+    With `scale` off, S keeps its values, which serves where only its support is asked for.
+    """
+    norm = np.sqrt(np.einsum("ij,ij->j", A, A))
+    if not 1e-18 < norm.min() <= norm.max() < 1e18:  # zero, or squares that vanish or overflow
+        peak = np.abs(A).max(axis=0)
+        A = A / np.where(peak > 0, peak, 1)
+        norm = np.sqrt(np.einsum("ij,ij->j", A, A))
+        S = S * peak[:, None] if scale else S
+        norm[norm == 0] = 1
+    return A / norm, S * norm[:, None] if scale else S
+
+
+def revive(engine: InMemory, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+    """Give sources without a direction (zero column in A) one that the residual Y - A S asks for.
+
+    Their row of S becomes 0: the product A S, and with it every other source, stays as it is. No two
+    of them get the same direction.
+    """
+    dead = np.flatnonzero(~A.any(axis=0))
+    if not dead.size:
+        return A, S
+    A, S = A.copy(), S.copy(order="K")
+    S[dead] = 0
+    A[:, dead] = 0
+    directions = engine.leftover(A, S, dead.size)
+    blank = np.flatnonzero(~directions.any(axis=0))  # nothing is left over: any will do
+    if blank.size:
+        directions[:, blank] = _any_directions(len(A), blank)
+    A[:, dead] = directions
+    return A, S
+
+
+def _any_directions(m: int, which: NDArray) -> NDArray:
+    """A non-negative direction for each index: even for the first, others drawn, always the same."""
+    drawn = [
+        np.ones(m) if index == 0 else np.random.default_rng(int(index)).random(m) for index in which
+    ]
+    stacked = np.stack(drawn, axis=1)
+    return stacked / np.linalg.norm(stacked, axis=0)
+
+
+def projected(G: NDArray, C: NDArray, X: NDArray) -> float:
+    """X := [C G^+]_+, least squares projected on the orthant."""
+    np.maximum(C @ np.linalg.pinv(G, rcond=1e-10, hermitian=True), 0, out=X)
+    return 0.0

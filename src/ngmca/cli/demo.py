@@ -1,0 +1,56 @@
+"""`ngmca demo`: all the way, on simulated spectra."""
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from ngmca import metrics
+from ngmca import simulate as simulators
+from ngmca.cli.console import one_line_errors, say, say_run
+from ngmca.cli.separate import perform
+from ngmca.cli.settings import Settings
+from ngmca.io import write_table
+from ngmca.saving import result_folder
+from ngmca.saving.whole_files import appearing, check_free
+
+EXAMPLES = """
+[bold]Example[/]
+
+  ngmca demo -o demo
+"""
+SUBSTANCES = 5
+
+
+@one_line_errors
+def demo(
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write into.")] = Path("demo"),
+    seed: Annotated[int, typer.Option()] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo.")] = False,
+) -> None:
+    """Simulate spectra, separate them, and show how well that went."""
+    out = result_folder.absolute(out)
+    table, result = out / "mixture.csv", out / "result"
+    check_free(table, force=force)
+    mixture = simulators.spectra(m=24, n=1200, r=SUBSTANCES, lines=7, width=3.0, snr=18, seed=seed)
+    _write(table, mixture)
+    if force:
+        result_folder.remove(result)
+    say(f"simulated: {len(mixture.Y)} spectra of {SUBSTANCES} substances in {table}")
+    say(f"separating: ngmca separate {table} -r {SUBSTANCES} -o {result}")
+    run = perform(Settings(data=(str(table),), sources=SUBSTANCES, seed=seed), result)
+    say_run(run)
+    score = metrics.evaluate(mixture.S, run.separation.S)
+    told = ", ".join(f"{value:.1f}" for value in score.sdr)
+    say(f"against the true spectra: SDR {told} dB, mean {score.mean_sdr:.1f} dB")
+    say(f"report: {result / result_folder.REPORT}")
+
+
+def _write(table: Path, mixture: simulators.Mixture) -> None:
+    """The mixture as a table, with an axis in ppm."""
+    table.parent.mkdir(parents=True, exist_ok=True)
+    axis = np.linspace(9.5, 0.5, mixture.Y.shape[1]).round(5)
+    rows = {f"tube {i + 1}": row for i, row in enumerate(mixture.Y)}
+    with appearing(table) as part:
+        write_table(part, {"ppm": axis} | rows)

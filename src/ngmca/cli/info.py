@@ -1,0 +1,109 @@
+"""`ngmca info`: what is in the data."""
+
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from ngmca.cli.console import give_json, note, one_line_errors, say, stdout
+from ngmca.cli.settings import AsJson, Nucleus, Range, Settings, Transpose, Which
+from ngmca.data import open_data
+from ngmca.diagnosis import negative_share, percent, signal_to_noise, spectrum
+from ngmca.io import Dataset
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  ngmca info spectra.csv
+
+  ngmca info cube.h5 --dataset /scan/data --json
+"""
+
+
+@one_line_errors
+def info(
+    data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
+    transpose: Transpose = None,
+    range_: Range = None,
+    dataset: Which = None,
+    nucleus: Nucleus = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is in the data: shape, axis, noise, and how many sources might be in there."""
+    settings = Settings(
+        data=tuple(data), transpose=transpose, range=range_, dataset=dataset, nucleus=nucleus
+    )
+    seen = settings.read()
+    facts = examine(seen)
+    if as_json:
+        give_json(facts)
+        return
+    for remark in seen.notes:
+        note(remark)
+    _show(seen, facts)
+
+
+def examine(data: Dataset) -> dict[str, Any]:
+    """What the data are, in plain numbers."""
+    engine = open_data(data.Y)
+    m, n = engine.shape
+    seen = spectrum(engine)
+    axis = data.positions
+    return {
+        "format": data.meta.get("format"),
+        "measurements": m,
+        "channels": n,
+        "samples": n,  # their name in 0.1.0
+        "image_shape": data.image_shape,
+        "axis": data.axis_label if data.axis is not None else None,
+        "axis_from": float(axis[0]),
+        "axis_to": float(axis[-1]),
+        "smallest": float(data.Y.min()),
+        "largest": float(data.Y.max()),
+        "negative": negative_share(engine),
+        "noise": seen.noise,
+        "snr": signal_to_noise(engine, seen.noise),
+        "singular_values": seen.values.tolist(),
+        "noise_edge": seen.edge,
+        "above_noise": seen.above,
+        "notes": list(data.notes),
+    }
+
+
+def _show(data: Dataset, facts: dict[str, Any]) -> None:
+    m, n = data.Y.shape
+    pixels = " x ".join(map(str, data.image_shape or ()))
+    image = f", an image of {pixels} pixels" if pixels else ""
+    say(f"{m} measurements x {n} channels ({facts['format'] or 'array'}){image}")
+    ends = f"{facts['axis_from']:g} to {facts['axis_to']:g}"
+    say(
+        f"axis         {facts['axis'] + ', ' + ends if facts['axis'] else 'none: channels are numbered'}"
+    )
+    if data.row_names:
+        say(f"rows         {', '.join(data.row_names[:4])}{' ...' if m > 4 else ''}")
+    values = f"{facts['smallest']:.4g} to {facts['largest']:.4g}"
+    say(f"values       {values}, {percent(facts['negative'])} negative")
+    ratio = f"{facts['snr']:.1f} dB" if np.isfinite(facts["snr"]) else "beyond measure"
+    say(f"noise        about {facts['noise']:.3g}, signal to noise {ratio}")
+    _bars(np.array(facts["singular_values"]), facts["noise_edge"])
+    above, shown = facts["above_noise"], len(facts["singular_values"])
+    more = "or more " if above == shown and shown < min(m, n) else ""
+    say(
+        f"{above} {more}singular values stand above the noise: at least as many sources, if it is white."
+    )
+
+
+def _bars(values: NDArray, edge: float) -> None:
+    """Singular values as bars on a logarithmic scale, those above the noise in colour."""
+    console = stdout()
+    top = max(float(values.max(initial=0)), 1e-300)
+    floor = max(min(float(values[values > 0].min(initial=top)), edge or top) / 2, top * 1e-6)
+    width = 40
+    console.print("singular values", markup=False)
+    for i, value in enumerate(values, start=1):
+        share = np.log(max(value, floor) / floor) / max(np.log(top / floor), 1e-12)
+        bar = "█" * max(1, round(width * share))
+        colour = "cyan" if value > edge else "bright_black"
+        mark = "" if value > edge else "  noise"
+        console.print(f"  {i:2d} [{colour}]{bar:<{width}}[/] {value:.3g}{mark}")

@@ -1,0 +1,254 @@
+"""`ngmca separate`: from a file to a folder with sources, weights and a report."""
+
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ngmca import rivals, sampling
+from ngmca.algorithms import DEFAULTS, METHODS
+from ngmca.cli import loop
+from ngmca.cli.console import (
+    FLAGS,
+    INTERRUPTED,
+    as_bad_input,
+    as_warning,
+    fail,
+    give_json,
+    note,
+    one_line_errors,
+    say,
+    say_run,
+    stderr,
+)
+from ngmca.cli.settings import (
+    AsJson,
+    Nucleus,
+    Range,
+    Settings,
+    Transpose,
+    Which,
+    from_file,
+    provenance,
+    to_toml,
+)
+from ngmca.data import InMemory, open_data
+from ngmca.diagnosis import diagnose
+from ngmca.io import Dataset, ReadError
+from ngmca.result import Separation
+from ngmca.saving import checkpoints, result_folder, results
+from ngmca.separation import check_method, check_sampling, iterate
+from ngmca.separation import separate as separate_whole
+
+ALL_METHODS = (*METHODS, *rivals.METHODS)
+FREE = ("data", "posterior")  # what a resumed run may be given anew: neither changes the iterations
+EXAMPLES = """
+[bold]Examples[/]
+
+  ngmca separate spectra.csv -r 4 -o result
+
+  ngmca separate nmr_folder -r 5 -o result --nucleus 1H --range 0.5:9.5
+
+  ngmca separate cube.h5 --dataset /scan/data -r 6 -o result --tau 2
+
+  ngmca separate spectra.csv -r 4 -o result --posterior
+
+  ngmca separate --config result/run.toml -o again
+
+  ngmca separate --resume result
+
+Formats: .npy .npz .csv .tsv .txt (.gz), .mat, HDF5, Zarr, NetCDF.
+
+With `pip install 'ngmca\\[io]'` also Bruker, Varian, NMRPipe, JCAMP-DX, ENVI, imzML, rosettasciio's.
+
+A folder of spectra is read as one table.
+"""
+
+
+@one_line_errors
+def separate(
+    data: Annotated[list[str] | None, typer.Argument(help="Files or folders of measurements.")] = None,
+    sources: Annotated[int | None, typer.Option("-r", "--sources", help="Number of sources.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the result.")] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help=f"Algorithm: {', '.join(ALL_METHODS)}.", autocompletion=lambda: ALL_METHODS),
+    ] = None,
+    tau: Annotated[
+        float | None,
+        typer.Option(help=f"Final threshold in units of the noise ({DEFAULTS.tau:g})."),
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Number of iterations (as many as it takes).")
+    ] = None,
+    refinement: Annotated[
+        float | None,
+        typer.Option(help=f"Share of the iterations at the final threshold ({DEFAULTS.refinement:g})."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first guess (0).")] = None,
+    noise: Annotated[
+        float | None, typer.Option(help="Standard deviation of the noise (estimated).")
+    ] = None,
+    posterior: Annotated[
+        bool | None,
+        typer.Option("--posterior/--no-posterior", help="Sample for error bars and better sources."),
+    ] = None,
+    transpose: Transpose = None,
+    range_: Range = None,
+    dataset: Which = None,
+    nucleus: Nucleus = None,
+    config: Annotated[Path | None, typer.Option(help="Parameters from a run.toml.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with a run that was stopped.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the sources in measurements, and write them with a report into a folder."""
+    given: dict[str, Any] = {
+        "data": tuple(data) if data else None, "sources": sources, "method": method, "tau": tau,
+        "iterations": iterations, "refinement": refinement, "seed": seed, "noise": noise,
+        "posterior": posterior, "transpose": transpose, "range": range_, "dataset": dataset,
+        "nucleus": nucleus,
+    }  # fmt: skip
+    settings, out, known = _gather(given, out, config, resume)
+    run = perform(
+        settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, known=known
+    )
+    if as_json:
+        warned = [as_warning(finding) for finding in run.findings]
+        give_json(results.describe(run) | {"out": str(out), "warnings": warned, **run.record["record"]})
+    else:
+        say_run(run, quiet=quiet)
+        say(f"report: {out / result_folder.REPORT}", quiet=quiet)
+
+
+def perform(
+    settings: Settings,
+    out: Path,
+    *,
+    force: bool = False,
+    resume: bool = False,
+    quiet: bool = False,
+    known: str | None = None,
+) -> results.Run:
+    """Read, separate and write; the run that is then in `out`."""
+    try:
+        with result_folder.claimed(out, force=force) as work:
+            data, record = _read(settings, known, quiet=quiet)
+            with as_bad_input():
+                engine = open_data(data.Y)
+            result_folder.begin(work, to_toml(settings, record), resume=resume)
+            begun = time.monotonic()
+            separation = _separated(engine, settings, work, quiet=quiet)
+            record["seconds"] = round(time.monotonic() - begun, 2)
+            record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
+            described = {"separate": settings.table(), "record": record}
+            run = results.Run(separation, diagnose(engine, separation), data, described)
+            results.write(work, run, report=_report(run))
+            result_folder.finish(work, out)
+    except loop.StoppedRunError as stop:
+        raise fail(f"{stop}; nothing is lost. {_onward(out)}", INTERRUPTED) from None
+    except KeyboardInterrupt:
+        if not result_folder.unfinished(out).exists():
+            raise
+        told = f"stopped; what was found so far is kept. {_onward(out)}"
+        raise fail(told, INTERRUPTED) from None
+    return run
+
+
+def _gather(
+    given: dict[str, Any], out: Path | None, config: Path | None, resume: Path | None
+) -> tuple[Settings, Path, str | None]:
+    """Settings from all sides, the folder, and the hash that the input had before, if known."""
+    if resume is not None:
+        out, config = _resumed(resume, out)
+    begun, record = from_file(config) if config is not None else (Settings(), {})
+    settings = begun.changed(**given)
+    if resume is not None:
+        _check_unchanged(begun, settings)
+    if not settings.data:
+        raise ReadError("no data were given: name a file or folder. See `ngmca separate --help`.")
+    if settings.sources is None:
+        raise ReadError("the number of sources is missing: -r 4. `ngmca info DATA` helps to choose it.")
+    if out is None:
+        raise ReadError("the folder for the result is missing: -o FOLDER.")
+    with as_bad_input():
+        check_method(settings.method)
+        if settings.posterior:
+            check_sampling(settings.method)
+    return settings, result_folder.absolute(out), record.get("sha256")
+
+
+def _resumed(resume: Path, out: Path | None) -> tuple[Path, Path]:
+    """The folder of a run that was stopped, and the file with its settings."""
+    if out is not None and result_folder.absolute(out) != result_folder.absolute(resume):
+        raise ReadError(f"--resume {resume} goes on in {resume}: leave out -o {out}.")
+    config = result_folder.unfinished(result_folder.absolute(resume)) / result_folder.RECORD
+    if not config.is_file():
+        raise ReadError(f"{resume} has no run that was stopped: there is nothing to go on with.")
+    return resume, config
+
+
+def _check_unchanged(begun: Settings, wanted: Settings) -> None:
+    """Refuse to go on with a run in another way than it was begun."""
+    for name, value in vars(begun).items():
+        if name not in FREE and getattr(wanted, name) != value:
+            flag = FLAGS.get(name, f"--{name}")
+            raise ReadError(f"--resume goes on as the run was begun: leave out {flag}, or begin anew.")
+
+
+def _read(settings: Settings, known: str | None, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
+    """The data, and where they and the program come from."""
+    data = settings.read()
+    for remark in data.notes:
+        note(remark, quiet=quiet)
+    record = provenance(settings)
+    if known not in (None, record["sha256"]):
+        note("the data have changed since that run.toml was written.", quiet=quiet)
+    return data, record
+
+
+def _separated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) -> Separation:
+    """The separation, with its posterior if asked for, from where an earlier run came to."""
+    found = work / result_folder.SEPARATED
+    if found.is_file():
+        separation = results.load(found)
+    else:
+        separation = _iterated(engine, settings, work, quiet=quiet)
+    if not settings.posterior:
+        return separation
+    results.save(found, separation)
+    with as_bad_input(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what the chains warn of is among the findings
+        shown = not quiet and stderr().is_terminal
+        posterior = sampling.posterior(
+            engine, separation, noise=settings.noise, seed=settings.seed, progress=shown
+        )
+    return replace(separation, posterior=posterior)
+
+
+def _iterated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) -> Separation:
+    """The separation, from the checkpoint in the folder, if there is one."""
+    r, options = settings.sources or 0, settings.options()
+    if settings.method in rivals.METHODS:  # rivals show no states: they run whole
+        with as_bad_input():
+            return separate_whole(engine, r, **options)
+    so_far = checkpoints.load(work)
+    with as_bad_input():
+        states = iterate(engine, r, **options, resume=so_far.state)
+        total = settings.most_iterations
+    with loop.progress(engine, total, so_far.done, show=not quiet) as show:
+        return loop.consume(states, so_far, work, total, show)
+
+
+def _report(run: results.Run) -> str:
+    from ngmca import report  # Plotly takes a second to load: not before it is needed
+
+    return report.html(run)
+
+
+def _onward(out: Path) -> str:
+    return f"Go on with: ngmca separate --resume {out}"

@@ -1,0 +1,100 @@
+"""`ngmca simulate`: a mixture whose sources are known."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ngmca import simulate as simulators
+from ngmca.cli.console import as_bad_input, one_line_errors, say
+from ngmca.io import ReadError
+from ngmca.saving.whole_files import check_free, write_whole
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  ngmca simulate mixture.npz -r 5 --snr 15
+
+  ngmca simulate spectra.npz --kind spectra -m 30 -n 2000
+
+  ngmca simulate nmr.npz --kind nmr --snr 15
+
+  ngmca simulate nmr.npz --kind nmr --compounds lactate,alanine,ethanol -m 8
+"""
+SIZES = {  # measurements, channels and sources of each kind
+    "sparse": (40, 500, 5),
+    "spectra": (40, 500, 5),
+    "nmr": (15, 1200, None),
+}
+
+
+@one_line_errors
+def simulate(
+    out: Annotated[
+        Path,
+        typer.Argument(help="File to write: .npz with Y, A, S and noise, for nmr also names and ppm."),
+    ],
+    kind: Annotated[
+        str, typer.Option(help="sparse, spectra or nmr.", autocompletion=lambda: list(SIZES))
+    ] = "sparse",
+    sources: Annotated[
+        int | None, typer.Option("-r", "--sources", help="Number of sources: 5, for nmr 15.")
+    ] = None,
+    measurements: Annotated[
+        int | None, typer.Option("-m", "--measurements", help="How many: 40, for nmr 15.")
+    ] = None,
+    channels: Annotated[
+        int | None,
+        typer.Option("-n", "--channels", "--samples", help="How many: 500, for nmr 1200."),
+    ] = None,
+    compounds: Annotated[
+        str, typer.Option(help="For nmr: default, random, or names with commas between.")
+    ] = "default",
+    peaks: Annotated[
+        Path | None, typer.Option(help="For nmr: a table of your own, compound, ppm, intensity.")
+    ] = None,
+    snr: Annotated[float, typer.Option(help="Signal-to-noise ratio in dB.")] = 20.0,
+    seed: Annotated[int, typer.Option()] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+) -> None:
+    """Write a simulated mixture whose sources are known."""
+    if kind not in SIZES:
+        raise ReadError(f"--kind must be {' or '.join(SIZES)}, got {kind!r}.")
+    if kind != "nmr" and (compounds != "default" or peaks):
+        raise ReadError("--compounds and --peaks are for --kind nmr.")
+    check_free(out, force=force)
+    given = zip((measurements, channels, sources), SIZES[kind], strict=True)
+    m, n, r = (usual if size is None else size for size, usual in given)
+    options = {"m": m, "n": n, "r": r, "snr": snr, "seed": seed}
+    mixture = _mixture(kind, options | (_nmr_options(compounds, peaks) if kind == "nmr" else {}))
+    write_whole(out, lambda file: np.savez(file, **_arrays(mixture)))
+    told = f" ({', '.join(mixture.names)})" if mixture.names else ""
+    say(f"{m} x {n} mixture of {len(mixture.S)} sources{told} at {mixture.snr:.1f} dB: {out}")
+
+
+def _mixture(kind: str, options: dict[str, Any]) -> simulators.Mixture:
+    with as_bad_input():
+        try:
+            return getattr(simulators, kind)(**options)
+        except ImportError as error:  # of an extra that is not installed, which the error names
+            raise ReadError(str(error)) from error
+
+
+def _nmr_options(compounds: str, peaks: Path | None) -> dict[str, Any]:
+    """What only `nmr` understands; a list of names is told from a word for a choice."""
+    if peaks is not None and not peaks.is_file():
+        raise ReadError(f"{peaks} does not exist.")
+    if compounds in ("default", "random"):
+        return {"compounds": compounds, "peaks": peaks}
+    return {"compounds": [name.strip() for name in compounds.split(",")], "peaks": peaks}
+
+
+def _arrays(mixture: simulators.Mixture) -> dict[str, Any]:
+    """The arrays of a .npz file."""
+    arrays: dict[str, Any] = {"Y": mixture.Y, "A": mixture.A, "S": mixture.S, "noise": mixture.noise}
+    if mixture.names:
+        arrays["names"] = np.array(mixture.names)
+    if mixture.axis is not None:
+        arrays[mixture.axis_name] = mixture.axis
+    return arrays

@@ -1,0 +1,53 @@
+"""Pieces of a matrix that stay in a core's cache."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
+
+
+def row_blocks(Y: NDArray, entries: int = BLOCK_BYTES // 8) -> Iterator[tuple[slice, NDArray]]:
+    """Rows of Y, about so many entries at a time: no temporary is as large as the data."""
+    size = max(1, entries // Y.shape[1])
+    return ((slice(i, i + size), Y[i : i + size]) for i in range(0, len(Y), size))
+
+
+def column_runs(starts: range, n: int, step: int) -> Iterator[slice]:
+    """Columns from each start to the next: whole blocks, and at the end of the data what is left."""
+    for start in starts:
+        stop = min(start + starts.step, n)
+        whole = stop - (stop - start) % step
+        if whole > start:
+            yield slice(start, whole)
+        if stop > whole:
+            yield slice(whole, stop)
+
+
+def stacked(Y: NDArray, step: int) -> NDArray:
+    """Columns of Y as a stack of blocks (blocks, m, step), without a copy."""
+    m, n = Y.shape
+    if n <= step or n % step:
+        return Y[None]
+    strides = (step * Y.strides[1], *Y.strides)
+    return as_strided(Y, (n // step, m, step), strides, writeable=False)
+
+
+def picks(length: int, count: int, rng: np.random.Generator) -> slice | NDArray:
+    """A sorted random choice, or everything."""
+    if count >= length:
+        return slice(None)
+    return np.sort(rng.choice(length, count, replace=False))
+
+
+def gram(A: NDArray) -> NDArray:
+    """A'A in double precision."""
+    A = A.astype(np.float64, copy=False)
+    return A.T @ A
+
+
+def column_energies(X: NDArray) -> NDArray:
+    """Sum of squares of each column."""
+    return np.einsum("ij,ij->j", X, X)

@@ -1,0 +1,334 @@
+"""What the outer loop asks of the data, and the engine that answers from an array in memory.
+
+The sources are kept transposed, one sample a row, in arrays of shape (n, r): everything that concerns
+a sample is then contiguous. `S` is the transposed view.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support import arguments
+from ngmca._support.threads import available, in_parts
+from ngmca.data import noise
+from ngmca.data.blocks import BLOCK_BYTES, column_energies, column_runs, gram, picks, row_blocks, stacked
+from ngmca.data.probe import Probe
+from ngmca.data.units import in_own_units
+from ngmca.nnqp.pivoting import solve_rows
+
+# Solves the S-step for one block: (G, C (b, r), X (b, r) in place) -> violation
+Solve = Callable[[NDArray, NDArray, NDArray], float]
+
+SMALL_PRODUCT = 800_000  # multiplications: below a million OpenBLAS has faster kernels for thin factors
+TOGETHER = 8  # blocks of columns in one call
+ROWS_AT_ONCE = 2048  # of A, solved together
+WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
+NOISE_COLUMNS = 1 << 14  # for the final level of a measurement: a standard error of 0.9 %
+LARGE = 1 << 22  # entries of a residual held at once
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """New sources for given mixing directions, and all that the A-step needs of them."""
+
+    S: NDArray  # (r, n)
+    SS: NDArray  # S S', (r, r)
+    YS: NDArray  # Y S', (m, r)
+    cost: float  # 1/2 |Y - A S|^2, to the rounding error of |Y|^2 in the precision of Y
+    active: float  # share of entries of S that are not 0
+    violation: float
+
+
+def open_data(data: Any, *, threads: int | None = None) -> "InMemory":
+    """The engine for an array, or for what is an engine already; errors name what is wrong.
+
+    It holds the data in units in which squares neither overflow nor vanish, `engine.unit`. All that
+    goes in and comes out is in these units; results are brought back by their method `scaled`.
+    """
+    if isinstance(data, InMemory):
+        return data
+    if threads is not None:
+        arguments.check_count(threads, "threads")
+    Y, unit = in_own_units(arguments.check_data(data))
+    return InMemory(Y, threads=threads, unit=unit)
+
+
+class InMemory:
+    """Y (m, n) as an array, asked in blocks: of columns, or of rows where there are more of those."""
+
+    def __init__(
+        self, Y: NDArray, *, threads: int | None = None, unit: float = 1.0, seed: int = 0
+    ) -> None:
+        self._Y = Y
+        self.unit = unit
+        self.shape = Y.shape
+        self.dtype = Y.dtype
+        self.energy = _energy(Y if Y.flags.c_contiguous else Y.T)
+        self.block = max(32, BLOCK_BYTES // (Y.itemsize * len(Y)))  # columns that `update_columns` takes
+        self._threads = threads
+        self._seed = seed
+        self._probe = Probe(Y, seed)
+
+    def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
+        """Solve the S-step from the support of S, and collect S S' and Y S'."""
+        G = gram(A)
+        X = np.empty((self.shape[1], A.shape[1]), dtype=self.dtype)
+        sweep = self._sweep_tall if self.shape[0] > self.shape[1] else self._sweep_wide
+        SS, YS, active, worst = sweep(A, G, S.T, X, solve)
+        return Sweep(X.T, SS, YS, self.cost(A, SS, YS), active / X.size, worst)
+
+    def cost(self, A: NDArray, SS: NDArray, YS: NDArray) -> float:
+        """1/2 |Y - A S|^2 from S S' and Y S', without another look at the data."""
+        return float(max(self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2, 0.0))
+
+    def _sweep_wide(
+        self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
+    ) -> tuple[NDArray, NDArray, int, float]:
+        """One pass over blocks of columns: each is read once, for A'Y and for Y S'.
+
+        A few blocks are handed over together, so that threads seldom meet at the interpreter's lock.
+        """
+        m, r = A.shape
+        step = self._step(r)
+
+        def part(starts: range) -> tuple[NDArray, NDArray, int, float]:
+            SS, YS, active, worst = np.zeros((r, r)), np.zeros((m, r)), 0, 0.0
+            for columns in column_runs(starts, self.shape[1], step):
+                Yb, Xb = stacked(self._Y[:, columns], step), X[columns]
+                Xb[:] = old[columns]
+                worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb))
+                SS += Xb.T @ Xb
+                product = np.matmul(Yb, Xb.reshape(len(Yb), -1, r))
+                YS += product[0] if len(product) == 1 else product.sum(axis=0)
+                active += int(np.count_nonzero(Xb))
+            return SS, YS, active, worst
+
+        parts = in_parts(part, self.shape[1], step * TOGETHER, self.threads_for(r))
+        if len(parts) == 1:
+            return parts[0]
+        SS, YS, active, worst = zip(*parts, strict=True)
+        return np.sum(SS, axis=0), np.sum(YS, axis=0), sum(active), max(worst)
+
+    def _sweep_tall(
+        self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
+    ) -> tuple[NDArray, NDArray, int, float]:
+        """A'Y over blocks of rows, the S-step of the few columns, and Y S' over blocks of rows."""
+        threads, step = self.threads_for(A.shape[1]), self._step(A.shape[1])
+        C = sum(in_parts(lambda starts: self._correlate(A, starts, step), len(A), step, threads))
+        C = np.ascontiguousarray(C, dtype=self.dtype)
+
+        def solved(starts: range) -> tuple[float, int]:
+            worst, active = 0.0, 0
+            for start in starts:
+                block = slice(start, start + ROWS_AT_ONCE)
+                X[block] = old[block]
+                worst = max(worst, solve(G, C[block], X[block]))
+                active += int(np.count_nonzero(X[block]))
+            return worst, active
+
+        def product(starts: range) -> None:
+            for start in starts:
+                np.dot(self._Y[start : start + step], X, out=YS[start : start + step])
+
+        worst, active = zip(*in_parts(solved, len(X), ROWS_AT_ONCE, threads), strict=True)
+        YS = np.empty(A.shape, dtype=self.dtype)
+        in_parts(product, len(A), step, threads)
+        return gram(X), YS.astype(np.float64, copy=False), sum(active), max(worst)
+
+    def _correlate(self, A: NDArray, starts: range, step: int) -> NDArray:
+        """Y'A over some blocks of rows, (n, r)."""
+        C = np.zeros((self.shape[1], A.shape[1]))
+        for start in starts:
+            block = slice(start, start + step)
+            C += self._Y[block].T @ A[block]
+        return C
+
+    def solve_mixing(self, G: NDArray, C: NDArray, X: NDArray) -> float:
+        """The A-step argmin_{X >= 0} 1/2 <X, XG> - <C, X> for the rows of C (m, r), in place of X.
+
+        Returns the violation.
+        """
+
+        def part(starts: range) -> float:
+            worst = 0.0
+            for start in starts:
+                block = slice(start, start + ROWS_AT_ONCE)
+                worst = max(worst, solve_rows(G, C[block], X[block], grouped=True))
+            return worst
+
+        return max(in_parts(part, len(C), ROWS_AT_ONCE, self.threads_for(X.shape[1])))
+
+    def correlate(self, A: NDArray) -> NDArray:
+        """A'Y, (r, n)."""
+        return np.dot(self._Y.T, A).T
+
+    def moments(self, S: NDArray) -> tuple[NDArray, NDArray]:
+        """S S' and Y S'."""
+        return gram(S.T), np.dot(self._Y, S.T)
+
+    def peak(self, A: NDArray, S: NDArray) -> float:
+        """Largest entry of |A'(AS - Y)|."""
+        G, peak, step = gram(A).astype(self.dtype), 0.0, self._step(A.shape[1])
+        for start in range(0, self.shape[1], step):
+            block = slice(start, start + step)
+            peak = max(peak, float(np.abs(S.T[block] @ G - self._Y[:, block].T @ A).max()))
+        return peak
+
+    def noise(self, A: NDArray, S: NDArray, *, final: bool = False) -> NDArray:
+        """Robust noise level of each measurement, from a seeded set of the residual's entries.
+
+        Along the way a bounded number of entries is looked at, enough for the noise in the gradient to
+        1 % where sources are spread over many measurements. The final levels have a standard error of
+        1 % for every single measurement, or come from all of its samples.
+        """
+        if not final or self._probe.exhaustive:
+            return self._probe.levels(A, S)
+        m, n = self.shape
+        columns = picks(n, NOISE_COLUMNS, np.random.default_rng(self._seed))
+        sources = S[:, columns]
+        step = max(1, 10 * BLOCK_BYTES // (8 * sources.shape[1]))
+        blocks = [slice(i, i + step) for i in range(0, m, step)]
+        found = [noise.deviations(self._Y[b][:, columns], A[b] @ sources)[1] for b in blocks]
+        return noise.GAUSSIAN * np.concatenate(found)
+
+    def leftover(self, A: NDArray, S: NDArray, k: int) -> NDArray:
+        """k different unit directions (m, k) that the residual points to most strongly, or zeros.
+
+        Each is a column of the residual's positive part, the strongest once the directions before it
+        are taken away from all of them. A column that hardly anything is left of is none.
+        """
+        step = max(1, BLOCK_BYTES // (self.dtype.itemsize * len(A)))
+        blocks = [slice(j, j + step) for j in range(0, self.shape[1], step)]
+        energy = np.concatenate([column_energies(self._rest(A, S, block)) for block in blocks])
+        strongest = np.sort(np.argsort(energy, kind="stable")[::-1][: 32 * k])
+        columns = self._rest(A, S, strongest)
+        little = 1e3 * np.finfo(self.dtype).eps * column_energies(columns)
+        found = np.zeros((len(A), k), dtype=self.dtype)
+        rest = columns
+        for i in range(k):
+            left = column_energies(rest)
+            left[left <= little] = 0  # what rounding leaves of a direction that is taken
+            pick = left.argmax()
+            if not left[pick]:
+                break
+            little[pick] = np.inf
+            found[:, i] = columns[:, pick] / np.linalg.norm(columns[:, pick])
+            rest = np.maximum(rest - np.outer(found[:, i], found[:, i] @ rest), 0)
+        return found
+
+    def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray) -> NDArray:
+        return np.maximum(self._Y[:, columns] - A @ S[:, columns], 0)
+
+    # What rivals, samplers and diagnoses ask besides.
+
+    def times(self, X: NDArray) -> NDArray:
+        """Y X for X (n, r), in the precision of the data, as (m, r) in double precision."""
+        return _product(self._Y, X)
+
+    def back(self, A: NDArray) -> NDArray:
+        """Y'A for A (m, r), in the precision of the data, as (n, r) in double precision."""
+        return _product(self._Y.T, A)
+
+    def residual_energy(self, A: NDArray, S: NDArray) -> float:
+        """|Y - A S|^2, from the residual itself."""
+        step = max(1, LARGE // len(A))
+        total = 0.0
+        for j in range(0, self.shape[1], step):
+            rest = self._Y[:, j : j + step] - A @ S[:, j : j + step]
+            total += float(np.vdot(rest, rest))
+        return total
+
+    @cached_property
+    def row_energy(self) -> NDArray:
+        """Sum of squares of each measurement, (m,)."""
+        rows = (row.astype(np.float64, copy=False) for row in self._Y)  # one at a time: no copy of Y
+        return np.array([np.vdot(row, row) for row in rows])
+
+    @property
+    def magnitude(self) -> float:
+        """Largest absolute value in Y."""
+        return float(np.maximum(self._Y.max(), -self._Y.min()))
+
+    def row_blocks(self) -> Iterator[tuple[slice, NDArray]]:
+        """Measurements in blocks, with their place, for statistics that one pass answers."""
+        return row_blocks(self._Y, LARGE)
+
+    def rows(self, which: NDArray | slice) -> NDArray:
+        """Some of the measurements."""
+        return np.asarray(self._Y[which])
+
+    def correlate_into(self, C: NDArray, A: NDArray, threads: int) -> None:
+        """C := Y'A, (n, r), block by block."""
+        A = A.astype(self.dtype, copy=False)
+
+        def part(starts: range) -> None:
+            for start in starts:
+                block = slice(start, start + self.block)
+                C[block] = self._Y[:, block].T @ A
+
+        in_parts(part, len(C), self.block, threads)
+
+    def update_columns(
+        self, X: NDArray, update: Callable[[slice], None], threads: int
+    ) -> tuple[NDArray, NDArray]:
+        """S S' and Y S' for S = X' (r, n), each block of which `update` changes in place first.
+
+        Every second block is taken first, then the others: an update may look at the neighbouring
+        columns of its block, whatever the number of threads.
+        """
+        m, r = self.shape[0], X.shape[1]
+
+        def part(starts: Iterable[int]) -> tuple[NDArray, NDArray]:
+            SS, YS = np.zeros((r, r)), np.zeros((m, r))
+            for start in starts:
+                block = slice(start, start + self.block)
+                update(block)
+                Xb = X[block].astype(self.dtype, copy=False)
+                YS += self._Y[:, block] @ Xb
+                Xb = Xb.astype(np.float64, copy=False)  # rounded alike in both sums
+                SS += Xb.T @ Xb
+            return SS, YS
+
+        def every_second(first: int) -> list[tuple[NDArray, NDArray]]:
+            length = max(len(X) - first, 0)
+            return in_parts(
+                lambda starts: part(first + s for s in starts), length, 2 * self.block, threads
+            )
+
+        parts = every_second(0) + every_second(self.block)
+        SS, YS = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
+        return SS, YS
+
+    def _step(self, r: int) -> int:
+        """How many columns (or rows, of tall data) make a block."""
+        side = min(self.shape)
+        return max(32, min(BLOCK_BYTES // (self.dtype.itemsize * side), SMALL_PRODUCT // (side * r)))
+
+    def threads_for(self, r: int) -> int:
+        """None for small problems, however many there are."""
+        m, n = self.shape
+        if m * n * r < WORTH_THREADS:
+            return 1
+        return available() if self._threads is None else self._threads
+
+    def smaller_gram(self) -> NDArray:
+        """Y Y' or Y'Y, whichever is smaller, in double precision."""
+        tall = self._Y if self.shape[0] > self.shape[1] else self._Y.T
+        return np.asarray(sum(gram(block) for _, block in row_blocks(tall, LARGE)))
+
+
+def _product(Y: NDArray, rows: NDArray) -> NDArray:
+    rows = rows.astype(Y.dtype, copy=False)
+    # BLAS is about twice as fast when the long side of the data is the contiguous one of the result.
+    product = Y @ rows if Y.flags.c_contiguous else (rows.T @ Y.T).T
+    return np.ascontiguousarray(product, dtype=np.float64)
+
+
+def _energy(Y: NDArray) -> float:
+    """Sum of squares, in double precision, some rows at a time."""
+    blocks = (block.astype(np.float64, copy=False) for _, block in row_blocks(Y))
+    return float(sum(np.vdot(block, block) for block in blocks))

@@ -1,0 +1,102 @@
+"""Where each experiment stands, by a folder of tables: its state, its picture, its claims."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngmca.paper import figures
+from ngmca.paper.claims import NOT_RUN, Claim, Finding
+from ngmca.paper.experiments import Example, Experiment, Study
+from ngmca.paper.tables import StudyTable, example_is_there, read_example
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """An experiment with its tables; None where they are missing."""
+
+    experiment: Experiment
+    table: "pd.DataFrame | None"
+    example: "pd.DataFrame | None"
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is all that the picture needs."""
+        has_study = self.experiment.study is None or self.table is not None
+        return has_study and (self.experiment.example is None or self.example is not None)
+
+    @property
+    def varies(self) -> str:
+        """The column of what varies."""
+        return self.experiment.study.varies if self.experiment.study else ""
+
+    @property
+    def sims(self) -> int:
+        """Simulations that are complete at every value that is in the table."""
+        if self.table is None:
+            return 0
+        return int(self.table.groupby(self.varies)["sim"].nunique().min())
+
+    @property
+    def done(self) -> str:
+        """How much there is, in words."""
+        if self.experiment.study is None:
+            return "yes" if self.ready else "no"
+        values = 0 if self.table is None else self.table[self.varies].nunique()
+        wanted = len(self.experiment.study.values)
+        return f"{self.sims}" if values in (0, wanted) else f"{self.sims} at {values} of {wanted} values"
+
+    def means(self) -> "pd.DataFrame | None":
+        """Mean SDR_S for every value (row) and method (column), or None where there is no SDR."""
+        study = self.experiment.study
+        if self.table is None or study is None or "sdr" not in self.table:
+            return None
+        wide = self.table.groupby([self.varies, "method"])["sdr"].mean().unstack()
+        return wide[list(study.methods)]
+
+    def judge(self, claim: Claim) -> Finding:
+        """The verdict on a claim."""
+        table = self.example if self.experiment.study is None else self.table
+        return Finding(NOT_RUN) if table is None else claim.judge(table, self.varies)
+
+    def draw(self, folder: Path) -> Path:
+        """Write the picture as PNG and SVG, and return the path of the PNG."""
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / file_name(self.experiment.label)
+        with figures.style():
+            figures.save(self.experiment.draw(self.table, self.example, self.varies), path)
+        return path.with_suffix(".png")
+
+
+def sources(experiments: Iterable[Experiment]) -> list[Study | Example]:
+    """All that has to be run for these experiments, each once."""
+    found = [part for e in experiments for part in (e.study, e.example) if part is not None]
+    return list(dict.fromkeys(found))
+
+
+def load(experiment: Experiment, folder: Path) -> Result:
+    """The experiment with what there is in a folder of tables."""
+    study, example = experiment.study, experiment.example
+    table = shown = None
+    if study is not None and StudyTable(folder, study).keys():
+        table = _complete(StudyTable(folder, study).read(), study)
+    if example is not None and example_is_there(folder, example):
+        shown = read_example(folder, example)
+    return Result(experiment, table, shown)
+
+
+def file_name(label: str) -> str:
+    """A label as the name of a file."""
+    return label.replace(":", "-")
+
+
+def _complete(table: "pd.DataFrame", study: Study) -> Any:
+    """The simulations that have all methods, or None if there is none."""
+    known = table[table["method"].isin(study.methods) & table[study.varies].isin(study.values)]
+    count = known.groupby([study.varies, "sim"])["method"].transform("nunique")
+    whole = known[count == len(study.methods)].copy()
+    whole.attrs["values"] = study.values  # what claims are about, whether it is there or not
+    return None if whole.empty else whole

@@ -1,0 +1,95 @@
+"""NMF with sparseness constraints (Hoyer, 2004)."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngmca._support import arguments
+from ngmca.rivals._multiplicative import rescaling
+from ngmca.rivals._sparseness import l1_of, project_rows
+from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
+
+GROWTH = 1.2  # of the step size after every success
+SMALLEST = 1e-15  # step size, in units of 1 / trace(G), at which nothing moves any more
+
+
+def hoyer(
+    Y: ArrayLike,
+    r: int,
+    *,
+    n_iter: int = 500,
+    start: Any = None,
+    seed: Seed = None,
+    tol: float = 0.0,
+    sparseness_S: float | None = 0.5,
+    sparseness_A: float | None = None,
+) -> Factors:
+    """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 with sparseness(S_i) = sparseness_S, and likewise for A.
+
+    A factor with a constraint takes a gradient step, shortened until the cost falls, and the exact
+    projection on the sparseness; with None it is updated by `multiplicative`. Rows of a constrained S
+    have norm 1, the scale is in A. Negative entries of Y enter the gradient as they are, and the
+    multiplicative step as in `multiplicative`.
+
+    Hoyer, Non-negative matrix factorization with sparseness constraints, Journal of Machine Learning
+    Research 2004.
+    """
+    problem = prepare(Y, r, n_iter, start, seed, tol)
+    m, n = problem.engine.shape
+    A, X = problem.A, problem.X
+    if sparseness_S is not None:
+        X, A = _on_constraint(X, A, _l1(sparseness_S, "sparseness_S", n), fixed=True)
+    if sparseness_A is not None:
+        A, _ = _on_constraint(A, X, _l1(sparseness_A, "sparseness_A", m), fixed=False)
+    problem = replace(problem, A=A, X=X)
+    a_step = rescaling(A) if sparseness_A is None else _constrained(l1_of(sparseness_A, m), fixed=False)
+    s_step = rescaling(X) if sparseness_S is None else _constrained(l1_of(sparseness_S, n), fixed=True)
+    return alternate(problem, a_step, s_step, scale_in_A=sparseness_S is not None)
+
+
+def _l1(sparseness: float, name: str, size: int) -> float:
+    return l1_of(arguments.check_number(sparseness, name, high=1.0), size)
+
+
+def _on_constraint(X: NDArray, other: NDArray, l1: float, *, fixed: bool) -> tuple[NDArray, NDArray]:
+    """Columns of X brought to the sparseness, and with `fixed` to norm 1, the other factor to match."""
+    norm = np.linalg.norm(X, axis=0)
+    if fixed:
+        X = np.divide(X, norm, out=np.ones_like(X), where=norm > 0)
+        other = other * np.where(norm > 0, norm, 1.0)
+    return _project(X, l1, fixed=fixed), other
+
+
+def _project(X: NDArray, l1: float, *, fixed: bool) -> NDArray:
+    """Columns of X projected on the sparseness that l1 stands for, at norm 1 or at their own."""
+    rows = np.ascontiguousarray(X.T)
+    norm = np.ones(len(rows)) if fixed else np.linalg.norm(rows, axis=1)
+    out = np.empty_like(rows)
+    project_rows(rows, l1 * norm, norm, out)
+    return np.ascontiguousarray(out.T)
+
+
+def _constrained(l1: float, *, fixed: bool) -> Step:
+    """Projected gradient step, its size halved until the cost falls and raised after every success."""
+    size = 1.0  # in units of 1 / trace(G)
+
+    def step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
+        nonlocal size
+        curvature = np.trace(G)
+        if not curvature > 0:
+            return X
+        XG = X @ G
+        cost = np.vdot(XG / 2 - C, X)
+        gradient = (XG - C) / curvature
+        while size > SMALLEST:
+            new = _project(X - size * gradient, l1, fixed=fixed)
+            if np.vdot(new @ G / 2 - C, new) <= cost:
+                size *= GROWTH
+                return new
+            size /= 2
+        size = 1e6 * SMALLEST
+        return X
+
+    return step

@@ -1,0 +1,169 @@
+"""Minimum-volume NMF (Leplat, Ang and Gillis, 2019; Leplat, Gillis and Ang, 2020)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
+from ngmca.nnqp.pivoting import solve_rows
+from ngmca.rivals.alternation import Factors, Problem, Seed, cost_of, moved, prepare
+
+VOLUMES = ("sources", "mixing")
+SWEEPS = 5  # over the sources, for one product with the data
+FASTER, SLOWER = 1.05, 1.5  # how the extrapolation grows while the objective falls, and shrinks else
+
+
+def minvol(
+    Y: ArrayLike,
+    r: int,
+    *,
+    n_iter: int = 500,
+    start: Any = None,
+    seed: Seed = None,
+    tol: float = 0.0,
+    volume: str = "sources",
+    weight: float = 0.01,
+    delta: float = 0.01,
+) -> Factors:
+    """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 + lam/2 logdet(SS' + delta I), all rows of S of the same sum.
+
+    Of all the factors that fit, those whose sources span the least volume: where measurements come
+    close to every face of the simplex of the sources, as few compounds in some of them make them do,
+    that tells the sources apart, however much they overlap. A fixed sum of each source (not of the rows
+    of A, which amounts without closure do not have) keeps the volume from vanishing by scale alone; it
+    is chosen such that the sources to begin with have a mean square norm of 1, which makes `delta` a
+    share. As in the paper, lam is `weight` times |Y - AS|^2 / |logdet| for the factors to begin with
+    (and a logdet of at least 1: that of orthogonal sources is 0).
+
+    With volume="mixing" the same is done to the columns of A, and S is free: for measurements that
+    hold a bit of everything, but sources with channels of their own.
+
+    logdet is replaced by its tangent, an upper bound; then each source is minimised exactly with all
+    others fixed, by a projection on the simplex, and the other factor exactly by pivoting. Between the
+    iterations the latter is extrapolated, and the step is taken back where the objective would rise:
+    it never does, but `cost`, the fit alone, may.
+
+    Leplat, Ang and Gillis, Minimum-volume rank-deficient nonnegative matrix factorizations, ICASSP 2019;
+    Leplat, Gillis and Ang, Blind audio source separation with minimum-volume beta-divergence NMF, IEEE
+    Transactions on Signal Processing 2020.
+    """
+    problem = prepare(Y, r, n_iter, start, seed, tol)
+    of_sources = arguments.check_choice(volume, "volume", VOLUMES) == "sources"
+    weight = arguments.check_number(weight, "weight")
+    delta = arguments.check_number(delta, "delta", low=1e-12)
+    with one_blas_thread:
+        model, point = _begin(problem, of_sources, weight, delta)
+        cost: list[float] = []
+        for point in model.points(point, problem.n_iter):
+            settled = cost and moved(A, model.mixing(point)) <= problem.tol
+            A = model.mixing(point)
+            cost.append(model.fit(point))
+            if problem.tol > 0 and settled:
+                break
+    X = point.V if of_sources else point.U
+    return problem.factors(A, X, cost, scale_in_A=of_sources)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """V, whose columns have a fixed sum and a small volume, and the other factor U, both as rows."""
+
+    V: NDArray
+    U: NDArray
+    objective: float
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The problem for either factor: V is S' (n, r) and U is A, or V is A and U is S'."""
+
+    problem: Problem
+    of_sources: bool
+    total: float  # of each column of V
+    delta: float
+    lam: float = 0.0
+
+    def mixing(self, point: _Point) -> NDArray:
+        """The factor A."""
+        return point.U if self.of_sources else point.V
+
+    def fit(self, point: _Point) -> float:
+        """1/2 |Y - AS|^2."""
+        A, X = (point.U, point.V) if self.of_sources else (point.V, point.U)
+        G, C = A.T @ A, self.problem.engine.back(A)
+        return cost_of(self.problem, A, X, G, C, X.T @ X)
+
+    def volume(self, V: NDArray) -> float:
+        """logdet(V'V + delta I)."""
+        return float(np.linalg.slogdet(self._inner(V))[1])
+
+    def _inner(self, V: NDArray) -> NDArray:
+        return V.T @ V + self.delta * np.eye(V.shape[1])
+
+    def point(self, V: NDArray, guess: NDArray) -> _Point:
+        """V with the best U for it; the guess is one of its support."""
+        engine = self.problem.engine
+        C, U, VV = (engine.times if self.of_sources else engine.back)(V), guess.copy(), V.T @ V
+        solve_rows(VV, C, U)
+        fit = engine.energy / 2 - np.vdot(C, U) + np.vdot(U.T @ U, VV) / 2
+        return _Point(V, U, fit + self.lam / 2 * self.volume(V))
+
+    def step(self, V: NDArray, U: NDArray) -> NDArray:
+        """A better V for U, by the tangent of logdet at V."""
+        engine = self.problem.engine
+        C = (engine.back if self.of_sources else engine.times)(U)
+        G = U.T @ U + self.lam * np.linalg.inv(self._inner(V))
+        return _sweep(G, C, V, self.total)
+
+    def points(self, point: _Point, n_iter: int) -> Iterator[_Point]:
+        """Yield n_iter points of falling objective."""
+        beyond, ahead = 0.5, point.U
+        for _ in range(n_iter):
+            found = self.point(self.step(point.V, ahead), point.U)
+            if found.objective > point.objective and ahead is not point.U:
+                beyond /= SLOWER
+                found = self.point(self.step(point.V, point.U), point.U)
+            else:
+                beyond = min(1.0, beyond * FASTER)
+            ahead = np.maximum(found.U + beyond * (found.U - point.U), 0)
+            point = found
+            yield point
+
+
+def _begin(
+    problem: Problem, of_sources: bool, weight: float, delta: float
+) -> tuple[_Model, _Point]:
+    """The start on the constraint, and the weight of the volume that it asks for."""
+    V, U = (problem.X, problem.A) if of_sources else (problem.A, problem.X)
+    V = V / (V.max(axis=0) + (V.max(axis=0) == 0))  # entries whose squares do not vanish
+    V[:, ~V.any(axis=0)] = 1.0  # nothing is known of a silent source
+    V = V / V.sum(axis=0)
+    total = 1 / np.sqrt(np.mean(np.sum(V * V, axis=0)))
+    model = _Model(problem, of_sources, total, delta)
+    point = model.point(V * total, U)
+    lam = weight * 2 * model.fit(point) / max(abs(model.volume(point.V)), 1.0)
+    model = replace(model, lam=lam)
+    return model, model.point(point.V, point.U)
+
+
+def _sweep(G: NDArray, C: NDArray, V: NDArray, total: float) -> NDArray:
+    """V after exact minimisations of 1/2 <V, VG> - <C, V>, one column of that sum after the other."""
+    rows, wanted = V.T.copy(), np.ascontiguousarray(C.T)
+    for _ in range(SWEEPS):
+        for i in range(len(G)):
+            if G[i, i] > 0:
+                free = rows[i] + (wanted[i] - G[i] @ rows) / G[i, i]
+                rows[i] = _on_simplex(free, total)
+    return np.ascontiguousarray(rows.T)
+
+
+def _on_simplex(x: NDArray, total: float) -> NDArray:
+    """argmin_{z >= 0, sum(z) = total} |z - x|^2."""
+    falling = np.sort(x)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, x.size + 1)
+    last = np.flatnonzero(falling > excess)[-1]  # the smallest entry that stays above 0
+    return np.maximum(x - excess[last], 0)

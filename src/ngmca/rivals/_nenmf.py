@@ -1,0 +1,82 @@
+"""NeNMF: alternating optimal gradients (Guan, Tao, Luo and Yuan, 2012)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngmca._support import arguments
+from ngmca.rivals._projected_gradient import FIRST_TOLERANCE, ROUNDING, projected_norm
+from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
+
+FEW = 10  # steps: a sub-problem that needs no more has become too easy
+
+
+def nenmf(
+    Y: ArrayLike,
+    r: int,
+    *,
+    n_iter: int = 500,
+    start: Any = None,
+    seed: Seed = None,
+    tol: float = 0.0,
+    max_steps: int = 1000,
+) -> Factors:
+    """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, each sub-problem by Nesterov's method; the cost never rises.
+
+    Steps have length 1 / L with L the norm of the Gram matrix, and momentum, which is dropped whenever
+    the cost would rise. A sub-problem ends when its projected gradient falls below a tolerance, which
+    becomes ten times smaller whenever it is met within 10 steps, or after `max_steps` steps.
+    Negative entries of Y enter the least squares as they are. A source that loses its direction gets a
+    new one out of the residual, which leaves the cost as it is.
+
+    Guan, Tao, Luo and Yuan, NeNMF: an optimal gradient method for nonnegative matrix factorization,
+    IEEE Transactions on Signal Processing 2012.
+    """
+    problem = prepare(Y, r, n_iter, start, seed, tol)
+    max_steps = arguments.check_count(max_steps, "max_steps")
+    return alternate(problem, _nesterov(max_steps), _nesterov(max_steps), rescue=True)
+
+
+def _nesterov(max_steps: int) -> Step:
+    """Optimal gradient steps until the tolerance is met; the tolerance is remembered."""
+    tolerance = -1.0
+
+    def step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
+        nonlocal tolerance
+        L = np.linalg.norm(G, 2)
+        if not L > 0:
+            return X
+        G, C = G / L, C / L
+        if tolerance < 0:
+            tolerance = FIRST_TOLERANCE * projected_norm(X @ G - C, X)
+        smallest = ROUNDING * float(np.linalg.norm(C))
+        X, steps = _solve(G, C, X, max(tolerance, smallest), max_steps)
+        if steps <= FEW:
+            tolerance *= 0.1
+        return X
+
+    return step
+
+
+def _solve(G: NDArray, C: NDArray, X: NDArray, tolerance: float, max_steps: int) -> tuple[NDArray, int]:
+    """Minimise for G of norm 1 until the projected gradient is below the tolerance; X and the steps."""
+    XG = X @ G
+    cost = np.vdot(XG / 2 - C, X)
+    R, RG, t = X, XG, 1.0
+    for k in range(max_steps):
+        if projected_norm(XG - C, X) <= tolerance:
+            return X, k
+        new = np.maximum(R - RG + C, 0)
+        newG = new @ G
+        new_cost = np.vdot(newG / 2 - C, new)
+        if new_cost > cost:
+            if t == 1.0:  # a plain step cannot raise the cost: rounding is all that is left
+                return X, k
+            R, RG, t = X, XG, 1.0
+            continue
+        t_next = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        momentum = (t - 1) / t_next
+        R, RG, t = new + momentum * (new - X), newG + momentum * (newG - XG), t_next
+        X, XG, cost = new, newG, new_cost
+    return X, max_steps

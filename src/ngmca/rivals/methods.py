@@ -1,0 +1,32 @@
+"""The rivals by name."""
+
+from collections.abc import Callable
+
+from ngmca.rivals._als import als
+from ngmca.rivals._gmca import gmca
+from ngmca.rivals._hals import hals
+from ngmca.rivals._hoyer import hoyer
+from ngmca.rivals._kim_park import kim_park
+from ngmca.rivals._multiplicative import multiplicative
+from ngmca.rivals._nenmf import nenmf
+from ngmca.rivals._projected_gradient import projected_gradient
+from ngmca.rivals._sparse_hals import sparse_hals
+from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
+from ngmca.rivals.alternation import Factors
+
+METHODS: dict[str, Callable[..., Factors]] = {
+    method.__name__: method
+    for method in (
+        multiplicative,
+        als,
+        hals,
+        sparse_hals,
+        hoyer,
+        kim_park,
+        projected_gradient,
+        nenmf,
+        zdunek_cichocki,
+        gmca,
+    )
+}
+SIGNED = ("gmca",)  # methods whose factors may be negative

@@ -1,0 +1,39 @@
+"""The factors of a rival as a `Separation`."""
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.algorithms.options import Options, refuse
+from ngmca.algorithms.start import revive, unit_columns
+from ngmca.data import InMemory
+from ngmca.result import Separation, State, recorded
+from ngmca.rivals.methods import METHODS
+
+
+def own_options(method: str, given: Options) -> dict[str, Any]:
+    """The options that were given, for a rival; an error about one that means nothing to it."""
+    taken = signature(METHODS[method]).parameters
+    changed = given.changed()
+    refuse(method, changed - set(taken), f"ngmca.rivals.{method} has all the options of this method")
+    return {name: getattr(given, name) for name in changed}
+
+
+def as_separation(
+    method: str, engine: InMemory, r: int, noise: NDArray | None, **options: Any
+) -> Separation:
+    """Unit columns in A; NaN where a rival has no threshold, no certificate, or keeps no record."""
+    found = METHODS[method](engine, r, **options)
+    A, S = unit_columns(found.A, found.S / engine.dtype.type(engine.unit))
+    A, S = revive(engine, A, S)  # a silent source gets a direction too
+    k, unknown = len(found.cost), np.full(A.shape[1], np.nan)
+    sigma = engine.noise(A, S, final=True) if noise is None else noise / engine.unit
+    active = np.full(k, np.nan)
+    active[-1] = np.count_nonzero(S) / S.size
+    most = options.get("n_iter", signature(METHODS[method]).parameters["n_iter"].default)
+    last = State(k, A, S, unknown, sigma, found.cost[-1], active[-1], np.nan, settled=k < int(most))
+    costs = found.cost / engine.unit / engine.unit
+    lines = [(cost, unknown, share, np.nan, np.nan) for cost, share in zip(costs, active, strict=True)]
+    return recorded(last, lines).scaled(engine.unit)

@@ -1,0 +1,177 @@
+"""A result as one NetCDF file, and back."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.diagnosis import Diagnostics
+from ngmca.io import Dataset, ReadError
+from ngmca.result import History, Restart, Separation
+from ngmca.saving.posterior import PACKED, from_variables, to_variables
+from ngmca.saving.result_folder import find
+from ngmca.saving.whole_files import appearing
+
+COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in ("A", "S", "picked", *PACKED)}
+FACTORS = ("A", "S")
+DIMENSIONS = {  # of the diagnostics that are not single numbers
+    "sigma": ("measurement",),
+    "row_rms": ("measurement",),
+    "column_rms": ("sample",),
+    "share": ("source",),
+    "picks": ("pick",),
+    "picked": ("pick", "sample"),
+    "histogram": ("bin",),
+    "singular": ("rank",),
+}
+
+
+def write_result(
+    path: Path,
+    separation: Separation,
+    data: Dataset,
+    diagnostics: Diagnostics | None,
+    record: dict[str, Any],
+) -> None:
+    """Write all of a result as one NetCDF file."""
+    import xarray as xr
+
+    variables = _separated(separation) | _diagnosed(diagnostics)
+    axis = ("sample", data.positions, {"long_name": data.axis_name, "units": data.axis_unit})
+    coordinates = {"axis": axis, "name": ("measurement", list(data.names))}
+    attributes = {
+        "ngmca": 1,  # version of this layout
+        "n_iter": separation.n_iter,
+        "stopped": separation.stopped,
+        "violation": separation.violation,
+        "fortran": json.dumps([name for name in FACTORS if _is_fortran(getattr(separation, name))]),
+        "has_names": int(bool(data.row_names)),
+        "image_shape": list(data.image_shape or ()),
+        "meta": json.dumps(data.meta, default=str),
+        "notes": json.dumps(data.notes),
+        "record": json.dumps(record, default=str),
+    }
+    packed = {name: how for name, how in COMPRESSED.items() if name in variables}
+    with appearing(path) as part:
+        stored = xr.Dataset(variables, coordinates, attributes)
+        stored.to_netcdf(part, engine="h5netcdf", encoding=packed)
+
+
+def _separated(s: Separation) -> dict[str, Any]:
+    """The variables of a separation: dimensions and values."""
+    found: dict[str, Any] = {
+        "A": (("measurement", "source"), s.A),
+        "S": (("source", "sample"), s.S),
+        "threshold": ("source", s.lam),
+        "noise": ("measurement", s.noise),
+        "restart_cost": ("restart", [restart.cost for restart in s.restarts]),
+        "restart_agreement": ("restart", [restart.agreement for restart in s.restarts]),
+    }
+    for part in fields(History):
+        across = ("iteration", "source") if part.name == "threshold" else ("iteration",)
+        found[f"history_{part.name}"] = (across, getattr(s.history, part.name))
+    return found if s.posterior is None else found | to_variables(s.posterior)
+
+
+def _diagnosed(diagnostics: Diagnostics | None) -> dict[str, Any]:
+    """The variables of the diagnostics; all but the single numbers have dimensions."""
+    if diagnostics is None:
+        return {}
+    return {
+        _stored_name(part.name): (DIMENSIONS.get(part.name, ()), getattr(diagnostics, part.name))
+        for part in fields(diagnostics)
+    }
+
+
+def _stored_name(name: str) -> str:
+    """What a number of the diagnostics is called in the file."""
+    return name if name == "picked" else f"diagnostics_{name}"
+
+
+def is_result(file: Path) -> bool:
+    """Whether a file was written by `write_result`, by what it says about itself."""
+    import xarray as xr
+
+    with file.open("rb") as opened:
+        if opened.read(4) != b"\x89HDF":
+            return False
+    try:
+        with xr.open_dataset(file, engine="h5netcdf") as stored:
+            return "ngmca" in stored.attrs
+    except (OSError, KeyError, ValueError):
+        return False
+
+
+def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, dict[str, Any]]:
+    """What `write_result` wrote."""
+    import xarray as xr
+
+    file = find(path)
+    try:
+        with xr.open_dataset(file, engine="h5netcdf") as opened:
+            stored = opened.load()
+        if "ngmca" not in stored.attrs:
+            raise ValueError("it was not written by ngmca")
+        values = {str(name): variable.values for name, variable in stored.variables.items()}
+        return (
+            _to_separation(values, stored.attrs),
+            _to_dataset(values, stored.attrs, stored["axis"].attrs),
+            _to_diagnostics(values),
+            json.loads(stored.attrs["record"]),
+        )
+    except (OSError, KeyError, ValueError) as error:
+        raise ReadError(f"{file} is not a whole result of ngmca: {error}.") from error
+
+
+def _is_fortran(array: NDArray) -> bool:
+    return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
+
+
+def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
+    # in memory as they were: sums in another order differ in the last digit
+    for name in json.loads(attributes.get("fortran", "[]")):
+        values[name] = np.asfortranarray(values[name])
+    restarts = zip(values["restart_cost"], values["restart_agreement"], strict=True)
+    unknown = {"mixing_violation": np.full(len(values["history_cost"]), np.nan)}  # in older files
+    history: dict[str, Any] = {
+        part.name: values.get(f"history_{part.name}", unknown.get(part.name)) for part in fields(History)
+    }
+    return Separation(
+        A=values["A"],
+        S=values["S"],
+        lam=values["threshold"],
+        noise=values["noise"],
+        n_iter=int(attributes["n_iter"]),
+        stopped=str(attributes["stopped"]),
+        violation=float(attributes["violation"]),
+        history=History(**history),
+        restarts=tuple(Restart(float(cost), float(agreement)) for cost, agreement in restarts),
+        posterior=from_variables(values),
+    )
+
+
+def _to_dataset(values: dict[str, Any], attributes: Any, axis: Any) -> Dataset:
+    shape = tuple(int(size) for size in np.atleast_1d(attributes["image_shape"]))
+    return Dataset(
+        Y=np.zeros((len(values["A"]), 0)),
+        axis=values["axis"],
+        axis_name=str(axis.get("long_name", "sample")),
+        axis_unit=str(axis.get("units", "")),
+        row_names=tuple(str(name) for name in values["name"]) if attributes["has_names"] else (),
+        image_shape=(shape[0], shape[1]) if len(shape) == 2 else None,
+        meta=json.loads(attributes["meta"]),
+        notes=tuple(json.loads(attributes["notes"])),
+    )
+
+
+def _to_diagnostics(values: dict[str, Any]) -> Diagnostics | None:
+    if "picked" not in values:
+        return None
+    found = {part.name: values[_stored_name(part.name)] for part in fields(Diagnostics)}
+    plain: dict[str, Any] = {
+        name: value if name in DIMENSIONS else float(value) for name, value in found.items()
+    }
+    return Diagnostics(**plain)

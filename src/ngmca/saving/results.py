@@ -1,0 +1,175 @@
+"""What was found, kept and brought back: one file of a separation, or the files of a run."""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ngmca.diagnosis import Diagnostics, Finding, diagnose, findings, summary
+from ngmca.io import Dataset, ReadError, write_table
+from ngmca.result import Marginals, Posterior, Separation
+from ngmca.saving.result_file import read_result, write_result
+from ngmca.saving.result_folder import REPORT, RESULT
+from ngmca.saving.whole_files import appearing, write_whole
+
+
+@dataclass(frozen=True)
+class Run:
+    """A separation with what its axis, rows and parameters were: all that a report needs."""
+
+    separation: Separation
+    diagnostics: Diagnostics
+    data: Dataset  # without its Y, which stays where it is
+    record: dict[str, Any] = field(default_factory=dict)  # parameters, versions, hash of the input
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Warnings, the gravest first, worded once for all who show them."""
+        return findings(self.separation, self.diagnostics)
+
+    @cached_property
+    def summary(self) -> list[str]:
+        """Plain sentences about what was found."""
+        return summary(self.separation, self.diagnostics)
+
+
+def save(
+    path: str | os.PathLike[str],
+    separation: Separation,
+    data: Dataset | ArrayLike | None = None,
+    **record: Any,
+) -> Path:
+    """Write a separation into one NetCDF file, whole or not at all, and return where it is.
+
+    Parameters
+    ----------
+    path
+        The file, usually named .nc. One that is there already is replaced.
+    separation
+        What `separate` returned.
+    data
+        What `ngmca.io.read` returned, or the array Y: its axis and names are kept and its residual is
+        looked at, so that `ngmca report FILE` can draw it. Y itself stays where it is.
+    record
+        What else to keep; the report shows it among the parameters.
+    """
+    target = Path(path)
+    described = _described(separation, data)
+    seen = diagnose(described.Y, separation) if described.Y.size else None
+    write_result(target, separation, described, seen, {"separate": record} if record else {})
+    return target
+
+
+@overload
+def load(path: str | os.PathLike[str], *, with_data: Literal[False] = False) -> Separation: ...
+
+
+@overload
+def load(path: str | os.PathLike[str], *, with_data: Literal[True]) -> tuple[Separation, Dataset]: ...
+
+
+def load(
+    path: str | os.PathLike[str], *, with_data: bool = False
+) -> Separation | tuple[Separation, Dataset]:
+    """The separation in a file of `save`, or in the folder of a run of `ngmca separate`.
+
+    With `with_data` also what is known about its data: a `Dataset` with axis, names, shape of the image
+    and notes, but without the measurements (its Y has no columns).
+    """
+    separation, data, _, _ = read_result(Path(path))
+    return (separation, data) if with_data else separation
+
+
+def load_run(path: str | os.PathLike[str]) -> Run:
+    """All that a run left in a folder, or `save` in a file."""
+    separation, data, diagnostics, record = read_result(Path(path))
+    if diagnostics is None:
+        raise ReadError(f"{path} was saved without its data: nothing is known about what was left over.")
+    return Run(separation, diagnostics, data, record)
+
+
+def write(folder: Path, run: Run, *, report: str) -> None:
+    """Write the tables, the result and the report of a run into a folder."""
+    _write_tables(folder, run)
+    write_result(folder / RESULT, run.separation, run.data, run.diagnostics, run.record)
+    write_whole(folder / REPORT, report)
+
+
+def _described(separation: Separation, data: Dataset | ArrayLike | None) -> Dataset:
+    """What is known about the data (no columns in Y where they are not given), if it fits."""
+    m, n = len(separation.A), separation.S.shape[1]
+    if data is None:
+        return Dataset(Y=np.zeros((m, 0)), axis=np.arange(n, dtype=float))
+    given = data if isinstance(data, Dataset) else Dataset(Y=np.asarray(data))
+    shape = (len(given.Y), len(given.positions))
+    if given.Y.ndim != 2 or shape != (m, n):
+        raise ValueError(f"data are {shape[0]} x {shape[1]}, and {m} x {n} were separated.")
+    return given
+
+
+def _write_tables(folder: Path, run: Run) -> None:
+    separation, data = run.separation, run.data
+    names = source_names(len(separation.S))
+    columns: dict[str, Any] = {data.axis_label: data.positions}
+    columns |= dict(zip(names, separation.S, strict=True))
+    posterior = separation.posterior
+    if posterior is not None:
+        columns |= _bars(names, posterior.S, lambda values: values)
+    _write_table(folder / "sources.csv", columns)
+    rows: dict[str, Any] = {"measurement": list(data.names)}
+    if data.image_shape:
+        place = np.indices(data.image_shape).reshape(2, -1)
+        rows = {"row": place[0], "column": place[1]}
+    rows |= dict(zip(names, separation.A.T, strict=True))
+    if posterior is not None:
+        rows |= _bars(names, posterior.A, lambda values: values.T)
+    _write_table(folder / "mixing.csv", rows)
+
+
+def _write_table(path: Path, columns: dict[str, Any]) -> None:
+    with appearing(path) as part:
+        write_table(part, columns)
+
+
+def _bars(names: list[str], found: Marginals, by_source: Callable[[Any], Any]) -> dict[str, Any]:
+    """Columns with the mean, the ends of the 90 % interval, and the probability not to be 0."""
+    low, high = found.interval(0.9)
+    parts = {"mean": found.mean, "5 %": low, "95 %": high, "active": found.active}
+    present = {key: by_source(part) for key, part in parts.items() if part is not None}
+    return {f"{name} {key}": part[i] for i, name in enumerate(names) for key, part in present.items()}
+
+
+def source_names(r: int) -> list[str]:
+    """source 1, source 2, ..."""
+    return [f"source {i + 1}" for i in range(r)]
+
+
+def describe(run: Run) -> dict[str, Any]:
+    """The figures of a run as plain numbers, for scripts."""
+    s, d = run.separation, run.diagnostics
+    plain = {key: value for key, value in asdict(d).items() if isinstance(value, float)}
+    return {
+        "sources": len(s.S),
+        "measurements": len(s.A),
+        "channels": s.S.shape[1],
+        "samples": s.S.shape[1],  # their name in 0.1.0
+        "iterations": s.n_iter,
+        "stopped": s.stopped,
+        "violation": s.violation,
+        "noise": float(np.median(s.noise)),
+        "share": d.share.tolist(),
+        **plain,
+        **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
+    }
+
+
+def _sampling(posterior: Posterior) -> dict[str, Any]:
+    """How the chains went."""
+    names = ("n_chains", "n_samples", "burn", "settled", "error")
+    worst = max(float(np.max(values)) for values in posterior.rhat.values())
+    return {name: getattr(posterior, name) for name in names} | {"worst_rhat": worst}

@@ -1,0 +1,15 @@
+"""`ngmca demo`."""
+
+import re
+from pathlib import Path
+
+from command_line import run
+
+
+def test_demo_goes_all_the_way(tmp_path):
+    told = run("demo", "-o", tmp_path / "demo").stdout
+    report = Path(re.search(r"report: (.*)", told)[1])
+    assert report.is_file()
+    assert float(re.search(r"mean ([\d.]+) dB", told)[1]) > 15
+    assert "exists" in run("demo", "-o", tmp_path / "demo", code=2).stderr
+    run("demo", "-o", tmp_path / "demo", "--force")

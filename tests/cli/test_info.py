@@ -1,0 +1,28 @@
+"""`ngmca info`."""
+
+import json
+
+import numpy as np
+from command_line import run
+
+import ngmca
+
+
+def test_info(table):
+    told = run("info", table).stdout
+    assert "12 measurements x 300 channels" in told
+    assert "chemical shift [ppm], 9 to 1" in told
+    assert "3 singular values stand above the noise" in told
+    facts = json.loads(run("info", table, "--json").stdout)
+    assert facts["above_noise"] == 3
+    assert facts["channels"] == facts["samples"] == 300
+    assert abs(facts["snr"] - 25) < 1.5
+
+
+def test_info_finds_noise_and_rank(tmp_path):
+    mixture = ngmca.simulate.sparse(m=40, n=500, r=5, snr=15, seed=0)
+    np.save(tmp_path / "d.npy", mixture.Y)
+    facts = json.loads(run("info", tmp_path / "d.npy", "--json").stdout)
+    assert abs(facts["noise"] / mixture.noise.std() - 1) < 0.1
+    assert facts["above_noise"] == 5
+    assert abs(facts["negative"] - np.mean(mixture.Y < 0)) < 1e-12

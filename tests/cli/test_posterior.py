@@ -1,0 +1,116 @@
+"""`ngmca separate --posterior`: what is written, loaded, and kept at a stop."""
+
+import json
+import tomllib
+
+import numpy as np
+import pytest
+from command_line import run
+
+import ngmca
+from ngmca import sampling
+from ngmca.report import figures
+from ngmca.saving.posterior import from_variables, to_variables
+from ngmca.saving.results import load_run
+
+
+def arrays(found):
+    parts = (found.S, found.A, found.noise, found.pi, found.stay, found.beta)
+    return [x for part in parts for x in (part.mean, part.sd, *part.interval())] + [found.S.active]
+
+
+@pytest.fixture(scope="module")
+def Y():
+    return ngmca.simulate.sparse(m=40, n=100, r=4, p_S=0.2, snr=15, seed=0).Y
+
+
+@pytest.fixture(scope="module")
+def folder(Y, tmp_path_factory):
+    """The data, and a run with error bars beside them."""
+    folder = tmp_path_factory.mktemp("posterior")
+    np.save(folder / "Y.npy", Y)
+    told = run("separate", folder / "Y.npy", "-r", 4, "-o", folder / "out", "--posterior").stdout
+    assert "Error bars come from 2 chains" in told
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(Y):
+    return ngmca.posterior(Y, ngmca.separate(Y, 4, seed=0), seed=0)
+
+
+def test_error_bars_load_again(folder, expected, Y):
+    separation = ngmca.load(folder / "out")
+    at_once = ngmca.separate(Y, 4, seed=0, posterior=True)
+    np.testing.assert_array_equal(separation.S, at_once.S)
+    np.testing.assert_array_equal(at_once.posterior.S.mean, expected.S.mean)
+    found = separation.posterior
+    for mine, its in zip(arrays(found), arrays(expected), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    assert found.traces["pi"].shape == expected.traces["pi"].shape
+    assert found.settled is expected.settled
+    record = tomllib.loads((folder / "out" / "run.toml").read_text())
+    assert record["separate"]["posterior"] is True
+
+
+def test_error_bars_are_in_the_tables(folder, expected):
+    path = folder / "out" / "sources.csv"
+    table = np.genfromtxt(path, delimiter=",", names=True, deletechars="")
+    np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
+    np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
+    assert "source 1 5 %" in (folder / "out" / "mixing.csv").read_text().splitlines()[0]
+
+
+def test_error_bars_are_drawn(folder, expected):
+    drawn = figures.weights(load_run(folder / "out"))
+    bars = [trace for trace in drawn.data if trace.name == "posterior mean"]
+    low, high = expected.A.interval(0.9)
+    np.testing.assert_allclose(bars[2].y + bars[2].error_y.array, high[:, 2])
+    np.testing.assert_allclose(bars[2].y - bars[2].error_y.arrayminus, low[:, 2])
+    assert drawn.layout.yaxis3.range[1] > high[:, 2].max()
+    sources = figures.sources(load_run(folder / "out"))
+    assert sources.layout.yaxis3.range[1] > expected.S.interval(0.9)[1][2].max()
+    page = (folder / "out" / "report.html").read_text()
+    assert page.count("Dark: the posterior mean") == 2  # sources and weights
+
+
+def test_files_from_before_neighbours_counted_can_be_read(expected):
+    old = {key: value for key, value in to_variables(expected).items() if "stay" not in key}
+    again = from_variables({key: np.asarray(values) for key, (_, values) in old.items()})
+    np.testing.assert_array_equal(again.S.mean, expected.S.mean)
+    assert np.isnan(again.stay.mean).all()
+    assert set(again.traces) == {"noise", "pi", "beta"}
+
+
+def test_sources_of_any_sign_are_refused(Y, folder, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="any sign"):
+        ngmca.separate(Y, 4, method="gmca", posterior=True)
+    monkeypatch.setattr("ngmca.cli.separate.separate_whole", None)  # it is not run first
+    options = ("-r", 4, "-o", tmp_path / "out", "--posterior", "--method", "gmca")
+    assert "any sign" in run("separate", folder / "Y.npy", *options, code=2).stderr
+
+
+@pytest.mark.parametrize("method", ["soft", "hals"])
+def test_a_stop_while_sampling_keeps_the_separation(Y, folder, tmp_path, monkeypatch, method):
+    out = tmp_path / "out"
+
+    def press_ctrl_c(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sampling, "posterior", press_ctrl_c)
+        command = ("separate", folder / "Y.npy", "-r", 4, "-o", out, "--posterior", "--method", method)
+        told = run(*command, code=130).stderr
+    assert f"is kept. Go on with: ngmca separate --resume {out}" in told
+    with monkeypatch.context() as patched:
+        patched.setattr("ngmca.cli.separate._iterated", None)  # it is not separated again
+        spoken = json.loads(run("separate", "--resume", out, "--json").stdout)["posterior"]
+    expected = ngmca.separate(Y, 4, method=method, seed=0, posterior=True)
+    found = ngmca.load(out)
+    np.testing.assert_array_equal(found.S, expected.S)
+    np.testing.assert_array_equal(found.posterior.S.mean, expected.posterior.S.mean)
+    np.testing.assert_array_equal(found.history.cost, expected.history.cost)
+    assert spoken["n_samples"] == expected.posterior.n_samples
+    assert spoken["n_chains"] == 2
+    assert spoken["settled"] is True
+    assert 1 <= spoken["worst_rhat"] < 1.2

@@ -1,0 +1,149 @@
+"""`ngmca separate`, as a user meets it."""
+
+import hashlib
+import json
+import os
+import tomllib
+
+import numpy as np
+import pytest
+import xarray as xr
+from command_line import FILES, run
+
+import ngmca
+from ngmca.cli.separate import ALL_METHODS
+from ngmca.io import read
+from ngmca.saving import result_folder, results, whole_files
+
+
+def test_one_command_from_a_file_to_the_sources(out, table, mixture):
+    assert sorted(os.listdir(out)) == FILES
+    assert not out.with_name("out.unfinished").exists()
+    found = ngmca.load(out)
+    expected = ngmca.separate(read(table).Y, 3, n_iter=60, seed=4)
+    for name in ("A", "S", "lam", "noise"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    for name in ("cost", "threshold", "active", "violation", "mixing_violation"):
+        np.testing.assert_array_equal(getattr(found.history, name), getattr(expected.history, name))
+    assert (found.n_iter, found.stopped) == (expected.n_iter, expected.stopped)
+    assert ngmca.evaluate(mixture.S, found.S).mean_sdr > 15
+
+
+def test_tables_hold_axis_and_names_and_every_digit(out):
+    separation = ngmca.load(out)
+    sources = read(out / "sources.csv")
+    np.testing.assert_array_equal(sources.Y, separation.S)
+    assert sources.row_names == ("source 1", "source 2", "source 3")
+    assert (sources.axis_unit, sources.axis[0], sources.axis[-1]) == ("ppm", 9, 1)
+    first = (out / "mixing.csv").read_text().splitlines()[:2]
+    assert first[0] == "measurement,source 1,source 2,source 3"
+    assert first[1].split(",")[0] == "tube 0"
+    assert float(first[1].split(",")[2]) == separation.A[0, 1]
+
+
+def test_the_result_file_is_open_to_xarray(out):
+    with xr.open_dataset(out / "result.nc") as stored:
+        assert stored["A"].dims == ("measurement", "source")
+        assert stored["axis"].attrs["units"] == "ppm"
+        assert stored["name"].values[3] == "tube 3"
+
+
+def test_run_toml_repeats_the_run(out, table, tmp_path):
+    content = tomllib.loads((out / "run.toml").read_text())
+    assert content["separate"]["seed"] == 4
+    assert content["record"]["ngmca"] == ngmca.__version__
+    assert content["record"]["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
+    again = run("separate", "--config", out / "run.toml", "-o", tmp_path / "again")
+    np.testing.assert_array_equal(ngmca.load(tmp_path / "again").S, ngmca.load(out).S)
+    assert "changed" not in again.stderr
+    table.write_text(table.read_text().replace("\n9.0,", "\n9.0,1"))
+    changed = run("separate", "--config", out / "run.toml", "-o", tmp_path / "third", "--tau", 2)
+    assert "the data have changed" in changed.stderr
+    assert tomllib.loads((tmp_path / "third" / "run.toml").read_text())["separate"]["tau"] == 2
+
+
+def test_json_is_json_and_quiet_is_quiet(table, tmp_path):
+    separate = ("separate", table, "-r", 3, "--iterations", 20, "-o")
+    spoken = json.loads(run(*separate, tmp_path / "a", "--json").stdout)
+    assert spoken["sources"] == 3
+    assert spoken["channels"] == spoken["samples"] == 300
+    assert spoken["explained"] > 0.9
+    assert spoken["warnings"] == []
+    silent = run(*separate, tmp_path / "b", "--quiet")
+    assert silent.stdout == ""
+    assert silent.stderr == ""
+
+
+def test_warnings_reach_the_terminal(table, tmp_path):
+    told = run("separate", table, "-r", 2, "--iterations", 60, "-o", tmp_path / "a").stdout
+    assert "residual has structure: maybe more sources" in told
+
+
+def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):
+    calls = []
+
+    def counted(place, name):
+        whole = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *a, **k: calls.append(name) or whole(*a, **k))
+
+    counted(ngmca.io, "read")
+    counted(ngmca.io, "fingerprint")
+    counted(result_folder, "_check_replaceable")
+    counted(results, "findings")
+    counted(whole_files, "sync")
+    run("separate", table, "-r", 3, "--iterations", 5, "-o", tmp_path / "out")
+    assert {name: calls.count(name) for name in set(calls)} == {
+        "read": 1,
+        "fingerprint": 1,
+        "_check_replaceable": 1,
+        "findings": 1,
+        "sync": len(FILES),
+    }
+
+
+def test_range_and_transpose(table, tmp_path):
+    run("separate", table, "-r", 2, "--iterations", 5, "--range", "2:5", "-o", tmp_path / "a")
+    axis = read(tmp_path / "a" / "sources.csv").axis
+    assert axis.min() >= 2
+    assert axis.max() <= 5
+    np.save(tmp_path / "d.npy", np.random.default_rng(0).random((50, 7)))
+    run("separate", tmp_path / "d.npy", "-r", 2, "--iterations", 5, "--transpose", "-o", tmp_path / "b")
+    assert ngmca.load(tmp_path / "b").A.shape == (7, 2)
+
+
+def test_an_existing_result_is_not_overwritten(out, table):
+    before = (out / "result.nc").read_bytes()
+    refused = run("separate", table, "-r", 2, "-o", out, code=2)
+    assert "--force replaces it" in refused.stderr
+    assert (out / "result.nc").read_bytes() == before
+    run("separate", table, "-r", 2, "-o", out, "--iterations", 5, "--force")
+    assert len(ngmca.load(out).S) == 2
+    assert sorted(os.listdir(out)) == FILES
+
+
+def test_force_never_removes_what_ngmca_did_not_write(out, table, tmp_path):
+    (out / "notes.txt").write_text("mine")
+    refused = run("separate", table, "-r", 2, "-o", out, "--force", code=2)
+    assert "notes.txt, which ngmca did not write" in refused.stderr
+    assert (out / "notes.txt").read_text() == "mine"
+    refused = run("separate", table, "-r", 2, "-o", tmp_path, "--force", code=2)
+    assert "did not write" in refused.stderr
+    refused = run("separate", table, "-r", 2, "-o", table, "--force", code=2)
+    assert "is a file" in refused.stderr
+    assert table.exists()
+
+
+def test_single_precision_stays_single(tmp_path):
+    Y = ngmca.simulate.sparse(m=10, n=60, r=2, snr=20, seed=0).Y.astype("float32")
+    np.save(tmp_path / "d.npy", Y)
+    run("separate", tmp_path / "d.npy", "-r", 2, "-o", tmp_path / "out")
+    found, expected = ngmca.load(tmp_path / "out"), ngmca.separate(Y, 2, seed=0)
+    assert found.S.dtype == expected.S.dtype == np.float32
+    np.testing.assert_array_equal(found.S, expected.S)
+
+
+@pytest.mark.parametrize("method", ALL_METHODS)
+def test_every_method_has_a_report(table, tmp_path, method):
+    run("separate", table, "-r", 2, "--method", method, "--iterations", 8, "-o", tmp_path / "out")
+    assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["method"] == method
+    assert ngmca.load(tmp_path / "out").n_iter <= 8

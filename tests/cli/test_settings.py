@@ -1,0 +1,57 @@
+"""Parameters from a file."""
+
+import pytest
+from command_line import run
+
+import ngmca
+from ngmca.algorithms import DEFAULTS
+from ngmca.cli.settings import Settings
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[separate]\nsorces = 3\n", "knows no 'sorces'"),
+        ("[separate]\nsources = 'three'\n", "sources = 'three' in [separate] is of the wrong kind"),
+        ("[separate]\nsources = true\n", "sources = True in [separate] is of the wrong kind"),
+        ("[separate]\nposterior = 1\n", "posterior = 1 in [separate] is of the wrong kind"),
+        ("[separate]\ndata = 'a.csv'\n", "data = 'a.csv' in [separate] is of the wrong kind"),
+        ("[separate]\ndata = [1]\n", "data = [1] in [separate] is of the wrong kind"),
+        ("[separate\n", "is not a TOML file"),
+        ("[other]\n", "has no table [separate]"),
+    ],
+)
+def test_wrong_configurations(tmp_path, text, message):
+    (tmp_path / "c.toml").write_text(text)
+    assert (
+        message in run("separate", "--config", tmp_path / "c.toml", "-o", tmp_path / "x", code=2).stderr
+    )
+
+
+def test_a_whole_number_is_a_number_and_words_stay_words(tmp_path, table):
+    (tmp_path / "c.toml").write_text(
+        f"[separate]\ndata = ['{table.name}']\nsources = 2\ntau = 2\niterations = 5\n"
+    )
+    run("separate", "--config", tmp_path / "c.toml", "-o", tmp_path / "a")
+    assert ngmca.load(tmp_path / "a").n_iter <= 5
+    (tmp_path / "c.toml").write_text(f"[separate]\ndata = ['{table.name}']\niterations = 'auto'\n")
+    run("separate", "--config", tmp_path / "c.toml", "-o", tmp_path / "b", "-r", 2)
+
+
+def test_the_defaults_are_those_of_the_library():
+    options = Settings().options()
+    assert options.pop("n_iter") == DEFAULTS.n_iter
+    assert options.pop("seed") == 0
+    assert options == {name: getattr(DEFAULTS, name) for name in options}
+    told = " ".join(run("separate", "--help").stdout.replace("│", " ").split())
+    assert f"({DEFAULTS.tau:g})" in told
+    assert f"({DEFAULTS.refinement:g})" in told
+
+
+def test_the_hash_covers_the_data_beside_a_header(tmp_path):
+    (tmp_path / "a.hdr").write_text("ENVI")
+    (tmp_path / "a.img").write_bytes(b"1")
+    before = ngmca.io.fingerprint([tmp_path / "a.hdr"])
+    (tmp_path / "a.img").write_bytes(b"2")
+    assert ngmca.io.fingerprint([tmp_path / "a.hdr"]) != before
+    assert ngmca.io.fingerprint([tmp_path]) != ngmca.io.fingerprint([tmp_path / "a.img"])

@@ -1,0 +1,16 @@
+"""The command line in tests: commands in this process, and what a run of it leaves."""
+
+import sys
+
+from typer.testing import CliRunner
+
+from ngmca.cli import app
+
+FILES = ["mixing.csv", "report.html", "result.nc", "run.toml", "sources.csv"]
+NGMCA = [sys.executable, "-c", "from ngmca.cli import main; main()"]
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result

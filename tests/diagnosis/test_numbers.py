@@ -1,0 +1,81 @@
+"""Numbers about what is left over, beside those of plain NumPy."""
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca.data import engine as engines
+from ngmca.data import open_data
+from ngmca.diagnosis import diagnose, negative_share, signal_to_noise
+from ngmca.diagnosis.numbers import energy_shares
+
+
+def separated(n=300):
+    mixture = ngmca.simulate.spectra(m=24, n=n, r=5, lines=7, width=3.0, snr=18, seed=1)
+    return mixture, ngmca.separate(mixture.Y, 5, n_iter=150, seed=0)
+
+
+def test_diagnostics_are_those_of_the_residual():
+    mixture, separation = separated()
+    d = diagnose(mixture.Y, separation)
+    R = mixture.Y - separation.A @ separation.S
+    assert d.explained == pytest.approx(1 - np.sum(R**2) / np.sum(mixture.Y**2))
+    np.testing.assert_allclose(d.row_rms, np.sqrt(np.mean(R**2, axis=1)))
+    Z = R / d.sigma[:, None]
+    np.testing.assert_allclose(d.column_rms, np.sqrt(np.mean(Z**2, axis=0)))
+    W = separation.A / d.sigma[:, None]
+    outside = Z - W @ np.linalg.lstsq(W, Z, rcond=None)[0]
+    np.testing.assert_allclose(d.singular, np.linalg.svd(outside, compute_uv=False)[: len(d.singular)])
+    assert d.share.sum() == pytest.approx(1)
+    share = np.sum(R**2, axis=1) / np.sum(mixture.Y**2, axis=1)
+    assert d.picks[0] == share.argmin()
+    assert d.picks[-1] == share.argmax()
+    np.testing.assert_array_equal(d.picked, mixture.Y[d.picks])
+
+
+def test_blocks_do_not_change_the_diagnostics(monkeypatch):
+    mixture, separation = separated()
+    whole = diagnose(mixture.Y, separation)
+    monkeypatch.setattr(engines, "LARGE", 700)
+    parts = diagnose(mixture.Y, separation)
+    for name, value in vars(whole).items():
+        np.testing.assert_allclose(getattr(parts, name), value, rtol=1e-9, atol=1e-12)
+
+
+def test_an_engine_is_as_good_as_an_array():
+    mixture, separation = separated()
+    engine = open_data(mixture.Y)
+    same(diagnose(engine, separation), diagnose(mixture.Y, separation))
+    assert negative_share(engine) == np.mean(mixture.Y < 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_units_of_the_data_do_not_matter(dtype, sign):
+    unit = 2.0 ** (sign * (600 if dtype == np.float64 else 60))  # squares overflow, or vanish
+    Y = ngmca.simulate.spectra(m=10, n=120, r=2, snr=20, seed=0).Y.astype(dtype)
+    separation = ngmca.separate(Y, 2, n_iter=20, seed=0)
+    expected = diagnose(Y, separation).scaled(unit)
+    assert expected.sigma.max() == diagnose(Y, separation).sigma.max() * unit
+    same(diagnose(Y * dtype(unit), separation.scaled(unit)), expected, rtol=1e-4)
+    snr = signal_to_noise(Y, 0.1)
+    assert signal_to_noise(Y * dtype(unit), 0.1 * unit) == pytest.approx(snr, abs=1e-3)
+
+
+def same(one, other, rtol=1e-12):
+    for name, value in vars(other).items():
+        scale = np.abs(value).max(initial=0)
+        np.testing.assert_allclose(getattr(one, name), value, rtol=rtol, atol=rtol * scale, err_msg=name)
+
+
+def test_shares_are_shares_of_energy():
+    A = np.eye(2)
+    S = np.array([[3.0, 0, 0], [1, 1, 1]])  # equal sums, energies of 9 and 3
+    np.testing.assert_allclose(energy_shares(A, S), [0.75, 0.25])
+    np.testing.assert_array_equal(energy_shares(A, 0 * S), [0, 0])
+
+
+def test_signal_to_noise():
+    mixture = ngmca.simulate.sparse(m=40, n=500, r=3, snr=20, seed=0)
+    assert signal_to_noise(mixture.Y, mixture.noise.std()) == pytest.approx(20, abs=0.1)
+    assert signal_to_noise(mixture.Y, 0.0) == np.inf

@@ -1,0 +1,67 @@
+"""How many sources there are: as many as were put in, whatever the precision, shape and noise."""
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca.data import open_data
+from ngmca.diagnosis import noise_before, noise_edge, singular_values, spectrum
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(20, 400), (400, 20), (60, 60), (1100, 1050)])
+@pytest.mark.parametrize("kind", [ngmca.simulate.sparse, ngmca.simulate.spectra])
+def test_four_sources_are_found_in_clean_data(dtype, shape, kind):
+    Y = kind(*shape, 4, snr=None, seed=1).Y.astype(dtype)
+    found = spectrum(Y)
+    assert found.above == 4
+    assert np.count_nonzero(singular_values(Y) > noise_edge(*shape, noise_before(Y))) == 4
+    assert noise_before(Y) == 0
+    expected = np.linalg.svd(Y.astype(float), compute_uv=False)[:4]
+    np.testing.assert_allclose(found.values[:4], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("snr", [15, 40, 70, 95, 105, 110, 115, 120, 125, 140])
+def test_four_sources_are_found_at_every_level_of_noise(dtype, snr):
+    for shape in ((20, 400), (60, 60)):
+        assert spectrum(ngmca.simulate.sparse(*shape, 4, snr=snr, seed=1).Y.astype(dtype)).above == 4
+
+
+def test_the_noise_is_that_of_the_data_in_both_precisions():
+    mixture = ngmca.simulate.sparse(30, 400, 3, snr=60, seed=0)
+    double, single = spectrum(mixture.Y), spectrum(mixture.Y.astype(np.float32))
+    np.testing.assert_allclose(single.values, double.values, rtol=1e-4)
+    assert double.noise == pytest.approx(mixture.noise.std(), rel=0.05)
+    assert double.edge == noise_edge(30, 400, double.noise)
+
+
+def test_noise_before_is_near_the_truth():
+    for kind, options in ((ngmca.simulate.sparse, {}), (ngmca.simulate.spectra, {"lines": 8})):
+        for m, n in ((30, 400), (400, 30), (1200, 1100)):
+            mixture = kind(m=m, n=n, r=3, snr=20, seed=0, **options)
+            assert noise_before(mixture.Y) == pytest.approx(mixture.noise.std(), rel=0.12)
+
+
+def test_large_and_small_matrices_have_the_same_singular_values():
+    Y = np.random.default_rng(0).standard_normal((1100, 1050))
+    expected = np.linalg.svd(Y, compute_uv=False)[:20]
+    np.testing.assert_allclose(singular_values(Y), expected, rtol=1e-8)
+
+
+def test_engines_and_other_units():
+    Y = ngmca.simulate.sparse(20, 90, 3, snr=30, seed=0).Y
+    expected = spectrum(Y)
+    for unit in (2.0**600, 2.0**-600):
+        found = spectrum(open_data(Y * unit))
+        np.testing.assert_allclose(found.values, expected.values * unit)
+        assert found.noise == pytest.approx(expected.noise * unit)
+        assert found.above == 3
+        assert noise_before(Y * unit) == found.noise
+
+
+def test_nothing_at_all():
+    found = spectrum(np.zeros((6, 30)))
+    assert found.above == 0
+    assert found.noise == 0
+    assert spectrum(np.ones((1, 3))).above <= 1

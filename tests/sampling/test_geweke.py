@@ -1,0 +1,155 @@
+"""Geweke's joint test: sweeps leave the prior as it is."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import gammainc, gammaincinv
+
+import ngmca
+from ngmca.data import InMemory, open_data
+from ngmca.sampling import chain as chains
+from ngmca.sampling.chain import Chain, Rules
+from ngmca.sampling.convergence import effective_size
+from ngmca.sampling.model import Noise, Parameters, Priors
+from ngmca.sampling.sampler import Problem
+
+
+def small(seed=0, **settings):
+    return ngmca.simulate.sparse(
+        **{"m": 40, "n": 100, "r": 4, "p_S": 0.2, "snr": 15, "seed": seed} | settings
+    )
+
+
+PROPER = Priors((2.0, 2.0), 5.0, 5.0, np.inf, 5.0, 5.0, 5.0, 5.0)
+
+
+KNOWN = np.array([0.5, 0.8, 0.6])  # noise levels
+
+
+MOST = 0.7 / np.sqrt(1 / np.mean(KNOWN**-2.0))  # beta, where the noise is known
+
+
+SIZES = {"m": 3, "n": 4, "r": 2}
+
+
+def from_prior(rng, kind="white"):
+    m, n, r = SIZES.values()
+    start, stay, beta = rng.beta(2, 2, r), rng.beta(2, 2, r), rng.gamma(5, 1 / 5, r)
+    variance = 1 / rng.gamma(5, 1 / 5, m if kind == "rows" else 1) * np.ones(m)
+    if kind == "given":
+        variance = KNOWN**2
+        beta = gammaincinv(5, rng.random(r) * gammainc(5, 5 * MOST)) / 5
+    scale = rng.gamma(5, 1 / 5, r) ** -0.5
+    A = np.abs(rng.standard_normal((m, r))) * scale
+    X, before = rng.exponential(1 / beta, (n, r)), np.zeros(r, bool)
+    for row in X:
+        before = rng.random(r) < np.where(before, stay, start)
+        row *= before
+    return A, X, Parameters(start, stay, beta, scale, variance)
+
+
+def asked(A, X, p):
+    parts = [p.start, p.stay, np.log(p.beta), np.log(p.scale), np.log(p.variance[:2])]
+    parts += [(X > 0).mean(axis=0), np.sqrt(X.mean(axis=0)), np.sqrt(A.mean(axis=0))]
+    parts += [(X[1:] * X[:-1] > 0).mean(axis=0)]
+    return np.concatenate([*parts, [np.tanh(A[:, 0] @ A[:, 1]), np.tanh(X[:, 0] @ X[:, 1])]])
+
+
+def geweke(count=10_000, block=None, kind="white", fixed=False):
+    """z scores of the means of what is asked: draws from the prior against sweeps."""
+    rng = np.random.default_rng(0)
+    A, X, parameters = from_prior(rng, kind)
+    others = (from_prior(rng, kind) for _ in range(count))
+    if fixed:
+        others = ((A, x, replace(p, scale=parameters.scale)) for _, x, p in others)
+    expected = np.array([asked(*other) for other in others])
+    most = 0.7 if kind == "given" else np.inf
+    rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
+    chain = Chain(
+        InMemory(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
+    )
+    found = np.empty_like(expected)
+    for k in range(count):
+        noise = rng.standard_normal((len(A), len(X))) * np.sqrt(chain.parameters.variance[:, None])
+        chain._engine = InMemory(chain.A @ chain.X.T + noise)
+        chain._engine.block = block or chain._engine.block
+        chain.sweep()
+        found[k] = asked(chain.A, chain.X, chain.parameters)
+    moves = expected.std(axis=0) > 1e-12
+    np.testing.assert_allclose(found[:, ~moves], expected[:, ~moves], rtol=1e-12)
+    found, expected = found[:, moves], expected[:, moves]
+    error = np.sqrt(found.var(axis=0) / effective_size(found[None]) + expected.var(axis=0) / count)
+    return np.abs(found.mean(axis=0) - expected.mean(axis=0)) / error
+
+
+@pytest.mark.parametrize(
+    ("block", "kind", "fixed", "every"),  # block: samples that are drawn together
+    [
+        (None, "white", False, chains.SHEAR_EVERY),
+        (1, "rows", False, 1),
+        (2, "given", False, 1),
+        (2, "white", True, 1),
+    ],
+)
+def test_sweeps_leave_the_prior_as_it_is(monkeypatch, block, kind, fixed, every):
+    monkeypatch.setattr(chains, "SHEAR_EVERY", every)
+    assert geweke(block=block, kind=kind, fixed=fixed).max() < 4
+
+
+@pytest.mark.parametrize("kernel", ["sample_sources", "neighbour_odds", "sample_mixing", "shear"])
+def test_a_wrong_conditional_is_noticed(monkeypatch, kernel):
+    right = getattr(chains, kernel)
+
+    def wrong(*arguments):
+        arguments = list(arguments)
+        if kernel == "sample_sources":
+            arguments[3] = 1.25 * arguments[3]  # the slab's rate
+        elif kernel == "neighbour_odds":
+            arguments[1] = arguments[0]  # neighbours do not matter
+        elif kernel == "sample_mixing":
+            arguments[4] = 1.5 * arguments[4]  # inverse variances of A
+        else:
+            arguments[7] = 0 * arguments[7]  # as if nothing were known of A
+        return right(*arguments)
+
+    monkeypatch.setattr(chains, kernel, wrong)
+    monkeypatch.setattr(chains, "SHEAR_EVERY", 1)
+    assert geweke().max() > 5
+
+
+def test_columns_of_norm_1_change_nothing_that_has_no_scale():
+    """With the same random numbers, a chain whose scale wanders says the same as one at norm 1."""
+    data = small(m=6, n=15, r=2, p_S=0.4, snr=12)
+    problem = Problem.of(open_data(data.Y), ngmca.separate(data.Y, 2, seed=0), None, None)
+    told, norms = [], []
+    for unit in (True, False):
+        rules = replace(problem.rules, unit=unit, priors=Priors())
+        chain = replace(problem, rules=rules).chains(np.random.default_rng(1), 2, 1).tracks[0].chain
+        trace = []
+        for _ in range(300):
+            chain.sweep()
+            norm, law = np.linalg.norm(chain.A, axis=0), chain.parameters
+            parts = [chain.X * norm, chain.A / norm, law.pi, law.beta / norm, law.variance]
+            trace.append(np.concatenate([part.ravel() for part in parts]))
+        told.append(np.array(trace))
+        norms.append(norm)
+    assert np.abs(np.log(norms[1])).max() > 1  # it did wander
+    np.testing.assert_allclose(told[0], told[1], rtol=1e-6)
+
+
+def test_noise_of_each_row_and_known_noise():
+    rng = np.random.default_rng(1)
+    data = small(m=20, n=2000, snr=None)
+    levels = np.where(np.arange(20) % 2, 0.5, 0.1)
+    Y = data.Y + levels[:, None] * rng.standard_normal(data.Y.shape)
+    separation = ngmca.separate(Y, 4, seed=0)
+    for noise in ("rows", None):
+        found = ngmca.posterior(Y, separation, noise=noise, n_samples=40, burn=40, seed=0)
+        np.testing.assert_allclose(found.noise.mean, levels, rtol=0.1)
+    white = ngmca.posterior(Y, separation, noise="white", n_samples=40, burn=40, seed=0)
+    assert np.ptp(white.noise.mean) == 0
+    known = ngmca.posterior(Y, separation, noise=levels, n_samples=40, burn=40, seed=0)
+    np.testing.assert_allclose(known.noise.mean, levels)
+    score = {k: ngmca.evaluate(data.S, v.S.mean).mean_sdr for k, v in {"w": white, "k": known}.items()}
+    assert score["k"] > score["w"] + 0.5

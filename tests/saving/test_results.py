@@ -1,0 +1,113 @@
+"""Results kept and brought back."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import ngmca
+from ngmca.io import Dataset, ReadError
+from ngmca.saving import results
+
+
+def test_loading_what_is_no_result(tmp_path):
+    with pytest.raises(ReadError, match="does not exist"):
+        ngmca.load(tmp_path / "no")
+    with pytest.raises(ReadError, match=r"is no result of ngmca: it has no result\.nc"):
+        ngmca.load(tmp_path)
+    (tmp_path / "result.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(30))
+    with pytest.raises(ReadError, match="is not a whole result"):
+        ngmca.load(tmp_path)
+    assert results.source_names(2) == ["source 1", "source 2"]
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return ngmca.simulate.sparse(m=6, n=50, r=2, snr=20, seed=0)
+
+
+@pytest.fixture(scope="module")
+def found(mixture):
+    return ngmca.separate(mixture.Y, 2, n_iter=8, seed=0, n_init=2, posterior=True)
+
+
+def assert_same(one, other):
+    for name in ("A", "S", "lam", "noise", "n_iter", "stopped", "violation", "restarts"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for name, column in vars(other.history).items():
+        np.testing.assert_array_equal(getattr(one.history, name), column)
+    if other.posterior is not None:
+        np.testing.assert_array_equal(one.posterior.S.sd, other.posterior.S.sd)
+        assert one.posterior.warnings == other.posterior.warnings
+
+
+def test_what_is_saved_comes_back(tmp_path, mixture, found):
+    for data in (None, mixture.Y, mixture.Y.tolist()):
+        assert ngmca.save(tmp_path / "a.nc", found, data) == tmp_path / "a.nc"  # and replaces
+        assert_same(ngmca.load(tmp_path / "a.nc"), found)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
+    ngmca.save(str(tmp_path / "b.nc"), ngmca.load(str(tmp_path / "a.nc")))
+    assert_same(ngmca.load(tmp_path / "b.nc"), found)
+
+
+def test_factors_come_back_as_they_lay_in_memory(tmp_path, mixture):
+    for method in ("soft", "hals"):
+        found = ngmca.separate(mixture.Y, 2, method=method, n_iter=8, seed=0)
+        ngmca.save(tmp_path / "a.nc", found)
+        again = ngmca.load(tmp_path / "a.nc")
+        assert (again.A.strides, again.S.strides) == (found.A.strides, found.S.strides)
+
+
+def test_axis_and_names_come_back(tmp_path, mixture, found):
+    axis = np.linspace(9, 1, 50)
+    data = Dataset(mixture.Y, axis, "chemical shift", "ppm", tuple("abcdef"), notes=("read",))
+    ngmca.save(tmp_path / "a.nc", found, data, instrument="400 MHz")
+    for _ in range(2):  # what came back can be saved again
+        separation, known = ngmca.load(tmp_path / "a.nc", with_data=True)
+        assert_same(separation, found)
+        np.testing.assert_array_equal(known.axis, axis)
+        assert known.axis_label == "chemical shift [ppm]"
+        assert known.row_names == tuple("abcdef")
+        assert known.notes == ("read",)
+        assert known.Y.shape == (6, 0)
+        ngmca.save(tmp_path / "a.nc", separation, known)
+
+
+def test_a_saved_file_is_a_run(tmp_path, mixture, found):
+    ngmca.save(tmp_path / "a.nc", found, mixture.Y, instrument="400 MHz")
+    run = results.load_run(tmp_path / "a.nc")
+    assert run.record == {"separate": {"instrument": "400 MHz"}}
+    assert 0.9 < run.diagnostics.explained < 1
+    assert run.findings is run.findings
+    ngmca.save(tmp_path / "a.nc", found)
+    with pytest.raises(ReadError, match="saved without its data"):
+        results.load_run(tmp_path / "a.nc")
+
+
+def test_data_that_do_not_fit_are_refused(tmp_path, mixture, found):
+    with pytest.raises(ValueError, match="data are 50 x 6, and 6 x 50 were separated"):
+        ngmca.save(tmp_path / "a.nc", found, mixture.Y.T)
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_without_certificates_of_the_mixing_can_be_read(tmp_path, mixture, found):
+    ngmca.save(tmp_path / "new.nc", found, mixture.Y)
+    with xr.open_dataset(tmp_path / "new.nc") as stored:
+        stored.load().drop_vars("history_mixing_violation").to_netcdf(tmp_path / "old.nc")
+    history = ngmca.load(tmp_path / "old.nc").history
+    np.testing.assert_array_equal(history.cost, found.history.cost)
+    assert np.isnan(history.mixing_violation).all()
+    assert history.mixing_violation.shape == history.cost.shape
+
+
+def test_an_error_leaves_the_file_that_was_there(tmp_path, found, monkeypatch):
+    ngmca.save(tmp_path / "a.nc", found)
+    monkeypatch.setattr(xr.Dataset, "to_netcdf", full_disk)
+    with pytest.raises(OSError, match="no room"):
+        ngmca.save(tmp_path / "a.nc", found)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
+    assert_same(ngmca.load(tmp_path / "a.nc"), found)
+
+
+def full_disk(self, path, **options):
+    path.write_bytes(b"half")
+    raise OSError(28, "no room")

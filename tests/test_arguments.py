@@ -1,0 +1,174 @@
+"""Bad input is refused in words that help; odd input works."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse as scipy_sparse
+
+import ngmca
+
+Y = ngmca.simulate.sparse(m=12, n=30, r=3, snr=20, seed=0).Y
+
+
+def changed(**entries):
+    data = Y.copy()
+    for name, value in entries.items():
+        i, j = (int(part) for part in name[1:].split("_"))
+        data[i, j] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((changed(_3_7=np.nan), 3), ValueError, r"Y contains NaN, first at row 3, column 7"),
+        ((changed(_0_2=-np.inf), 3), ValueError, r"Y contains infinity, first at row 0, column 2"),
+        ((Y[0], 3), ValueError, r"Y must be two-dimensional.*Y\[None, :\]"),
+        ((Y[None], 3), ValueError, r"Y must be two-dimensional"),
+        ((Y[:0], 1), ValueError, r"Y is empty, shape \(0, 30\)"),
+        ((Y[:, :0], 1), ValueError, r"Y is empty"),
+        (([["a", "b"], ["c", "d"]], 1), TypeError, r"Y must hold numbers only"),
+        (([["1", "2"], ["3", "4"]], 1), TypeError, r"Y must hold numbers only"),
+        (([[1, 2], [3]], 1), TypeError, r"Y must hold numbers only, in rows of equal length"),
+        ((np.zeros((3, 4), dtype="datetime64[s]"), 1), TypeError, r"Y must hold numbers only"),
+        ((Y + 1j, 3), ValueError, r"Y is complex.*real part"),
+        ((scipy_sparse.csr_matrix(Y), 3), TypeError, r"Y is a sparse matrix: pass Y.toarray\(\)"),
+        ((np.ma.masked_less(Y, 0), 3), ValueError, r"Y has masked entries"),
+        ((Y, 0), ValueError, r"r must be at least 1, got 0"),
+        ((Y, 31), ValueError, r"r=31 .* use r <= 30, or transpose"),
+        ((Y, 2.0), TypeError, r"r must be an integer, got 2.0"),
+        ((Y, "3"), TypeError, r"r must be an integer"),
+    ],
+)
+def test_bad_data_and_rank(arguments, error, message):
+    with pytest.raises(error, match=message):
+        ngmca.separate(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"tau": -1}, ValueError, r"tau must be at least 0, got -1"),
+        ({"tau": "1"}, TypeError, r"tau must be a number"),
+        ({"tau": np.nan}, ValueError, r"tau"),
+        ({"noise": -0.1}, ValueError, r"noise levels .* not negative"),
+        ({"noise": np.full(12, np.nan)}, ValueError, r"noise levels .* finite"),
+        (
+            {"noise": np.ones(5)},
+            ValueError,
+            r"noise must be a number or one number a measurement \(12\)",
+        ),
+        ({"noise": "low"}, TypeError, r"noise must hold numbers"),
+        ({"noise": 1j}, TypeError, r"noise must be real"),
+        ({"bounded": "no"}, TypeError, r"bounded must be True or False"),
+        ({"tau": np.inf}, ValueError, r"tau must be finite"),
+        ({"seed": -1}, TypeError, r"seed must be a non-negative integer"),
+        ({"seed": np.random.RandomState(0)}, TypeError, r"seed must be .* a Generator"),
+        ({"start": ("a", "b")}, TypeError, r"A of start must hold numbers"),
+        ({"threads": 0}, ValueError, r"threads must be at least 1"),
+        ({"method": "sfot"}, ValueError, r"method must be one of 'soft', 'hard', 'naive'.*, got 'sfot'"),
+        ({"solver": "cg"}, ValueError, r"solver must be one of"),
+        ({"n_iter": 0}, ValueError, r"n_iter must be at least 1"),
+        ({"n_init": 0}, ValueError, r"n_init must be at least 1"),
+        ({"refinement": 1.5}, ValueError, r"refinement must be between 0 and 1"),
+        ({"max_sub_iter": 0}, ValueError, r"max_sub_iter"),
+        ({"tol": -1.0}, ValueError, r"tol"),
+        ({"start": 3}, TypeError, r"start must be a pair \(A, S\)"),
+        ({"start": (np.ones((12, 2)), np.ones((3, 30)))}, ValueError, r"A of start .* \(12, 3\)"),
+        ({"start": (np.ones((12, 3)), np.ones((30, 3)))}, ValueError, r"S of start .* \(3, 30\)"),
+        ({"start": (-np.ones((12, 3)), np.ones((3, 30)))}, ValueError, r"A of start has negative"),
+        (
+            {"start": (np.ones((12, 3)), np.full((3, 30), np.nan))},
+            ValueError,
+            r"S of start contains NaN",
+        ),
+        ({"start": (np.ones((12, 3)), np.ones((3, 30))), "n_init": 2}, ValueError, r"start fixes"),
+    ],
+)
+def test_bad_options(options, error, message):
+    with pytest.raises(error, match=message):
+        ngmca.separate(Y, 3, **options)
+
+
+def test_iterate_checks_before_the_first_state():
+    with pytest.raises(ValueError, match="tau"):
+        ngmca.iterate(Y, 3, tau=-1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_itr'"):
+        ngmca.iterate(Y, 3, n_itr=10)
+
+
+def test_more_sources_than_measurements_work_with_a_warning():
+    with pytest.warns(UserWarning, match="5 sources from 4 measurements"):
+        result = ngmca.separate(Y[:4], 5, n_iter=30, seed=0)
+    assert np.isfinite(result.S).all()
+
+
+def works(data, r=2, **options):
+    before = np.array(data, copy=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = ngmca.separate(data, r, n_iter=40, seed=0, **options)
+    np.testing.assert_array_equal(np.asarray(data), before)
+    m, n = np.shape(data)
+    assert result.A.shape == (m, r)
+    assert result.S.shape == (r, n)
+    for values in (result.A, result.S, result.lam, result.noise, result.history.cost):
+        assert np.isfinite(values).all()
+    assert (result.A >= 0).all()
+    assert (result.S >= 0).all()
+    np.testing.assert_allclose(np.linalg.norm(result.A, axis=0), 1, rtol=1e-5)
+    return result
+
+
+@pytest.mark.parametrize("method", ["soft", "hard", "naive"])
+def test_odd_data_work(method):
+    options = {"method": method}
+    assert not works(np.zeros((5, 9)), **options).S.any()
+    works(np.ones((5, 9)), **options)
+    works(np.repeat(np.arange(5.0)[:, None], 9, axis=1), **options)
+    works(-np.abs(Y), **options)
+    works(Y[:1], r=1, **options)
+    works(Y[:, :1], r=1, **options)
+    works(np.eye(6), r=6, **options)
+    works(Y[:, :3], r=3, **options)
+    works(np.outer(np.arange(4.0), np.arange(7.0)), r=3, **options)
+
+
+def test_layouts_and_types_give_the_same_answer():
+    expected = works(Y, 3).S
+    read_only = Y.copy()
+    read_only.flags.writeable = False
+    for same in (read_only, np.asfortranarray(Y), np.repeat(Y, 2, axis=1)[:, ::2], Y[::-1][::-1]):
+        np.testing.assert_allclose(works(same, 3).S, expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(works(Y.tolist(), 3).S, expected)
+
+
+def test_integers_and_small_floats():
+    counts = np.random.default_rng(0).poisson(5, (10, 40))
+    np.testing.assert_allclose(works(counts).S, works(counts.astype(float)).S)
+    single = works(Y.astype(np.float32), 3)
+    assert single.S.dtype == single.A.dtype == np.float32
+    assert ngmca.evaluate(works(Y, 3).S, single.S).mean_sdr > 40
+    works((Y > 1).astype(bool))
+    works(Y.astype(np.float16), 3)
+    works(Y.astype(np.longdouble), 3)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-150, 1e-30, 1e30, 1e150, 1e300])
+def test_units_do_not_matter(unit):
+    plain, scaled = works(Y, 3), works(Y * unit, 3) if unit < 1e150 else scaled_only(Y * unit)
+    np.testing.assert_allclose(scaled.A, plain.A, atol=1e-6)
+    np.testing.assert_allclose(scaled.S / unit, plain.S, atol=1e-6 * plain.S.max())
+    np.testing.assert_allclose(scaled.noise / unit, plain.noise, rtol=1e-6)
+
+
+def scaled_only(data):
+    """The cost of such data is beyond the largest float; the factors are not."""
+    return ngmca.separate(data, 3, n_iter=40, seed=0)
+
+
+def test_float32_units():
+    data = Y.astype(np.float32)
+    for unit in (1e-30, 1e30):
+        np.testing.assert_allclose(works(data * np.float32(unit), 3).A, works(data, 3).A, atol=1e-3)
