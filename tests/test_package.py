@@ -19,7 +19,7 @@ ROOT = Path(ngmca.__file__).parent
 LAYERS = [
     {"_support"},
     {"nnqp", "metrics", "simulate", "io", "result"},
-    {"data"},
+    {"data", "domains"},
     {"algorithms"},
     {"rivals", "sampling"},
     {"separation"},
@@ -34,7 +34,7 @@ HEAVY = {
     "numba": {"_support"},
     "rich": {"_support", "cli"},
     "nmrsim": {"simulate"},
-    "scipy": {"metrics", "simulate", "io", "diagnosis", "result", "sampling", "paper"},
+    "scipy": {"algorithms", "metrics", "simulate", "io", "diagnosis", "result", "sampling", "paper"},
     "matplotlib": {"paper"},
     "pandas": {"paper"},
     "plotly": {"report"},

@@ -29,10 +29,12 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     n_components : int
         Number of sources.
-    method, tau, refinement, bounded, solver, max_sub_iter, noise, tol, n_init
+    method, tau, refinement, bounded, solver, max_sub_iter, noise, tol, domain, sample_shape, n_init
         As in `ngmca.separate`.
     posterior : bool
-        Sample around the separation; `components_` are then the posterior means of the sources.
+        Sample around the separation; `components_` are then the posterior means of the sources. Of
+        lines and bands (`separation_.domain` is "wavelet") they stay the separation's, and there are
+        intervals besides.
     max_iter : int or "auto"
         Number of iterations, at most: `n_iter` of `ngmca.separate`.
     random_state : int, RandomState or None
@@ -48,7 +50,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         All that was found, with its certificate and history. Its A has columns of norm 1, and S is
         shrunk by the threshold; `transform` fits the weights to the data without either.
     posterior_ : ngmca.Posterior or None
-        If it was asked for: spreads, intervals and activities of sources and weights.
+        If it was asked for: spreads, intervals and activities of sources and weights, and `warnings`.
     noise_ : (n_samples,)
         Standard deviation of the noise in each measurement.
     reconstruction_err_ : float
@@ -70,6 +72,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         max_sub_iter: int = DEFAULTS.max_sub_iter,
         noise: ArrayLike | None = None,
         tol: float | None = DEFAULTS.tol,
+        domain: str = DEFAULTS.domain,
+        sample_shape: tuple[int, int] | None = DEFAULTS.sample_shape,
         n_init: int = 1,
         posterior: bool = False,
         random_state: Any = None,
@@ -85,6 +89,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.max_sub_iter = max_sub_iter
         self.noise = noise
         self.tol = tol
+        self.domain = domain
+        self.sample_shape = sample_shape
         self.n_init = n_init
         self.posterior = posterior
         self.random_state = random_state
@@ -112,6 +118,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             max_sub_iter=self.max_sub_iter,
             noise=self.noise,
             tol=self.tol,
+            domain=self.domain,
+            sample_shape=self.sample_shape,
             n_init=self.n_init,
             posterior=bool(self.posterior),
             seed=_seed(self.random_state),
@@ -119,7 +127,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         self.components_ = np.ascontiguousarray(self.separation_.S)
         self.posterior_ = self.separation_.posterior
-        if self.posterior_ is not None:
+        if self.posterior_ is not None and self.posterior_.model == "sparse":
             self.components_ = np.ascontiguousarray(self.posterior_.S.mean, dtype=X.dtype)
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter

@@ -67,6 +67,10 @@ class Marginals:
 class Posterior:
     """Sources and mixing as distributions: `S.mean`, `S.sd`, `S.active`, `S.interval(0.9)`; A likewise.
 
+    `model` says what they were taken for: "sparse", entries that are 0 or active, or "bands", lines and
+    bands in wavelets. Of bands there are intervals alone: the separation's S is the answer, not the
+    mean of the draws, and there is no `S.active`, `pi`, `stay` or `beta`.
+
     `traces` holds the scalar parameters at (a bounded, evenly spaced choice of) the samples, arrays of
     shape (chain, draw, ...), as `arviz.from_dict` takes them. `rhat` compares the chains and their
     halves (1 is agreement), `ess` is the number of independent draws that would tell the mean equally
@@ -77,9 +81,9 @@ class Posterior:
     S: Marginals  # (r, n)
     A: Marginals  # (m, r); spread 0 where A was given
     noise: Marginals  # (m,) standard deviation in each measurement
-    pi: Marginals  # (r,) share of active entries of each source
-    stay: Marginals  # (r,) probability that the entry after an active one is active too
-    beta: Marginals  # (r,) 1 / mean of the active entries
+    pi: Marginals | None  # (r,) share of active entries of each source
+    stay: Marginals | None  # (r,) probability that the entry after an active one is active too
+    beta: Marginals | None  # (r,) 1 / mean of the active entries
     traces: dict[str, NDArray] = field(repr=False)
     rhat: dict[str, NDArray] = field(repr=False)
     ess: dict[str, NDArray] = field(repr=False)
@@ -88,32 +92,46 @@ class Posterior:
     error: float
     settled: bool  # the mean is known well enough
     warnings: tuple[str, ...] = ()  # in words
+    model: str = "sparse"  # or "bands"
+    refuted: bool = False  # what was found contradicts the model gravely: the intervals mean nothing
 
     @property
     def n_chains(self) -> int:
         """Number of chains."""
-        return len(self.traces["pi"])
+        return len(self.traces["noise"])
 
     def scaled(self, unit: float) -> "Posterior":
         """The same for data that are `unit` times as large."""
         if unit == 1.0:
             return self
-        traces = self.traces | {
-            "noise": self.traces["noise"] * unit,
-            "beta": self.traces["beta"] / unit,
-        }
+        powers = {"noise": unit, "beta": 1 / unit}
         return replace(
             self,
             S=self.S.scaled(unit),
             noise=self.noise.scaled(unit),
-            beta=self.beta.scaled(1 / unit),
-            traces=traces,
+            beta=None if self.beta is None else self.beta.scaled(1 / unit),
+            traces={name: values * powers.get(name, 1.0) for name, values in self.traces.items()},
         )
 
     def __repr__(self) -> str:
         (r, n), m = self.S.mean.shape, len(self.A.mean)
-        settled = "" if self.settled else ", not settled"
-        return f"Posterior: {r} sources in {m} x {n} data, {self.n_chains} x {self.n_samples}{settled}"
+        doubt = (", not settled" if not self.settled else "") + (", refuted" if self.refuted else "")
+        kind = f"{r} sources" + (" of lines and bands" if self.model == "bands" else "")
+        return f"Posterior: {kind} in {m} x {n} data, {self.n_chains} x {self.n_samples}{doubt}"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Where the sources were taken to be sparse, and why."""
+
+    name: str  # "direct": single channels are 0; "wavelet": lines and bands are a few coefficients
+    why: str = ""  # in words
+    correlation: float = np.nan  # of neighbouring channels of the sources that `soft` finds
+    levels: int = 0  # of the wavelets
+    empty: float = np.nan  # share of channels at which a source is 0; lines leave most of them so
+
+
+DIRECT = Domain("direct")
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +149,7 @@ class State:
     mixing_violation: float = np.nan  # of the A-step before it, whose answer A may have been moved on
     momentum: Any = field(default=None, repr=False)  # what `iterate` needs besides to go on from here
     settled: bool = False  # nothing moves any more: the iterations end here
+    domain: Domain = field(default=DIRECT, repr=False)
 
     def scaled(self, unit: float) -> "State":
         """The same for data that are `unit` times as large."""
@@ -177,8 +196,11 @@ class Separation:
     """Y ~ A S with A (m, r), S (r, n), both non-negative, and columns of A of norm 1.
 
     For `soft`, S is the exact minimiser of 1/2 |Y - A S|^2 + sum_i lam_i |S_i|_1 over S >= 0, and
-    `violation` certifies it: see `ngmca.nnqp.violation`. `naive` and the rivals of `ngmca.rivals`
-    solve no such problem: it is NaN, as are thresholds of a rival. Factors of `gmca` may be negative.
+    `violation` certifies it: see `ngmca.nnqp.violation`. Where `domain` is "wavelet", S minimises
+    1/2 |Y - A S|^2 + sum |Lam * (S W')| for weights Lam that depend on S, lam_i is the threshold of a
+    coefficient of norm 1, and `violation` is the duality gap over the objective. `naive` and the rivals
+    of `ngmca.rivals` solve no such problem: it is NaN, as are thresholds of a rival. Factors of `gmca`
+    may be negative.
     """
 
     A: NDArray = field(repr=False)
@@ -191,6 +213,7 @@ class Separation:
     history: History = field(repr=False)
     restarts: tuple[Restart, ...] = ()  # with n_init > 1, one a first guess
     posterior: Posterior | None = field(default=None, repr=False)  # if it was asked for
+    domain: Domain = DIRECT  # where the sources were taken to be sparse
 
     def scaled(self, unit: float) -> "Separation":
         """The same for data that are `unit` times as large."""
@@ -226,6 +249,7 @@ def recorded(
         stopped="settled" if last.settled else "iterations",
         violation=last.violation,
         history=history,
+        domain=last.domain,
     )
     return replace(found, **changes) if changes else found
 

@@ -13,6 +13,7 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS, METHODS, Options, iterate_naive, iterate_thresholded
+from ngmca.algorithms.bands import followed_by_bands
 from ngmca.algorithms.options import refuse
 from ngmca.algorithms.restarts import choose, with_restarts
 from ngmca.algorithms.start import first_guess
@@ -33,6 +34,8 @@ def separate(
     max_sub_iter: int = DEFAULTS.max_sub_iter,
     noise: ArrayLike | None = None,
     tol: float | None = DEFAULTS.tol,
+    domain: str = DEFAULTS.domain,
+    sample_shape: tuple[int, int] | None = DEFAULTS.sample_shape,
     start: Any = None,
     n_init: int = 1,
     posterior: bool = False,
@@ -78,14 +81,22 @@ def separate(
     tol : float
         The iterations end early once the threshold has arrived and the columns of A, of norm 1, move by
         less than this.
+    domain : "auto", "direct" or "wavelet"
+        Where the sources of `soft` are sparse: channel by channel, as in the paper ("direct"), or as
+        lines and bands, which are a few wavelet coefficients ("wavelet"). "auto" looks at the sources
+        that the first finds, and goes on with the second where that suits them better.
+        `Separation.domain` says what was taken and why. The other methods know "direct" only.
+    sample_shape : (h, w)
+        If sources are images, h w channels in rows: their shape. Wavelets are then two-dimensional.
     start : (A, S) or anything with these attributes
         A first guess; otherwise one is drawn.
     n_init : int
         Number of first guesses to try. The one whose mixing directions have the lowest penalised cost,
         all at one common threshold, is kept; `restarts` tells how far the answers differ.
     posterior : bool
-        Sample around the answer, for error bars and better sources: `Separation.posterior` is what
-        `ngmca.posterior`, which has more options, returns.
+        Sample around the answer, for error bars and, channel by channel, better sources:
+        `Separation.posterior` is what `ngmca.posterior`, which has more options, returns. For lines and
+        bands S stays the answer, and the posterior has its intervals.
     seed : int, SeedSequence, Generator or None
         The same integer or sequence gives the same answer, to the bit, on the same machine. A generator
         moves on with every call.
@@ -101,7 +112,7 @@ def separate(
         check_sampling(method)
     given = Options(
         DEFAULTS.method if method in rivals.METHODS else method,
-        *(tau, n_iter, refinement, bounded, solver, max_sub_iter, tol),
+        *(tau, n_iter, refinement, bounded, solver, max_sub_iter, tol, domain, sample_shape),
     )
     engine = open_data(Y, threads=threads)
     if method in rivals.METHODS:
@@ -144,6 +155,8 @@ def iterate(
     max_sub_iter: int = DEFAULTS.max_sub_iter,
     noise: ArrayLike | None = None,
     tol: float | None = DEFAULTS.tol,
+    domain: str = DEFAULTS.domain,
+    sample_shape: tuple[int, int] | None = DEFAULTS.sample_shape,
     start: Any = None,
     resume: State | None = None,
     seed: Seed = None,
@@ -153,12 +166,15 @@ def iterate(
 
     The arguments are those of `separate`. With `resume`, a state that an earlier call with the same
     arguments yielded, the states after it. For `soft`, `naive` and `anls` with solver="pivot" they are
-    the same, to the bit, as without a stop (above 2,048 measurements up to the noise on the way).
+    the same, to the bit, as without a stop (above 2,048 measurements up to the noise on the way); in
+    the wavelet domain the multipliers of the S-step are found anew.
     """
     if method in rivals.METHODS:
         raise ValueError(f"method={method!r} has no states to yield: use separate.")
     check_method(method)
-    given = Options(method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol)
+    given = Options(
+        method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol, domain, sample_shape
+    )
     engine = open_data(Y, threads=threads)
     problem = Problem.of(engine, r, given, noise, start, resume)
     return _iterate(problem, generator(seed).spawn(1)[0])
@@ -197,6 +213,7 @@ class Problem:
     ) -> "Problem":
         """The problem, or an error that says which argument is wrong."""
         r = arguments.check_rank(r, engine.shape)
+        arguments.check_shape(options.sample_shape, engine.shape[1])
         sigma = arguments.check_noise(noise, engine.shape[0])
         sigma = None if sigma is None else sigma / engine.unit
         if start is not None:
@@ -211,18 +228,21 @@ class Problem:
         """The iterations from the start, or from a guess drawn by rng."""
         algorithm = iterate_naive if self.options.method == "naive" else iterate_thresholded
         if self.resume is not None:
-            return algorithm(self.engine, self.resume.A, self.resume.S, self.options, self.resume)
-        A, S = self.start or first_guess(self.engine, self.r, rng)
-        return algorithm(self.engine, A, S, self.options)
+            A, S = self.resume.A, self.resume.S
+        else:
+            A, S = self.start or first_guess(self.engine, self.r, rng)
+        states = algorithm(self.engine, A, S, self.options, self.resume)
+        if not self.options.transformed:
+            return states
+        return followed_by_bands(self.engine, states, self.options, self.resume)
 
 
 def _best_run(problem: Problem, n_init: int, rng: np.random.Generator, progress: bool) -> Separation:
     """The best of n_init runs."""
     options = problem.options
-    with one_blas_thread, progress_bar(options.schedule.n_iter * n_init, show=progress) as shown:
+    with one_blas_thread, progress_bar(options.most * n_init, show=progress) as shown:
         runs = [_collect(shown(problem.states(child))) for child in rng.spawn(n_init)]
-        penalty = 0.0 if options.method == "anls" else options.tau
-        return runs[0] if n_init == 1 else choose(problem.engine, runs, penalty)
+        return runs[0] if n_init == 1 else choose(problem.engine, runs, options)
 
 
 def _collect(states: Iterable[State]) -> Separation:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.algorithms import Options
 from ngmca.algorithms.restarts import choose
 from ngmca.algorithms.start import first_guess, revive, unit_columns
 from ngmca.data import InMemory, noise
@@ -282,7 +283,7 @@ def test_restarts_are_compared_at_one_common_threshold():
     rng = np.random.default_rng(0)
     bad = replace(good, A=unit_columns(rng.random(good.A.shape), good.S)[0], noise=good.noise / 1000)
     engine = InMemory(data.Y)
-    chosen = choose(engine, [bad, good], 1.0)
+    chosen = choose(engine, [bad, good], Options())
     common = np.mean([noise.in_gradient(run.A, run.noise) for run in (bad, good)])
     S = pivot(good.A.T @ good.A, good.A.T @ data.Y - common).X
     cost = np.sum((data.Y - good.A @ S) ** 2) / 2 + common * S.sum()

@@ -231,7 +231,12 @@ def test_from_the_command_to_the_report(tmp_path):
     assert "claims of the paper: 2 holds" in command("report", "-o", tmp_path)
     page = (tmp_path / "report.html").read_text()
     sections = re.findall("<section id=([^>]+)>", page)
-    assert sections == ["overview", "beyond", *(label.replace(":", "-") for label in EXPERIMENTS)]
+    assert sections == [
+        "overview",
+        "beyond",
+        "sequel",
+        *(label.replace(":", "-") for label in EXPERIMENTS),
+    ]
     assert page.count("Not run yet") == len(EXPERIMENTS) - 1
     assert page.count("data:image/png;base64,") == 1
     assert not re.search(r"(src|href)=.https?:", page)  # one file, readable without a network

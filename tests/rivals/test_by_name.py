@@ -13,6 +13,7 @@ from ngmca.data import mad
 from ngmca.metrics import CEILING
 
 METHODS = sorted(rivals.METHODS)
+ITERATIVE = [name for name in METHODS if name not in rivals.DIRECT]
 
 
 def finite(found):
@@ -100,7 +101,7 @@ def test_more_sources_than_measurements_warn(name):
     assert finite(found)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", ITERATIVE)
 @pytest.mark.parametrize("empty", ["a row of S", "a column of A", "all of S", "all of A"])
 def test_zeros_in_the_start(name, empty):
     Y = ngmca.simulate.sparse(12, 20, 3, snr=20, seed=0).Y
@@ -130,7 +131,8 @@ def test_arguments_that_are_wrong_are_named(name):
         method(Y, 2, n_iter=0)
     with pytest.raises(ValueError, match="tol must be"):
         method(Y, 2, tol=-1.0)
-    with pytest.raises(ValueError, match="S of start must have shape"):
+    wrong = "S of start must have shape" if name in ITERATIVE else "start has no meaning for method="
+    with pytest.raises(ValueError, match=wrong):
         method(Y, 2, start=(np.ones((6, 2)), np.ones((3, 8))))
 
 
@@ -148,6 +150,9 @@ def test_arguments_that_are_wrong_are_named(name):
         ("zdunek_cichocki", {"beta": -1.0}),
         ("gmca", {"tau": -1.0}),
         ("gmca", {"refinement": 2.0}),
+        ("minvol", {"volume": "samples"}),
+        ("minvol", {"weight": -1.0}),
+        ("minvol", {"delta": 0.0}),
     ],
 )
 def test_options_that_are_wrong_are_named(name, option):
@@ -161,7 +166,8 @@ def test_same_seed_same_answer_and_the_first_guess_is_that_of_separate(name):
     method = rivals.METHODS[name]
     one, two = (method(Y, 3, n_iter=5, seed=4) for _ in range(2))
     assert (one.S == two.S).all()
-    assert not np.allclose(method(Y, 3, n_iter=5, seed=5).S, one.S)
+    if name != "spa":  # which draws nothing
+        assert any(not np.allclose(method(Y, 3, n_iter=5, seed=seed).S, one.S) for seed in (5, 6, 7))
     named = ngmca.separate(Y, 3, method=name, n_iter=5, seed=4, tol=0.0)
     assert (named.history.cost == one.cost).all()
 
@@ -181,11 +187,11 @@ def test_separate_by_name(name):
     direct = rivals.METHODS[name](Y, 3, n_iter=25, seed=0)
     np.testing.assert_allclose(np.linalg.norm(found.A, axis=0), 1)
     np.testing.assert_allclose(found.A @ found.S, direct.A @ direct.S, atol=1e-10)
-    assert found.n_iter == 25
-    assert found.stopped == "iterations"
+    assert found.n_iter == (1 if name in ("spa", "vca") else 25)
+    assert found.stopped == ("settled" if name in ("spa", "vca") else "iterations")
     assert np.isnan(found.lam).all()
     assert np.isnan(found.violation)
-    assert found.history.threshold.shape == (25, 3)
+    assert found.history.threshold.shape == (found.n_iter, 3)
     assert found.history.active[-1] == np.mean(found.S != 0)
     np.testing.assert_allclose(found.noise, mad(Y - found.A @ found.S))
 

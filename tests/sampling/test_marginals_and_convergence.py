@@ -72,7 +72,7 @@ def test_disagreement_is_said_in_words():
     assert len(found.warnings) == 1
     fine = {"S": np.array([1.01, 1.0]), "A": np.array([1.0, 1.02])}
     assert disagreement(fine) == ()
-    assert "row 1 of S" in disagreement({**fine, "A": np.array([1.0, 1.3])})[0]
+    assert "(source 2;" in disagreement({**fine, "A": np.array([1.0, 1.3])})[0]
 
 
 def test_output_is_what_arviz_takes():

@@ -123,5 +123,5 @@ def test_a_source_that_the_data_do_not_have_is_said_to_be_silent():
     A = np.column_stack([separation.A, np.abs(rng.standard_normal(40)) / np.sqrt(40)])
     extra = 3 * level * (rng.random(100) < 0.1)
     start = SimpleNamespace(A=A, S=np.vstack([separation.S, extra]), noise=separation.noise)
-    with pytest.warns(UserWarning, match=r"source 5 \(row 4 of S\) went silent"):
+    with pytest.warns(UserWarning, match="source 5 went silent"):
         ngmca.posterior(data.Y, start, n_samples=200, seed=0)

@@ -206,7 +206,8 @@ def test_a_budget_that_is_spent_is_said(monkeypatch):
     separation = ngmca.separate(data.Y, 4, seed=0)
     for module in (ngmca.sampling.chains, ngmca.sampling.warnings):
         monkeypatch.setattr(module, "ENOUGH", 1e-3)
-        monkeypatch.setattr(module, "BUDGET", 250)
+    short = replace(ngmca.sampling.chains.SPARSE, most=250)
+    monkeypatch.setattr(ngmca.sampling.sampler, "SPARSE", short)
     with pytest.warns(UserWarning, match=r"stopped at 210 sweeps, with 150 samples .* error .* 0\.\d\d"):
         found = ngmca.posterior(data.Y, separation, seed=0)
     assert not found.settled

@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import find_peaks
 
 from ngmca.simulate import DEFAULT_COMPOUNDS, compounds, nmr, peaks, read_peaks, sparse, spectrum
-from ngmca.simulate.library import System, library
+from ngmca.simulate.catalogue import System, library
 from ngmca.simulate.lines import _lines
 
 # Hydrogen atoms of the molecules at pH 7, less those on N, O and S.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ngmca import simulate
-from ngmca.simulate import nmr, sparse, spectra
+from ngmca.simulate import bands, nmr, sparse, spectra
 
-ALL = [sparse, spectra, nmr]
+ALL = [sparse, spectra, nmr, bands]
 
 
 def test_lines_are_lorentzians_of_the_wanted_width():

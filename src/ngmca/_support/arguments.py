@@ -68,6 +68,18 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
     return r
 
 
+def check_shape(shape: Any, n: int) -> None:
+    """The shape of sources that are images of n pixels, or None."""
+    if shape is None:
+        return
+    try:
+        h, w = (check_count(size, "sample_shape") for size in shape)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"sample_shape must be two integers (rows, columns), got {shape!r}.") from error
+    if h * w != n:
+        raise ValueError(f"sample_shape {h} x {w} does not fit {n} channels.")
+
+
 def check_noise(noise: ArrayLike | None, m: int) -> NDArray | None:
     """One noise level a measurement, or None to estimate it."""
     if noise is None:

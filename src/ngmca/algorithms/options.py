@@ -6,10 +6,12 @@ from dataclasses import dataclass, fields
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.algorithms.schedule import Schedule, schedule
+from ngmca.algorithms.schedule import BANDS, Schedule, schedule
 
+DOMAINS = ("auto", "direct", "wavelet")
 METHODS = ("soft", "hard", "naive", "anls")
 SOLVERS = ("pivot", "fista")
+NEUTRAL = ("method", "noise", "domain", "sample_shape")  # data, or true of every method
 # What a method would not heed. `max_sub_iter` is also without meaning where `pivot` solves all steps.
 UNHEEDED = {
     "soft": (),
@@ -31,6 +33,8 @@ class Options:
     solver: str = "pivot"
     max_sub_iter: int = 80
     tol: float | None = None
+    domain: str = "auto"
+    sample_shape: tuple[int, int] | None = None
     noise: NDArray | None = None  # (m,), or None to estimate it
 
     def __post_init__(self) -> None:
@@ -44,6 +48,9 @@ class Options:
         arguments.check_count(self.max_sub_iter, "max_sub_iter")
         if self.tol is not None:
             arguments.check_number(self.tol, "tol")
+        arguments.check_choice(self.domain, "domain", DOMAINS)
+        if self.domain == "wavelet" and (self.method != "soft" or self.tau == 0):
+            raise ValueError("domain='wavelet' has a meaning for method='soft' with tau above 0 only.")
         unheeded = UNHEEDED[self.method]
         if self.method in ("soft", "anls") and self.solver == "pivot":
             unheeded = (*unheeded, "max_sub_iter")
@@ -51,8 +58,19 @@ class Options:
 
     def changed(self) -> set[str]:
         """Names of the options that differ from their defaults; `noise` is data, and not among them."""
-        named = (field for field in fields(self) if field.name not in ("method", "noise"))
+        named = (field for field in fields(self) if field.name not in NEUTRAL)
         return {field.name for field in named if getattr(self, field.name) != field.default}
+
+    @property
+    def transformed(self) -> bool:
+        """Whether sources may turn out to be sparse in a transformed domain."""
+        return self.method == "soft" and self.tau > 0 and self.domain != "direct"
+
+    @property
+    def most(self) -> int:
+        """How many iterations there can be, those in a transformed domain included."""
+        n_iter = self.schedule.n_iter
+        return n_iter + min(n_iter, BANDS) if self.transformed else n_iter
 
     @property
     def schedule(self) -> Schedule:

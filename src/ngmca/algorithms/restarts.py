@@ -5,15 +5,26 @@ from dataclasses import replace
 import numpy as np
 
 from ngmca import metrics
+from ngmca.algorithms.bands import log_cost
+from ngmca.algorithms.options import Options
 from ngmca.data import InMemory, in_gradient
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.result import Restart, Separation
 
 
-def choose(engine: InMemory, runs: list[Separation], tau: float) -> Separation:
-    """The run whose directions have the lowest penalised cost, and how far the others are from it."""
-    common = tau * float(np.mean([in_gradient(run.A, run.noise) for run in runs]))
-    costs = [_penalised_cost(engine, run, common) for run in runs]
+def choose(engine: InMemory, runs: list[Separation], options: Options) -> Separation:
+    """The run with the lowest penalised cost, and how far the others are from it.
+
+    Thresholds are common to all runs. Where all of them found lines or bands, it is the cost that falls
+    there; otherwise that of their directions with the best direct sources.
+    """
+    if all(run.domain.name == "wavelet" for run in runs):
+        sigma = np.mean([run.noise for run in runs], axis=0)
+        costs = [log_cost(engine, run.A, run.S, sigma, options) for run in runs]
+    else:
+        tau = 0.0 if options.method == "anls" else options.tau
+        common = tau * float(np.mean([in_gradient(run.A, run.noise) for run in runs]))
+        costs = [_penalised_cost(engine, run, common) for run in runs]
     return with_restarts(runs[int(np.argmin(costs))], runs, costs)
 
 

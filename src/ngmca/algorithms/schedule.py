@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST = 500  # iterations, where their number is "auto"
+BANDS = 260  # iterations in a wavelet frame, at most: more change nothing on average
 
 
 @dataclass(frozen=True)

@@ -94,19 +94,31 @@ def a_step(
 
 
 def _bounded_a_step(sweep: Sweep, A: NDArray, options: Options) -> tuple[NDArray, float]:
-    """The bounded A-step for rows of S scaled to norm 1; column i of A then has norm |S_i| at most."""
-    size = np.sqrt(np.diagonal(sweep.SS))
-    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-    G = sweep.SS * inverse * inverse[:, None]
-    C = np.multiply(sweep.YS.T, inverse[:, None], order="C")
-    X = np.multiply(A.T, size[:, None], order="C", dtype=np.float64)
+    """The bounded A-step by the solver asked for."""
     if options.solver == "pivot":
-        _, moved = descend_rows(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
-        quality = moved / max(float(X.max(initial=0)), 1e-300)
+        X, quality = bounded_mixing(sweep.SS, sweep.YS, A)
     else:
+        G, C, X, size, inverse = _unit_rows(sweep.SS, sweep.YS, A)
         solution = fista(G, C, X, bound=size, max_iter=options.max_sub_iter)
-        X, quality = solution.X, solution.violation
-    return np.ascontiguousarray((X * inverse[:, None]).T, dtype=A.dtype), quality
+        X, quality = (solution.X * inverse[:, None]).T, solution.violation
+    return np.ascontiguousarray(X, dtype=A.dtype), quality
+
+
+def bounded_mixing(SS: NDArray, YS: NDArray, A: NDArray) -> tuple[NDArray, float]:
+    """argmin_{A >= 0} 1/2 |Y - AS|^2 with column norms at most 1, and its certificate."""
+    G, C, X, size, inverse = _unit_rows(SS, YS, A)
+    _, moved = descend_rows(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
+    return (X * inverse[:, None]).T, moved / max(float(X.max(initial=0)), 1e-300)
+
+
+def _unit_rows(SS: NDArray, YS: NDArray, A: NDArray) -> tuple[NDArray, ...]:
+    """G, C and X = A' for rows of S scaled to norm 1: row i of X then has norm |S_i| at most."""
+    size = np.sqrt(np.diagonal(SS))
+    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    G = SS * inverse * inverse[:, None]
+    C = np.multiply(YS.T, inverse[:, None], order="C")
+    X = np.multiply(A.T, size[:, None], order="C", dtype=np.float64)
+    return G, C, X, size, inverse
 
 
 def _uses_values(options: Options) -> bool:

@@ -31,6 +31,7 @@ FLAGS = {  # arguments of the library, and what they are called here
     "n_iter": "--iterations",
     "refinement": "--refinement",
     "noise": "--noise",
+    "domain": "--domain",
     "seed": "--seed",
     "posterior": "--posterior",
     "transpose": "--transpose",

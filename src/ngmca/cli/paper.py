@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from difflib import get_close_matches
+from fnmatch import filter as matching
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -125,7 +126,7 @@ def show(
 def report(out: Out = DEFAULT) -> None:
     """Draw all figures anew from the tables and write one page with figures, claims and verdicts."""
     from ngmca.paper import EXPERIMENTS, load
-    from ngmca.paper.catalogue import BEYOND
+    from ngmca.paper.catalogue import BEYOND, SEQUEL
     from ngmca.paper.page import render
 
     _check_packages()
@@ -139,8 +140,13 @@ def report(out: Out = DEFAULT) -> None:
             note(f"{result.experiment.label} has not been run.")
     page = out / "report.html"
     write_whole(page, render(results, out / "figures"))
-    for what, ours in (("of the paper", False), ("beyond it", True)):
-        own = [result for result in results if (result.experiment.label in BEYOND) == ours]
+    labels = {"beyond it": BEYOND, "of its sequel": SEQUEL}
+    for what in ("of the paper", *labels):
+        own = [
+            result
+            for result in results
+            if (result.experiment.label in labels.get(what, BEYOND | SEQUEL)) == (what in labels)
+        ]
         verdicts = [result.judge(claim).verdict for result in own for claim in result.experiment.claims]
         count = ", ".join(f"{verdicts.count(v)} {v}" for v in dict.fromkeys(sorted(verdicts)))
         say(f"{len(verdicts)} claims {what}: {count}")
@@ -213,6 +219,7 @@ def _duration(seconds: float) -> str:
 def _tell(label: str, out: Path, *, settings: bool = False) -> None:
     """Print the claims of an experiment with what is known about them."""
     from ngmca.paper import EXPERIMENTS, load
+    from ngmca.paper.catalogue import full
     from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED
     from ngmca.paper.standing import file_name
 
@@ -223,7 +230,7 @@ def _tell(label: str, out: Path, *, settings: bool = False) -> None:
         say(f"  data: {experiment.study.data}")
         say(f"  {experiment.study.varies}: {', '.join(f'{x:g}' for x in experiment.study.values)}")
         say(f"  methods: {', '.join(experiment.study.methods)}")
-        say(f"  simulations: {result.done} ({experiment.study.sims or 'one example'} in the paper)")
+        say(f"  simulations: {result.done} ({full(experiment)})")
         _show_means(result)
     for claim in experiment.claims:
         finding = result.judge(claim)
@@ -267,6 +274,7 @@ def _experiments(labels: Sequence[str]) -> list[Any]:
     from ngmca.paper import EXPERIMENTS
 
     names = [label.removeprefix("fig:") for label in labels]
+    names = [name for label in names for name in matching(EXPERIMENTS, label) or [label]]
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         near = get_close_matches(unknown[0], EXPERIMENTS, n=1)
@@ -274,7 +282,7 @@ def _experiments(labels: Sequence[str]) -> list[Any]:
         raise ReadError(
             f"no experiment {', '.join(unknown)}: `ngmca paper list` shows the labels.{hint}"
         )
-    return [EXPERIMENTS[name] for name in names]
+    return [EXPERIMENTS[name] for name in dict.fromkeys(names)]
 
 
 def _check_packages() -> None:

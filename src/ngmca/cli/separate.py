@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ngmca import rivals, sampling
-from ngmca.algorithms import DEFAULTS, METHODS
+from ngmca.algorithms import DEFAULTS, DOMAINS, METHODS
 from ngmca.cli import loop
 from ngmca.cli.console import (
     FLAGS,
@@ -92,9 +92,16 @@ def separate(
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the noise (estimated).")
     ] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            help="Where sources are sparse: direct (channels), wavelet (lines, bands), or auto.",
+            autocompletion=lambda: DOMAINS,
+        ),
+    ] = None,
     posterior: Annotated[
         bool | None,
-        typer.Option("--posterior/--no-posterior", help="Sample for error bars and better sources."),
+        typer.Option("--posterior/--no-posterior", help="Sample for error bars."),
     ] = None,
     transpose: Transpose = None,
     range_: Range = None,
@@ -110,7 +117,8 @@ def separate(
     given: dict[str, Any] = {
         "data": tuple(data) if data else None, "sources": sources, "method": method, "tau": tau,
         "iterations": iterations, "refinement": refinement, "seed": seed, "noise": noise,
-        "posterior": posterior, "transpose": transpose, "range": range_, "dataset": dataset,
+        "domain": domain, "posterior": posterior, "transpose": transpose, "range": range_,
+        "dataset": dataset,
         "nucleus": nucleus,
     }  # fmt: skip
     settings, out, known = _gather(given, out, config, resume)

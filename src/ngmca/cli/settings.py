@@ -45,6 +45,7 @@ class Settings:
     refinement: float = DEFAULTS.refinement
     seed: int = 0
     noise: float | None = None
+    domain: str = DEFAULTS.domain
     posterior: bool = False
     transpose: bool | None = None
     range: str | None = None
@@ -73,13 +74,15 @@ class Settings:
             "n_iter": self.iterations,
             "refinement": self.refinement,
             "noise": self.noise,
+            "domain": self.domain,
             "seed": self.seed,
         }
 
     @property
     def most_iterations(self) -> int:
         """How many iterations there are at most, for a method of nGMCA."""
-        return Options(self.method, self.tau, self.iterations, self.refinement).schedule.n_iter
+        options = Options(self.method, self.tau, self.iterations, self.refinement, domain=self.domain)
+        return options.most
 
     def table(self) -> dict[str, Any]:
         """The settings that there are, by name."""

@@ -1,5 +1,6 @@
 """`ngmca simulate`: a mixture whose sources are known."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,8 +8,8 @@ import numpy as np
 import typer
 
 from ngmca import simulate as simulators
-from ngmca.cli.console import as_bad_input, one_line_errors, say
-from ngmca.io import ReadError
+from ngmca.cli.console import as_bad_input, note, one_line_errors, say
+from ngmca.io import ReadError, read
 from ngmca.saving.whole_files import check_free, write_whole
 
 EXAMPLES = """
@@ -18,6 +19,10 @@ EXAMPLES = """
 
   ngmca simulate spectra.npz --kind spectra -m 30 -n 2000
 
+  ngmca simulate infrared.npz --kind bands -r 4 --snr 25
+
+  ngmca simulate mine.npz --kind library --spectra pure_substances -r 3
+
   ngmca simulate nmr.npz --kind nmr --snr 15
 
   ngmca simulate nmr.npz --kind nmr --compounds lactate,alanine,ethanol -m 8
@@ -25,6 +30,8 @@ EXAMPLES = """
 SIZES = {  # measurements, channels and sources of each kind
     "sparse": (40, 500, 5),
     "spectra": (40, 500, 5),
+    "bands": (40, 1024, 5),
+    "library": (40, 1024, 5),
     "nmr": (15, 1200, None),
 }
 
@@ -33,10 +40,16 @@ SIZES = {  # measurements, channels and sources of each kind
 def simulate(
     out: Annotated[
         Path,
-        typer.Argument(help="File to write: .npz with Y, A, S and noise, for nmr also names and ppm."),
+        typer.Argument(
+            help="File to write: .npz with Y, A, S and noise, and names and axis where there are any."
+        ),
     ],
     kind: Annotated[
-        str, typer.Option(help="sparse, spectra or nmr.", autocompletion=lambda: list(SIZES))
+        str,
+        typer.Option(
+            help="sparse, spectra, bands (infrared, Raman), library (spectra of your own) or nmr.",
+            autocompletion=lambda: list(SIZES),
+        ),
     ] = "sparse",
     sources: Annotated[
         int | None, typer.Option("-r", "--sources", help="Number of sources: 5, for nmr 15.")
@@ -46,13 +59,17 @@ def simulate(
     ] = None,
     channels: Annotated[
         int | None,
-        typer.Option("-n", "--channels", "--samples", help="How many: 500, for nmr 1200."),
+        typer.Option("-n", "--channels", "--samples", help="How many: 500, bands 1024, nmr 1200."),
     ] = None,
     compounds: Annotated[
         str, typer.Option(help="For nmr: default, random, or names with commas between.")
     ] = "default",
     peaks: Annotated[
         Path | None, typer.Option(help="For nmr: a table of your own, compound, ppm, intensity.")
+    ] = None,
+    spectra: Annotated[
+        Path | None,
+        typer.Option(help="For library: a folder (or file) of spectra of pure substances."),
     ] = None,
     snr: Annotated[float, typer.Option(help="Signal-to-noise ratio in dB.")] = 20.0,
     seed: Annotated[int, typer.Option()] = 0,
@@ -63,11 +80,15 @@ def simulate(
         raise ReadError(f"--kind must be {' or '.join(SIZES)}, got {kind!r}.")
     if kind != "nmr" and (compounds != "default" or peaks):
         raise ReadError("--compounds and --peaks are for --kind nmr.")
+    if (kind == "library") != (spectra is not None):
+        raise ReadError("--spectra FOLDER belongs to --kind library: give both, or neither.")
     check_free(out, force=force)
     given = zip((measurements, channels, sources), SIZES[kind], strict=True)
     m, n, r = (usual if size is None else size for size, usual in given)
     options = {"m": m, "n": n, "r": r, "snr": snr, "seed": seed}
-    mixture = _mixture(kind, options | (_nmr_options(compounds, peaks) if kind == "nmr" else {}))
+    if kind == "nmr":
+        options |= _nmr_options(compounds, peaks)
+    mixture = _mixture(kind, options) if spectra is None else _of_library(spectra, options)
     write_whole(out, lambda file: np.savez(file, **_arrays(mixture)))
     told = f" ({', '.join(mixture.names)})" if mixture.names else ""
     say(f"{m} x {n} mixture of {len(mixture.S)} sources{told} at {mixture.snr:.1f} dB: {out}")
@@ -79,6 +100,16 @@ def _mixture(kind: str, options: dict[str, Any]) -> simulators.Mixture:
             return getattr(simulators, kind)(**options)
         except ImportError as error:  # of an extra that is not installed, which the error names
             raise ReadError(str(error)) from error
+
+
+def _of_library(path: Path, options: dict[str, Any]) -> simulators.Mixture:
+    """A mixture of what is in a folder; its axis gets a name that `read` knows again."""
+    data = read(path)
+    for remark in data.notes:
+        if remark.startswith("left out"):
+            note(remark)
+    mixture = _mixture("library", options | {"spectra": data})
+    return replace(mixture, axis_name=(data.axis_unit or data.axis_name).replace("/", ""))
 
 
 def _nmr_options(compounds: str, peaks: Path | None) -> dict[str, Any]:

@@ -225,6 +225,12 @@ class InMemory:
 
     # What rivals, samplers and diagnoses ask besides.
 
+    def single(self) -> "InMemory":
+        """The same data in single precision, in units of their largest entry."""
+        unit = self.magnitude or 1.0
+        Y = np.divide(self._Y, unit, dtype=np.float64).astype(np.float32, copy=False)
+        return InMemory(Y, threads=self._threads, unit=self.unit * unit, seed=self._seed)
+
     def times(self, X: NDArray) -> NDArray:
         """Y X for X (n, r), in the precision of the data, as (m, r) in double precision."""
         return _product(self._Y, X)

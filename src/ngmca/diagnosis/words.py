@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ngmca.data import in_gradient
 from ngmca.diagnosis.numbers import Diagnostics
 from ngmca.diagnosis.rank import noise_edge
-from ngmca.result import Separation
+from ngmca.result import Domain, Separation
 
 COPY = 0.95  # cosine from which two sources look alike
 EMPTY = 1e-3  # share in the sum of all amplitudes, roots of energies, of a source that is almost empty
@@ -42,9 +42,21 @@ def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
         f"The noise found has a standard deviation of {noise:.3g} (median over the measurements); "
         f"the residual has {residual:.3g}.",
         f"{percent(active)} of the entries of the sources are not 0.",
+        *_domain(separation.domain),
         _end(separation),
         *_error_bars(separation),
     ]
+
+
+def _domain(domain: Domain) -> list[str]:
+    """Where the sources were taken to be sparse, and why."""
+    if not domain.why:
+        return []
+    taken = {
+        "wavelet": "The sources are taken as lines and bands (wavelets)",
+        "direct": "The sources are taken channel by channel",
+    }
+    return [f"{taken[domain.name]}: {domain.why}."]
 
 
 def _end(separation: Separation) -> str:
@@ -60,13 +72,15 @@ def _end(separation: Separation) -> str:
 def _error_bars(separation: Separation) -> list[str]:
     """What there is of them."""
     posterior = separation.posterior
-    if posterior is None or posterior.S.active is None:
+    if posterior is None:
         return []
+    told = f"Error bars come from {posterior.n_chains} chains of {posterior.n_samples} draws each"
+    if posterior.refuted:
+        return [f"{told}, but what they found contradicts their model: they are not shown."]
+    if posterior.S.active is None:
+        return [f"{told}, for lines and bands: 90 % intervals around the answer."]
     doubtful = float(np.mean((posterior.S.active > 0.05) & (posterior.S.active < 0.95)))
-    return [
-        f"Error bars come from {posterior.n_chains} chains of {posterior.n_samples} draws each; "
-        f"for {percent(doubtful)} of the entries it stays open whether they are 0."
-    ]
+    return [f"{told}; for {percent(doubtful)} of the entries it stays open whether they are 0."]
 
 
 def findings(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
@@ -241,5 +255,13 @@ def _few_measurements(separation: Separation) -> list[Finding]:
 
 def _chains(separation: Separation) -> list[Finding]:
     """What the sampler warns about."""
-    texts = () if separation.posterior is None else separation.posterior.warnings
-    return [Finding("chains", "Error bars need care", text[0].upper() + text[1:]) for text in texts]
+    posterior = separation.posterior
+    if posterior is None:
+        return []
+    titles = ["Error bars need care"] * len(posterior.warnings)
+    if posterior.refuted:
+        titles[0] = "Error bars are wrong here"
+    return [
+        Finding("chains", title, text[0].upper() + text[1:])
+        for title, text in zip(titles, posterior.warnings, strict=True)
+    ]

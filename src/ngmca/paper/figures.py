@@ -34,6 +34,13 @@ STYLES: dict[str, tuple[str, str, Any]] = {
     "known": ("#6B6B6B", "X", (0, (1, 1))),
     "soft_init": ("#56B4E9", "D", (0, (1, 1))),
     "naive_init": ("#E69F00", "v", ":"),
+    "direct": ("#0072B2", "o", "-"),
+    "analysis": ("#D55E00", "s", "--"),
+    "synthesis": ("#E69F00", "v", ":"),
+    "analysis_reweighted": ("#009E73", "^", "-."),
+    "synthesis_reweighted": ("#56B4E9", "D", (0, (1, 1))),
+    "minvol": ("#6B6B6B", "X", (0, (5, 1))),
+    "auto": ("#CC79A7", "P", "-"),
 }
 COLOURS = 96
 SIZE = (6.4, 4.2)

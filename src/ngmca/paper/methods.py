@@ -1,6 +1,7 @@
 """The methods that the paper compares, with the settings that its text gives."""
 
 import warnings
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,6 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import rivals
+from ngmca._support.seeds import generator
+from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms import Options, iterate_thresholded
+from ngmca.algorithms.bands import TAU, Form, followed_by_bands
+from ngmca.algorithms.schedule import BANDS
+from ngmca.algorithms.start import first_guess
+from ngmca.data import open_data
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate
@@ -18,6 +26,7 @@ N_ITER = 500  # of the nGMCA methods and ALS
 SUB_ITER = 80  # at most, in nGMCA^S and nGMCA^H
 LONG = 5_000  # HALS, sparse HALS and Hoyer's method
 LONGEST = 40_000  # multiplicative updates
+SHRINKING = 1.0  # thresholds in a frame, in deviations of the noise, where every one is the same
 SETTLED = 1e-6  # Kim and Park's method runs "until convergence": until A moves less than this
 
 
@@ -74,7 +83,7 @@ def _ngmca(
 
     def run(trial: Trial) -> Found:
         Y, r, tau, seed = trial.mixture.Y, trial.r, trial.tau, trial.seed
-        return separate(Y, r, method=method, tau=tau, seed=seed, threads=1, **options)
+        return separate(Y, r, method=method, tau=tau, seed=seed, threads=1, domain="direct", **options)
 
     return run
 
@@ -109,6 +118,29 @@ def _default(trial: Trial) -> Found:
     return _ngmca("soft", n_iter="auto", solver="pivot")(trial)
 
 
+def _automatic(trial: Trial) -> Found:
+    mixture, tau = trial.mixture, trial.tau
+    shape = mixture.sample_shape
+    return separate(mixture.Y, trial.r, tau=tau, sample_shape=shape, seed=trial.seed, threads=1)
+
+
+def _in_frame(name: str, *, reweighted: bool) -> Callable[[Trial], Found]:
+    """A formulation of the sequel, from where `separate` would go on in a frame."""
+    form = Form(name, reweighted, channels=False, tau=TAU if reweighted else SHRINKING)
+
+    def run(trial: Trial) -> Found:
+        engine = open_data(trial.mixture.Y, threads=1)
+        shape = trial.mixture.sample_shape
+        options = Options(tau=trial.tau, domain="wavelet", sample_shape=shape)
+        with one_blas_thread:
+            A, S = first_guess(engine, trial.r, generator(trial.seed).spawn(1)[0])
+            states = iterate_thresholded(engine, A, S, options)
+            last = deque(followed_by_bands(engine, states, options, form=form), maxlen=1).pop()
+        return last.scaled(engine.unit)
+
+    return run
+
+
 def _posterior_mean(trial: Trial) -> Found:
     return _mean(trial, _default(trial))
 
@@ -125,6 +157,7 @@ def _mean(trial: Trial, start: Found | None, **options: Any) -> Found:
 
 
 _GMCA_SETTINGS = f"{N_ITER} iterations"
+_FRAME_SETTINGS = f"from nGMCA^S, at most {BANDS} iterations in a wavelet frame, thresholds of "
 _SUB_SETTINGS = f"{N_ITER} iterations of at most {SUB_ITER} sub-iterations"
 
 METHODS = {
@@ -172,4 +205,25 @@ METHODS = {
         f"{_GMCA_SETTINGS}, from the true factors",
         _from_truth("naive", noise_known=False),
     ),
+    "direct": Method(
+        "direct", f"nGMCA^S, {BANDS} iterations", _ngmca("soft", n_iter=BANDS, solver="pivot")
+    ),
+    "analysis": Method(
+        "analysis", f"{_FRAME_SETTINGS}{SHRINKING:g}", _in_frame("analysis", reweighted=False)
+    ),
+    "synthesis": Method(
+        "synthesis", f"{_FRAME_SETTINGS}{SHRINKING:g}", _in_frame("synthesis", reweighted=False)
+    ),
+    "analysis_reweighted": Method(
+        "analysis, reweighted",
+        f"{_FRAME_SETTINGS}{TAU:g}, which fall with what is there",
+        _in_frame("analysis", reweighted=True),
+    ),
+    "synthesis_reweighted": Method(
+        "synthesis, reweighted",
+        f"{_FRAME_SETTINGS}{TAU:g}, which fall with what is there",
+        _in_frame("synthesis", reweighted=True),
+    ),
+    "minvol": Method("min-vol", "500 iterations, default weight", _rival(rivals.minvol, n_iter=500)),
+    "auto": Method("separate(Y, r)", "the library's default; the data choose the domain", _automatic),
 }

@@ -7,7 +7,7 @@ from html import escape
 from importlib import metadata
 from pathlib import Path
 
-from ngmca.paper.catalogue import BEYOND
+from ngmca.paper.catalogue import BEYOND, SEQUEL, full
 from ngmca.paper.claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
 from ngmca.paper.standing import Result, file_name
@@ -46,8 +46,10 @@ def render(results: Sequence[Result], figures: Path) -> str:
 
 
 def _overview(judged: Sequence[tuple[Result, Claims]]) -> str:
-    ours = [item for item in judged if item[0].experiment.label in BEYOND]
-    theirs = [item for item in judged if item not in ours]
+    ours, later = (
+        [item for item in judged if item[0].experiment.label in labels] for labels in (BEYOND, SEQUEL)
+    )
+    theirs = [item for item in judged if item not in ours and item not in later]
     return (
         f"<section id=overview><h2>Claims of the paper</h2>{_counted(theirs)}"
         "<p>Methods are compared on the same data, simulation by simulation; intervals (95 %) belong to "
@@ -56,6 +58,7 @@ def _overview(judged: Sequence[tuple[Result, Claims]]) -> str:
         "together with 95 % confidence. Otherwise it is undecided at this number of simulations.</p>"
         f"{_listed(theirs)}</section>"
         f"<section id=beyond><h2>Beyond the paper</h2>{_counted(ours)}{_listed(ours)}</section>"
+        f"<section id=sequel><h2>Its sequel</h2>{_counted(later)}{_listed(later)}</section>"
     )
 
 
@@ -101,15 +104,11 @@ def _settings(result: Result) -> str:
         for name in study.methods
     )
     return (
-        f"<details><summary>settings and means of {result.done} simulations{_in_paper(study.sims)}"
+        f"<details><summary>settings and means of {result.done} simulations ({full(result.experiment)})"
         "</summary>"
         f"<p>Data: <code>ngmca.simulate.{escape(study.data)}</code>; simulation k has seed k.</p>"
         f"<div class=wide><table>{methods}</table></div>{_means(result)}</details>"
     )
-
-
-def _in_paper(sims: int | None) -> str:
-    return " (one example in the paper)" if sims is None else f" ({sims} in the paper)"
 
 
 def _means(result: Result) -> str:

@@ -26,7 +26,7 @@ from ngmca.report.drawing import (
     thin,
     top_right,
 )
-from ngmca.result import Marginals
+from ngmca.result import Marginals, Posterior
 from ngmca.saving.results import Run
 
 LARGEST_MAP = 1 << 16  # pixels of one map
@@ -35,7 +35,7 @@ BARS = 400  # more measurements than this are drawn as a line
 
 def sources(run: Run) -> go.Figure:
     """Each source against the axis, one row each, zoomed together."""
-    S, data, posterior = run.separation.S, run.data, run.separation.posterior
+    S, data, posterior = run.separation.S, run.data, _shown(run)
     r, tops = len(S), S.max(axis=1)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, row in enumerate(S):
@@ -43,7 +43,7 @@ def sources(run: Run) -> go.Figure:
             line(data, row, f"source {i + 1}", colour(i), width=1.1, fill="tozeroy"), row=i + 1, col=1
         )
         if posterior is not None:
-            for trace in _band(run, i):
+            for trace in _band(run, posterior, i):
                 figure.add_trace(trace, row=i + 1, col=1)
                 tops[i] = max(tops[i], np.max(trace.y))
         label(figure, i, f"<b>{i + 1}</b>  {percent(run.diagnostics.share[i])}", colour(i))
@@ -54,25 +54,31 @@ def sources(run: Run) -> go.Figure:
     return figure
 
 
-def _band(run: Run, i: int) -> list[go.Scatter]:
-    """The 90 % interval of source i as two lines with ink between them, and the mean."""
+def _shown(run: Run) -> Posterior | None:
+    """The posterior, if its intervals are to be shown: not if what was found contradicts its model."""
     posterior = run.separation.posterior
-    assert posterior is not None
-    found = Marginals(*(part[i] for part in (posterior.S.mean, posterior.S.sd, posterior.S.active)))  # type: ignore[index]
+    return None if posterior is None or posterior.refuted else posterior
+
+
+def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
+    """The 90 % interval of source i as two lines with ink between them; of sparse ones the mean too."""
+    active = posterior.S.active
+    found = Marginals(posterior.S.mean[i], posterior.S.sd[i], None if active is None else active[i])
     low, high = found.interval(0.9)
     drawn = [
         line(run.data, low, "5 %", INK, width=0),
         line(run.data, high, "95 %", INK, width=0, fill="tonexty"),
-        line(run.data, found.mean, "posterior mean", INK, width=0.9),
     ]
     drawn[1].fillcolor = "rgba(29, 39, 51, 0.25)"
+    if posterior.model == "sparse":
+        drawn.append(line(run.data, found.mean, "posterior mean", INK, width=0.9))
     return drawn
 
 
 def weights(run: Run) -> go.Figure:
     """The weight of each source in every measurement, one row of bars a source."""
     A, names = run.separation.A, list(run.data.names)
-    (m, r), tops = A.shape, A.max(axis=0)
+    (m, r), tops, posterior = A.shape, A.max(axis=0), _shown(run)
     place = np.arange(1, m + 1)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
@@ -88,8 +94,8 @@ def weights(run: Run) -> go.Figure:
         else:
             trace = go.Scatter(**shared, mode="lines", line={"color": colour(i), "width": 1})
         figure.add_trace(trace, row=i + 1, col=1)
-        if m <= BARS and run.separation.posterior is not None:
-            bars = _error_bars(run.separation.posterior.A, i, place)
+        if m <= BARS and posterior is not None:
+            bars = _error_bars(posterior, i, place)
             figure.add_trace(bars, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(bars.y + bars.error_y.array))
         label(figure, i, f"<b>{i + 1}</b>", colour(i))
@@ -104,17 +110,19 @@ def weights(run: Run) -> go.Figure:
     return figure
 
 
-def _error_bars(found: Marginals, i: int, place: NDArray) -> go.Scatter:
-    """The posterior mean of column i of A, and its 90 % interval."""
-    column = Marginals(found.mean[:, i], found.sd[:, i])
+def _error_bars(posterior: Posterior, i: int, place: NDArray) -> go.Scatter:
+    """The 90 % interval of column i of A, around the posterior mean, or around its middle for bands."""
+    column = Marginals(posterior.A.mean[:, i], posterior.A.sd[:, i])
     low, high = column.interval(0.9)
-    bars = {"array": np.maximum(high - column.mean, 0), "arrayminus": np.maximum(column.mean - low, 0)}
+    bands = posterior.model == "bands"
+    centre = (low + high) / 2 if bands else column.mean
+    bars = {"array": np.maximum(high - centre, 0), "arrayminus": np.maximum(centre - low, 0)}
     return go.Scatter(
         x=place,
-        y=column.mean,
+        y=centre,
         mode="markers",
-        name="posterior mean",
-        marker={"color": INK, "size": 3},
+        name="90 % interval" if bands else "posterior mean",
+        marker={"color": INK, "size": 0 if bands else 3},
         error_y=bars | {"thickness": 1, "width": 2, "color": INK},
         hovertemplate="%{y:.3g}<extra>%{fullData.name}</extra>",
     )

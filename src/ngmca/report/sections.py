@@ -67,8 +67,7 @@ def sources(run: Run) -> Section:
     )
     if thinned:
         text += " Lines are drawn by their extremes; sources.csv has every channel."
-    if run.separation.posterior is not None:
-        text += " Dark: the posterior mean, and where the truth lies with a probability of 90 %."
+    text += _bars_told(run)
     return Section("sources", "Sources", f"<p>{text}</p>{_source_table(run)}", (figures.sources(run),))
 
 
@@ -76,8 +75,8 @@ def mixing(run: Run) -> Section:
     """How much of each source is in every measurement: maps for images, else bars."""
     A, shape = run.separation.A, run.data.image_shape
     text = "How much of each source is in every {}. Columns have norm 1: compare within a source."
-    if shape is None and run.separation.posterior is not None and len(A) <= figures.BARS:
-        text += " Dark: the posterior mean, and where the truth lies with a probability of 90 %."
+    if shape is None and len(A) <= figures.BARS:
+        text += _bars_told(run)
     if shape is None:
         plots: tuple[go.Figure, ...] = (figures.weights(run),)
         return Section("mixing", "Mixing weights", f"<p>{text.format('measurement')}</p>", plots)
@@ -86,6 +85,21 @@ def mixing(run: Run) -> Section:
         for i, column in enumerate(A.T)
     )
     return Section("mixing", "Mixing maps", f"<p>{text.format('pixel')}</p>", plots, 3)
+
+
+def _bars_told(run: Run) -> str:
+    """What the error bars in a figure are, or why there are none."""
+    posterior = run.separation.posterior
+    if posterior is None:
+        return ""
+    if posterior.refuted:
+        return " There are no error bars: what was found contradicts the model behind them (see above)."
+    if posterior.model == "bands":
+        return (
+            " Dark: where the truth lies with a probability of 90 %, as far as that can be told of "
+            "lines and bands."
+        )
+    return " Dark: the posterior mean, and where the truth lies with a probability of 90 %."
 
 
 def fits(run: Run) -> Section:

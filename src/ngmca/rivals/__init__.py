@@ -1,7 +1,8 @@
 """The methods that nGMCA is compared with, one file each, one signature, and the oracle.
 
 Every method is `f(Y, r, *, n_iter, start, seed, tol, ...) -> Factors(A, S, cost)`. With the same
-`start`, or the same `seed`, all of them and `ngmca.separate` begin with the same factors.
+`start`, or the same `seed`, all of them and `ngmca.separate` begin with the same factors; those in
+`DIRECT` begin with the data alone.
 """
 
 from ngmca.rivals._als import als
@@ -9,18 +10,23 @@ from ngmca.rivals._gmca import gmca
 from ngmca.rivals._hals import hals
 from ngmca.rivals._hoyer import hoyer
 from ngmca.rivals._kim_park import kim_park
+from ngmca.rivals._minvol import minvol
 from ngmca.rivals._multiplicative import multiplicative
 from ngmca.rivals._nenmf import nenmf
+from ngmca.rivals._nonnegative_ica import nonnegative_ica
 from ngmca.rivals._oracle import oracle
 from ngmca.rivals._projected_gradient import projected_gradient
+from ngmca.rivals._spa import spa
 from ngmca.rivals._sparse_hals import sparse_hals
 from ngmca.rivals._sparseness import project_norms, sparseness
+from ngmca.rivals._vca import vca
 from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
 from ngmca.rivals.alternation import Factors
-from ngmca.rivals.methods import METHODS, SIGNED
+from ngmca.rivals.methods import DIRECT, METHODS, SIGNED
 from ngmca.rivals.outcome import as_separation, own_options
 
 __all__ = [
+    "DIRECT",
     "METHODS",
     "SIGNED",
     "Factors",
@@ -30,13 +36,17 @@ __all__ = [
     "hals",
     "hoyer",
     "kim_park",
+    "minvol",
     "multiplicative",
     "nenmf",
+    "nonnegative_ica",
     "oracle",
     "own_options",
     "project_norms",
     "projected_gradient",
+    "spa",
     "sparse_hals",
     "sparseness",
+    "vca",
     "zdunek_cichocki",
 ]

@@ -26,7 +26,7 @@ def minvol(
     seed: Seed = None,
     tol: float = 0.0,
     volume: str = "sources",
-    weight: float = 0.01,
+    weight: float = 0.003,
     delta: float = 0.01,
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 + lam/2 logdet(SS' + delta I), all rows of S of the same sum.
@@ -56,16 +56,15 @@ def minvol(
     weight = arguments.check_number(weight, "weight")
     delta = arguments.check_number(delta, "delta", low=1e-12)
     with one_blas_thread:
-        model, point = _begin(problem, of_sources, weight, delta)
+        model, first = _begin(problem, of_sources, weight, delta)
+        A = model.factors(first)[0]
         cost: list[float] = []
-        for point in model.points(point, problem.n_iter):
-            settled = cost and moved(A, model.mixing(point)) <= problem.tol
-            A = model.mixing(point)
-            cost.append(model.fit(point))
-            if problem.tol > 0 and settled:
+        for point in model.points(first, problem.n_iter):
+            before, A = A, model.factors(point)[0]
+            cost.append(point.fit)
+            if problem.tol > 0 and len(cost) > 1 and moved(before, A) <= problem.tol:
                 break
-    X = point.V if of_sources else point.U
-    return problem.factors(A, X, cost, scale_in_A=of_sources)
+    return problem.factors(*model.factors(point), cost, scale_in_A=of_sources)
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,7 @@ class _Point:
 
     V: NDArray
     U: NDArray
+    fit: float  # 1/2 |Y - AS|^2
     objective: float
 
 
@@ -87,15 +87,9 @@ class _Model:
     delta: float
     lam: float = 0.0
 
-    def mixing(self, point: _Point) -> NDArray:
-        """The factor A."""
-        return point.U if self.of_sources else point.V
-
-    def fit(self, point: _Point) -> float:
-        """1/2 |Y - AS|^2."""
-        A, X = (point.U, point.V) if self.of_sources else (point.V, point.U)
-        G, C = A.T @ A, self.problem.engine.back(A)
-        return cost_of(self.problem, A, X, G, C, X.T @ X)
+    def factors(self, point: _Point) -> tuple[NDArray, NDArray]:
+        """A and S'."""
+        return (point.U, point.V) if self.of_sources else (point.V, point.U)
 
     def volume(self, V: NDArray) -> float:
         """logdet(V'V + delta I)."""
@@ -109,8 +103,9 @@ class _Model:
         engine = self.problem.engine
         C, U, VV = (engine.times if self.of_sources else engine.back)(V), guess.copy(), V.T @ V
         solve_rows(VV, C, U)
-        fit = engine.energy / 2 - np.vdot(C, U) + np.vdot(U.T @ U, VV) / 2
-        return _Point(V, U, fit + self.lam / 2 * self.volume(V))
+        A, X = (U, V) if self.of_sources else (V, U)
+        fit = cost_of(engine, A, X, np.vdot(C, U), np.vdot(U.T @ U, VV))
+        return _Point(V, U, fit, fit + self.lam / 2 * self.volume(V))
 
     def step(self, V: NDArray, U: NDArray) -> NDArray:
         """A better V for U, by the tangent of logdet at V."""
@@ -134,9 +129,7 @@ class _Model:
             yield point
 
 
-def _begin(
-    problem: Problem, of_sources: bool, weight: float, delta: float
-) -> tuple[_Model, _Point]:
+def _begin(problem: Problem, of_sources: bool, weight: float, delta: float) -> tuple[_Model, _Point]:
     """The start on the constraint, and the weight of the volume that it asks for."""
     V, U = (problem.X, problem.A) if of_sources else (problem.A, problem.X)
     V = V / (V.max(axis=0) + (V.max(axis=0) == 0))  # entries whose squares do not vanish
@@ -145,7 +138,7 @@ def _begin(
     total = 1 / np.sqrt(np.mean(np.sum(V * V, axis=0)))
     model = _Model(problem, of_sources, total, delta)
     point = model.point(V * total, U)
-    lam = weight * 2 * model.fit(point) / max(abs(model.volume(point.V)), 1.0)
+    lam = weight * 2 * point.fit / max(abs(model.volume(point.V)), 1.0)
     model = replace(model, lam=lam)
     return model, model.point(point.V, point.U)
 

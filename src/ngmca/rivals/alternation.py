@@ -107,7 +107,7 @@ def alternate(
             G, C = A.T @ A, problem.engine.back(A)
             X = s_step(G, C, X)
             XX = X.T @ X
-            cost.append(cost_of(problem, A, X, G, C, XX))
+            cost.append(cost_of(problem.engine, A, X, np.vdot(C, X), np.vdot(G, XX)))
             if problem.tol > 0 and k > settle_after and moved(before, A) <= problem.tol:
                 break
     return problem.factors(A, X, cost, scale_in_A=scale_in_A)
@@ -130,10 +130,9 @@ def moved(before: NDArray, A: NDArray) -> float:
     return float(np.linalg.norm(new - old) / np.sqrt(A.shape[1]))
 
 
-def cost_of(problem: Problem, A: NDArray, X: NDArray, G: NDArray, C: NDArray, XX: NDArray) -> float:
-    """1/2 |Y - A X'|^2, out of the Gram matrices unless rounding would spoil it."""
-    engine = problem.engine
-    cost = engine.energy / 2 - np.vdot(C, X) + np.vdot(G, XX) / 2
+def cost_of(engine: InMemory, A: NDArray, X: NDArray, product: float, square: float) -> float:
+    """1/2 |Y - A X'|^2 from <Y, A X'> and |A X'|^2, or anew where rounding would spoil it."""
+    cost = engine.energy / 2 - product + square / 2
     if cost > np.sqrt(np.finfo(engine.dtype).eps) * engine.energy:
         return float(cost)
     return engine.residual_energy(A, X.T) / 2

@@ -7,10 +7,14 @@ from ngmca.rivals._gmca import gmca
 from ngmca.rivals._hals import hals
 from ngmca.rivals._hoyer import hoyer
 from ngmca.rivals._kim_park import kim_park
+from ngmca.rivals._minvol import minvol
 from ngmca.rivals._multiplicative import multiplicative
 from ngmca.rivals._nenmf import nenmf
+from ngmca.rivals._nonnegative_ica import nonnegative_ica
 from ngmca.rivals._projected_gradient import projected_gradient
+from ngmca.rivals._spa import spa
 from ngmca.rivals._sparse_hals import sparse_hals
+from ngmca.rivals._vca import vca
 from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
 from ngmca.rivals.alternation import Factors
 
@@ -27,6 +31,11 @@ METHODS: dict[str, Callable[..., Factors]] = {
         nenmf,
         zdunek_cichocki,
         gmca,
+        minvol,
+        spa,
+        vca,
+        nonnegative_ica,
     )
 }
 SIGNED = ("gmca",)  # methods whose factors may be negative
+DIRECT = ("spa", "vca", "nonnegative_ica")  # methods that begin without factors, and take no `start`

@@ -73,7 +73,13 @@ class Chain:
         if self._rules.unit and not self._rules.fixed:
             self._to_unit_columns()
         if sums is not None:
-            sums.add(None if self._rules.fixed else self.A, self.parameters)
+            sums.add(None if self._rules.fixed else self.A, self.parameters.variance)
+
+    @property
+    def traced(self) -> NDArray:
+        """The scalar parameters as they are: the noise, and pi, stay and beta of every source."""
+        now = self.parameters
+        return np.concatenate([[np.sqrt(np.mean(now.variance))], now.pi, now.stay, now.beta])
 
     def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, NDArray, NDArray]:
         """New sources; what `transitions` counts in them, S S' and Y S'."""
@@ -132,13 +138,13 @@ class Sums:
         self.mixing = np.zeros((2, m, r))  # value, and its square
         self.noise = np.zeros((2, m))  # level, and its square
 
-    def add(self, mixing: NDArray | None, parameters: Parameters) -> None:
+    def add(self, mixing: NDArray | None, variance: NDArray) -> None:
         """One more draw; its sources are added as they are drawn."""
         self.count += 1
         if mixing is not None:
             self.mixing += mixing, mixing**2
-        self.noise[0] += np.sqrt(parameters.variance)
-        self.noise[1] += parameters.variance
+        self.noise[0] += np.sqrt(variance)
+        self.noise[1] += variance
 
     def merge(self, other: "Sums") -> None:
         """Take over the draws of another, which is empty then."""

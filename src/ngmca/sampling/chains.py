@@ -8,17 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts
-from ngmca.sampling.chain import Chain, Sums
+from ngmca.sampling.chain import Sums
 from ngmca.sampling.convergence import drifts
 
-BURN = 60  # sweeps before the samples
-FIRST = 75  # samples in each half of the first lot
-BUDGET = 2000  # sweeps at most, with "auto"
 ENOUGH = 0.1  # Monte Carlo error of the mean, over the posterior's spread: costs 1 % of the accuracy
 TRACED = 1024  # draws of the parameters kept of each chain
 TOGETHER = 20  # sweeps between two looks at the progress
 
+MEAN = -2  # where sums have the mean; the second moment comes after it, the last
+
 Shown = Callable[[Iterable[Any]], Iterable[Any]]
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long chains run, with "auto"."""
+
+    burn: int  # sweeps before the samples
+    first: int  # samples in each half of the first lot
+    most: int  # sweeps in all
+
+
+SPARSE = Length(burn=60, first=75, most=2000)
 
 
 class Trace:
@@ -57,7 +68,7 @@ class Trace:
 class Track:
     """A chain with what it collects, in an older and a newer half of equally many draws."""
 
-    chain: Chain
+    chain: Any  # `Chain`, or one for lines and bands: it has `sweep` and `traced`
     older: Sums
     newer: Sums
     trace: Trace
@@ -68,9 +79,7 @@ class Track:
         for _ in range(count):
             self.chain.sweep(sums, threads)
             if sums is not None:
-                now = self.chain.parameters
-                level = np.sqrt(np.mean(now.variance))
-                self.trace.add(np.concatenate([[level], now.pi, now.stay, now.beta]))
+                self.trace.add(self.chain.traced)
 
 
 @dataclass
@@ -80,19 +89,20 @@ class Chains:
     tracks: list[Track]
     threads: int
     apart: bool  # a thread for each chain, rather than for blocks of the data
+    length: Length
     burn: int = field(default=0, init=False)
 
     def run(self, n_samples: int | str, burn: int | str, shown: Shown) -> None:
         """Burn in and sample; with "auto" until the mean is known well enough, or the budget spent."""
-        first = FIRST if n_samples == "auto" else max(1, -(-int(n_samples) // 2))
-        self.burn = BURN if burn == "auto" else int(burn)
+        first = self.length.first if n_samples == "auto" else max(1, -(-int(n_samples) // 2))
+        self.burn = self.length.burn if burn == "auto" else int(burn)
         self._sweep(self.burn, "", shown)
         self._sweep(first, "older", shown)
         self._sweep(first, "newer", shown)
         while n_samples == "auto" and not self.settled:
             step, drifting = self.count // 2, burn == "auto" and self.drifting
             step = step if drifting else 2 * step
-            if self.burn + self.count + step > BUDGET:
+            if self.burn + self.count + step > self.length.most:
                 break
             for track in self.tracks:
                 if drifting:
@@ -121,7 +131,7 @@ class Chains:
         """Draws of each chain."""
         return self.tracks[0].older.count + self.tracks[0].newer.count
 
-    def halves(self, name: str, which: int) -> NDArray:
+    def halves(self, name: str, which: int = MEAN) -> NDArray:
         """Means (chain, 2, ...) of one of the quantities that are summed up."""
         return np.stack(
             [
@@ -130,7 +140,7 @@ class Chains:
             ]
         )
 
-    def mean(self, name: str, which: int) -> NDArray:
+    def mean(self, name: str, which: int = MEAN) -> NDArray:
         """Mean over all draws of all chains."""
         every = [sums for track in self.tracks for sums in (track.older, track.newer)]
         total = getattr(every[0], name)[which] / every[0].count
@@ -138,16 +148,16 @@ class Chains:
             total += getattr(sums, name)[which] / sums.count
         return np.asarray(total / len(every))
 
-    def moments(self, name: str, which: int = 0) -> tuple[NDArray, NDArray]:
-        """Mean and standard deviation of a quantity whose square is summed up after it."""
-        mean = self.mean(name, which)
-        return mean, np.sqrt(np.maximum(self.mean(name, which + 1) - mean**2, 0))
+    def moments(self, name: str) -> tuple[NDArray, NDArray]:
+        """Mean and standard deviation of a quantity."""
+        mean = self.mean(name)
+        return mean, np.sqrt(np.maximum(self.mean(name, MEAN + 1) - mean**2, 0))
 
-    def error(self, name: str, which: int) -> float:
+    def error(self, name: str) -> float:
         """Monte Carlo error of the means over the spread, root mean square."""
-        means = self.halves(name, which)
+        means = self.halves(name)
         means = means.reshape(-1, *means.shape[2:])
-        spread = np.sum(self.moments(name, which)[1] ** 2)
+        spread = np.sum(self.moments(name)[1] ** 2)
         between = np.sum(means.var(axis=0, ddof=1)) / len(means)
         return float(np.sqrt(between / spread)) if spread > 0 else 0.0
 
@@ -159,13 +169,13 @@ class Chains:
     @property
     def worst_error(self) -> float:
         """Monte Carlo error over the spread, of S or of A."""
-        return max(self.error("sources", 1), self.error("mixing", 0))
+        return max(self.error("sources"), self.error("mixing"))
 
     @property
     def drifting(self) -> bool:
         """Whether all chains are still on their way."""
-        return drifts(self.halves("sources", 1)) or drifts(self.halves("mixing", 0))
+        return drifts(self.halves("sources")) or drifts(self.halves("mixing"))
 
     def trace(self) -> NDArray:
-        """(chain, draw, 1 + 3 r): the noise, and pi, stay and beta of every source."""
+        """(chain, draw, ...): what `traced` of a chain is."""
         return np.stack([track.trace.rows for track in self.tracks])

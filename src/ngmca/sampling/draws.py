@@ -97,7 +97,7 @@ def _table(t):
 
 
 @inlined
-def _normal(state):
+def normal(state):
     """The state moved on, and a standard normal draw (the ziggurat of Marsaglia and Tsang, 2000)."""
     while True:
         state = state + _GOLDEN
@@ -133,7 +133,7 @@ def positive_normal(state, t):
     """
     if t > -0.4:
         while True:
-            state, z = _normal(state)
+            state, z = normal(state)
             if t + z > 0.0:
                 return state, t + z
     rate = 0.5 * (math.sqrt(t * t + 4.0) - t)

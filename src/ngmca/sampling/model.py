@@ -121,13 +121,20 @@ def draw_noise(
     """The variances given the sums of squares (m,) of the rows of the residual."""
     if noise.kind == "given":
         return old
+    return replace(old, variance=draw_variance(rng, squares, n, priors, noise))
+
+
+def draw_variance(
+    rng: np.random.Generator, squares: NDArray, n: int, priors: Priors, noise: Noise
+) -> NDArray:
+    """The variance of every row, or one for all, given the sums of squares (m,) of n residuals each."""
+    m = len(squares)
     squares = squares if noise.kind == "rows" else squares.sum(keepdims=True)
-    entries = n * len(old.variance) // len(squares)
+    entries = n * m // len(squares)
     drawn = (priors.noise_rate + squares / 2) / rng.gamma(
         priors.noise_shape + entries / 2, size=squares.shape
     )
-    variance = np.maximum(np.broadcast_to(drawn, old.variance.shape), noise.floor)
-    return replace(old, variance=variance)
+    return np.maximum(np.broadcast_to(drawn, (m,)), noise.floor)
 
 
 def residual_squares(energy: NDArray, A: NDArray, SS: NDArray, YS: NDArray) -> NDArray:

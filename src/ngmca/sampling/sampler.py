@@ -1,7 +1,7 @@
 """`posterior`: from a separation to distributions."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,12 @@ from ngmca._support.threads import available, one_blas_thread
 from ngmca.algorithms.known_mixing import sources_for
 from ngmca.data import WORTH_THREADS, InMemory, open_data
 from ngmca.result import Marginals, Posterior
+from ngmca.sampling.bands import BANDS, band_tracks, collect_bands
 from ngmca.sampling.chain import Chain, Rules, Sums
-from ngmca.sampling.chains import BUDGET, BURN, Chains, Trace, Track
+from ngmca.sampling.chains import SPARSE, Chains, Trace, Track
 from ngmca.sampling.convergence import agreement, effective_size, split_rhat
 from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
+from ngmca.sampling.model_check import check_model
 from ngmca.sampling.warnings import disagreement, silence, spent_budget
 
 LEARNT = ("white", "rows")
@@ -30,6 +32,7 @@ def posterior(
     Y: ArrayLike | InMemory,
     separation: Any,
     *,
+    domain: str = "auto",
     A: ArrayLike | None = None,
     noise: ArrayLike | str | None = None,
     n_samples: int | str = "auto",
@@ -41,10 +44,16 @@ def posterior(
 ) -> Posterior:
     """Sample sources and mixing around a separation: means, spreads, intervals, activities.
 
-    The model: Gaussian noise; an entry of a source is 0, or active and exponential of rate beta_i, and
-    beside active entries it is active more often, as lines have a width; the directions of the columns
-    of A are uniform. How many are active, how often beside others, beta and the noise are learnt along,
-    under priors so weak that there is nothing to tune. `docs/posterior.md` says more.
+    The model in the domain "direct": Gaussian noise; an entry of a source is 0, or active and
+    exponential of rate beta_i, and beside active entries it is active more often, as lines have a
+    width; the directions of the columns of A are uniform. How many are active, how often beside others,
+    beta and the noise are learnt along, under priors so weak that there is nothing to tune. If what is
+    found contradicts it, as smooth bands do, the first of `Posterior.warnings` says so; where that is
+    grave `Posterior.refuted` is true.
+
+    In the domain "wavelet", for lines and bands, coefficients of wavelets have heavy tails and scales
+    that are learnt. The draws are there for their intervals: the answer is the separation's S, not
+    their mean. `docs/posterior.md` says more about both, and how often their intervals held the truth.
 
     Parameters
     ----------
@@ -52,6 +61,8 @@ def posterior(
         Measurements x samples.
     separation : Separation, or anything with the attributes A, S and noise
         Where the chains start. If A is given it is not looked at, and may be None.
+    domain : "auto", "direct" or "wavelet"
+        Which of the models. "auto" is that of `separation.domain`, and "direct" where there is none.
     A : (m, r)
         The mixing, if it is known: it is held, and only the sources are sampled, for the columns as they
         are.
@@ -61,10 +72,11 @@ def posterior(
         of the root mean square of Y (3e-4 if Y is in single precision): smaller ones are raised to that.
     n_samples : int or "auto"
         Samples of each chain, rounded up to an even number. "auto" samples until the Monte Carlo error
-        of the mean is a tenth of the posterior's spread, and at most 2,000 sweeps in all.
+        of the mean is a tenth of the posterior's spread, and at most 2,000 sweeps in all, 3,000 in the
+        domain "wavelet".
     burn : int or "auto"
-        Sweeps before the samples: 60, and with "auto" for both also the first half of the samples, as
-        often as all chains still move alike.
+        Sweeps before the samples: 60, or 300 in the domain "wavelet", and with "auto" for both also the
+        first half of the samples, as often as all chains still move alike.
     n_chains : int
         Chains, at least 2, that differ in their random numbers.
     seed : int, SeedSequence, Generator or None
@@ -81,15 +93,15 @@ def posterior(
         arguments.check_count(burn, "burn", low=0)
     arguments.check_count(n_chains, "n_chains", low=2)
     threads = available() if threads is None else arguments.check_count(threads, "threads")
+    bands = _is_wavelet(domain, separation, A)
     problem = Problem.of(open_data(Y), separation, A, noise)
     with one_blas_thread:
-        chains = problem.chains(seed, n_chains, threads)
-        total = (
-            BUDGET if n_samples == "auto" else int(n_samples) + (BURN if burn == "auto" else int(burn))
-        )
+        chains = (problem.band_chains if bands else problem.chains)(seed, n_chains, threads)
+        before = chains.length.burn if burn == "auto" else int(burn)
+        total = chains.length.most if n_samples == "auto" else int(n_samples) + before
         with progress_bar(total, show=progress, label="sampling") as shown:
             chains.run(n_samples, burn, shown)
-        found = _collect(chains, problem, final=n_samples != "auto")
+        found = _collect_any(chains, problem, bands=bands, final=n_samples != "auto")
     for words in found.warnings:
         warnings.warn(words, UserWarning, stacklevel=2)
     return found
@@ -153,8 +165,29 @@ class Problem:
             )
             for child in _streams(seed, n_chains)
         ]
+        return Chains(tracks, *self._threads(n_chains, threads), SPARSE)
+
+    def band_chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
+        """Chains for lines and bands, at the start."""
+        given = (self.engine, self.A * self.norm, self.S / self.norm[:, None], self.variance, self.rules)
+        tracks = band_tracks(*given, _streams(seed, n_chains))
+        # all but two products of a sweep is one chain's own: more threads than chains are of little use
+        return Chains(tracks, min(threads, n_chains), True, BANDS)
+
+    def _threads(self, n_chains: int, threads: int) -> tuple[int, bool]:
+        """How many, and whether a chain has one for itself."""
+        (m, n), r = self.engine.shape, self.A.shape[1]
         apart = threads <= n_chains or m * n * r < WORTH_THREADS
-        return Chains(tracks, min(threads, n_chains) if apart else threads, apart)
+        return (min(threads, n_chains) if apart else threads), apart
+
+
+def _is_wavelet(domain: Any, separation: Any, known: ArrayLike | None) -> bool:
+    """Whether sources are to be taken for lines and bands."""
+    if arguments.check_choice(domain, "domain", ("auto", "direct", "wavelet")) != "auto":
+        return bool(domain == "wavelet")
+    if known is not None:
+        return False
+    return getattr(getattr(separation, "domain", None), "name", "direct") == "wavelet"
 
 
 def _streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
@@ -225,10 +258,23 @@ def _noise(noise: Any, levels: NDArray, shape: tuple[int, int]) -> tuple[str, ND
     return ("rows" if unequal else "white"), None
 
 
+def _collect_any(chains: Chains, problem: Problem, *, bands: bool, final: bool) -> Posterior:
+    """What the chains say, in the units of the data, and whether that contradicts what they assume."""
+    engine, fixed = problem.engine, problem.rules.fixed
+    if bands:
+        return collect_bands(
+            chains, (problem.A * problem.norm, problem.S), fixed=fixed, final=final
+        ).scaled(engine.unit)
+    found = _collect(chains, problem, final=final)
+    told = check_model(engine, found)
+    words = (told.words, *found.warnings) if told.refuted else found.warnings
+    return replace(found, warnings=words, refuted=told.grave).scaled(engine.unit)
+
+
 def _collect(chains: Chains, problem: Problem, *, final: bool) -> Posterior:
-    """What the chains say, in the units of the data; `final` if so many samples were asked for."""
+    """What the chains say; `final` if so many samples were asked for."""
     norm, r = problem.norm, problem.A.shape[1]
-    mean, sd = (part.T * (1 / norm[:, None]) for part in chains.moments("sources", 1))
+    mean, sd = (part.T * (1 / norm[:, None]) for part in chains.moments("sources"))
     A = (
         chains.moments("mixing")
         if not problem.rules.fixed
@@ -244,28 +290,32 @@ def _collect(chains: Chains, problem: Problem, *, final: bool) -> Posterior:
     }
     rhat = {name: split_rhat(values) for name, values in traces.items()}
     ess = {name: effective_size(values) for name, values in traces.items()}
-    for name, sums, which in (("S", "sources", 1), ("A", "mixing", 0)):
-        halves = chains.halves(sums, which)
-        variance = chains.moments(sums, which)[1] ** 2
+    for name, sums in (("S", "sources"), ("A", "mixing")):
+        halves = chains.halves(sums)
+        variance = chains.moments(sums)[1] ** 2
         rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance)
     return Posterior(
         S=Marginals(mean, sd, np.minimum(chains.mean("sources", 0).T, 1.0)),
         A=Marginals(*A),
         noise=Marginals(level, level_sd),
-        **{
-            name: Marginals(traces[name].mean(axis=(0, 1)), traces[name].std(axis=(0, 1)))
-            for name in ("pi", "stay", "beta")
-        },
+        pi=_over_draws(traces["pi"]),
+        stay=_over_draws(traces["stay"]),
+        beta=_over_draws(traces["beta"]),
         traces=traces,
         rhat=rhat,
         ess=ess,
         n_samples=chains.count,
         burn=chains.burn,
-        error=chains.error("sources", 1),
+        error=chains.error("sources"),
         settled=chains.settled,
         warnings=(
             *disagreement(rhat),
             *silence(mean * norm[:, None], problem.S, noise_level(level**2, problem.rules.noise)),
             *(() if final else spent_budget(chains)),
         ),
-    ).scaled(problem.engine.unit)
+    )
+
+
+def _over_draws(trace: NDArray) -> Marginals:
+    """A parameter over all draws of all chains."""
+    return Marginals(trace.mean(axis=(0, 1)), trace.std(axis=(0, 1)))

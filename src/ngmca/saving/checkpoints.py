@@ -1,6 +1,7 @@
 """Checkpoints: a state on the way and the history up to it, in one file to go on from."""
 
-from dataclasses import dataclass, field, fields
+import json
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.momentum import Momentum
 from ngmca.io import ReadError
-from ngmca.result import History, Separation, State, line, recorded
+from ngmca.result import Domain, History, Separation, State, line, recorded
 from ngmca.saving.result_folder import CHECKPOINT
 from ngmca.saving.whole_files import write_whole
 
@@ -48,7 +49,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
     state = checkpoint.state
     assert state is not None
     values: dict[str, Any] = {name: getattr(state, name) for name in (*ARRAYS, *NUMBERS)}
-    values |= {"k": state.k, "settled": state.settled}
+    values |= {"k": state.k, "settled": state.settled, "domain": json.dumps(asdict(state.domain))}
     momentum = state.momentum
     if momentum is not None:
         values |= {"momentum_t": momentum.t, "momentum_cost": momentum.cost}
@@ -61,7 +62,7 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def load(folder: Path) -> Checkpoint:
-    """The checkpoint in a folder, empty if there is none; resuming from it loses not a bit."""
+    """The checkpoint in a folder, empty if there is none; resuming from it loses nothing."""
     path = folder / CHECKPOINT
     if not path.is_file():
         return Checkpoint()
@@ -82,7 +83,11 @@ def _state(values: dict[str, NDArray]) -> State:
     found: dict[str, Any] = {name: values[name] for name in ARRAYS}
     found |= {name: float(values[name]) for name in NUMBERS}
     return State(
-        k=int(values["k"]), settled=bool(values["settled"]), momentum=_momentum(values), **found
+        k=int(values["k"]),
+        settled=bool(values["settled"]),
+        momentum=_momentum(values),
+        domain=Domain(**json.loads(str(values["domain"]))),
+        **found,
     )
 
 

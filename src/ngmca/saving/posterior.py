@@ -15,7 +15,8 @@ DIMENSIONS = {
     "beta": ("source",),
 }
 TRACED = {"noise": (), "pi": ("source",), "stay": ("source",), "beta": ("source",)}
-FIGURES = ("n_samples", "burn", "error", "settled")
+FIGURES = ("n_samples", "burn", "error", "settled", "refuted")
+SPARSE = ("pi", "stay", "beta")  # what a posterior of lines and bands does not have
 LARGE = ("S", "A")
 PARTS = ("mean", "sd", "active")
 PACKED = tuple(f"posterior_{name}_{part}" for name in LARGE for part in PARTS)
@@ -25,17 +26,21 @@ def to_variables(posterior: Posterior) -> dict[str, Any]:
     """Names that begin with posterior_, each with its dimensions and values."""
     found: dict[str, Any] = {}
     for name, axes in DIMENSIONS.items():
+        marginals = getattr(posterior, name)
+        if marginals is None:
+            continue
         for part in PARTS:
-            values = getattr(getattr(posterior, name), part)
+            values = getattr(marginals, part)
             if values is not None:
                 found[f"posterior_{name}_{part}"] = (axes, values)
         across = ("source",) if name in LARGE else TRACED[name]
         found[f"posterior_rhat_{name}"] = (across, posterior.rhat[name])
         found[f"posterior_ess_{name}"] = (across, posterior.ess[name])
-    for name, axes in TRACED.items():
-        found[f"posterior_trace_{name}"] = (("chain", "draw", *axes), posterior.traces[name])
+    for name, trace in posterior.traces.items():
+        found[f"posterior_trace_{name}"] = (("chain", "draw", *TRACED[name]), trace)
     for name in FIGURES:
         found[f"posterior_{name}"] = ((), getattr(posterior, name))
+    found["posterior_model"] = ((), posterior.model)
     found["posterior_warnings"] = ("warning", np.array(posterior.warnings, dtype=object).astype(str))
     return found
 
@@ -45,11 +50,13 @@ def from_variables(values: dict[str, Any]) -> Posterior | None:
     if "posterior_S_mean" not in values:
         return None
     unknown = np.full(len(values["posterior_S_mean"]), np.nan)
-    blank = {"mean": unknown, "sd": unknown}
-    parts = {
-        name: Marginals(*(values.get(f"posterior_{name}_{part}", blank.get(part)) for part in PARTS))  # type: ignore[arg-type]
-        for name in DIMENSIONS
-    }
+    blank: dict[str, Any] = {"mean": unknown, "sd": unknown}
+    model = str(values.get("posterior_model", "sparse"))
+    without = SPARSE if model == "bands" else ()
+    parts: dict[str, Any] = dict.fromkeys(DIMENSIONS)
+    for name in set(DIMENSIONS) - set(without):
+        kept: list[Any] = [values.get(f"posterior_{name}_{part}", blank.get(part)) for part in PARTS]
+        parts[name] = Marginals(*kept)
     return Posterior(
         **parts,
         traces=_present(values, "posterior_trace_", TRACED),
@@ -60,6 +67,8 @@ def from_variables(values: dict[str, Any]) -> Posterior | None:
         error=float(values["posterior_error"]),
         settled=bool(values["posterior_settled"]),
         warnings=tuple(str(words) for words in values["posterior_warnings"]),
+        model=model,
+        refuted=bool(values.get("posterior_refuted", False)),
     )
 
 

@@ -1,7 +1,7 @@
 """A result as one NetCDF file, and back."""
 
 import json
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.diagnosis import Diagnostics
+from ngmca.diagnosis.numbers import energy_shares
 from ngmca.io import Dataset, ReadError
-from ngmca.result import History, Restart, Separation
+from ngmca.result import Domain, History, Restart, Separation
 from ngmca.saving.posterior import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
 from ngmca.saving.whole_files import appearing
@@ -47,6 +48,7 @@ def write_result(
         "n_iter": separation.n_iter,
         "stopped": separation.stopped,
         "violation": separation.violation,
+        "domain": json.dumps(asdict(separation.domain)),
         "fortran": json.dumps([name for name in FACTORS if _is_fortran(getattr(separation, name))]),
         "has_names": int(bool(data.row_names)),
         "image_shape": list(data.image_shape or ()),
@@ -150,6 +152,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         history=History(**history),
         restarts=tuple(Restart(float(cost), float(agreement)) for cost, agreement in restarts),
         posterior=from_variables(values),
+        domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
     )
 
 
@@ -171,6 +174,7 @@ def _to_diagnostics(values: dict[str, Any]) -> Diagnostics | None:
     if "picked" not in values:
         return None
     found = {part.name: values[_stored_name(part.name)] for part in fields(Diagnostics)}
+    found["share"] = energy_shares(values["A"], values["S"])  # older files hold shares of the sum
     plain: dict[str, Any] = {
         name: value if name in DIMENSIONS else float(value) for name, value in found.items()
     }

@@ -119,7 +119,7 @@ def _write_tables(folder: Path, run: Run) -> None:
     columns |= dict(zip(names, separation.S, strict=True))
     posterior = separation.posterior
     if posterior is not None:
-        columns |= _bars(names, posterior.S, lambda values: values)
+        columns |= _bars(names, posterior, posterior.S, lambda values: values)
     _write_table(folder / "sources.csv", columns)
     rows: dict[str, Any] = {"measurement": list(data.names)}
     if data.image_shape:
@@ -127,7 +127,7 @@ def _write_tables(folder: Path, run: Run) -> None:
         rows = {"row": place[0], "column": place[1]}
     rows |= dict(zip(names, separation.A.T, strict=True))
     if posterior is not None:
-        rows |= _bars(names, posterior.A, lambda values: values.T)
+        rows |= _bars(names, posterior, posterior.A, lambda values: values.T)
     _write_table(folder / "mixing.csv", rows)
 
 
@@ -136,10 +136,17 @@ def _write_table(path: Path, columns: dict[str, Any]) -> None:
         write_table(part, columns)
 
 
-def _bars(names: list[str], found: Marginals, by_source: Callable[[Any], Any]) -> dict[str, Any]:
-    """Columns with the mean, the ends of the 90 % interval, and the probability not to be 0."""
-    low, high = found.interval(0.9)
-    parts = {"mean": found.mean, "5 %": low, "95 %": high, "active": found.active}
+def _bars(
+    names: list[str], posterior: Posterior, found: Marginals, by_source: Callable[[Any], Any]
+) -> dict[str, Any]:
+    """Columns with the mean, the ends of the 90 % interval, and the probability not to be 0.
+
+    No mean for lines and bands, where the separation is the answer. No interval where the model is
+    refuted.
+    """
+    mean = None if posterior.model == "bands" else found.mean
+    low, high = (None, None) if posterior.refuted else found.interval(0.9)
+    parts = {"mean": mean, "5 %": low, "95 %": high, "active": found.active}
     present = {key: by_source(part) for key, part in parts.items() if part is not None}
     return {f"{name} {key}": part[i] for i, name in enumerate(names) for key, part in present.items()}
 
@@ -170,6 +177,6 @@ def describe(run: Run) -> dict[str, Any]:
 
 def _sampling(posterior: Posterior) -> dict[str, Any]:
     """How the chains went."""
-    names = ("n_chains", "n_samples", "burn", "settled", "error")
+    names = ("model", "refuted", "n_chains", "n_samples", "burn", "settled", "error")
     worst = max(float(np.max(values)) for values in posterior.rhat.values())
     return {name: getattr(posterior, name) for name in names} | {"worst_rhat": worst}

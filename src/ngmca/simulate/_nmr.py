@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
 from ngmca.simulate._sparse import modulus
-from ngmca.simulate.library import compounds as all_compounds
-from ngmca.simulate.library import find
+from ngmca.simulate.catalogue import compounds as all_compounds
+from ngmca.simulate.catalogue import find
 from ngmca.simulate.lines import peaks as lines_of
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 from ngmca.simulate.peak_table import read_peaks

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.simulate.library import SPINS, System, find
+from ngmca.simulate.catalogue import SPINS, System, find
 
 LARGEST = 9  # coupled protons: 7 s and 1 GB; each one more takes eight times as long
 FAINTEST = 1e-6  # of a transition of one proton: nmrsim's own 1e-3 moves the centre of some multiplets

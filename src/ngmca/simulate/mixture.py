@@ -13,7 +13,7 @@ class Mixture:
     """Y = A S + noise, with Y (m, n), A (m, r), S (r, n) and noise (m, n).
 
     Where sources and channels mean something, `names` says what the sources are and `axis` where the n
-    channels lie, in terms of `axis_name`.
+    channels lie, in terms of `axis_name`. Where sources are images, `sample_shape` is their shape.
     """
 
     Y: NDArray = field(repr=False)
@@ -23,6 +23,7 @@ class Mixture:
     names: tuple[str, ...] = ()
     axis: NDArray | None = field(default=None, repr=False)
     axis_name: str = ""
+    sample_shape: tuple[int, int] | None = None
 
     @property
     def snr(self) -> float:

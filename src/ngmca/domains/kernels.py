@@ -1,0 +1,227 @@
+"""Kernels of the frames: a level's filters along an axis, or along both of an image, and their adjoints.
+
+`analyse_row` and `synthesise_row` are the one place where lines and images part; what they know of a
+frame is `frame.plan`.
+"""
+
+import numpy as np
+
+from ngmca._support.compiled import swift
+
+
+@swift
+def analyse_row(x, out, plan, padded, smooth):
+    """out (bands, period) := W x for one source."""
+    height, levels, filters, centre, parity = plan
+    if height == 0:
+        analyse_line(x, out, levels, filters, centre, parity, padded)
+    else:
+        analyse_image(x, out, height, levels, filters, centre, parity, padded, smooth)
+
+
+@swift
+def synthesise_row(coefficients, x, plan, padded, smooth):
+    """x := W' coefficients for one source; the last band is overwritten."""
+    height, levels, filters, centre, parity = plan
+    if height == 0:
+        synthesise_line(coefficients, x, levels, filters, centre, parity, padded, smooth)
+    else:
+        synthesise_image(coefficients, x, height, levels, filters, centre, parity, padded, smooth)
+
+
+@swift
+def extend(x, size, parity, margin, out):
+    """out[margin + t] := x[t] continued at both ends: periodically (parity 0) or reflected."""
+    for t in range(size):
+        out[margin + t] = x[t]
+    if margin > size:
+        extend_far(x, size, parity, margin, out)
+    elif parity == 0:
+        for t in range(margin):
+            out[t] = x[size - margin + t]
+            out[margin + size + t] = x[t]
+    else:
+        for t in range(margin):
+            out[margin - 1 - t] = parity * x[t]
+            out[margin + size + t] = parity * x[size - 1 - t]
+
+
+@swift
+def extend_far(x, size, parity, margin, out):
+    """The same where the margins are longer than x."""
+    for t in range(margin):
+        for place in (-1 - t, size + t):
+            if parity == 0:
+                out[margin + place] = x[place % size]
+            else:
+                folded = place % (2 * size)
+                inside = folded < size
+                out[margin + place] = x[folded] if inside else parity * x[2 * size - 1 - folded]
+
+
+@swift
+def correlate(padded, first, step, taps, size, add, out):
+    """out[t] (+)= sum_k taps[k] padded[first + t + step k]; a negative step goes backwards."""
+    for k in range(0, taps.size, 4):
+        a, b, c, d = taps[k], taps[k + 1], taps[k + 2], taps[k + 3]
+        x0 = padded[first + step * k : first + step * k + size]
+        x1 = padded[first + step * (k + 1) : first + step * (k + 1) + size]
+        x2 = padded[first + step * (k + 2) : first + step * (k + 2) + size]
+        x3 = padded[first + step * (k + 3) : first + step * (k + 3) + size]
+        if k == 0 and not add:
+            for t in range(size):
+                out[t] = a * x0[t] + b * x1[t] + c * x2[t] + d * x3[t]
+        else:
+            for t in range(size):
+                out[t] += a * x0[t] + b * x1[t] + c * x2[t] + d * x3[t]
+
+
+@swift
+def analyse_line(x, out, levels, filters, centre, parity, padded):
+    """out (bands, period) := W x along an axis."""
+    n, period = x.size, out.shape[1]
+    channels, taps = filters.shape
+    half = x.dtype.type(np.sqrt(0.5))
+    last = out[out.shape[0] - 1]
+    if period == n:
+        last[:] = x
+    else:
+        for t in range(n):
+            last[t] = half * x[t]
+            last[period - 1 - t] = half * x[t]
+    for level in range(levels):
+        step = 1 << level
+        margin = taps * step
+        extend(last, period, parity[channels - 1], margin, padded)
+        for c in range(channels):
+            band = last if c == channels - 1 else out[level * (channels - 1) + c]
+            correlate(padded, margin - step * centre, step, filters[c], period, False, band)
+
+
+@swift
+def synthesise_line(coefficients, x, levels, filters, centre, parity, padded, smooth):
+    """x := W' coefficients along an axis; the last band is overwritten."""
+    n, period = x.size, coefficients.shape[1]
+    channels, taps = filters.shape
+    half = x.dtype.type(np.sqrt(0.5))
+    last = coefficients[coefficients.shape[0] - 1]
+    for level in range(levels - 1, -1, -1):
+        step = 1 << level
+        margin = taps * step
+        for c in range(channels):
+            band = last if c == channels - 1 else coefficients[level * (channels - 1) + c]
+            extend(band, period, parity[c], margin, padded)
+            correlate(padded, margin + step * centre, -step, filters[c], period, c > 0, smooth)
+        last[:] = smooth
+    if period == n:
+        x[:] = last
+    else:
+        for t in range(n):
+            x[t] = half * (last[t] + last[period - 1 - t])
+
+
+@swift
+def folded(place, size, parity):
+    """Index inside an axis of what is continued at `place`, and its sign."""
+    if 0 <= place < size:
+        return place, 1
+    if parity == 0:
+        return place % size, 1
+    place = place % (2 * size)
+    return (place, 1) if place < size else (2 * size - 1 - place, parity)
+
+
+@swift
+def correlate_down(X, step, taps, centre, parity, add, out):
+    """out[t] (+)= sum_k taps[k] X[t + step (k - centre)] for rows of an image, row by row of out."""
+    height, width = X.shape
+    for t in range(height):
+        row = out[t]
+        for k in range(0, taps.size, 4):
+            i0, s0 = folded(t + step * (k - centre), height, parity)
+            i1, s1 = folded(t + step * (k + 1 - centre), height, parity)
+            i2, s2 = folded(t + step * (k + 2 - centre), height, parity)
+            i3, s3 = folded(t + step * (k + 3 - centre), height, parity)
+            a = taps[k] if s0 > 0 else -taps[k]  # not times s0, which would make it double precision
+            b = taps[k + 1] if s1 > 0 else -taps[k + 1]
+            c = taps[k + 2] if s2 > 0 else -taps[k + 2]
+            d = taps[k + 3] if s3 > 0 else -taps[k + 3]
+            x0, x1, x2, x3 = X[i0], X[i1], X[i2], X[i3]
+            if k == 0 and not add:
+                for j in range(width):
+                    row[j] = a * x0[j] + b * x1[j] + c * x2[j] + d * x3[j]
+            else:
+                for j in range(width):
+                    row[j] += a * x0[j] + b * x1[j] + c * x2[j] + d * x3[j]
+
+
+@swift
+def correlate_along(X, margin, first, step, taps, parity, add, padded, out):
+    """The same along the rows of an image, with the filter placed as in `correlate`."""
+    width = X.shape[1]
+    for t in range(X.shape[0]):
+        extend(X[t], width, parity, margin, padded)
+        correlate(padded, first, step, taps, width, add, out[t])
+
+
+@swift
+def analyse_image(x, out, height, levels, filters, centre, parity, padded, smooth):
+    """out (bands, period) := W x for an image of so many rows; bands of a level by (across, down)."""
+    channels, taps = filters.shape
+    width = x.size // height
+    double = 2 if parity[channels - 1] == 0 else 1
+    H, W = double * height, double * width
+    last = out[out.shape[0] - 1].reshape(H, W)
+    middle = smooth[: H * W].reshape(H, W)
+    scale = x.dtype.type(1 / double)
+    for i in range(H):
+        row = x[min(i, H - 1 - i) * width :] if double == 2 else x[i * width :]
+        for j in range(width):
+            last[i, j] = scale * row[j]
+            if double == 2:
+                last[i, W - 1 - j] = scale * row[j]
+    for level in range(levels):
+        step = 1 << level
+        margin = taps * step
+        for c in range(channels):  # across, then down: the smooth part of the level before is read first
+            correlate_along(
+                last, margin, margin - step * centre, step, filters[c], parity[channels - 1],
+                False, padded, middle,
+            )  # fmt: skip
+            for d in range(channels):
+                band = level * (channels * channels - 1) + c * channels + d
+                is_last = c == channels - 1 and d == channels - 1
+                into = last if is_last else out[band].reshape(H, W)
+                correlate_down(middle, step, filters[d], centre, parity[channels - 1], False, into)
+
+
+@swift
+def synthesise_image(coefficients, x, height, levels, filters, centre, parity, padded, smooth):
+    """x := W' coefficients for an image of so many rows; the last band is overwritten."""
+    channels, taps = filters.shape
+    width = x.size // height
+    double = 2 if parity[channels - 1] == 0 else 1
+    H, W = double * height, double * width
+    last = coefficients[coefficients.shape[0] - 1].reshape(H, W)
+    middle, total = smooth[: H * W].reshape(H, W), smooth[H * W : 2 * H * W].reshape(H, W)
+    for level in range(levels - 1, -1, -1):
+        step = 1 << level
+        margin = taps * step
+        for c in range(channels):
+            for d in range(channels):
+                band = level * (channels * channels - 1) + c * channels + d
+                is_last = c == channels - 1 and d == channels - 1
+                source = last if is_last else coefficients[band].reshape(H, W)
+                correlate_down(source, -step, filters[d], centre, parity[d], d > 0, middle)
+            correlate_along(
+                middle, margin, margin + step * centre, -step, filters[c], parity[c],
+                c > 0, padded, total,
+            )  # fmt: skip
+        last[:] = total
+    for i in range(height):
+        for j in range(width):
+            if double == 2:
+                near = last[i, j] + last[i, W - 1 - j]
+                x[i * width + j] = (near + last[H - 1 - i, j] + last[H - 1 - i, W - 1 - j]) / 2
+            else:
+                x[i * width + j] = last[i, j]

@@ -1,0 +1,115 @@
+"""Sources made of atoms of a frame: the l1-synthesis sub-problem, solved to a duality gap.
+
+Every band needs a threshold above 0. The smooth atoms are there at every sample: if they were free, they
+could make up almost any signal between them, and nothing would be penalised at all.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.domains.analysis import CHECK, RELAXATION, Duals, penalty
+from ngmca.domains.frame import Frame, analyse, synthesise
+from ngmca.nnqp.pivoting import solve_rows
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients with S = W' coefficients >= 0: objective - gap bounds the minimum."""
+
+    S: NDArray
+    coefficients: NDArray
+    objective: float  # without the constant 1/2 |Y|^2
+    gap: float
+    duals: Duals
+    n_iter: int
+
+
+def solve(
+    G: NDArray,
+    C: NDArray,
+    W: Frame,
+    Lam: NDArray,
+    duals: Duals | None = None,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 2000,
+    rho: float | None = None,
+) -> Solution:
+    """argmin_{a: aW >= 0} 1/2 <aW, G aW> - <C, aW> + sum |Lam * a|, all of Lam above 0.
+
+    Ends once the gap is below `tol` of |objective|. ADMM for coefficients and samples; the quadratic
+    step W (G + rho) W' + rho is inverted through W'W = 1.
+    """
+    G, C = np.asarray(G, dtype=np.float64), np.asarray(C)
+    shape = (len(G), W.bands, W.period)
+    Lam = np.ascontiguousarray(np.broadcast_to(np.asarray(Lam, dtype=C.dtype), shape))
+    if not Lam.min() > 0:
+        raise ValueError(
+            "synthesis needs a threshold above 0 in every band: free smooth atoms fit anything."
+        )
+    rho = penalty(G) if rho is None else rho
+    state = Duals(np.zeros(shape, C.dtype), np.zeros_like(C)) if duals is None else duals
+    state = Duals(state.coefficients.copy(), state.samples.copy())
+    best: Solution | None = None
+    done = 0
+    while done < max_iter:
+        steps = min(max(CHECK, done // 5), max_iter - done)
+        descend(G, C, W, Lam, state, steps, rho)
+        done += steps
+        found = certify(G, C, W, Lam, state, rho, done)
+        best = found if best is None or found.gap < best.gap else best
+        if best.gap <= tol * abs(best.objective):
+            break
+    assert best is not None, "max_iter must be at least 1"
+    return replace(best, duals=state, n_iter=done)
+
+
+def descend(
+    G: NDArray, C: NDArray, W: Frame, Lam: NDArray, state: Duals, steps: int, rho: float
+) -> None:
+    """So many steps of ADMM, in place of the state."""
+    X, Z = state.coefficients, state.samples
+    inner = np.linalg.inv(G + 2 * rho * np.eye(len(G)))  # of G + rho + rho, on what the frame can see
+    lam = Lam / rho
+    for _ in range(steps):
+        U = X - np.clip(X, -lam, lam)
+        T = np.maximum(Z, 0)
+        b = 2 * U - X  # the rest of the coefficients, which the frame does not see, stays as it is
+        seen = synthesise(W, b)
+        S = (inner @ (C + rho * (2 * T - Z) + rho * seen)).astype(C.dtype)
+        a = b + analyse(W, S - seen)
+        X += X.dtype.type(RELAXATION) * (a - U)
+        Z += Z.dtype.type(RELAXATION) * (S - T)
+
+
+def certify(
+    G: NDArray, C: NDArray, W: Frame, Lam: NDArray, state: Duals, rho: float, n_iter: int
+) -> Solution:
+    """Feasible coefficients near the state's, and how far they are from optimal at most.
+
+    Every R with |RW'| <= Lam bounds the minimum from below by that of 1/2 <V, GV> - <C - R, V>, V >= 0.
+    R is what the multipliers ask for, scaled into that set row by row. The coefficients are those after
+    the threshold, plus the few that bring their signal back to the orthant.
+    """
+    U = state.coefficients - np.clip(state.coefficients, -Lam / rho, Lam / rho)
+    S = synthesise(W, U)
+    U = U + analyse(W, np.maximum(S, 0) - S)  # W'W = 1: the signal becomes max(S, 0) exactly
+    S = np.maximum(S, 0)
+    R = synthesise(W, rho * np.clip(state.coefficients, -Lam / rho, Lam / rho)).astype(C.dtype)
+    excess = (np.abs(analyse(W, R)) / Lam).max(axis=(1, 2))
+    R = R / np.maximum(excess, 1)[:, None].astype(C.dtype)
+    R[~(np.diagonal(G) > 0)] = 0
+    V = np.ascontiguousarray(S.T)
+    solve_rows(G, np.ascontiguousarray((C - R).T), V)
+    V = V.T.astype(np.float64)
+    bound = float(np.vdot(V, G @ V) / 2 - np.vdot(C - R, V))
+    value = objective(G, C, W, Lam, U)
+    return Solution(S, U, value, max(value - bound, 0.0), state, n_iter)
+
+
+def objective(G: NDArray, C: NDArray, W: Frame, Lam: NDArray, coefficients: NDArray) -> float:
+    """1/2 <aW, G aW> - <C, aW> + sum |Lam * a|."""
+    S = synthesise(W, coefficients).astype(np.float64)
+    return float(np.vdot(S, G @ S) / 2 - np.vdot(C, S) + np.vdot(Lam, np.abs(coefficients)))

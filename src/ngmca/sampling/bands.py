@@ -1,0 +1,250 @@
+"""Intervals for lines and bands: draws of A and S around an answer that was found in wavelets.
+
+The model, in an orthonormal wavelet basis that is shifted at random before every sweep:
+
+Y = A S + noise        noise_jt ~ N(0, sigma_j^2), one sigma for all measurements or one for each
+coefficient of S_i     Cauchy, with a scale that is learnt for every source and every scale of the basis
+A_ji                   flat on A_ji >= 0, columns brought to norm 1
+
+A Cauchy variable is a normal one whose variance V is drawn too. Given A and V, the r coefficients at
+one place are normal and independent of all others, and are drawn at once; they see the data through A'Y
+alone. Given S, A is drawn entry by entry, from SS' and YS'. What moves slowly in that, and what the
+data say nothing about, are the shears a_k + c a_i, s_i - c s_k, which leave A S as it is: for pairs (i,
+k), c is drawn from the prior along the shear, with V integrated out, and with a penalty on s_i - c s_k
+where it is below 0 by more than its noise.
+
+Along the shears prior and penalty are taken to the power EVIDENCE. Coefficients of one band, at
+neighbouring places and scales, rise and fall together, and entries of a smooth source are below 0
+together: as independent ones they would be counted several times, and the intervals would be too
+narrow. The power is measured, not derived (`python bench/bands_bars.py`). What is drawn is therefore
+not the exact posterior of one model.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.data import InMemory
+from ngmca.result import Marginals, Posterior
+from ngmca.sampling.bands_kernels import (
+    draw_coefficients,
+    draw_shears,
+    draw_variances,
+    from_basis,
+    to_basis,
+)
+from ngmca.sampling.chain import Rules, Sums
+from ngmca.sampling.chains import Chains, Length, Trace, Track
+from ngmca.sampling.convergence import agreement, effective_size, split_rhat
+from ngmca.sampling.kernels import sample_mixing
+from ngmca.sampling.model import draw_variance, residual_squares
+from ngmca.sampling.warnings import broad_bands, disagreement, few_measurements, spent_budget
+
+EVIDENCE = 0.25  # power of prior and penalty along shears: independent pieces of evidence an entry
+FLOOR = 0.1  # least scale of coefficients over their noise: sharper ones hardly let a chain move
+SLACK = 1.0  # how far below 0 an entry may be for free, in units of its noise
+PARTNERS = 4  # shears of a source in a sweep, at most, with partners drawn at random
+LEVELS, FEWEST = 5, 16  # of the basis at most, and places that its coarsest level has at least
+WIDTH = 0.01  # of the slices, at first
+START = 0.3  # scale of a Cauchy law over the mean size of the coefficients, at first
+BANDS = Length(burn=300, first=300, most=3000)
+
+
+class BandChain:
+    """The current draw of A, S and the noise, and the next one from it.
+
+    S (r, size) goes on beyond the n channels as a mirror image, so that all scales have whole places.
+    What is drawn there is not looked at when A and the noise are drawn.
+    """
+
+    def __init__(
+        self,
+        engine: InMemory,
+        A: NDArray,
+        S: NDArray,
+        variance: NDArray,
+        rules: Rules,
+        *,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self._engine, self._rules = engine, rules
+        self._rng = np.random.default_rng(seed)
+        r, n = S.shape
+        self._levels = max(min(LEVELS, int(math.log2(max(n / FEWEST, 1)))), 1)
+        self._mirror = np.pad(np.arange(n), (0, -n % 2**self._levels), mode="reflect")
+        self.A, self.variance = np.array(A, order="C"), variance
+        self.S = S[:, self._mirror]
+        size = len(self._mirror)
+        self._C, self._B, self._V = (np.empty((r, size)) for _ in range(3))
+        self._X, self._right = np.empty((n, r)), np.empty((n, r))
+        self._scale = _scale_of_place(size, self._levels)
+        self._places = np.bincount(self._scale)
+        self._width = np.full((r, r), WIDTH)
+        self._squares = self._first_scales()
+
+    @property
+    def traced(self) -> NDArray:
+        """The noise level of the current draw."""
+        return np.array([np.sqrt(np.mean(self.variance))])
+
+    def sweep(self, sums: "BandSums | None" = None, threads: int = 1) -> None:
+        """Draw everything once; add to `sums` what the draws say, or else learn the width of slices."""
+        shift = int(self._rng.integers(len(self._mirror)))
+        keys = self._rng.integers(2**64, size=5, dtype=np.uint64)
+        self._draw_law(shift, keys[0])
+        if not self._rules.fixed and self.A.shape[1] > 1:
+            self._shear(adapt=sums is None, key=keys[1])
+        draw_variances(
+            self._C, self._squares, self._scale, keys[2], self._V, np.empty_like(self._squares)
+        )
+        self._draw_sources(shift, keys[3], threads)
+        self._draw_mixing(keys[4], threads)
+        if sums is not None:
+            sums.add_sources(np.maximum(self.S[:, : self._engine.shape[1]], 0))
+            sums.add(None if self._rules.fixed else self.A, self.variance)
+
+    def _first_scales(self) -> NDArray:
+        """Squared scales (r, levels + 1) of the coefficients of the start."""
+        to_basis(self.S, self._levels, 0, self._C)
+        sums = np.stack([np.bincount(self._scale, np.abs(row)) for row in self._C])
+        return (START * sums / self._places) ** 2
+
+    @property
+    def _noise(self) -> NDArray:
+        """The noise (r,) of the entries of S if nothing but the data spoke."""
+        G = self.A.T @ (self.A / self.variance[:, None])
+        inverse = np.linalg.inv(G + 1e-10 * np.trace(G) * np.eye(len(G)))
+        return np.sqrt(np.maximum(np.diag(inverse), 0.0))
+
+    def _draw_law(self, shift: int, key: np.uint64) -> None:
+        """The coefficients of S for this shift, and the scales of their law."""
+        least = (FLOOR * self._noise[:, None]) ** 2
+        to_basis(self.S, self._levels, shift, self._C)
+        self._squares = np.maximum(self._squares, least)
+        precision = np.empty_like(self._squares)
+        draw_variances(self._C, self._squares, self._scale, key, self._V, precision)
+        drawn = self._rng.standard_gamma(np.broadcast_to(self._places / 2, precision.shape))
+        self._squares = np.maximum(drawn / (precision / 2), least)
+
+    def _shear(self, *, adapt: bool, key: np.uint64) -> None:
+        """A, S and its coefficients moved along shears."""
+        r = self.A.shape[1]
+        others = self._rng.permuted(np.tile(np.arange(r - 1), (r, 1)), axis=1)[:, :PARTNERS]
+        partners = others + (others >= np.arange(r)[:, None])
+        draw_shears(
+            self.A, self.S, self._C, self._squares, self._scale, self._noise, (EVIDENCE, SLACK),
+            np.ascontiguousarray(partners), self._width, adapt, key,
+        )  # fmt: skip
+
+    def _draw_sources(self, shift: int, key: np.uint64, threads: int) -> None:
+        """S, from A'Y, which has its mirror image where S has."""
+        weighted = self.A / self.variance[:, None]
+        self._engine.correlate_into(self._right, weighted, threads)
+        right = np.ascontiguousarray(self._right.T[:, self._mirror])
+        to_basis(right, self._levels, shift, self._B)
+        draw_coefficients(self.A.T @ weighted, self._B, self._V, key, self._C)
+        from_basis(self._C, self._levels, shift, self.S)
+
+    def _draw_mixing(self, key: np.uint64, threads: int) -> None:
+        """A and the noise; columns of A brought to norm 1."""
+        n, noise = self._engine.shape[1], self._rules.noise
+        self._X[:] = self.S[:, :n].T
+        SS, YS = self._engine.update_columns(self._X, lambda block: None, threads)
+        if self._rules.fixed:
+            squares = residual_squares(self._engine.row_energy, self.A, SS, YS)
+        else:
+            squares = self._engine.row_energy.copy()
+            sample_mixing(SS, YS, self.A, 1 / self.variance, np.zeros(len(SS)), key, squares)
+        if noise.kind != "given":
+            squares = np.maximum(squares, 0)
+            self.variance = draw_variance(self._rng, squares, n, self._rules.priors, noise)
+        if not self._rules.fixed:
+            norm = np.sqrt(np.einsum("ij,ij->j", self.A, self.A))
+            self.A /= norm
+            self.S *= norm[:, None]
+            self._squares *= norm[:, None] ** 2
+
+
+class BandSums(Sums):
+    """Sums over draws: of S, which is not negative, of A and of the noise, each with their squares."""
+
+    def __init__(self, shape: tuple[int, int], r: int) -> None:
+        m, n = shape
+        self.count = 0
+        self.sources = np.zeros((2, r, n))
+        self.mixing = np.zeros((2, m, r))
+        self.noise = np.zeros((2, m))
+
+    def add_sources(self, S: NDArray) -> None:
+        """One more draw of the sources."""
+        self.sources[0] += S
+        self.sources[1] += S * S
+
+
+def band_tracks(
+    engine: InMemory,
+    A: NDArray,
+    S: NDArray,
+    variance: NDArray,
+    rules: Rules,
+    streams: list[np.random.SeedSequence],
+) -> list[Track]:
+    """Chains at the start, one for each stream of random numbers."""
+    r = A.shape[1]
+    return [
+        Track(
+            BandChain(engine, A, S, variance, rules, seed=stream),
+            BandSums(engine.shape, r),
+            BandSums(engine.shape, r),
+            Trace(1),
+        )
+        for stream in streams
+    ]
+
+
+def collect_bands(
+    chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
+) -> Posterior:
+    """What the chains say, in units of the engine."""
+    A, S = start
+    mixing = (A, np.zeros_like(A)) if fixed else chains.moments("mixing")
+    traces = {"noise": chains.trace()[:, :, 0]}
+    rhat = {"noise": split_rhat(traces["noise"])}
+    ess = {"noise": effective_size(traces["noise"])}
+    for name, sums, axes in (("S", "sources", (0, 1, 3, 2)), ("A", "mixing", (0, 1, 2, 3))):
+        halves = chains.halves(sums).transpose(axes)
+        variance = chains.moments(sums)[1] ** 2
+        variance = variance.T if name == "S" else variance
+        rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance)
+    return Posterior(
+        S=Marginals(*chains.moments("sources")),
+        A=Marginals(*mixing),
+        noise=Marginals(*chains.moments("noise")),
+        pi=None,
+        stay=None,
+        beta=None,
+        traces=traces,
+        rhat=rhat,
+        ess=ess,
+        n_samples=chains.count,
+        burn=chains.burn,
+        error=chains.error("sources"),
+        settled=chains.settled,
+        warnings=(
+            *few_measurements(A.shape, fixed=fixed),
+            *broad_bands(S, fixed=fixed),
+            *disagreement(rhat),
+            *(() if final else spent_budget(chains)),
+        ),
+        model="bands",
+    )
+
+
+def _scale_of_place(size: int, levels: int) -> NDArray:
+    """Which scale every coefficient has: 0 is the finest, `levels` the smooth rest."""
+    scale = np.full(size, levels)
+    for j in range(levels):
+        half = size >> (j + 1)
+        scale[half : 2 * half] = j
+    return scale

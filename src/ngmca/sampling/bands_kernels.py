@@ -1,0 +1,225 @@
+"""The compiled steps for lines and bands: into an orthonormal wavelet basis and back, and draws in it.
+
+The basis is periodic, and rolled by a shift that is drawn for every sweep. Coefficients of a row are
+[smooth | details, coarse to fine]. Every row, place or source has its own stream of random numbers, made
+from a key and its index, as in `kernels`.
+"""
+
+import math
+
+import numpy as np
+
+from ngmca._support.compiled import compiled
+from ngmca.domains.frame import SYM4
+from ngmca.sampling.draws import normal, stream, uniform
+
+_LOW = np.array(SYM4)
+_HIGH = _LOW[::-1] * (-1.0) ** np.arange(len(SYM4))
+_TAPS = len(SYM4)
+
+_STEPS_OUT = 16  # of a slice, on both sides together
+_ROUNDS = 60  # in which a slice shrinks
+_MANY = 1e100  # a product of this size goes into the sum of logarithms
+_SINGULAR = 1e-13  # of a diagonal: a pivot below it is rounding
+
+
+@compiled
+def to_basis(X, levels, shift, C):
+    """C := coefficients (r, n) of the rows of X, rolled by shift. n is a multiple of 2^levels."""
+    r, n = X.shape
+    line = np.empty(n + _TAPS)
+    for i in range(r):
+        for t in range(n):
+            line[t] = X[i, (t + shift) % n]
+        size = n
+        for _ in range(levels):
+            for q in range(_TAPS):
+                line[size + q] = line[q % size]
+            half = size // 2
+            for k in range(half):
+                smooth = 0.0
+                detail = 0.0
+                for q in range(_TAPS):
+                    smooth += _LOW[q] * line[2 * k + q]
+                    detail += _HIGH[q] * line[2 * k + q]
+                C[i, k] = smooth
+                C[i, half + k] = detail
+            for k in range(half):
+                line[k] = C[i, k]
+            size = half
+
+
+@compiled
+def from_basis(C, levels, shift, X):
+    """X := rows (r, n) whose coefficients are C: the inverse, and transpose, of `to_basis`."""
+    r, n = X.shape
+    line = np.empty(n)
+    longer = np.empty(n + _TAPS)
+    for i in range(r):
+        size = n >> levels
+        for k in range(size):
+            line[k] = C[i, k]
+        for _ in range(levels):
+            whole = 2 * size
+            longer[: whole + _TAPS] = 0.0
+            for k in range(size):
+                for q in range(_TAPS):
+                    longer[2 * k + q] += _LOW[q] * line[k] + _HIGH[q] * C[i, size + k]
+            for q in range(_TAPS):
+                longer[q % whole] += longer[whole + q]
+            for t in range(whole):
+                line[t] = longer[t]
+            size = whole
+        for t in range(n):
+            X[i, (t + shift) % n] = line[t]
+
+
+@compiled
+def draw_variances(C, squares, scale, key, V, precision):
+    """V := variances of Cauchy coefficients C (r, n), given them and the squares of their scales.
+
+    `squares` is (r, levels + 1), for every source and scale of the basis; scale (n,) says which scale a
+    place has. `precision` (r, levels + 1) becomes the sums of 1 / V.
+    """
+    r, n = C.shape
+    precision[:] = 0.0
+    for i in range(r):
+        state = stream(key, i)
+        for t in range(n):
+            j = scale[t]
+            state, u = uniform(state)
+            V[i, t] = -0.5 * (squares[i, j] + C[i, t] * C[i, t]) / math.log(u)
+            precision[i, j] += 1.0 / V[i, t]
+
+
+@compiled
+def draw_coefficients(G, B, V, key, C):
+    """C := draws (r, n), place by place, of precision G + diag(1 / V_t) and right-hand sides B."""
+    r, n = C.shape
+    L = np.zeros((r, r))
+    h = np.empty(r)
+    for t in range(n):
+        state = stream(key, t)
+        for i in range(r):
+            for k in range(i + 1):
+                x = G[i, k]
+                if i == k:
+                    x += 1.0 / V[i, t]
+                least = _SINGULAR * x
+                for q in range(k):
+                    x -= L[i, q] * L[k, q]
+                L[i, k] = math.sqrt(max(x, least)) if i == k else x / L[k, k]
+            x = B[i, t]
+            for q in range(i):
+                x -= L[i, q] * h[q]
+            h[i] = x / L[i, i]
+        for i in range(r - 1, -1, -1):
+            state, x = normal(state)
+            x += h[i]
+            for q in range(i + 1, r):
+                x -= L[q, i] * C[q, t]
+            C[i, t] = x / L[i, i]
+
+
+@compiled
+def draw_shears(A, S, C, squares, scale, noise, law, partners, width, adapt, key):
+    """For sources i and some partners k draw c in a_k + c a_i, s_i - c s_k, which leaves A S as it is.
+
+    All in place: A (m, r), columns of norm 1, S and C (r, n), and the squared scales (r, levels + 1).
+    noise (r,) is that of the entries of S if nothing but the data spoke, `law` is (power of the
+    evidence, how many noise levels below 0 are free), partners (r, some) are the k, and width (r, r)
+    are those of the first slices, which learn if `adapt`.
+    """
+    r, n = S.shape
+    evidence, slack = law
+    root = math.sqrt(evidence)
+    weight = np.empty(n)
+    for i in range(r):
+        state = stream(key, i)
+        for t in range(n):
+            weight[t] = 1.0 / squares[i, scale[t]]
+        for k in partners[i]:
+            # the penalty is tempered as the prior is: the root of the power goes into its unit
+            part = (C[i], C[k], weight, S[i], S[k], root / noise[i], slack * root, evidence)
+            state, c, found = _slice(state, part, _lowest(A[:, k], A[:, i]), width[i, k])
+            if adapt:
+                width[i, k] = max(0.8 * width[i, k] + 0.4 * found, 1e-8)
+            for t in range(n):
+                S[i, t] -= c * S[k, t]
+                C[i, t] -= c * C[k, t]
+            norm = 0.0
+            for j in range(len(A)):
+                A[j, k] = max(A[j, k] + c * A[j, i], 0.0)
+                norm += A[j, k] * A[j, k]
+            norm = math.sqrt(norm)
+            for j in range(len(A)):
+                A[j, k] /= norm
+            for t in range(n):
+                S[k, t] *= norm
+                C[k, t] *= norm
+            squares[k] *= norm * norm
+
+
+@compiled
+def _lowest(a, b):
+    """The least c for which a + c b is not negative, and just above: a column does not vanish."""
+    low = -np.inf
+    for j in range(a.size):
+        if b[j] > 0.0:
+            low = max(low, -a[j] / b[j])
+    return low * (1.0 - 1e-9)
+
+
+@compiled
+def _slice(state, part, low, width):
+    """The state moved on, c by slice sampling (Neal, 2003) from 0, and the width of the last slice."""
+    state, v = uniform(state)
+    level = _along_shear(0.0, part) + math.log(v)
+    state, v = uniform(state)
+    left = -width * v
+    right = left + width
+    state, v = uniform(state)
+    leftwards = int(v * _STEPS_OUT)
+    for _ in range(leftwards):
+        if left <= low or _along_shear(left, part) <= level:
+            break
+        left -= width
+    for _ in range(_STEPS_OUT - 1 - leftwards):
+        if _along_shear(right, part) <= level:
+            break
+        right += width
+    left = max(left, low)
+    for _ in range(_ROUNDS):
+        state, v = uniform(state)
+        c = left + v * (right - left)
+        if _along_shear(c, part) >= level:
+            return state, c, right - left
+        if c < 0.0:
+            left = c
+        else:
+            right = c
+    return state, 0.0, right - left
+
+
+@compiled
+def _along_shear(c, part):
+    """Log density of s_i - c s_k, up to a constant: Cauchy coefficients, and a penalty below 0."""
+    C_i, C_k, weight, s_i, s_k, unit, slack, evidence = part
+    logs = 0.0
+    one = 1.0
+    two = 1.0
+    for t in range(0, C_i.size, 2):  # few logarithms, of products; the number of places is even
+        x = C_i[t] - c * C_k[t]
+        y = C_i[t + 1] - c * C_k[t + 1]
+        one *= 1.0 + x * x * weight[t]
+        two *= 1.0 + y * y * weight[t + 1]
+        if one > _MANY or two > _MANY:
+            logs += math.log(one) + math.log(two)
+            one = 1.0
+            two = 1.0
+    logs += math.log(one) + math.log(two)
+    below = 0.0
+    for t in range(s_i.size):
+        x = min((s_i[t] - c * s_k[t]) * unit + slack, 0.0)
+        below += x * x
+    return -evidence * logs - 0.5 * below

@@ -1,0 +1,194 @@
+"""Lines and bands: the wavelet domain, and when it is taken."""
+
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca.algorithms.bands import correlation, log_cost
+from ngmca.algorithms.options import Options
+from ngmca.data import open_data
+from ngmca.domains import analyse, frame_of
+from ngmca.domains.analysis import objective
+
+
+def bands(seed=0, m=24, n=400, r=3, snr=25.0):
+    return ngmca.simulate.bands(m, n, r, bands=6, fwhm=(8.0, 30.0), snr=snr, seed=seed)
+
+
+def sdr(data, found):
+    return ngmca.evaluate(data.S, found.S).mean_sdr
+
+
+def test_bands_are_found_far_better_than_channel_by_channel():
+    gains = []
+    for seed in range(4):
+        data = bands(seed)
+        direct = ngmca.separate(data.Y, 3, seed=seed, domain="direct")
+        auto = ngmca.separate(data.Y, 3, seed=seed)
+        assert direct.domain.name == "direct"
+        assert auto.domain.name == "wavelet"
+        assert auto.violation < 1e-4
+        assert (auto.S >= 0).all()
+        assert (auto.A >= 0).all()
+        np.testing.assert_allclose(np.linalg.norm(auto.A, axis=0), 1)
+        gains.append(sdr(data, auto) - sdr(data, direct))
+    assert np.mean(gains) > 5
+    assert min(gains) > 0
+
+
+@pytest.mark.parametrize("p_S", [0.1, 0.3, 0.5])
+def test_white_sources_stay_as_they_are_to_the_bit(p_S):
+    Y = ngmca.simulate.sparse(60, 100, 5, p_S=p_S, snr=15, seed=0).Y
+    auto, direct = ngmca.separate(Y, 5, seed=0), ngmca.separate(Y, 5, seed=0, domain="direct")
+    assert auto.domain.name == "direct"
+    assert "as much as channels" in auto.domain.why
+    np.testing.assert_array_equal(auto.S, direct.S)
+    np.testing.assert_array_equal(auto.A, direct.A)
+    assert auto.n_iter == direct.n_iter
+
+
+def test_channels_without_an_order_have_no_bands():
+    data = bands()
+    order = np.random.default_rng(0).permutation(400)
+    found = ngmca.separate(data.Y[:, order], 3, seed=0)
+    assert found.domain.name == "direct"
+    assert abs(found.domain.correlation) < 0.2
+
+
+def test_few_channels_say_nothing():
+    Y = np.abs(np.cumsum(np.random.default_rng(0).standard_normal((8, 40)), axis=1))
+    assert ngmca.separate(Y, 2, seed=0).domain.name == "direct"
+    assert ngmca.separate(Y, 2, seed=0, domain="wavelet").domain.name == "wavelet"
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**400, 2.0**-400])
+def test_units_do_not_matter(unit):
+    data = bands()
+    plain, scaled = (ngmca.separate(data.Y * u, 3, seed=0) for u in (1.0, unit))
+    np.testing.assert_allclose(scaled.A, plain.A, atol=2e-3)
+    np.testing.assert_allclose(scaled.S / unit, plain.S, atol=5e-3 * plain.S.max())
+    np.testing.assert_allclose(scaled.noise / unit, plain.noise, rtol=1e-2)
+    assert scaled.violation < 1e-4
+
+
+def test_single_precision_is_as_good():
+    data = bands()
+    single = ngmca.separate(data.Y.astype(np.float32), 3, seed=0)
+    assert single.S.dtype == np.float32
+    assert sdr(data, single) > sdr(data, ngmca.separate(data.Y, 3, seed=0)) - 0.3
+
+
+def test_the_sources_minimise_their_objective_for_the_final_mixing():
+    """The certificate is of the problem with the final weights: no other S may be better by more."""
+    data = bands()
+    found = ngmca.separate(data.Y, 3, seed=0)
+    W = frame_of(400)
+    noise = found.lam[:, None, None] / 3 * W.norms[:, None]
+    Lam = found.lam[:, None, None] * W.norms[:, None] / (1 + np.abs(analyse(W, found.S)) / noise)
+    Lam[:, -1] = 0
+    G, C = found.A.T @ found.A, found.A.T @ data.Y
+    here = objective(G, C, W, Lam, found.S)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        other = np.maximum(found.S + 1e-2 * found.S.max() * rng.standard_normal(found.S.shape), 0)
+        assert objective(G, C, W, Lam, other) > here
+    assert found.history.violation[-1] == found.violation
+
+
+def test_the_same_bits_whatever_the_threads():
+    data = ngmca.simulate.bands(100, 25_000, 5, snr=20, seed=0)
+    one, two = (ngmca.separate(data.Y, 5, seed=0, n_iter=5, domain="wavelet", threads=t) for t in (1, 2))
+    np.testing.assert_array_equal(one.S, two.S)
+    np.testing.assert_array_equal(one.A, two.A)
+
+
+def test_states_tell_the_domain_and_can_be_gone_on_from():
+    data = bands()
+    states = list(ngmca.iterate(data.Y, 3, seed=0))
+    names = [state.domain.name for state in states]
+    first = names.index("wavelet")
+    assert names == ["direct"] * first + ["wavelet"] * (len(states) - first)
+    assert [state.k for state in states] == list(range(1, len(states) + 1))
+    whole = ngmca.separate(data.Y, 3, seed=0)
+    np.testing.assert_array_equal(states[-1].S, whole.S)
+    state = list(islice(ngmca.iterate(data.Y, 3, seed=0), first + 50))[-1]
+    rest = list(ngmca.iterate(data.Y, 3, seed=0, resume=state))
+    assert rest[0].k == state.k + 1
+    assert sdr(data, rest[-1]) > sdr(data, whole) - 1.5
+    early = list(islice(ngmca.iterate(data.Y, 3, seed=0), 20))[-1]
+    again = list(ngmca.iterate(data.Y, 3, seed=0, resume=early))
+    np.testing.assert_array_equal(again[-1].S, whole.S)
+
+
+def test_noise_that_is_given_is_taken():
+    data = bands()
+    sigma = data.noise.std()
+    found = ngmca.separate(data.Y, 3, seed=0, noise=sigma)
+    np.testing.assert_allclose(found.noise, sigma)
+    np.testing.assert_allclose(found.lam, 3 * sigma, rtol=1e-5)
+    loud = ngmca.separate(data.Y, 3, seed=0, noise=10 * sigma)
+    assert not np.allclose(loud.S, found.S)
+
+
+def test_of_several_starts_the_one_with_the_lowest_cost_is_kept():
+    data = bands(snr=15.0)
+    found = ngmca.separate(data.Y, 3, seed=0, n_init=3)
+    costs = [restart.cost for restart in found.restarts]
+    own = log_cost(open_data(data.Y), found.A, found.S, found.noise, Options())
+    assert min(costs) == pytest.approx(own, rel=1e-3)
+    assert max(restart.agreement for restart in found.restarts) > 200
+
+
+def test_correlation_of_known_sources():
+    rng = np.random.default_rng(0)
+    white = rng.random((5, 4000))
+    assert abs(correlation(white)) < 0.03
+    smooth = np.array([np.convolve(row, np.ones(2), "same") for row in white])
+    assert correlation(smooth) == pytest.approx(0.5, abs=0.05)
+    stripes = np.repeat(rng.random((2, 1, 50)), 40, axis=1)  # alike along one direction of an image only
+    assert correlation(stripes.reshape(2, -1), (40, 50)) < 0.1
+    assert correlation(np.zeros((2, 50))) == 0
+
+
+@pytest.mark.parametrize("method", ["hard", "naive", "anls"])
+def test_other_methods_know_no_wavelets(method):
+    Y = bands().Y
+    with pytest.raises(ValueError, match="domain='wavelet' has a meaning for method='soft'"):
+        ngmca.separate(Y, 3, method=method, domain="wavelet")
+    assert ngmca.separate(Y, 3, method=method, n_iter=5, domain="direct").domain.name == "direct"
+
+
+@pytest.mark.parametrize(
+    ("shape", "error", "words"),
+    [
+        ((3, 5), ValueError, "does not fit 400 channels"),
+        ((400,), TypeError, "two integers"),
+        (7, TypeError, "two"),
+    ],
+)
+def test_wrong_shapes(shape, error, words):
+    with pytest.raises(error, match=words):
+        ngmca.separate(bands().Y, 3, sample_shape=shape)
+
+
+DEGENERATE = {
+    "zeros": np.zeros((6, 100)),
+    "constant": np.ones((6, 100)),
+    "one band": np.outer(np.arange(6.0), np.exp(-(((np.arange(100) - 50) / 9.0) ** 2))),
+    "negative": -np.ones((6, 100)),
+    "few": np.abs(np.cumsum(np.random.default_rng(0).standard_normal((2, 100)), axis=1)),
+}
+
+
+@pytest.mark.parametrize("case", DEGENERATE)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.filterwarnings("ignore:r=3 sources from 2 measurements")
+def test_degenerate_data_stay_finite(case, dtype):
+    found = ngmca.separate(DEGENERATE[case].astype(dtype), 3, seed=0, domain="wavelet", n_iter=30)
+    for array in (found.A, found.S, found.lam, found.noise):
+        assert np.isfinite(array).all()
+    assert (found.S >= 0).all()
+    assert replace(found).domain.levels > 0

@@ -1,0 +1,180 @@
+"""Frames and sub-problems: what must hold, and that planted mistakes are found."""
+
+import cvxpy
+import numpy as np
+import pytest
+
+from ngmca.domains import analysis, synthesis
+from ngmca.domains.frame import analyse, frame, synthesise
+
+WAVELETS = ("haar", "sym4", "sym8", "linear", "cubic")
+
+
+def adjoint_error(W, forward, backward):
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((2, W.n))
+    c = rng.standard_normal((2, W.bands, W.period))
+    return abs(np.vdot(forward(W, x), c) - np.vdot(x, backward(W, c)))
+
+
+def tightness_error(W, forward, backward):
+    x = np.random.default_rng(2).standard_normal((2, W.n))
+    return np.abs(backward(W, forward(W, x)) - x).max()
+
+
+def edge(W, forward):
+    """Largest detail of a ramp from 0 to 1, which only a wrapped axis sees jump by 1."""
+    return np.abs(forward(W, np.linspace(0, 1, W.n)[None])[0, :-1]).max()
+
+
+@pytest.mark.parametrize("wavelet", WAVELETS)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 33, 100, 513])
+def test_frame_is_tight_and_adjoint_exact(wavelet, n):
+    W = frame(n, wavelet, 5)
+    assert adjoint_error(W, analyse, synthesise) < 1e-12
+    assert tightness_error(W, analyse, synthesise) < 1e-13
+
+
+def test_planted_adjoint_is_found():
+    W = frame(64, "sym4", 3)
+    wrong = lambda W, c: synthesise(W, c[:, :, ::-1])  # noqa: E731
+    forgotten = lambda W, c: synthesise(W, np.roll(c, 1, axis=2))  # noqa: E731
+    assert adjoint_error(W, analyse, wrong) > 1e-3
+    assert adjoint_error(W, analyse, forgotten) > 1e-3
+
+
+def wrapped(W, x):
+    """The frame on an axis that is not reflected: what belongs to the last samples meets the first."""
+    spread = analyse(frame(3 * W.n, "sym4", W.levels), np.tile(x, (1, 3)))
+    return spread[:, :, W.n : 2 * W.n]
+
+
+def test_ends_are_reflected():
+    W = frame(256, "sym4", 4)
+    assert edge(W, analyse) < 0.02
+    assert edge(W, wrapped) > 0.1
+    assert np.abs(analyse(W, np.ones((1, 256)))[0, :-1]).max() < 1e-12
+
+
+def test_norms_are_those_of_noise():
+    W = frame(4096, "sym4", 4)
+    found = analyse(W, np.random.default_rng(0).standard_normal((20, 4096))).std(axis=(0, 2))
+    assert np.allclose(found, W.norms, rtol=0.05)
+
+
+def test_single_precision_is_kept():
+    W = frame(100, "sym4", 3)
+    x = np.random.default_rng(0).random((2, 100)).astype(np.float32)
+    assert analyse(W, x).dtype == np.float32
+    assert np.abs(synthesise(W, analyse(W, x)) - x).max() < 1e-6
+
+
+def problem(singular=False, n=48, wavelet="sym4", coarse=0.0):
+    rng = np.random.default_rng(3)
+    A = rng.random((6, 3))
+    if singular:
+        A[:, 2] = A[:, 0]
+    t = np.arange(n)
+    S = np.stack([np.exp(-0.5 * ((t - p) / 3.0) ** 2) for p in (10, 24, 30)])
+    Y = A @ S + 0.15 * rng.standard_normal((6, n))
+    W = frame(n, wavelet, 2)
+    Lam = 0.4 * W.norms[None, :, None] * np.ones((3, W.bands, W.period))
+    Lam[:, -1] *= coarse
+    return A, Y, W, Lam
+
+
+def reference(A, Y, W, Lam, form):
+    r, n = A.shape[1], W.n
+    D = analyse(W, np.eye(n)).reshape(n, -1)  # row t: coefficients of a unit sample
+    if form == "analysis":
+        S = cvxpy.Variable((r, n), nonneg=True)
+        penalty = cvxpy.sum(cvxpy.multiply(Lam.reshape(r, -1), cvxpy.abs(S @ D)))
+        constraints = []
+    else:
+        a = cvxpy.Variable((r, D.shape[1]))
+        S, constraints = a @ D.T, [a @ D.T >= 0]
+        penalty = cvxpy.sum(cvxpy.multiply(Lam.reshape(r, -1), cvxpy.abs(a)))
+    task = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(Y - A @ S) / 2 + penalty), constraints)
+    task.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return task.value - np.sum(Y**2) / 2, S.value
+
+
+@pytest.mark.parametrize("singular", [False, True])
+@pytest.mark.parametrize("wavelet", ["sym4", "linear"])
+def test_analysis_is_the_minimum(singular, wavelet):
+    A, Y, W, Lam = problem(singular, wavelet=wavelet)
+    best, S = reference(A, Y, W, Lam, "analysis")
+    found = analysis.solve(A.T @ A, A.T @ Y, W, Lam, tol=1e-8, max_iter=20_000)
+    assert abs(found.objective - best) < 1e-6 * abs(best)
+    assert found.objective - best <= found.gap + 1e-9 * abs(best)
+    assert found.S.min() == 0  # the orthant binds
+    c = analyse(W, found.S)[:, :-1]
+    assert (np.abs(c) < 1e-6).sum() > 20 * (S < 1e-9).any()  # and so does the l1 norm
+
+
+@pytest.mark.parametrize("singular", [False, True])
+def test_synthesis_is_the_minimum(singular):
+    A, Y, W, Lam = problem(singular, n=32, coarse=0.2)
+    best, _ = reference(A, Y, W, Lam, "synthesis")
+    found = synthesis.solve(A.T @ A, A.T @ Y, W, Lam, tol=1e-7, max_iter=50_000)
+    assert abs(found.objective - best) < 1e-6 * abs(best)
+    assert np.abs(synthesise(W, found.coefficients) - found.S).max() < 1e-10
+    assert found.S.min() >= 0
+
+
+def test_synthesis_refuses_free_atoms():
+    A, Y, W, Lam = problem()
+    with pytest.raises(ValueError, match="every band"):
+        synthesis.solve(A.T @ A, A.T @ Y, W, Lam)
+
+
+def plain_steps(project):
+    """The steps of ADMM in plain NumPy, with or without the projection on the orthant."""
+
+    def descend(G, C, W, Lam, state, steps, rho, threads=1):
+        X, Z = state.coefficients, state.samples
+        for _ in range(steps):
+            kept = X - np.clip(X, -Lam / rho, Lam / rho)
+            positive = np.maximum(Z, 0) if project else Z
+            both = synthesise(W, 2 * kept - X) + 2 * positive - Z
+            S = np.linalg.solve(G + 2 * rho * np.eye(len(G)), C + rho * both)
+            X += analyse(W, S) - kept
+            Z += S - positive
+
+    return descend
+
+
+@pytest.mark.parametrize("project", [True, False])
+def test_forgotten_projection_is_found(monkeypatch, project):
+    """The certificate closes for steps that project, however plain, and never for steps that do not."""
+    A, Y, W, Lam = problem()
+    monkeypatch.setattr(analysis, "descend", plain_steps(project))
+    found = analysis.solve(A.T @ A, A.T @ Y, W, Lam, tol=1e-6, max_iter=3_000)
+    closed = found.gap <= 1e-4 * abs(found.objective)
+    assert closed == project
+
+
+def test_gap_bounds_every_state():
+    A, Y, W, Lam = problem()
+    G, C = A.T @ A, A.T @ Y
+    best = analysis.solve(G, C, W, Lam, tol=1e-9, max_iter=30_000).objective
+    for steps in (10, 30, 100):
+        found = analysis.solve(G, C, W, Lam, max_iter=steps, tol=0)
+        assert -1e-9 * abs(best) <= found.objective - best <= found.gap * (1 + 1e-9)
+
+
+def test_duals_warm_start():
+    A, Y, W, Lam = problem()
+    G, C = A.T @ A, A.T @ Y
+    cold = analysis.solve(G, C, W, Lam, tol=1e-7, max_iter=20_000)
+    warm = analysis.solve(G, C * 1.001, W, Lam, duals=cold.duals, tol=1e-5, max_iter=20_000)
+    again = analysis.solve(G, C * 1.001, W, Lam, tol=1e-5, max_iter=20_000)
+    assert warm.n_iter <= again.n_iter
+
+
+def test_source_without_mixing_stays_empty():
+    A, Y, W, Lam = problem()
+    A[:, 1] = 0
+    found = analysis.solve(A.T @ A, A.T @ Y, W, Lam, tol=1e-6, max_iter=20_000)
+    assert np.isfinite(found.gap)
+    assert not found.S[1].any()

@@ -1,0 +1,89 @@
+"""Error bars where they are shown: of bands around the answer, and none where the model is refuted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca.diagnosis import diagnose
+from ngmca.io import Dataset
+from ngmca.report import figures
+from ngmca.report.sections import mixing, sources
+from ngmca.result import Domain, Marginals
+from ngmca.saving.results import Run, _write_tables, describe
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Data, and a separation with error bars of both kinds."""
+    data = ngmca.simulate.spectra(m=12, n=120, r=2, lines=4, width=3.0, snr=25, seed=0)
+    separation = ngmca.separate(data.Y, 2, n_iter=20, domain="direct", seed=0)
+    brief = {"n_samples": 10, "burn": 5, "seed": 0}
+    sparse = ngmca.posterior(data.Y, separation, domain="direct", **brief)
+    bands = ngmca.posterior(data.Y, separation, domain="wavelet", **brief)
+    return data.Y, separation, sparse, bands
+
+
+def run_of(found, posterior):
+    Y, separation, *_ = found
+    separation = replace(separation, posterior=posterior, domain=Domain("wavelet"))
+    return Run(separation, diagnose(Y, separation), Dataset(Y=Y))
+
+
+def names(figure):
+    return {trace.name for trace in figure.data}
+
+
+def test_bands_have_an_interval_around_the_answer(found):
+    run = run_of(found, found[3])
+    assert {"5 %", "95 %", "source 1"} <= names(figures.sources(run))
+    assert "posterior mean" not in names(figures.sources(run)) | names(figures.weights(run))
+    assert "90 % interval" in names(figures.weights(run))
+    assert "lines and bands" in sources(run).body
+    assert any("for lines and bands: 90 % intervals" in words for words in run.summary)
+    assert describe(run)["posterior"]["model"] == "bands"
+
+
+def test_a_refuted_posterior_is_not_drawn(found):
+    refuted = replace(found[2], refuted=True, warnings=("these data are not so.", "chains."))
+    run = run_of(found, refuted)
+    assert names(figures.sources(run)) == names(figures.weights(run)) == {"source 1", "source 2"}
+    assert "There are no error bars" in sources(run).body
+    assert "There are no error bars" in mixing(run).body
+    assert any("they are not shown" in words for words in run.summary)
+    told = [finding for finding in run.findings if finding.kind == "chains"]
+    assert [finding.title for finding in told] == ["Error bars are wrong here", "Error bars need care"]
+    assert told[0].text == "These data are not so."
+    drawn = run_of(found, replace(refuted, refuted=False))
+    assert "posterior mean" in names(figures.sources(drawn))
+
+
+def test_columns_of_the_tables(found, tmp_path):
+    def columns(posterior):
+        _write_tables(tmp_path, run_of(found, posterior))
+        heads = [
+            (tmp_path / f"{name}.csv").read_text().splitlines()[0] for name in ("sources", "mixing")
+        ]
+        return [
+            {part.replace('"', "").partition("source 1 ")[2] for part in h.split(",")} - {""}
+            for h in heads
+        ]
+
+    assert columns(found[3]) == [{"5 %", "95 %"}, {"5 %", "95 %"}]
+    assert columns(replace(found[2], refuted=False)) == [
+        {"mean", "5 %", "95 %", "active"},
+        {"mean", "5 %", "95 %"},
+    ]
+    assert columns(replace(found[2], refuted=True)) == [{"mean", "active"}, {"mean"}]
+
+
+def test_scaled_and_repr(found):
+    for posterior in found[2:]:
+        other = posterior.scaled(8.0)
+        np.testing.assert_array_equal(other.S.sd, 8 * posterior.S.sd)
+        np.testing.assert_array_equal(other.traces["noise"], 8 * posterior.traces["noise"])
+        assert isinstance(other.A, Marginals)
+    np.testing.assert_array_equal(found[2].scaled(8.0).beta.mean, found[2].beta.mean / 8)
