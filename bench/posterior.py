@@ -26,7 +26,7 @@ from ngmca.data import InMemory, open_data
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.sampling import chain as chain_module
 from ngmca.sampling.chain import Sums
-from ngmca.sampling.sampler import Problem
+from ngmca.sampling.sampler import Target
 
 # The lines of creatine lie inside those of tyrosine, those of taurine inside those of beta-glucose.
 HIDDEN = [
@@ -105,7 +105,7 @@ def overlap(_: int) -> bool:
     for words, every in (("with the move", usual), ("without", 10**9)):
         for name, start in (("separation", separation), ("truth", truth)):
             chain_module.SHEAR_EVERY = every
-            problem = Problem.of(open_data(data.Y), start, None, None)
+            problem = Target.of(open_data(data.Y), start, None, None)
             chain, told = problem.chains(np.random.default_rng(0), 2, 1).tracks[0].chain, []
             for _ in range(5):
                 sums = Sums(data.Y.shape, 15)
@@ -125,7 +125,7 @@ def cost(_: int) -> bool:
         data = ngmca.simulate.sparse(200, 20_000, 15, p_S=p_S, snr=15, seed=0)
         separation = ngmca.separate(data.Y, 15, seed=0, threads=1)
         engine = InMemory(data.Y, threads=1)
-        chain = Problem.of(open_data(data.Y), separation, None, None).chains(
+        chain = Target.of(open_data(data.Y), separation, None, None).chains(
             np.random.default_rng(0), 2, 1
         )
         chain, sums = chain.tracks[0].chain, Sums(data.Y.shape, 15)

@@ -55,7 +55,7 @@ def test_a_refuted_posterior_is_not_drawn(found):
     assert "There are no error bars" in mixing(run).body
     assert any("they are not shown" in words for words in run.summary)
     told = [finding for finding in run.findings if finding.kind == "chains"]
-    assert [finding.title for finding in told] == ["Error bars are wrong here", "Error bars need care"]
+    assert [finding.title for finding in told] == ["Error bars are wrong here"]
     assert told[0].text == "These data are not so."
     drawn = run_of(found, replace(refuted, refuted=False))
     assert "posterior mean" in names(figures.sources(drawn))

@@ -12,7 +12,7 @@ from ngmca.sampling import chain as chains
 from ngmca.sampling.chain import Chain, Rules
 from ngmca.sampling.convergence import effective_size
 from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.sampler import Problem
+from ngmca.sampling.sampler import Target
 
 
 def small(seed=0, **settings):
@@ -121,7 +121,7 @@ def test_a_wrong_conditional_is_noticed(monkeypatch, kernel):
 def test_columns_of_norm_1_change_nothing_that_has_no_scale():
     """With the same random numbers, a chain whose scale wanders says the same as one at norm 1."""
     data = small(m=6, n=15, r=2, p_S=0.4, snr=12)
-    problem = Problem.of(open_data(data.Y), ngmca.separate(data.Y, 2, seed=0), None, None)
+    problem = Target.of(open_data(data.Y), ngmca.separate(data.Y, 2, seed=0), None, None)
     told, norms = [], []
     for unit in (True, False):
         rules = replace(problem.rules, unit=unit, priors=Priors())

@@ -10,7 +10,7 @@ import ngmca
 from ngmca.data import open_data
 from ngmca.result import Marginals
 from ngmca.sampling.chain import Sums
-from ngmca.sampling.sampler import Problem
+from ngmca.sampling.sampler import Target
 
 
 def small(seed=0, **settings):
@@ -58,7 +58,7 @@ def test_intervals_cover_and_activities_are_calibrated():
 def test_moments_and_quantiles_are_those_of_stored_draws():
     data = small(snr=5)
     separation = ngmca.separate(data.Y, 4, seed=0)
-    problem = Problem.of(open_data(data.Y), separation, None, None)
+    problem = Target.of(open_data(data.Y), separation, None, None)
     chain = problem.chains(np.random.default_rng(0), 2, 1).tracks[0].chain
     sums, stored, mixing = Sums(data.Y.shape, 4), [], []
     for k in range(6000):
@@ -90,7 +90,7 @@ def test_entries_that_dominate_their_column_have_the_spread_of_the_draws():
     Y = A @ S + 0.05 * rng.standard_normal((3, 200))
     start = SimpleNamespace(A=A, S=S, noise=np.full(3, 0.05))
     found = ngmca.posterior(Y, start, n_samples=3000, burn=100, seed=0)
-    chain = Problem.of(open_data(Y), start, None, None).chains(np.random.default_rng(1), 2, 1)
+    chain = Target.of(open_data(Y), start, None, None).chains(np.random.default_rng(1), 2, 1)
     draws = []
     for k in range(6100):
         chain.tracks[0].chain.sweep()

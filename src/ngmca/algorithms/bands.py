@@ -97,10 +97,8 @@ def decide(state: State, options: Options) -> Domain:
     if found > ORDERED and zeros > SPARSE:
         return Domain("wavelet", f"{told}, and {zeros:.0%} of them are 0: lines", found)
     if found > (IMAGE if shape else 0) and length < SHORTER:
-        return Domain(
-            "wavelet", f"{told}, and wavelets describe them in {length:.2f} of the length", found
-        )
-    return Domain("direct", f"{told}; wavelets would need {length:.2f} times as much as channels", found)
+        return Domain("wavelet", f"{told}, and wavelets need {length:.0%} of what channels need", found)
+    return Domain("direct", f"{told}; wavelets would need {length:.1f} times as much as channels", found)
 
 
 def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> float:

@@ -258,10 +258,7 @@ def _chains(separation: Separation) -> list[Finding]:
     posterior = separation.posterior
     if posterior is None:
         return []
-    titles = ["Error bars need care"] * len(posterior.warnings)
-    if posterior.refuted:
-        titles[0] = "Error bars are wrong here"
-    return [
-        Finding("chains", title, text[0].upper() + text[1:])
-        for title, text in zip(titles, posterior.warnings, strict=True)
-    ]
+    title, texts = "Error bars need care", posterior.warnings
+    if posterior.refuted:  # what else there is to say of them helps nobody then
+        title, texts = "Error bars are wrong here", posterior.warnings[:1]
+    return [Finding("chains", title, text[0].upper() + text[1:]) for text in texts]

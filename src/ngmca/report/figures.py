@@ -270,7 +270,7 @@ def convergence(run: Run) -> list[go.Figure]:
         ("Cost, half of |Y - AS|²", history.cost[:, None], "log"),
         ("Threshold of each source", history.threshold, "log"),
         ("Share of active entries", history.active[:, None], "linear"),
-        ("Distance from optimality (KKT)", history.violation[:, None], "log"),
+        ("Distance from optimality", history.violation[:, None], "log"),
     ]
     return [_curves(k, title, values, kind) for title, values, kind in drawn]
 
@@ -290,7 +290,7 @@ def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:
     figure.update_layout(title=small(title))
     figure.update_xaxes(title="iteration")
     figure.update_yaxes(type=kind, exponentformat="power")
-    if "KKT" in title and np.isfinite(usable).any():  # the scale says that rounding is the limit
+    if "optimality" in title and np.isfinite(usable).any():  # the scale says that rounding is the limit
         figure.update_yaxes(range=[-17, max(-5.0, float(np.log10(np.nanmax(usable))) + 0.5)], dtick=3)
     if not np.isfinite(usable).any():
         figure.add_annotation(text="this method has none", showarrow=False, font={"color": SOFT})

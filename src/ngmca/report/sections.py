@@ -126,11 +126,17 @@ def residual(run: Run) -> Section:
 
 def convergence(run: Run) -> Section:
     """How the iterations went."""
-    violation = run.separation.violation
-    told = (
-        "" if math.isnan(violation) else f" The sources are optimal to {violation:.1e} (relative KKT)."
-    )
-    text = "The threshold falls to the noise while sources and weights are estimated in turn." + told
+    violation, domain = run.separation.violation, run.separation.domain
+    text = "The threshold falls to the noise while sources and weights are estimated in turn."
+    measure = "relative KKT"
+    if domain.name == "wavelet":
+        text += (
+            " Then the sources are estimated as lines and bands: thresholds are those of wavelet "
+            "coefficients, and a coefficient that is clearly there is not shrunk."
+        )
+        measure = "duality gap over the objective"
+    if not math.isnan(violation):
+        text += f" The sources are optimal to {violation:.1e} ({measure})."
     plots = tuple(figures.convergence(run))
     return Section("convergence", "Convergence", f"<p>{text}</p>", plots, 2)
 

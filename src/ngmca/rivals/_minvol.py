@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Factors, Problem, Seed, cost_of, moved, prepare
+from ngmca.rivals.alternation import Factors, Beginning, Seed, cost_of, moved, prepare
 
 VOLUMES = ("sources", "mixing")
 SWEEPS = 5  # over the sources, for one product with the data
@@ -81,7 +81,7 @@ class _Point:
 class _Model:
     """The problem for either factor: V is S' (n, r) and U is A, or V is A and U is S'."""
 
-    problem: Problem
+    problem: Beginning
     of_sources: bool
     total: float  # of each column of V
     delta: float
@@ -129,7 +129,7 @@ class _Model:
             yield point
 
 
-def _begin(problem: Problem, of_sources: bool, weight: float, delta: float) -> tuple[_Model, _Point]:
+def _begin(problem: Beginning, of_sources: bool, weight: float, delta: float) -> tuple[_Model, _Point]:
     """The start on the constraint, and the weight of the volume that it asks for."""
     V, U = (problem.X, problem.A) if of_sources else (problem.A, problem.X)
     V = V / (V.max(axis=0) + (V.max(axis=0) == 0))  # entries whose squares do not vanish

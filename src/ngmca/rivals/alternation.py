@@ -33,7 +33,7 @@ class Factors:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Beginning:
     """Checked arguments, and factors to begin with, in the units of the engine.
 
     The factors are in double precision; products with the data are in the precision of the data.
@@ -54,7 +54,7 @@ class Problem:
         return Factors((A * for_A).astype(dtype), (X.T * for_S).astype(dtype), in_data_units)
 
 
-def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: float) -> Problem:
+def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: float) -> Beginning:
     """The problem, or an error that says which argument is wrong.
 
     Without a start the first factors are those that `ngmca.separate` would draw from this seed.
@@ -72,11 +72,11 @@ def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: floa
         S = S / engine.unit
     A, S = unit_columns(A.astype(np.float64), S.astype(np.float64))
     A, S = revive(engine, A, S)  # as `separate` does with sources that the start leaves out
-    return Problem(engine, A, np.array(S.T, order="C"), n_iter, tol)
+    return Beginning(engine, A, np.array(S.T, order="C"), n_iter, tol)
 
 
 def alternate(
-    problem: Problem,
+    problem: Beginning,
     a_step: Step,
     s_step: Step,
     *,
@@ -118,7 +118,7 @@ def _unit(A: NDArray, X: NDArray) -> tuple[NDArray, NDArray]:
     return A, np.ascontiguousarray(S.T)
 
 
-def _rescue(problem: Problem, A: NDArray, X: NDArray) -> tuple[NDArray, NDArray]:
+def _rescue(problem: Beginning, A: NDArray, X: NDArray) -> tuple[NDArray, NDArray]:
     A, S = revive(problem.engine, A, X.T)
     return A, np.ascontiguousarray(S.T)
 

@@ -16,7 +16,7 @@ from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.options import refuse
 from ngmca.data import InMemory, open_data
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Factors, Problem, cost_of
+from ngmca.rivals.alternation import Factors, Beginning, cost_of
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Direct:
 
     def factors(self, A: NDArray, X: NDArray, cost: list[float], *, scale_in_A: bool = False) -> Factors:
         """The answer in the units and the precision of the data."""
-        problem = Problem(self.engine, A, X, self.n_iter, self.tol)
+        problem = Beginning(self.engine, A, X, self.n_iter, self.tol)
         return problem.factors(A, X, cost, scale_in_A=scale_in_A)
 
     def picked(self, rows: NDArray) -> Factors:

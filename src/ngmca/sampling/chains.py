@@ -13,7 +13,7 @@ from ngmca.sampling.convergence import drifts
 
 ENOUGH = 0.1  # Monte Carlo error of the mean, over the posterior's spread: costs 1 % of the accuracy
 TRACED = 1024  # draws of the parameters kept of each chain
-TOGETHER = 20  # sweeps between two looks at the progress
+LOT = 20  # sweeps between two looks at the progress
 
 MEAN = -2  # where sums have the mean; the second moment comes after it, the last
 
@@ -114,8 +114,8 @@ class Chains:
 
     def _sweep(self, count: int, collect: str, shown: Shown) -> None:
         """In every chain; a chain's draws do not depend on what runs beside it."""
-        for start in range(0, count, TOGETHER):
-            lot = min(TOGETHER, count - start)
+        for start in range(0, count, LOT):
+            lot = min(LOT, count - start)
             inner = 1 if self.apart else self.threads
 
             def work(indices: range, lot: int = lot, inner: int = inner) -> None:

@@ -106,7 +106,7 @@ def _words(rho: float, pairs: int, z: float, left: float) -> str:
 
 def _grave(shared: float) -> str:
     return (
-        f"Where a source is active, another given one is too in {100 * shared:.0f} % of all samples, "
+        f"Where a source is active, another given one is too in {100 * shared:.0f} % of all channels, "
         "and only this wrong law tells them apart. In mixtures of infrared spectra like these, 90 % "
         "intervals held 4 to 24 % of A: do not use them. Take the sources for bands, with "
         'domain="wavelet": there they held about 90 %.'
@@ -115,7 +115,7 @@ def _grave(shared: float) -> str:
 
 def _mild(shared: float) -> str:
     return (
-        f"But sources are active together at {100 * shared:.0f} % of the samples of one only, and their "
+        f"But sources are active together at {100 * shared:.0f} % of the channels of one, and their "
         "zeros tell them apart. In mixtures of NMR spectra like these, 90 % intervals held 76 to 85 % "
         'of A: they are somewhat too narrow. domain="wavelet" has wider ones.'
     )

@@ -94,7 +94,7 @@ def posterior(
     arguments.check_count(n_chains, "n_chains", low=2)
     threads = available() if threads is None else arguments.check_count(threads, "threads")
     bands = _is_wavelet(domain, separation, A)
-    problem = Problem.of(open_data(Y), separation, A, noise)
+    problem = Target.of(open_data(Y), separation, A, noise)
     with one_blas_thread:
         chains = (problem.band_chains if bands else problem.chains)(seed, n_chains, threads)
         before = chains.length.burn if burn == "auto" else int(burn)
@@ -108,7 +108,7 @@ def posterior(
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Target:
     """Checked arguments, in the units of the engine."""
 
     engine: InMemory
@@ -119,7 +119,7 @@ class Problem:
     rules: Rules
 
     @classmethod
-    def of(cls, engine: InMemory, separation: Any, known: ArrayLike | None, noise: Any) -> "Problem":
+    def of(cls, engine: InMemory, separation: Any, known: ArrayLike | None, noise: Any) -> "Target":
         """The problem, or an error that says which argument is wrong."""
         m, n = engine.shape
         if known is None:
@@ -258,7 +258,7 @@ def _noise(noise: Any, levels: NDArray, shape: tuple[int, int]) -> tuple[str, ND
     return ("rows" if unequal else "white"), None
 
 
-def _collect_any(chains: Chains, problem: Problem, *, bands: bool, final: bool) -> Posterior:
+def _collect_any(chains: Chains, problem: Target, *, bands: bool, final: bool) -> Posterior:
     """What the chains say, in the units of the data, and whether that contradicts what they assume."""
     engine, fixed = problem.engine, problem.rules.fixed
     if bands:
@@ -271,7 +271,7 @@ def _collect_any(chains: Chains, problem: Problem, *, bands: bool, final: bool) 
     return replace(found, warnings=words, refuted=told.grave).scaled(engine.unit)
 
 
-def _collect(chains: Chains, problem: Problem, *, final: bool) -> Posterior:
+def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
     """What the chains say; `final` if so many samples were asked for."""
     norm, r = problem.norm, problem.A.shape[1]
     mean, sd = (part.T * (1 / norm[:, None]) for part in chains.moments("sources"))
