@@ -31,14 +31,17 @@ class Marginals:
         """Lower and upper ends that hold the entry with probability `level`, missed equally often.
 
         An entry that is probably 0 has an interval from 0 to 0. With `given_active` the question is
-        another one: where does the entry lie, supposed that it is not 0?
+        another one: where does the entry lie, supposed that it is not 0? Where nothing is said about
+        being 0 (`active` is None), an entry that may well be 0 has an interval that begins there.
         """
         if arguments.check_number(level, "level", high=1.0) == 1:
             raise ValueError("level must be below 1: only (0, inf) holds the entry for certain.")
         low, high = (1 - level) / 2, (1 + level) / 2
-        return self.quantile(low, given_active=given_active), self.quantile(
-            high, given_active=given_active
-        )
+        ends = [self.quantile(q, given_active=given_active) for q in (low, high)]
+        if self.active is None:
+            near = self.sd > self.mean * _spread_at(-ndtri(low))  # without the cut it would go below 0
+            ends = [np.where(near, 0, ends[0]), np.where(near, self.quantile(level), ends[1])]
+        return ends[0], ends[1]
 
     def quantile(self, q: float, *, given_active: bool = False) -> NDArray:
         """The value that the entry exceeds with probability 1 - q."""
@@ -126,9 +129,14 @@ class Domain:
 
     name: str  # "direct": single channels are 0; "wavelet": lines and bands are a few coefficients
     why: str = ""  # in words
-    correlation: float = np.nan  # of neighbouring channels of the sources that `soft` finds
+    correlation: float = field(
+        default=np.nan, compare=False
+    )  # of neighbouring channels of the sources that `soft` finds
     levels: int = 0  # of the wavelets
-    empty: float = np.nan  # share of channels at which a source is 0; lines leave most of them so
+    empty: float = field(
+        default=np.nan, compare=False
+    )  # share of channels at which a source is 0; lines leave most of them so
+    begun: int = 0  # iterations channel by channel before those in wavelets
 
 
 DIRECT = Domain("direct")
@@ -263,6 +271,12 @@ def _squared(cost: Any, unit: float) -> Any:
     """A cost in squared units; infinite where that is beyond the largest float."""
     with np.errstate(over="ignore"):
         return cost * np.float64(unit) * unit
+
+
+def _spread_at(t: float) -> float:
+    """Spread over mean of a normal of spread 1 and mean t, cut off at 0."""
+    inverse = 1 / (np.sqrt(np.pi / 2) * erfcx(-t / np.sqrt(2)))
+    return float(np.sqrt((1 + t * (t + inverse)) / (t + inverse) ** 2 - 1))
 
 
 def _cut_normal(spread: NDArray, above: NDArray) -> NDArray:

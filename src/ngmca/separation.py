@@ -48,7 +48,7 @@ def separate(
     Parameters
     ----------
     Y : (m, n)
-        Measurements x samples. Negative entries are normal: they are noise.
+        Measurements x channels. Negative entries are normal: they are noise.
     r : int
         Number of sources.
     method : "soft", "hard", "naive", "anls" or the name of a rival in `ngmca.rivals`
@@ -61,10 +61,11 @@ def separate(
         The threshold falls to tau standard deviations of the noise: 1 is a good compromise, 2 when
         measurements are hardly more than sources, 0 for noiseless data.
     n_iter : int or "auto"
-        Number of iterations, at most. With a number, `soft` follows the paper: the threshold falls along
-        a straight line. With "auto" it gets to the same sources in about a sixth of 500 iterations: the
-        threshold falls faster at first, A is extrapolated between iterations, and they end when it does
-        not move any more. For the other methods, and for tau = 0, "auto" is 500.
+        Number of iterations, at most; in wavelets there are as many again, and at most 260. With a
+        number, `soft` follows the paper: the threshold falls along a straight line. With "auto" it gets
+        to the same sources in about a sixth of 500 iterations: the threshold falls faster at first, A is
+        extrapolated between iterations, and they end when it does not move any more. For the other
+        methods, and for tau = 0, "auto" is 500.
     refinement : float
         Share of a given number of iterations, at the end, during which the threshold stays at its final
         value.
@@ -116,8 +117,9 @@ def separate(
     )
     engine = open_data(Y, threads=threads)
     if method in rivals.METHODS:
-        if threads is not None:
-            refuse(method, ["threads"], "rivals run on one")
+        given_anyway = {"threads": threads is not None, "domain": domain == "wavelet"}
+        given_anyway["sample_shape"] = sample_shape is not None
+        refuse(method, [name for name, was in given_anyway.items() if was], "rivals do without")
         found = _best_rival(method, engine, r, given, noise=noise, start=start, seed=generator(seed),
                             n_init=n_init, progress=progress)  # fmt: skip
     else:
@@ -213,7 +215,7 @@ class Problem:
     ) -> "Problem":
         """The problem, or an error that says which argument is wrong."""
         r = arguments.check_rank(r, engine.shape)
-        arguments.check_shape(options.sample_shape, engine.shape[1])
+        shape = arguments.check_shape(options.sample_shape, engine.shape[1])
         sigma = arguments.check_noise(noise, engine.shape[0])
         sigma = None if sigma is None else sigma / engine.unit
         if start is not None:
@@ -221,8 +223,14 @@ class Problem:
             start = A.astype(engine.dtype), (S / engine.unit).astype(engine.dtype)
         if resume is not None:
             arguments.check_start(resume, engine.shape, r, name="resume")
+            if resume.domain.name == "wavelet" and (
+                not options.transformed or options.domain == "direct"
+            ):
+                raise ValueError(
+                    "resume is a state in wavelets: go on with the options it was found with."
+                )
             resume = resume.scaled(1 / engine.unit)
-        return cls(engine, r, replace(options, noise=sigma), start, resume)
+        return cls(engine, r, replace(options, noise=sigma, sample_shape=shape), start, resume)
 
     def states(self, rng: np.random.Generator) -> Iterator[State]:
         """The iterations from the start, or from a guess drawn by rng."""

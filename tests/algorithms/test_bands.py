@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.algorithms import bands as bands_module
 from ngmca.algorithms.bands import correlation, log_cost
 from ngmca.algorithms.options import Options
 from ngmca.data import open_data
-from ngmca.domains import analyse, frame_of
-from ngmca.domains.analysis import objective
+from ngmca.domains import analysis, frame_of
 
 
 def bands(seed=0, m=24, n=400, r=3, snr=25.0):
@@ -58,13 +58,55 @@ def test_channels_without_an_order_have_no_bands():
     assert abs(found.domain.correlation) < 0.2
 
 
+def test_auto_does_not_ask_for_more_memory_than_there_is_likely_to_be(monkeypatch):
+    monkeypatch.setattr("ngmca.algorithms.bands.LARGEST", 10_000)
+    found = ngmca.separate(bands().Y, 3, seed=0)
+    assert found.domain.name == "direct"
+    assert "too much memory" in found.domain.why
+    assert ngmca.separate(bands().Y, 3, seed=0, domain="wavelet", n_iter=5).domain.name == "wavelet"
+
+
 def test_few_channels_say_nothing():
     Y = np.abs(np.cumsum(np.random.default_rng(0).standard_normal((8, 40)), axis=1))
     assert ngmca.separate(Y, 2, seed=0).domain.name == "direct"
     assert ngmca.separate(Y, 2, seed=0, domain="wavelet").domain.name == "wavelet"
 
 
-@pytest.mark.parametrize("unit", [1.0, 2.0**400, 2.0**-400])
+@pytest.mark.parametrize("unit", [1e-8, 1e8, 2.0**400])
+def test_the_choice_does_not_depend_on_units_where_there_is_no_noise(unit):
+    data = bands()
+    found = [ngmca.separate(data.Y * u, 3, seed=0, noise=0.0, n_iter=30).domain for u in (1.0, unit)]
+    assert found[0].name == found[1].name == "wavelet"
+
+
+@pytest.mark.parametrize("shape", [(1, 400), (400, 1)])
+def test_an_image_of_one_row_is_a_line(shape):
+    data = bands()
+    line, image = (ngmca.separate(data.Y, 3, seed=0, n_iter=20, sample_shape=s) for s in (None, shape))
+    assert image.domain.name == "wavelet"
+    np.testing.assert_array_equal(image.S, line.S)
+
+
+def test_a_shape_may_be_an_array():
+    assert ngmca.separate(bands().Y, 3, seed=0, n_iter=5, sample_shape=np.array([20, 20])).n_iter >= 5
+
+
+def test_states_of_another_domain_are_refused():
+    data = bands()
+    state = list(ngmca.iterate(data.Y, 3, seed=0, n_iter=10))[-1]
+    for options in ({"domain": "direct"}, {"method": "anls"}):
+        with pytest.raises(ValueError, match="resume is a state in wavelets"):
+            ngmca.iterate(data.Y, 3, resume=state, n_iter=10, **options)
+
+
+@pytest.mark.parametrize("option", [{"domain": "wavelet"}, {"sample_shape": (20, 20)}])
+def test_rivals_know_no_wavelets_and_no_images(option):
+    (name,) = option
+    with pytest.raises(ValueError, match=f"{name} has no meaning for method='hals'"):
+        ngmca.separate(bands().Y, 3, method="hals", **option)
+
+
+@pytest.mark.parametrize("unit", [2.0**400, 2.0**-400])
 def test_units_do_not_matter(unit):
     data = bands()
     plain, scaled = (ngmca.separate(data.Y * u, 3, seed=0) for u in (1.0, unit))
@@ -81,20 +123,27 @@ def test_single_precision_is_as_good():
     assert sdr(data, single) > sdr(data, ngmca.separate(data.Y, 3, seed=0)) - 0.3
 
 
-def test_the_sources_minimise_their_objective_for_the_final_mixing():
-    """The certificate is of the problem with the final weights: no other S may be better by more."""
+def test_the_sources_minimise_their_objective_for_the_final_mixing(monkeypatch):
+    """The certificate is of the problem with the final weights; an exact solution of it is no better."""
+    weights = []
+    find = bands_module.weighted
+    monkeypatch.setattr(
+        bands_module, "weighted", lambda *args: weights.append(find(*args)) or weights[-1]
+    )
     data = bands()
     found = ngmca.separate(data.Y, 3, seed=0)
-    W = frame_of(400)
-    noise = found.lam[:, None, None] / 3 * W.norms[:, None]
-    Lam = found.lam[:, None, None] * W.norms[:, None] / (1 + np.abs(analyse(W, found.S)) / noise)
-    Lam[:, -1] = 0
-    G, C = found.A.T @ found.A, found.A.T @ data.Y
-    here = objective(G, C, W, Lam, found.S)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        other = np.maximum(found.S + 1e-2 * found.S.max() * rng.standard_normal(found.S.shape), 0)
-        assert objective(G, C, W, Lam, other) > here
+    unit = np.abs(data.Y).max()  # of the iterations
+    last, W = weights[-1], frame_of(400)
+    G, C = found.A.T @ found.A, found.A.T @ data.Y / unit - last.direct
+    best = analysis.solve(G, C, W, last.Lam, tol=1e-9, max_iter=5000)
+    here = analysis.objective(G, C, W, last.Lam, found.S / unit)
+    assert best.gap < 1e-7 * abs(best.objective)
+    assert here - best.objective <= found.violation * abs(here) * (1 + 1e-3) + best.gap
+    assert here - best.objective <= 1e-4 * abs(here)
+    for wrong in (0.97, 1.03):
+        assert analysis.objective(
+            G, C, W, last.Lam, wrong * found.S / unit
+        ) - best.objective > 1e-4 * abs(here)
     assert found.history.violation[-1] == found.violation
 
 
@@ -116,7 +165,10 @@ def test_states_tell_the_domain_and_can_be_gone_on_from():
     np.testing.assert_array_equal(states[-1].S, whole.S)
     state = list(islice(ngmca.iterate(data.Y, 3, seed=0), first + 50))[-1]
     rest = list(ngmca.iterate(data.Y, 3, seed=0, resume=state))
-    assert rest[0].k == state.k + 1
+    assert [one.k for one in rest] == list(range(state.k + 1, len(states) + 1))
+    assert not any(one.settled for one in states[:-1])
+    ended = list(ngmca.iterate(data.Y, 3, seed=0, resume=states[-1]))
+    assert [one.k for one in ended] == [len(states)]
     assert sdr(data, rest[-1]) > sdr(data, whole) - 1.5
     early = list(islice(ngmca.iterate(data.Y, 3, seed=0), 20))[-1]
     again = list(ngmca.iterate(data.Y, 3, seed=0, resume=early))

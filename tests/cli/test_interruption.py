@@ -44,7 +44,7 @@ def test_ctrl_c_keeps_the_last_state_and_says_how_to_go_on(table, tmp_path):
         ngmca.load(out)
     checkpoint = checkpoints.load(tmp_path / "out.unfinished")
     assert checkpoint.done == len(checkpoint.lines) > 10
-    assert f"stopped at iteration {checkpoint.done} of 2000000" in told
+    assert f"stopped at iteration {checkpoint.done} of 2000260" in told
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def stopping(monkeypatch, after):
 @pytest.mark.parametrize("method", ["soft", "naive", "anls"])
 @pytest.mark.parametrize("stops", [(1,), (7, 20, 13), (60,)])
 def test_a_resumed_run_is_the_same_to_the_bit(table, tmp_path, monkeypatch, method, stops):
-    options = (table, "-r", 3, "--method", method, "--iterations", 60)
+    options = (table, "-r", 3, "--method", method, "--iterations", 60, "--domain", "direct")
     run("separate", *options, "-o", tmp_path / "whole")
     command = ("separate", *options, "-o", tmp_path / "out")
     done = 0
@@ -102,7 +102,23 @@ def test_a_run_goes_on_as_it_was_begun(table, tmp_path, monkeypatch):
     assert "leave out --sources" in run(*again, "-r", 4, code=2).stderr
     assert "leave out --tau" in run(*again, "--tau", 2, code=2).stderr
     run(*again, "--iterations", 60)  # as it was
-    assert ngmca.load(tmp_path / "out").n_iter == 60
+    assert ngmca.load(tmp_path / "out").n_iter == 120  # 60 in each domain
+
+
+@pytest.mark.parametrize("after", [30, 60, 90])
+def test_a_run_in_wavelets_goes_on_and_ends_where_it_would_have(table, tmp_path, monkeypatch, after):
+    options = (table, "-r", 3, "--iterations", 60)
+    run("separate", *options, "-o", tmp_path / "whole")
+    with stopping(monkeypatch, after):
+        run("separate", *options, "-o", tmp_path / "out", code=130)
+    state = checkpoints.load(tmp_path / "out.unfinished").state
+    assert state.domain.name == ("wavelet" if after > 60 else "direct")
+    run("separate", "--resume", tmp_path / "out")
+    whole, found = ngmca.load(tmp_path / "whole"), ngmca.load(tmp_path / "out")
+    assert found.domain == whole.domain
+    assert found.domain.name == "wavelet"
+    assert found.n_iter == whole.n_iter == len(found.history.cost)
+    assert ngmca.evaluate(whole.S, found.S).mean_sdr > 20  # multipliers are found anew: close, not equal
 
 
 def test_a_wrong_command_does_not_cost_a_checkpoint(table, tmp_path, monkeypatch):

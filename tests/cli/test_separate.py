@@ -146,4 +146,4 @@ def test_single_precision_stays_single(tmp_path):
 def test_every_method_has_a_report(table, tmp_path, method):
     run("separate", table, "-r", 2, "--method", method, "--iterations", 8, "-o", tmp_path / "out")
     assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["method"] == method
-    assert ngmca.load(tmp_path / "out").n_iter <= 8
+    assert ngmca.load(tmp_path / "out").n_iter <= (16 if method == "soft" else 8)  # in each domain

@@ -111,3 +111,13 @@ def test_an_error_leaves_the_file_that_was_there(tmp_path, found, monkeypatch):
 def full_disk(self, path, **options):
     path.write_bytes(b"half")
     raise OSError(28, "no room")
+
+
+def test_the_domain_comes_back(tmp_path):
+    data = ngmca.simulate.bands(12, 200, 2, snr=25, seed=0)
+    found = ngmca.separate(data.Y, 2, seed=0, n_iter=20)
+    assert found.domain.name == "wavelet"
+    back = ngmca.load(ngmca.save(tmp_path / "r.nc", found, data.Y))
+    assert back.domain == found.domain
+    assert back.domain.correlation == found.domain.correlation
+    assert (back.domain.begun, back.domain.levels) == (20, found.domain.levels)

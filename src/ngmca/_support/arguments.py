@@ -60,7 +60,7 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
     if r > m and warn:
         warnings.warn(
             f"{name}={r} sources from {m} measurements: more unknowns than measurements in every "
-            "sample, so that only sparsity separates, and the noise level will be underestimated. "
+            "channel, so that only sparsity separates, and the noise level will be underestimated. "
             "Expect several different answers to fit equally well; more measurements would help.",
             UserWarning,
             stacklevel=4,
@@ -68,16 +68,17 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
     return r
 
 
-def check_shape(shape: Any, n: int) -> None:
-    """The shape of sources that are images of n pixels, or None."""
+def check_shape(shape: Any, n: int) -> tuple[int, int] | None:
+    """The shape of sources that are images of n pixels; None where they are lines."""
     if shape is None:
-        return
+        return None
     try:
         h, w = (check_count(size, "sample_shape") for size in shape)
     except (TypeError, ValueError) as error:
         raise TypeError(f"sample_shape must be two integers (rows, columns), got {shape!r}.") from error
     if h * w != n:
         raise ValueError(f"sample_shape {h} x {w} does not fit {n} channels.")
+    return (h, w) if min(h, w) > 1 else None
 
 
 def check_noise(noise: ArrayLike | None, m: int) -> NDArray | None:

@@ -35,6 +35,7 @@ SETTLED = 5e-5  # root mean square move of the columns of A over EVERY iteration
 SHORTER = 0.9  # length of the sources in the frame over that in channels, below which a frame pays
 ORDERED, SPARSE = 0.7, 0.7  # or: correlation of neighbours, and share of zeros, above which (lines)
 FEWEST = 64  # channels below which nothing is said about an order
+LARGEST = 1 << 27  # coefficients that are not asked for unless "wavelet" is: several GB in all
 IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below which there is no image
 DIRECT, WINDOW = 1.0, 9  # the threshold on channels of line spectra, and how far a line keeps it away
 EMPTY, EMPTIEST = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
@@ -69,7 +70,9 @@ def followed_by_bands(
 ) -> Iterator[State]:
     """The states of `soft`, and after its last those in a frame, if its sources have an order."""
     if resume is not None and resume.domain.name == "wavelet":
-        yield from iterate_bands(engine, resume.A, resume.S, options, resume, form=form)
+        ended = resume.settled or resume.k - resume.domain.begun >= _most(options)
+        rest = iterate_bands(engine, resume.A, resume.S, options, resume, form=form)
+        yield from iter([resume]) if ended else rest
         return
     for state in states:
         if not state.settled and state.k < options.schedule.n_iter:
@@ -79,25 +82,34 @@ def followed_by_bands(
         if domain.name == "direct":
             yield replace(state, domain=domain)
             return
-        yield state
+        yield replace(state, settled=False)
         A, S = _freed(engine, state, options)
-        yield from iterate_bands(engine, A, S, options, replace(state, domain=domain), form=form)
+        before = replace(state, domain=replace(domain, begun=state.k))
+        yield from iterate_bands(engine, A, S, options, before, form=form)
+
+
+def _most(options: Options) -> int:
+    """How many iterations there can be in a frame."""
+    return min(options.schedule.n_iter, BANDS)
 
 
 def decide(state: State, options: Options) -> Domain:
     """Where the sources of `soft` are sparse, and why."""
     S, shape = state.S, options.sample_shape
     found, n = correlation(S, shape), S.shape[1]
-    if options.domain == "wavelet":
-        return Domain("wavelet", "as it was asked for", found)
+    if options.domain != "auto":
+        return Domain(options.domain, "as it was asked for", found)
     if n < FEWEST:
         return Domain("direct", f"{n} channels are too few to show lines or bands", found)
+    W = frame_of(n, shape)
+    if len(S) * W.bands * W.period > LARGEST:
+        return Domain("direct", f"wavelets of {len(S)} x {n:,} would take too much memory", found)
     length, zeros = code(S, in_gradient(state.A, state.noise), shape), float(np.mean(S == 0))
     told = f"neighbouring channels of the sources are correlated by {found:.2f}"
     if found > ORDERED and zeros > SPARSE:
         return Domain("wavelet", f"{told}, and {zeros:.0%} of them are 0: lines", found)
     if found > (IMAGE if shape else 0) and length < SHORTER:
-        return Domain("wavelet", f"{told}, and wavelets need {length:.0%} of what channels need", found)
+        return Domain("wavelet", f"{told}; wavelets need {length:.0%} of what channels need", found)
     return Domain("direct", f"{told}; wavelets would need {length:.1f} times as much as channels", found)
 
 
@@ -110,7 +122,10 @@ def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> fl
     W = frame_of(S.shape[1], shape)
     if not W.levels or not S.any():
         return 1.0
-    X = S.astype(np.float64) / np.where(level > 0, level, 1)[:, None]
+    X = S.astype(np.float64)
+    least = 1e-4 * np.sqrt(np.mean(X**2, axis=1))  # clean data: the answer must not depend on units
+    level = np.maximum(level, least)
+    X = X / np.where(level > 0, level, 1)[:, None]
     inside = np.log1p((analyse(W, X) / W.norms[:, None]) ** 2).sum(axis=(0, 2))
     return float(W.shares @ inside / np.log1p(X**2).sum())
 
@@ -167,12 +182,12 @@ def iterate_bands(
     A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
     given = None if options.noise is None else options.noise * change
     duals, momentum = analysis.start(W, S), _Momentum(A)
-    most = min(options.schedule.n_iter, BANDS)
-    moved, k = np.inf, 0
+    moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
+    weights: Weights | None = None
     while k < most and moved > SETTLED:
-        if k % NOISE_EVERY == 0:
+        if k % NOISE_EVERY == 0 or weights is None:
             sigma = fast.noise(A.astype(np.float32), S) if given is None else given
-        if k % EVERY == 0:
+        if k % EVERY == 0 or weights is None:
             weights = weighted(W, A, S, sigma, options, form)
             corner = momentum.last
         k += 1
@@ -186,7 +201,7 @@ def iterate_bands(
         stepped, quality = (A, np.nan) if known else _mixing(SS, YS.astype(np.float64), A)
         active = np.count_nonzero(S) / S.size
         state = State(
-            before.k + k, A.astype(engine.dtype), S.astype(engine.dtype), weights.lam, sigma,
+            domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), weights.lam, sigma,
             fast.cost(A, SS, YS), active, np.nan, quality, domain=domain,
         )  # fmt: skip
         A = momentum.next(A, stepped)

@@ -51,6 +51,8 @@ class Options:
         arguments.check_choice(self.domain, "domain", DOMAINS)
         if self.domain == "wavelet" and (self.method != "soft" or self.tau == 0):
             raise ValueError("domain='wavelet' has a meaning for method='soft' with tau above 0 only.")
+        if self.sample_shape is not None and self.method != "soft":
+            refuse(self.method, ["sample_shape"], "only method='soft' knows images")
         unheeded = UNHEEDED[self.method]
         if self.method in ("soft", "anls") and self.solver == "pivot":
             unheeded = (*unheeded, "max_sub_iter")
@@ -63,14 +65,14 @@ class Options:
 
     @property
     def transformed(self) -> bool:
-        """Whether sources may turn out to be sparse in a transformed domain."""
-        return self.method == "soft" and self.tau > 0 and self.domain != "direct"
+        """Whether there is a transformed domain to think of."""
+        return self.method == "soft" and self.tau > 0
 
     @property
     def most(self) -> int:
         """How many iterations there can be, those in a transformed domain included."""
         n_iter = self.schedule.n_iter
-        return n_iter + min(n_iter, BANDS) if self.transformed else n_iter
+        return n_iter + min(n_iter, BANDS) if self.transformed and self.domain != "direct" else n_iter
 
     @property
     def schedule(self) -> Schedule:

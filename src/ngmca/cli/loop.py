@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ngmca.algorithms.schedule import BANDS
 from ngmca.cli.console import stderr
 from ngmca.data import InMemory
 from ngmca.diagnosis import percent
@@ -81,6 +82,7 @@ def progress(
         def draw(state: State) -> None:
             residual = np.sqrt(2 * state.cost) / size if size > 0 else 0.0
             told = f"threshold {np.max(state.lam):.3g}  residual {percent(float(residual))}"
-            bar.update(task, completed=state.k, told=told)
+            begun = state.domain.begun  # from then on it is known how many are to come
+            bar.update(task, completed=state.k, total=begun + BANDS if begun else total, told=told)
 
         yield draw

@@ -228,7 +228,9 @@ class InMemory:
     def single(self) -> "InMemory":
         """The same data in single precision, in units of their largest entry."""
         unit = self.magnitude or 1.0
-        Y = np.divide(self._Y, unit, dtype=np.float64).astype(np.float32, copy=False)
+        Y = np.empty_like(self._Y, dtype=np.float32)
+        for rows, block in self.row_blocks():  # no other copy of the data
+            Y[rows] = block / unit
         return InMemory(Y, threads=self._threads, unit=self.unit * unit, seed=self._seed)
 
     def times(self, X: NDArray) -> NDArray:

@@ -34,14 +34,14 @@ def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
     r = len(separation.S)
     noise = float(np.median(diagnostics.sigma))
     residual = float(np.sqrt(np.mean(diagnostics.row_rms**2)))
-    active = float(np.mean(separation.S > 0))
+    active, channels = float(np.mean(separation.S > 0)), separation.domain.name == "direct"
     many = f"{r} sources explain" if r != 1 else "1 source explains"
     return [
         f"{many} {percent(diagnostics.explained)} of the energy of {m} measurements "
         f"with {n} channels each.",
         f"The noise found has a standard deviation of {noise:.3g} (median over the measurements); "
         f"the residual has {residual:.3g}.",
-        f"{percent(active)} of the entries of the sources are not 0.",
+        *([f"{percent(active)} of the entries of the sources are not 0."] if channels else []),
         *_domain(separation.domain),
         _end(separation),
         *_error_bars(separation),
@@ -61,10 +61,13 @@ def _domain(domain: Domain) -> list[str]:
 
 def _end(separation: Separation) -> str:
     """How the iterations ended."""
+    begun = separation.domain.begun
     many = f"{separation.n_iter} iterations"
+    if begun:
+        many = f"{begun} iterations channel by channel and {separation.n_iter - begun} in wavelets"
     told = {
         "settled": f"It settled after {many}: nothing moved any more.",
-        "iterations": f"It ran for all of its {many}.",
+        "iterations": f"It ended after {many}, as many as there are to be.",
     }
     return told.get(separation.stopped, f"It stopped after {many} ({separation.stopped}).")
 

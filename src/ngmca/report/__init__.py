@@ -13,6 +13,7 @@ from ngmca.report.page import render
 from ngmca.report.sections import sections
 from ngmca.result import Separation
 from ngmca.saving.results import Run
+from ngmca.saving.whole_files import write_whole
 
 __all__ = ["html", "write"]
 
@@ -30,9 +31,14 @@ def write(
     """
     if not isinstance(data, Dataset):
         data = Dataset(Y=np.asarray(data))
+    if not data.Y.size:
+        raise ValueError(
+            "data holds no measurements, as what `ngmca.load` returns: read them again with "
+            "ngmca.io.read, or draw the saved result with `ngmca report FILE`."
+        )
     run = Run(separation, diagnose(data.Y, separation), data, {"separate": record} if record else {})
     target = Path(path)
-    target.write_text(html(run), encoding="utf-8")
+    write_whole(target, html(run))
     return target
 
 

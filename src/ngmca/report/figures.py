@@ -263,7 +263,7 @@ def per_measurement(run: Run) -> go.Figure:
 
 
 def convergence(run: Run) -> list[go.Figure]:
-    """Cost, threshold, active share and optimality along the iterations."""
+    """Cost, threshold, active share and optimality along the iterations, and where wavelets begin."""
     history = run.separation.history
     k = np.arange(1, len(history.cost) + 1)
     drawn = [
@@ -272,7 +272,16 @@ def convergence(run: Run) -> list[go.Figure]:
         ("Share of active entries", history.active[:, None], "linear"),
         ("Distance from optimality", history.violation[:, None], "log"),
     ]
-    return [_curves(k, title, values, kind) for title, values, kind in drawn]
+    begun = run.separation.domain.begun
+    if begun:  # no certificates on the way there: single precision, a few steps at a time
+        drawn.pop()
+    figures = [_curves(k, title, values, kind) for title, values, kind in drawn]
+    for figure in figures if begun else ():
+        figure.add_vline(begun + 0.5, line={"dash": "dot", "color": "#888", "width": 1})
+        figure.add_annotation(
+            x=begun + 0.5, y=1, yref="paper", text="wavelets", showarrow=False, xanchor="left"
+        )
+    return figures
 
 
 def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:

@@ -94,12 +94,11 @@ def _bars_told(run: Run) -> str:
         return ""
     if posterior.refuted:
         return " There are no error bars: what was found contradicts the model behind them (see above)."
+    held = "where the truth lies with a probability of 90 %"
+    held += " or less (see the warning above)." if posterior.warnings else "."
     if posterior.model == "bands":
-        return (
-            " Dark: where the truth lies with a probability of 90 %, as far as that can be told of "
-            "lines and bands."
-        )
-    return " Dark: the posterior mean, and where the truth lies with a probability of 90 %."
+        return f" The line is the answer for lines and bands. Dark: {held}"
+    return f" Dark: the posterior mean, and {held}"
 
 
 def fits(run: Run) -> Section:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Factors, Beginning, Seed, cost_of, moved, prepare
+from ngmca.rivals.alternation import Beginning, Factors, Seed, cost_of, moved, prepare
 
 VOLUMES = ("sources", "mixing")
 SWEEPS = 5  # over the sources, for one product with the data

@@ -16,7 +16,7 @@ from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.options import refuse
 from ngmca.data import InMemory, open_data
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Factors, Beginning, cost_of
+from ngmca.rivals.alternation import Beginning, Factors, cost_of
 
 
 @dataclass(frozen=True)

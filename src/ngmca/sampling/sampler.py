@@ -232,6 +232,10 @@ def _known(engine: InMemory, A: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
             f"A must have one row a measurement ({m}) and one column a source, got shape {A.shape}."
         )
     A = arguments.check_data(A, "A").astype(np.float64)
+    if not 1e-100 < np.abs(A).max() < 1e100:
+        raise ValueError(
+            "A is far too large or small to calculate with: scale it, and S by the inverse."
+        )
     with one_blas_thread:
         S = sources_for(engine, A, tau=1.0).S
     return A, S.astype(np.float64), engine.noise(A, S, final=True)

@@ -168,6 +168,8 @@ def describe(run: Run) -> dict[str, Any]:
         "iterations": s.n_iter,
         "stopped": s.stopped,
         "violation": s.violation,
+        "domain": s.domain.name,
+        "domain_why": s.domain.why,
         "noise": float(np.median(s.noise)),
         "share": d.share.tolist(),
         **plain,
