@@ -34,6 +34,7 @@ FREE = 200  # iterations without thresholds
 SETTLED = 5e-5  # root mean square move of the columns of A over EVERY iterations: the end
 SHORTER = 0.9  # length of the sources in the frame over that in channels, below which a frame pays
 ORDERED, SPARSE = 0.7, 0.7  # or: correlation of neighbours, and share of zeros, above which (lines)
+WHITE = 0.2  # correlation up to which nothing else need be looked at
 FEWEST = 64  # channels below which nothing is said about an order
 LARGEST = 1 << 27  # coefficients that are not asked for unless "wavelet" is: several GB in all
 IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below which there is no image
@@ -101,6 +102,8 @@ def decide(state: State, options: Options) -> Domain:
         return Domain(options.domain, "as it was asked for", found)
     if n < FEWEST:
         return Domain("direct", f"{n} channels are too few to show lines or bands", found)
+    if not found > WHITE:
+        return Domain("direct", f"neighbouring channels are correlated by {found:.2f} only", found)
     W = frame_of(n, shape)
     if len(S) * W.bands * W.period > LARGEST:
         return Domain("direct", f"wavelets of {len(S)} x {n:,} would take too much memory", found)
@@ -122,25 +125,31 @@ def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> fl
     W = frame_of(S.shape[1], shape)
     if not W.levels or not S.any():
         return 1.0
-    X = S.astype(np.float64)
-    least = 1e-4 * np.sqrt(np.mean(X**2, axis=1))  # clean data: the answer must not depend on units
-    level = np.maximum(level, least)
-    X = X / np.where(level > 0, level, 1)[:, None]
-    inside = np.log1p((analyse(W, X) / W.norms[:, None]) ** 2).sum(axis=(0, 2))
-    return float(W.shares @ inside / np.log1p(X**2).sum())
+    inside = direct = 0.0
+    for row, noise in zip(
+        S, level, strict=True
+    ):  # one by one: coefficients take many times as much room
+        x = row.astype(np.float64)[None]
+        least = 1e-4 * np.sqrt(np.mean(x**2))  # clean data: the answer must not depend on units
+        x /= max(noise, least) or 1.0
+        inside += float(W.shares @ np.log1p((analyse(W, x)[0] / W.norms[:, None]) ** 2).sum(axis=1))
+        direct += float(np.log1p(x**2).sum())
+    return inside / direct
 
 
 def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
-    """Mean correlation of neighbouring channels (or pixels) over the sources; 0 if none varies."""
-    X = S.astype(np.float64) - S.mean(axis=1, keepdims=True)
-    energy = np.einsum("ij,ij->i", X, X)
-    X = X.reshape(len(X), *(shape or (1, -1)))
-    products = [np.sum(X[:, :, 1:] * X[:, :, :-1], axis=(1, 2))]
-    if shape:
-        products.append(np.sum(X[:, 1:] * X[:, :-1], axis=(1, 2)))
-    least = np.min([product.sum() for product in products])
-    product = next(product for product in products if product.sum() == least)
-    return float(np.mean(np.divide(product, energy, out=np.zeros_like(energy), where=energy > 0)))
+    """Mean correlation of neighbouring channels over the sources; 0 if none varies.
+
+    Of pixels, the smaller one of those to the right and below.
+    """
+    found = np.zeros((len(S), 2))
+    for i, row in enumerate(S):
+        x = (row - row.mean(dtype=np.float64)).reshape(shape or (1, -1))
+        energy = float(np.vdot(x, x))
+        if energy > 0:
+            found[i, 0] = np.sum(x[:, 1:] * x[:, :-1]) / energy
+            found[i, 1] = np.sum(x[1:] * x[:-1]) / energy
+    return float(found.mean(axis=0).min() if shape else found[:, 0].mean())
 
 
 def _freed(engine: InMemory, state: State, options: Options) -> tuple[NDArray, NDArray]:
