@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.ndimage import maximum_filter
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
@@ -299,6 +298,8 @@ def _constant(W: Frame, noise: NDArray, tau: float) -> NDArray:
 
 def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
     """The largest entry near each channel of each source."""
+    from scipy.ndimage import maximum_filter  # takes its time to load: not before it is needed
+
     if shape is None:
         return np.asarray(maximum_filter(S, (1, WINDOW), mode="reflect"))
     return np.asarray(

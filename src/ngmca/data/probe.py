@@ -8,7 +8,7 @@ from ngmca.data.blocks import picks
 
 ENTRIES = 1 << 17  # of the residual tell the noise in the gradient to 0.3 %
 ROWS = 1 << 11  # at most, and then for unequal measurements to better than 1 %
-OWN = 256  # columns at most for the level of a row beyond these
+OWN = 128  # columns at most for the level of a row beyond these
 
 
 class Probe:
@@ -55,7 +55,7 @@ class _EveryRow:
 
     def __init__(self, Y: NDArray, rng: np.random.Generator) -> None:
         n = Y.shape[1]
-        self._columns = picks(n, min(OWN, max(48, n // 4)), rng)
+        self._columns = picks(n, min(OWN, max(48, n // 8)), rng)
         self._Y = np.ascontiguousarray(Y[:, self._columns])
         self._found: NDArray | None = None
         self._ratio = np.ones(len(Y))

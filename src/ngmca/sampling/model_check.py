@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from ngmca.data import InMemory
 from ngmca.result import Posterior
@@ -56,6 +55,8 @@ def check_model(engine: InMemory, found: Posterior) -> ModelCheck:
 
 def neighbour_correlation(S: NDArray, active: NDArray) -> tuple[float, int]:
     """Rank correlation of neighbours that are both active, on average over sources, and their number."""
+    from scipy.stats import rankdata  # takes its time to load: not before it is needed
+
     total, pairs = 0.0, 0
     for row, on in zip(S, active, strict=True):
         both = on[1:] & on[:-1]
