@@ -1,12 +1,15 @@
 """Bad input is refused in words that help; odd input works."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse as scipy_sparse
 
 import ngmca
+from ngmca import diagnosis, rivals
 
 Y = ngmca.simulate.sparse(m=12, n=30, r=3, snr=20, seed=0).Y
 
@@ -60,7 +63,7 @@ def test_bad_data_and_rank(arguments, error, message):
             r"noise must be a number or one number a measurement \(12\)",
         ),
         ({"noise": "low"}, TypeError, r"noise must hold numbers"),
-        ({"noise": 1j}, TypeError, r"noise must be real"),
+        ({"noise": 1j}, ValueError, r"noise is complex"),
         ({"bounded": "no"}, TypeError, r"bounded must be True or False"),
         ({"tau": np.inf}, ValueError, r"tau must be finite"),
         ({"seed": -1}, TypeError, r"seed must be a non-negative integer"),
@@ -172,3 +175,91 @@ def test_float32_units():
     data = Y.astype(np.float32)
     for unit in (1e-30, 1e30):
         np.testing.assert_allclose(works(data * np.float32(unit), 3).A, works(data, 3).A, atol=1e-3)
+
+
+MASKED = np.ma.masked_less(Y, np.quantile(Y, 0.1))
+OBJECTS = {
+    "masked": (MASKED, ValueError, "masked entries"),
+    "masked rows in a list": (list(MASKED), ValueError, "masked entries"),
+    "complex": (Y + 1j, ValueError, "complex"),
+    "complex without imaginary parts": (Y.astype(complex), ValueError, "complex"),
+    "sparse": (scipy_sparse.csr_array(Y), TypeError, "sparse matrix: pass"),
+    "text": (Y.astype(str), TypeError, "numbers only"),
+    "text as objects": (Y.astype(str).astype(object), TypeError, "is text"),
+    "complex objects": ((Y + 1j).astype(object), TypeError, "numbers only"),
+    "dates": (np.zeros(Y.shape, "datetime64[s]"), TypeError, "numbers only"),
+    "huge integers": (np.full(Y.shape, 10**400, dtype=object), TypeError, "numbers only"),
+    "text in a table": (pd.DataFrame(Y.astype(str)), TypeError, "numbers only"),
+}
+SEPARATED = ngmca.separate(Y, 3, n_iter=3, seed=0)
+FITTED = ngmca.NGMCA(3, max_iter=3, random_state=0).fit(Y)
+CALLS = {
+    "separate": lambda X: ngmca.separate(X, 3, n_iter=3),
+    "iterate": lambda X: ngmca.iterate(X, 3, n_iter=3),
+    "posterior": lambda X: ngmca.posterior(X, SEPARATED),
+    "posterior, A": lambda X: ngmca.posterior(Y, None, A=X),
+    "fit": lambda X: ngmca.NGMCA(3, max_iter=3).fit(X),
+    "fit_transform": lambda X: ngmca.NGMCA(3, max_iter=3).fit_transform(X),
+    "transform": lambda X: FITTED.transform(X),
+    "inverse_transform": lambda X: FITTED.inverse_transform(X),
+    "start": lambda X: ngmca.separate(Y, 3, start=(X, np.ones((3, 30)))),
+    "noise": lambda X: ngmca.separate(Y, 3, noise=X),
+    "evaluate": lambda X: ngmca.evaluate(X, Y),
+    "evaluate, estimate": lambda X: ngmca.evaluate(Y, X),
+    "evaluate, noise": lambda X: ngmca.evaluate(Y, Y, noise=X),
+    "sdr_matrix": lambda X: ngmca.metrics.sdr_matrix(X, Y),
+    "diagnose": lambda X: diagnosis.diagnose(X, SEPARATED),
+    "spectrum": lambda X: diagnosis.spectrum(X),
+    "library": lambda X: ngmca.simulate.library([(np.arange(30.0), X)], r=1),
+    "oracle": lambda X: rivals.oracle(X, np.ones((12, 2))),
+    "oracle, A": lambda X: rivals.oracle(Y, X),
+    "pivot": lambda X: ngmca.nnqp.pivot(np.eye(12), X),
+    "fista, start": lambda X: ngmca.nnqp.fista(np.eye(12), Y, X),
+    "bounded": lambda X: ngmca.nnqp.bounded(np.eye(12), X, 1.0),
+    "sparseness": lambda X: rivals.sparseness(X),
+    **{name: lambda X, method=method: method(X, 3) for name, method in rivals.METHODS.items()},
+}
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_not_an_array_of_real_numbers_is_refused(call, kind):
+    values, error, message = OBJECTS[kind]
+    with pytest.raises(error, match=message):
+        CALLS[call](values)
+
+
+def test_a_masked_array_without_masked_entries_is_an_array():
+    full = np.ma.masked_array(Y, mask=np.zeros(Y.shape, bool))
+    np.testing.assert_array_equal(ngmca.separate(full, 3, n_iter=3, seed=0).S, SEPARATED.S)
+    ngmca.NGMCA(3, max_iter=3, random_state=0).fit(full)
+    assert ngmca.evaluate(full, full).mean_sdr > 200
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "Int64", "object"])
+def test_what_pandas_lacks_is_nan(dtype):
+    table = pd.DataFrame(np.round(Y)).astype(dtype)
+    table.iloc[3, 7] = None if dtype == "float64" else pd.NA
+    with pytest.raises(ValueError, match="Y contains NaN, first at row 3, column 7"):
+        ngmca.separate(table, 3)
+    if dtype != "object":  # which scikit-learn refuses in words of its own
+        with pytest.raises(ValueError, match="NaN"):
+            ngmca.NGMCA(3).fit(table)
+
+
+@pytest.mark.parametrize("name", ["spectra.csv", Path("spectra.csv")])
+def test_the_name_of_a_file_is_told_how_to_read_it(name):
+    for call in (ngmca.separate, ngmca.iterate, rivals.hals):
+        with pytest.raises(TypeError, match=r"ngmca\.io\.read\('spectra\.csv'\)\.Y"):
+            call(name, 3)
+
+
+def test_warnings_point_to_the_caller():
+    few = Y[:2]
+    for call in (ngmca.separate, ngmca.iterate, rivals.hals):
+        with pytest.warns(UserWarning, match="more unknowns") as told:
+            call(few, 3, n_iter=2, seed=0)
+        assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="the chains disagree") as told:
+        ngmca.posterior(Y, SEPARATED, n_samples=4, burn=0, seed=0)
+    assert {one.filename for one in told} == {__file__}

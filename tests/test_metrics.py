@@ -129,3 +129,9 @@ def test_bad_input_is_named():
 def test_public_names():
     assert set(metrics.__all__) == {"CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"}
     assert all(getattr(metrics, name) is not None for name in metrics.__all__)
+
+
+def test_references_whose_norm_is_beyond_the_largest_number():
+    reference = np.full((1, 400), 1e308)
+    found = evaluate(reference, np.ones((1, 400)))
+    np.testing.assert_allclose(found.S, reference, rtol=1e-12)

@@ -11,6 +11,9 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import ngmca
+from ngmca._support import threads
+from ngmca._support.compiled import _Sealed
+from ngmca._support.threads import one_blas_thread
 from ngmca.data import InMemory
 
 ROOT = Path(ngmca.__file__).parent
@@ -89,7 +92,7 @@ def run(code, **environment):
 
 def test_import_is_light_and_compiles_nothing():
     out = run(
-        "import sys, ngmca\n"
+        "import sys, ngmca, ngmca.nnqp.pivoting\n"
         "module = vars(sys.modules['ngmca.nnqp.pivoting'])\n"
         "kernels = [f for f in module.values() if hasattr(f, 'signatures')]\n"
         "print(len(kernels), sum(len(f.signatures) for f in kernels), 'sklearn' in sys.modules, "
@@ -160,6 +163,45 @@ def test_products_use_one_thread_inside_and_as_many_as_before_outside(monkeypatc
     assert all(threads == {1} for threads in seen)
 
 
+INTERRUPTED = one_blas_thread(blas_threads)
+
+
+def interrupted(at):
+    """Whether there was a step `at` of the decorator's at which Ctrl-C could come; it has come there."""
+    seen = 0
+
+    def trace(frame, event, arg):
+        nonlocal seen
+        if frame.f_code.co_filename != threads.__file__:
+            return None
+        frame.f_trace_opcodes = True
+        seen += 1
+        if seen == at:
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        INTERRUPTED()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return seen >= at
+
+
+def test_an_interrupt_at_any_instant_leaves_the_number_of_threads_as_it_was():
+    with threadpool_limits(2, user_api="blas"):
+        at = 1
+        while interrupted(at):
+            assert blas_threads() == {2}, at
+            assert INTERRUPTED() == {1}, at
+            assert blas_threads() == {2}, at
+            at += 1
+    assert at > 100
+
+
 FORK = """
 import os, numpy as np, ngmca
 Y = np.random.default_rng(0).random((200, 8000))
@@ -191,19 +233,22 @@ def show():
 
 first, second = Event(), Event()
 
+@one_blas_thread
 def outlasted():
-    with one_blas_thread:
-        first.set()
-        second.wait(10)
+    first.set()
+    second.wait(10)
+
+@one_blas_thread
+def outlasting():
+    second.set()
+    thread.join(10)
+    show()
 
 thread = Thread(target=outlasted)
 show()
 thread.start()
 first.wait(10)
-with one_blas_thread:
-    second.set()
-    thread.join(10)
-    show()
+outlasting()
 show()
 """
 
@@ -242,3 +287,143 @@ def test_one_door_to_the_data():
         if room != "data":
             for word in ("unit_of(", "as_strided", "BLOCK_BYTES"):
                 assert word not in text, f"{path}: {word}"
+
+
+ANSWERS = """
+import hashlib, warnings, numpy as np, ngmca
+from ngmca import diagnosis, rivals, simulate
+warnings.simplefilter("ignore")
+
+def show(name, *arrays):
+    print(name, hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in arrays)).hexdigest())
+
+def every(name, found):
+    show(name, found.A, found.S, found.noise, found.lam, found.history.cost, found.history.threshold)
+
+wide, tall = (np.random.default_rng(0).random(shape) for shape in ((200, 10_000), (2600, 1100)))
+for name in ("soft", "hard", "naive", "anls"):
+    every(name, ngmca.separate(wide, 5, method=name, n_iter=2, seed=0))
+every("tall", ngmca.separate(tall, 9, n_iter=2, seed=0))
+every("wavelets", ngmca.separate(wide[:60, :1024], 6, n_iter=3, seed=0, domain="wavelet"))
+for name, method in rivals.METHODS.items():
+    for Y, r in ((wide, 5), (tall, 9)):
+        found = method(Y, r, seed=0, **({} if name in ("spa", "vca") else {"n_iter": 1}))
+        show(name, found.A, found.S, found.cost)
+separated = ngmca.separate(wide, 5, n_iter=2, seed=0)
+drawn = ngmca.posterior(wide, separated, n_samples=4, burn=2, seed=0)
+show("posterior", drawn.S.mean, drawn.S.sd, drawn.A.mean, drawn.noise.mean, *drawn.rhat.values())
+numbers = diagnosis.diagnose(wide, separated)
+show("numbers", *(np.asarray(getattr(numbers, name)) for name in vars(numbers)))
+show("spectrum", diagnosis.spectrum(tall).values, diagnosis.singular_values(wide))
+print("words", diagnosis.findings(separated, numbers))
+scores = ngmca.evaluate(separated.S, separated.S + 0.1, noise=wide[:20])
+show("scores", scores.sdr, scores.sir, scores.snr, scores.sar, scores.S)
+model = ngmca.NGMCA(5, max_iter=2, random_state=0)
+W = model.fit_transform(wide)
+show("model", W, model.reconstruction_err_, model.transform(wide), model.inverse_transform(W))
+for name in ("sparse", "bands", "spectra"):
+    show(name, getattr(simulate, name)(300, 3000, 6, snr=20.0, seed=0).Y)
+show("images", simulate.images(100, (64, 64), 4, snr=20.0, seed=0).Y)
+"""
+
+
+def test_every_answer_is_the_same_whatever_the_number_of_blas_threads():
+    one, two = (run_quietly(ANSWERS, OPENBLAS_NUM_THREADS=str(count)) for count in (1, 2))
+    assert one == two
+    assert len(one) > 40
+
+
+def run_quietly(code, **environment):
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return found.stdout.splitlines()
+
+
+KERNEL = """
+import warnings
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    {before}
+    import numpy as np, ngmca
+    from ngmca.nnqp.bounded_rows import bounded, descend_rows
+    found = [bounded(np.eye(2), np.ones((2, 5)), 1.0).X[0, 0] for _ in range(2)]
+stats = descend_rows.stats
+print(found == [5**-0.5] * 2, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+print(sum("set NUMBA_CACHE_DIR" in str(one.message) for one in told), len(told))
+"""
+
+
+def kernel(cache, before="pass"):
+    """Whether the answer is right, kernels loaded and compiled, warnings about the cache and all."""
+    right, *counts = " ".join(
+        run(KERNEL.format(before=before), NUMBA_CACHE_DIR=str(cache)).splitlines()
+    ).split()
+    return right == "True", *map(int, counts)
+
+
+LOADED, COMPILED, COMPILED_AND_SAID = (True, 1, 0, 0, 0), (True, 0, 1, 0, 0), (True, 0, 1, 1, 1)
+
+
+def damaged(content):
+    """The content of a file as accidents leave it: cut at any length, garbage, a byte changed."""
+    yield from (content[:length] for length in range(len(content)))
+    yield np.random.default_rng(0).bytes(len(content))
+    for place in range(len(content)):
+        yield content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :]
+
+
+def test_files_of_the_cache_are_whole_or_not_there(tmp_path):
+    files = _Sealed(str(tmp_path), "kernel", ("stamp",))
+    files.save("key", b"code")
+    for path in tmp_path.iterdir():
+        for content in damaged(path.read_bytes()):
+            path.write_bytes(content)
+            assert files.load("key") is None
+        files.save("key", b"code")
+        assert files.load("key") == b"code"
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_a_damaged_cache_is_compiled_anew_and_mended(tmp_path):
+    assert kernel(tmp_path) == COMPILED
+    assert kernel(tmp_path) == LOADED
+    for suffix in ("nbi", "nbc"):
+        (path,) = tmp_path.rglob(f"bounded_rows.descend_rows*.{suffix}")
+        content = path.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+        assert kernel(tmp_path) == COMPILED, suffix
+        assert kernel(tmp_path) == LOADED, suffix
+
+
+def test_a_cache_that_cannot_be_read_or_written_is_done_without(tmp_path):
+    assert kernel(tmp_path) == COMPILED
+    for path in [*tmp_path.rglob("*.nb?")]:  # a folder in its place: even root cannot open that
+        path.unlink()
+        (path / "x").mkdir(parents=True)
+    assert kernel(tmp_path) == COMPILED_AND_SAID
+
+
+def test_a_full_disk_is_no_reason_to_stop(tmp_path):
+    full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"
+    assert kernel(tmp_path, full) == COMPILED_AND_SAID
+    assert kernel(tmp_path) == COMPILED
+
+
+def test_without_any_folder_for_it_nothing_is_cached(tmp_path):
+    nowhere = "from numba.core import caching; caching.CacheImpl._locator_classes = []"
+    assert kernel(tmp_path, nowhere) == COMPILED_AND_SAID
+    assert not any(tmp_path.iterdir())
+
+
+def test_code_of_another_kernel_is_not_taken(tmp_path):
+    """Two processes that compile at once may choose the same name for different code."""
+    files = _Sealed(str(tmp_path), "kernel", ("stamp",))
+    files.save("one", "code of one")
+    files._save_index({"one": "kernel.1.nbc", "two": "kernel.1.nbc"})
+    assert files.load("one") == "code of one"
+    assert files.load("two") is None

@@ -1,21 +1,21 @@
 """Sparse non-negative blind source separation for noisy data: nGMCA and its relatives."""
 
 import sys
-from importlib import import_module, metadata
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ngmca import metrics, nnqp, rivals, simulate
-from ngmca.metrics import evaluate
-from ngmca.result import History, Posterior, Restart, Separation, State
-from ngmca.sampling import posterior
-from ngmca.separation import iterate, separate
-
 if TYPE_CHECKING:
-    from ngmca import io, paper, report
+    from ngmca import io, metrics, nnqp, paper, report, rivals, simulate
+    from ngmca import rivals as baselines  # noqa: F401
     from ngmca.estimator import NGMCA
+    from ngmca.metrics import evaluate
+    from ngmca.result import History, Posterior, Restart, Separation, State
+    from ngmca.sampling import posterior
     from ngmca.saving import load, save
+    from ngmca.separation import iterate, separate
 
-__version__ = metadata.version("ngmca")
+    __version__: str
 
 __all__ = [
     "NGMCA",
@@ -39,21 +39,55 @@ __all__ = [
     "simulate",
 ]
 
-# What loads a heavy library (scikit-learn, xarray, Plotly, h5py) is loaded when first asked for.
-_LATER = {"NGMCA": "ngmca.estimator", "load": "ngmca.saving", "save": "ngmca.saving"}
-_LATER |= {room: f"ngmca.{room}" for room in ("io", "paper", "report")}
-
-baselines = sys.modules["ngmca.baselines"] = rivals  # their name in 0.1.0
+# Everything is loaded when first asked for: all of it takes a second, and a process that reads a file
+# needs little of it.
+_HOME = {"NGMCA": "estimator", "evaluate": "metrics", "posterior": "sampling"}
+_HOME |= dict.fromkeys(("load", "save"), "saving") | dict.fromkeys(("iterate", "separate"), "separation")
+_HOME |= dict.fromkeys(("History", "Posterior", "Restart", "Separation", "State"), "result")
+_ROOMS = {
+    "_support",
+    "algorithms",
+    "cli",
+    "data",
+    "diagnosis",
+    "domains",
+    "estimator",
+    "result",
+    "sampling",
+}
+_ROOMS |= {"io", "metrics", "nnqp", "paper", "report", "rivals", "saving", "separation", "simulate"}
 
 
 def __getattr__(name: str) -> Any:
     """A name whose module is loaded now, because it is asked for."""
-    if name not in _LATER:
+    if name in _ROOMS:
+        return import_module(f"ngmca.{name}")
+    if name == "baselines":
+        return import_module("ngmca.rivals")
+    if name == "__version__":
+        from importlib import metadata
+
+        value: Any = metadata.version("ngmca")
+    elif name in _HOME:
+        value = getattr(import_module(f"ngmca.{_HOME[name]}"), name)
+    else:
         raise AttributeError(f"module 'ngmca' has no attribute {name!r}")
-    module = import_module(_LATER[name])
-    return module if module.__name__ == f"ngmca.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
     """The public names."""
     return [*__all__, "__version__"]
+
+
+class _Renamed(ModuleType):
+    """The rivals under their name in 0.1.0, for `from ngmca.baselines import hals`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name != "__all__":  # tools ask every module for these
+            raise AttributeError(name)
+        return getattr(import_module("ngmca.rivals"), name)
+
+
+sys.modules["ngmca.baselines"] = _Renamed("ngmca.baselines")

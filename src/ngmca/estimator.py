@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ngmca._support.arguments import check_rank
+from ngmca._support.arguments import as_array, check_rank
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS
 from ngmca.data import InMemory, in_own_units, open_data
@@ -101,8 +101,10 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.fit_transform(X)
         return self
 
+    @one_blas_thread
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
+        as_array(X, "X")  # scikit-learn would take masked entries, and numbers in text
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         check_rank(self.n_components, X.shape, "n_components", warn=False)
         engine = open_data(X)
@@ -136,15 +138,19 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.reconstruction_err_ = engine.unit * engine.residual_energy(weights, components) ** 0.5
         return weights
 
+    @one_blas_thread
     def transform(self, X: Any) -> NDArray:
         """argmin_{W >= 0} |X - W components_|, exactly, for every row of X; W of any sign for `gmca`."""
         check_is_fitted(self)
+        as_array(X, "X")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self._weights(open_data(X))
 
+    @one_blas_thread
     def inverse_transform(self, X: Any) -> NDArray:
         """The measurements that weights X (n_samples, n_components) stand for."""
         check_is_fitted(self)
+        as_array(X, "X")
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if X.shape[1] != len(self.components_):
             raise ValueError(
@@ -156,13 +162,12 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _weights(self, engine: InMemory) -> NDArray:
         """Solved in units in which squares neither overflow nor vanish."""
         S, unit = in_own_units(self.components_.astype(np.float64))
-        with one_blas_thread:
-            if self.method in SIGNED:
-                W = engine.times(np.linalg.pinv(S))
-            else:
-                C = engine.times(S.T)
-                W = np.zeros(C.shape)
-                solve_rows(S @ S.T, C, W)
+        if self.method in SIGNED:
+            W = engine.times(np.linalg.pinv(S))
+        else:
+            C = engine.times(S.T)
+            W = np.zeros(C.shape)
+            solve_rows(S @ S.T, C, W)
         return (W * (engine.unit / unit)).astype(engine.dtype)
 
     @property

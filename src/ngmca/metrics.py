@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
 
 __all__ = ["CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"]
 
@@ -60,6 +61,7 @@ class Evaluation:
         return float(self.sar.mean())
 
 
+@one_blas_thread
 def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = None) -> Evaluation:
     """Pair estimates with references for the best mean SDR and decompose each pair.
 
@@ -98,9 +100,10 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
     )
 
 
-def sdr_matrix(S_ref: NDArray, S_est: NDArray) -> NDArray:
+@one_blas_thread
+def sdr_matrix(S_ref: ArrayLike, S_est: ArrayLike) -> NDArray:
     """SDR of every estimate (columns) as an estimate of every reference (rows)."""
-    ref, est = unit_rows(S_ref), unit_rows(S_est)
+    ref, est = unit_rows(_rows(S_ref, "S_ref")), unit_rows(_rows(S_est, "S_est"))
     cosine = ref @ est.T
     distance = np.empty_like(cosine)
     for i, row in enumerate(ref):  # distances, not 1 - cos^2, which is lost to rounding above 150 dB
@@ -131,7 +134,9 @@ def _ratio_in_decibels(wanted: NDArray, unwanted: NDArray) -> NDArray:
 
 def _rescale(matched: NDArray, ref: NDArray) -> NDArray:
     """Each row, of norm 1 or 0, times the factor that brings it closest to its reference."""
-    return np.einsum("ij,ij->i", matched, ref)[:, None] * matched
+    peak = np.frexp(np.abs(ref).max(axis=1, keepdims=True))[1] - 1
+    ref = np.ldexp(ref, -peak)  # so that no sum overflows
+    return np.ldexp(np.einsum("ij,ij->i", matched, ref)[:, None] * matched, peak)
 
 
 def unit_rows(X: NDArray) -> NDArray:

@@ -175,7 +175,11 @@ class State:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class History:
-    """One entry an iteration."""
+    """One entry an iteration.
+
+    Costs have the squared units of the data: one beyond the largest float is infinite, one below the
+    smallest is 0. All else is found in other units, and stays right.
+    """
 
     cost: NDArray  # (k,) 1/2 |Y - A S|^2
     threshold: NDArray  # (k, r)

@@ -21,6 +21,7 @@ from ngmca.data import InMemory, open_data
 from ngmca.result import Separation, State, line, recorded
 
 
+@one_blas_thread
 def separate(
     Y: ArrayLike | InMemory,
     r: int,
@@ -144,6 +145,7 @@ def check_sampling(method: str) -> None:
         raise ValueError(f"method={method!r} has sources of any sign: the posterior's are not negative.")
 
 
+@one_blas_thread
 def iterate(
     Y: ArrayLike | InMemory,
     r: int,
@@ -184,12 +186,14 @@ def iterate(
 
 def _iterate(problem: "Problem", rng: np.random.Generator) -> Iterator[State]:
     states: Iterator[State] | None = None
-    while True:
-        with one_blas_thread:  # only while we compute, not while the caller looks at the state
-            states = states or problem.states(rng)
-            state = next(states, None)
-        if state is None:
-            return
+
+    @one_blas_thread  # only while we compute, not while the caller looks at the state
+    def following() -> State | None:
+        nonlocal states
+        states = states or problem.states(rng)
+        return next(states, None)
+
+    while (state := following()) is not None:
         yield state.scaled(problem.engine.unit)
 
 
@@ -216,13 +220,12 @@ class Problem:
         """The problem, or an error that says which argument is wrong."""
         r = arguments.check_rank(r, engine.shape)
         shape = arguments.check_shape(options.sample_shape, engine.shape[1])
-        sigma = arguments.check_noise(noise, engine.shape[0])
-        sigma = None if sigma is None else sigma / engine.unit
+        sigma = arguments.check_noise(noise, engine)
         if start is not None:
-            A, S = arguments.check_start(start, engine.shape, r)
-            start = A.astype(engine.dtype), (S / engine.unit).astype(engine.dtype)
+            A, S = arguments.check_start(start, engine, r)
+            start = A.astype(engine.dtype), S.astype(engine.dtype)
         if resume is not None:
-            arguments.check_start(resume, engine.shape, r, name="resume")
+            arguments.check_start(resume, engine, r, name="resume")
             if resume.domain.name == "wavelet" and (
                 not options.transformed or options.domain == "direct"
             ):
@@ -248,7 +251,7 @@ class Problem:
 def _best_run(problem: Problem, n_init: int, rng: np.random.Generator, progress: bool) -> Separation:
     """The best of n_init runs."""
     options = problem.options
-    with one_blas_thread, progress_bar(options.most * n_init, show=progress) as shown:
+    with progress_bar(options.most * n_init, show=progress) as shown:
         runs = [_collect(shown(problem.states(child))) for child in rng.spawn(n_init)]
         return runs[0] if n_init == 1 else choose(problem.engine, runs, options)
 
@@ -274,11 +277,18 @@ def _best_rival(
     n_init: int,
     progress: bool,
 ) -> Separation:
-    """The factors with the lowest cost out of n_init runs of a rival, each from a child of the seed."""
+    """The factors with the lowest cost out of n_init runs of a rival, each from a child of the seed.
+
+    They are compared in units of the engine, in which no cost overflows or vanishes.
+    """
+    if start is not None:
+        start = arguments.check_start(start, engine, arguments.check_rank(r, engine.shape, warn=False))
     options = rivals.own_options(method, given) | {"start": start, "seed": seed}
-    levels = arguments.check_noise(noise, engine.shape[0])
+    levels = arguments.check_noise(noise, engine)
+    plain = engine.in_units()
     with progress_bar(n_init, show=progress) as shown:
-        runs = [rivals.as_separation(method, engine, r, levels, **options) for _ in shown(range(n_init))]
+        runs = [rivals.as_separation(method, plain, r, levels, **options) for _ in shown(range(n_init))]
     costs = [float(run.history.cost[-1]) for run in runs]
     best = runs[int(np.argmin(costs))]
-    return best if n_init == 1 else with_restarts(best, runs, costs)
+    found = best if n_init == 1 else with_restarts(best, runs, costs)
+    return found.scaled(engine.unit)

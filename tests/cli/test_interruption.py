@@ -13,6 +13,7 @@ from command_line import FILES, NGMCA, run
 
 import ngmca
 from ngmca.cli import loop
+from ngmca.cli import separate as separate_command
 from ngmca.io import ReadError
 from ngmca.saving import checkpoints
 
@@ -32,7 +33,7 @@ def wait_for(path, process):
 def test_ctrl_c_keeps_the_last_state_and_says_how_to_go_on(table, tmp_path):
     out = tmp_path / "out"
     process = subprocess.Popen(slow(table, out), stderr=subprocess.PIPE, text=True)
-    wait_for(tmp_path / "out.unfinished" / "run.toml", process)
+    wait_for(tmp_path / "out.ngmca-unfinished" / "run.toml", process)
     time.sleep(2.0)
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
@@ -42,7 +43,7 @@ def test_ctrl_c_keeps_the_last_state_and_says_how_to_go_on(table, tmp_path):
     assert not out.exists()
     with pytest.raises(ReadError, match="unfinished"):
         ngmca.load(out)
-    checkpoint = checkpoints.load(tmp_path / "out.unfinished")
+    checkpoint = checkpoints.load(tmp_path / "out.ngmca-unfinished")
     assert checkpoint.done == len(checkpoint.lines) > 10
     assert f"stopped at iteration {checkpoint.done} of 2000260" in told
 
@@ -111,7 +112,7 @@ def test_a_run_in_wavelets_goes_on_and_ends_where_it_would_have(table, tmp_path,
     run("separate", *options, "-o", tmp_path / "whole")
     with stopping(monkeypatch, after):
         run("separate", *options, "-o", tmp_path / "out", code=130)
-    state = checkpoints.load(tmp_path / "out.unfinished").state
+    state = checkpoints.load(tmp_path / "out.ngmca-unfinished").state
     assert state.domain.name == ("wavelet" if after > 60 else "direct")
     run("separate", "--resume", tmp_path / "out")
     whole, found = ngmca.load(tmp_path / "whole"), ngmca.load(tmp_path / "out")
@@ -126,7 +127,7 @@ def test_a_wrong_command_does_not_cost_a_checkpoint(table, tmp_path, monkeypatch
         run("separate", table, "-r", 3, "-o", tmp_path / "out", "--iterations", 60, code=130)
     wrong = run("separate", tmp_path / "no.csv", "-r", 3, "-o", tmp_path / "out", code=2)
     assert "does not exist" in wrong.stderr
-    assert checkpoints.load(tmp_path / "out.unfinished").done == 5
+    assert checkpoints.load(tmp_path / "out.ngmca-unfinished").done == 5
     run("separate", "--resume", tmp_path / "out")
 
 
@@ -139,7 +140,7 @@ def test_resuming_needs_something_to_resume(table, out, tmp_path):
 def test_two_runs_for_one_folder(table, tmp_path):
     process = subprocess.Popen(slow(table, tmp_path / "out"), stderr=subprocess.DEVNULL)
     try:
-        wait_for(tmp_path / "out.unfinished" / "run.toml", process)
+        wait_for(tmp_path / "out.ngmca-unfinished" / "run.toml", process)
         refused = run("separate", table, "-r", 2, "-o", tmp_path / "out", code=2)
         assert "another run of ngmca is working on" in refused.stderr
     finally:
@@ -147,27 +148,89 @@ def test_two_runs_for_one_folder(table, tmp_path):
         process.wait()
 
 
-def test_a_full_disk_leaves_nothing(table, tmp_path):
+@pytest.mark.parametrize(
+    ("room", "left"),
+    [(2_000, ["tubes.csv"]), (200_000, ["out", "tubes.csv"])],  # less than a result, than a report
+)
+def test_a_full_disk_costs_no_more_than_it_must(table, tmp_path, room, left):
     def little_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # less than a report
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
-    arguments = [
-        *NGMCA,
-        "separate",
-        str(table),
-        "-r",
-        "2",
-        "-o",
-        str(tmp_path / "out"),
-        "--iterations",
-        "5",
-    ]
-    signal_free = {"preexec_fn": little_room, "capture_output": True, "text": True}
-    done = subprocess.run(arguments, check=False, **signal_free)
+    arguments = [*NGMCA, "separate", table, "-r", "2", "-o", tmp_path / "out", "--iterations", "5"]
+    done = subprocess.run(
+        [str(argument) for argument in arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        preexec_fn=little_room,
+    )
     assert done.returncode == 1, done.stderr
     assert len(done.stderr.strip().splitlines()) <= 2
     assert "Traceback" not in done.stderr
-    assert os.listdir(tmp_path) == ["tubes.csv"]
+    assert sorted(os.listdir(tmp_path)) == left
+    if "out" in left:
+        assert f"`ngmca report {tmp_path / 'out'}` tries it again" in done.stderr
+        assert sorted(os.listdir(tmp_path / "out")) == [name for name in FILES if name != "report.html"]
+        run("report", tmp_path / "out")
+        assert sorted(os.listdir(tmp_path / "out")) == FILES
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError(5, "Input/output error"), KeyboardInterrupt()])
+@pytest.mark.parametrize("where", ["diagnose", "sampling"])
+def test_what_fails_after_the_separation_does_not_cost_it(table, tmp_path, monkeypatch, error, where):
+    def broken(*arguments, **options):
+        raise error
+
+    options = ("-r", 3, "--iterations", 20, "-o", tmp_path / "out")
+    with monkeypatch.context() as patched:
+        if where == "diagnose":
+            patched.setattr(separate_command, "diagnose", broken)
+        else:
+            options = (*options, "--posterior")
+            patched.setattr(separate_command.sampling, "posterior", broken)
+        code = 130 if isinstance(error, KeyboardInterrupt) else 1
+        told = run("separate", table, *options, code=code).stderr
+    assert f"is kept. Go on with: ngmca separate --resume {tmp_path / 'out'}" in told
+    assert os.listdir(tmp_path / "out.ngmca-unfinished")
+    with monkeypatch.context() as patched:
+        patched.setattr(separate_command, "iterate", broken)  # nothing is computed again
+        run("separate", "--resume", tmp_path / "out", "--no-posterior")
+    assert sorted(os.listdir(tmp_path / "out")) == FILES
+
+
+def test_a_report_that_cannot_be_drawn_does_not_cost_the_result(table, tmp_path, monkeypatch):
+    def broken(run):
+        raise MemoryError
+
+    monkeypatch.setattr(separate_command, "_report", broken)
+    options = ("separate", table, "-r", 3, "--iterations", 20, "-o", tmp_path / "out")
+    assert "its report could not be drawn: MemoryError()" in run(*options, code=1).stderr
+    assert len(ngmca.load(tmp_path / "out").S) == 3
+    assert (tmp_path / "out" / "sources.csv").is_file()
+
+
+def test_an_out_that_comes_into_being_meanwhile_is_kept(table, tmp_path, monkeypatch):
+    def busy(*arguments):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "thesis.txt").write_text("years of work")
+        return diagnose(*arguments)
+
+    diagnose = separate_command.diagnose
+    monkeypatch.setattr(separate_command, "diagnose", busy)
+    done = run("separate", table, "-r", 3, "--iterations", 20, "-o", tmp_path / "out")
+    assert f"the result is in {tmp_path / 'out-2'}" in done.stderr
+    assert f"report: {tmp_path / 'out-2' / 'report.html'}" in done.stdout
+    assert os.listdir(tmp_path / "out") == ["thesis.txt"]
+    assert sorted(os.listdir(tmp_path / "out-2")) == FILES
+
+
+def test_data_that_have_changed_are_not_gone_on_with(table, tmp_path, monkeypatch):
+    with stopping(monkeypatch, 5):
+        run("separate", table, "-r", 3, "-o", tmp_path / "out", "--iterations", 60, code=130)
+    table.write_text(table.read_text().replace("9.0,", "9.01,", 1))
+    told = run("separate", "--resume", tmp_path / "out", code=2).stderr
+    assert "the data have changed since the run began" in told
+    assert checkpoints.load(tmp_path / "out.ngmca-unfinished").done == 5
 
 
 def test_kill_9_leaves_no_result_that_looks_whole(table, tmp_path):
@@ -176,7 +239,7 @@ def test_kill_9_leaves_no_result_that_looks_whole(table, tmp_path):
         out = tmp_path / f"out{i}"
         arguments = [*NGMCA, "separate", str(table), "-r", "3", "-o", str(out), "--iterations", "100"]
         process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for(out.with_name(out.name + ".unfinished"), process)
+        wait_for(out.with_name(out.name + ".ngmca-unfinished"), process)
         time.sleep(rng.uniform(0, 2.0))
         process.kill()
         process.wait()
@@ -186,6 +249,6 @@ def test_kill_9_leaves_no_result_that_looks_whole(table, tmp_path):
         else:
             with pytest.raises(ReadError, match="unfinished"):
                 ngmca.load(out)
-            run("separate", table, "-r", 3, "-o", out, "--iterations", 5)  # the way is free
+            run("separate", table, "-r", 3, "-o", out, "--iterations", 5, "--force")  # the way is free
             ngmca.load(out)
     assert sorted(os.listdir(tmp_path)) == ["out0", "out1", "out2", "out3", "tubes.csv"]

@@ -13,12 +13,12 @@ from command_line import FILES, run
 import ngmca
 from ngmca.cli.separate import ALL_METHODS
 from ngmca.io import read
-from ngmca.saving import result_folder, results, whole_files
+from ngmca.saving import claim, results, whole_files
 
 
 def test_one_command_from_a_file_to_the_sources(out, table, mixture):
     assert sorted(os.listdir(out)) == FILES
-    assert not out.with_name("out.unfinished").exists()
+    assert not out.with_name("out.ngmca-unfinished").exists()
     found = ngmca.load(out)
     expected = ngmca.separate(read(table).Y, 3, n_iter=60, seed=4)
     for name in ("A", "S", "lam", "noise"):
@@ -88,7 +88,7 @@ def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):
 
     counted(ngmca.io, "read")
     counted(ngmca.io, "fingerprint")
-    counted(result_folder, "_check_replaceable")
+    counted(claim, "_check_replaceable")
     counted(results, "findings")
     counted(whole_files, "sync")
     run("separate", table, "-r", 3, "--iterations", 5, "-o", tmp_path / "out")
@@ -97,7 +97,7 @@ def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):
         "fingerprint": 1,
         "_check_replaceable": 1,
         "findings": 1,
-        "sync": len(FILES),
+        "sync": 2 * (len(FILES) + 1),  # each file and its name, and what was found at once
     }
 
 
@@ -129,7 +129,7 @@ def test_force_never_removes_what_ngmca_did_not_write(out, table, tmp_path):
     refused = run("separate", table, "-r", 2, "-o", tmp_path, "--force", code=2)
     assert "did not write" in refused.stderr
     refused = run("separate", table, "-r", 2, "-o", table, "--force", code=2)
-    assert "is a file" in refused.stderr
+    assert "is no folder" in refused.stderr
     assert table.exists()
 
 

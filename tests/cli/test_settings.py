@@ -5,18 +5,24 @@ from command_line import run
 
 import ngmca
 from ngmca.algorithms import DEFAULTS
-from ngmca.cli.settings import Settings
+from ngmca.cli.settings import Settings, from_file
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[separate]\nsorces = 3\n", "knows no 'sorces'"),
-        ("[separate]\nsources = 'three'\n", "sources = 'three' in [separate] is of the wrong kind"),
-        ("[separate]\nsources = true\n", "sources = True in [separate] is of the wrong kind"),
-        ("[separate]\nposterior = 1\n", "posterior = 1 in [separate] is of the wrong kind"),
-        ("[separate]\ndata = 'a.csv'\n", "data = 'a.csv' in [separate] is of the wrong kind"),
-        ("[separate]\ndata = [1]\n", "data = [1] in [separate] is of the wrong kind"),
+        ("[separate]\nsources = 'three'\n", "sources = 'three'` in [separate] is of the wrong kind"),
+        ("[separate]\nsources = true\n", "sources = True` in [separate] is of the wrong kind"),
+        ("[separate]\nposterior = 1\n", "posterior = 1` in [separate] is of the wrong kind"),
+        ("[separate]\ndata = 'a.csv'\n", "data = 'a.csv'` in [separate] is of the wrong kind"),
+        ("[separate]\ndata = [1]\n", "data = [1]` in [separate] is of the wrong kind"),
+        ("[separate]\ntau = [1]\n", "`tau = [1]` in [separate] is of the wrong kind"),
+        ("[separate.data]\na = 1\n", "`data = {'a': 1}` in [separate] is of the wrong kind"),
+        ("[separate]\nsources = nan\n", "`sources = nan` in [separate] is of the wrong kind"),
+        (f"[separate]\ntau = 1{400 * '0'}\n", "in [separate] is of the wrong kind"),
+        (f"[separate]\ntau = 1{5000 * '0'}\n", "is not a TOML file"),
+        (f"[separate]\ntau = {5000 * '['}\n", "is not a TOML file"),
         ("[separate\n", "is not a TOML file"),
         ("[other]\n", "has no table [separate]"),
     ],
@@ -26,6 +32,18 @@ def test_wrong_configurations(tmp_path, text, message):
     assert (
         message in run("separate", "--config", tmp_path / "c.toml", "-o", tmp_path / "x", code=2).stderr
     )
+
+
+@pytest.mark.parametrize("name", ["", "nothing.toml"])  # a folder, and no file
+def test_configurations_that_cannot_be_read(tmp_path, name):
+    config = tmp_path / name
+    told = run("separate", "--config", config, "-o", tmp_path / "x", code=2).stderr
+    assert told.startswith(f"error: {config} cannot be read: ")
+
+
+def test_a_record_that_is_none_is_left_out(tmp_path):
+    (tmp_path / "c.toml").write_text("record = 1\n[separate]\nsources = 2\n")
+    assert from_file(tmp_path / "c.toml") == (Settings(sources=2), {})
 
 
 def test_a_whole_number_is_a_number_and_words_stay_words(tmp_path, table):

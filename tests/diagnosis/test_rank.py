@@ -1,11 +1,14 @@
 """How many sources there are: as many as were put in, whatever the precision, shape and noise."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import ngmca
 from ngmca.data import open_data
 from ngmca.diagnosis import noise_before, noise_edge, singular_values, spectrum
+from ngmca.diagnosis.rank import double_products, largest
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -65,3 +68,16 @@ def test_nothing_at_all():
     assert found.above == 0
     assert found.noise == 0
     assert spectrum(np.ones((1, 3))).above <= 1
+
+
+def test_singular_values_of_single_data_are_found_without_a_copy_of_them():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((1010, 3)) @ rng.random((3, 3000)) + rng.standard_normal((1010, 3000))).astype("f4")
+    products = double_products(open_data(Y))
+    tracemalloc.start()
+    found = largest(products, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < Y.nbytes / 3
+    exact = np.sqrt(np.linalg.eigvalsh(Y.astype(float) @ Y.T.astype(float))[::-1][:5])
+    np.testing.assert_allclose(found, exact, rtol=1e-10)

@@ -1,5 +1,6 @@
 """Tables as text, in every shape that spreadsheets and instruments give them."""
 
+import csv
 import gzip
 
 import numpy as np
@@ -112,6 +113,32 @@ def test_written_tables_keep_every_digit(tmp_path):
     np.testing.assert_array_equal(data.Y, values)
     np.testing.assert_array_equal(data.axis, axis)
     assert data.row_names == ("a", "b", "c")
+
+
+def test_written_words_are_no_formulas(tmp_path):
+    words = ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "\t=x", "\r=x", "plain", "-1.5", "", "\udcff"]
+    write_table(tmp_path / "t.csv", {"=HYPERLINK()": words, "-3": np.arange(-5.0, 5.0)}, comment="a\nb")
+    with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as file:
+        assert file.readline() == "# a b\n"
+        names, *rows = csv.reader(file)
+    assert names == ["'=HYPERLINK()", "-3"]
+    harmless = ["'" + word for word in words[:5]] + [" =x", *words[6:9], "\\udcff"]
+    assert [row[0] for row in rows] == harmless
+    assert [float(row[1]) for row in rows] == list(range(-5, 5))
+
+
+def test_written_columns_of_one_name_are_all_there(tmp_path):
+    columns = [
+        ("source 1", [1, 2]),
+        ("source 1", [3, 4]),
+        ("source 1 (2)", [5, 6]),
+        ("source 1", [7, 8]),
+    ]
+    write_table(tmp_path / "t.csv", columns)
+    with (tmp_path / "t.csv").open(newline="") as file:
+        names, *rows = csv.reader(file)
+    assert names == ["source 1", "source 1 (3)", "source 1 (2)", "source 1 (4)"]
+    assert rows == [["1", "3", "5", "7"], ["2", "4", "6", "8"]]
 
 
 def test_a_part_of_the_axis(tmp_path):

@@ -120,7 +120,7 @@ def test_bad_arguments_are_refused(problem):
         fista(G, C, threshold=np.ones(3))
     with pytest.raises(ValueError, match="X0 must be finite"):
         fista(G, C, np.full(C.shape, np.nan))
-    with pytest.raises(TypeError, match="real"):
+    with pytest.raises(ValueError, match="G is complex"):
         fista(G + 1j, C)
 
 

@@ -1,4 +1,7 @@
-"""The report in a real browser: no error, every figure drawn, zoom works, nothing sticks out."""
+"""The report in a real browser: no error, all figures drawn, zoom and download work, no overflow.
+
+Text out of the data is shown letter by letter, and nothing in it is followed.
+"""
 
 import os
 import shutil
@@ -8,8 +11,10 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.diagnosis import Finding, diagnose
 from ngmca.io import Dataset
-from ngmca.report import write
+from ngmca.report import html, write
+from ngmca.saving.results import Run
 
 FLAGS = [
     "--no-sandbox",
@@ -65,17 +70,27 @@ def reports(tmp_path_factory):
     }
 
 
-def opened(browser, path, width):
-    """The page with all figures drawn, and what it complained about."""
-    page = browser.new_page(viewport={"width": width, "height": 900})
+def opened(browser, path, width, **options):
+    """The page with all figures drawn, and what it has complained about or asked for so far."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+    own = (path.as_uri(), "data:", "blob:")  # offline means none but itself
     complaints = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: complaints.append(request.url))  # offline means none but itself
+    page.on("request", lambda asked: asked.url.startswith(own) or complaints.append(asked.url))
     page.goto(path.as_uri())
-    page.wait_for_function("document.body.dataset.drawn !== undefined", timeout=60_000)
+    page.wait_for_selector("body[data-drawn]", timeout=60_000)
     page.set_default_timeout(10_000)
-    return page, [text for text in complaints if text != path.as_uri() and not text.startswith("data:")]
+    return page, complaints
+
+
+def until(page, condition):
+    """Wait for a condition in the page, whose policy forbids that playwright waits for it there."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never came true: {condition}")
 
 
 @pytest.mark.parametrize("width", [1280, 400])
@@ -111,11 +126,96 @@ def test_zoom_and_back(browser, reports, section):
     page.mouse.down()
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.52 * box["height"], steps=6)
     page.mouse.up()
-    page.wait_for_function(f"Math.abs({limits}[0] - {before[0]}) > 0.5")
+    until(page, f"Math.abs({limits}[0] - {before[0]}) > 0.5")
     zoomed = page.evaluate(limits)
     assert zoomed[0] - zoomed[1] == pytest.approx(0.3 * (before[0] - before[1]), rel=0.1)
     assert page.evaluate(f"{layout}.xaxis2.range.map(Number)") == pytest.approx(zoomed)  # together
     page.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-    page.wait_for_function(f"Math.abs({limits}[0] - {before[0]}) < 1e-6")
+    until(page, f"Math.abs({limits}[0] - {before[0]}) < 1e-6")
     assert complaints == []
+    page.close()
+
+
+def test_a_figure_can_be_kept_as_a_picture(browser, reports):
+    page, complaints = opened(browser, reports["image"], 1280)
+    page.locator("#mixing .plot").first.hover()
+    with page.expect_download() as kept:
+        page.locator("#mixing .plot .modebar-btn[data-title*=Download]").first.click()
+    assert kept.value.path().read_bytes().startswith(b"\x89PNG")
+    assert kept.value.path().stat().st_size > 5000  # drawn, not blank
+    assert complaints == []
+    page.close()
+
+
+LINK = "<a href='http://evil.test/a'>link</a>"
+HOSTILE = (
+    '<b style="background:url(http://evil.test/b)">bold</b><img src=http://evil.test/i onerror=pwned=1>'
+    f"{LINK}<script>pwned=1</script><extra></extra></script>&amp;'\""
+)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """The report of data of which every text is hostile."""
+    Y = ngmca.simulate.spectra(m=8, n=200, r=2, lines=4, snr=20, seed=0).Y
+    separation = ngmca.separate(Y, 2, n_iter=10, seed=0)
+    data = Dataset(
+        Y,
+        np.linspace(1, 9, 200),
+        axis_name="axis" + HOSTILE,
+        axis_unit="unit" + HOSTILE,
+        row_names=tuple(
+            f"<i>{i}</i>" if i < 4 else f"{i}<a href='//evil.test'>{i}</a>" for i in range(8)
+        ),
+        meta={"path": "/tmp/file" + HOSTILE, "title": "title" + HOSTILE, "format": "format" + HOSTILE},
+        notes=("note" + HOSTILE,),
+    )
+    run = Run(
+        separation, diagnose(Y, separation), data, {"separate": {"key" + HOSTILE: "value" + HOSTILE}}
+    )
+    run.__dict__["findings"] = [Finding("kind" + HOSTILE, "heading" + HOSTILE, "text" + HOSTILE)]
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    path.write_text(html(run), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("bypass", [False, True])  # of the policy: escaping has to do without it
+def test_hostile_text_is_shown_and_not_followed(browser, hostile, bypass):
+    page, complaints = opened(browser, hostile, 1280, bypass_csp=bypass)
+    axis = page.locator("#sources .plot .x2title").first.text_content()
+    assert axis == f"axis{HOSTILE} [unit{HOSTILE}]"
+    ticks = page.locator("#mixing .plot .x2tick text").all_text_contents()
+    assert [tick for tick in ticks if len(tick) < 14] == [f"<i>{i}</i>" for i in range(4)]
+    assert "4<a href='//e…" in ticks
+    titles = page.locator("#fits .plot .gtitle").all_text_contents()
+    assert any(title.startswith(("measurement <i>", "measurement 4<a")) for title in titles)
+    told = page.locator("body").text_content()
+    for text in ("title", "note", "key", "value", "format", "heading", "text"):
+        assert text + HOSTILE in told
+    box = page.locator("#mixing .plot .barlayer path").first
+    box.hover(force=True)
+    assert "<i>0</i>: " in page.locator("#mixing .plot .hovertext").first.text_content()
+    assert page.locator(".plot a[href], .plot svg a").count() == 0
+    assert page.evaluate("window.pwned") is None
+    assert complaints == []
+    page.close()
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "fetch('http://127.0.0.1:9/').catch(()=>{})",
+        "document.body.append(Object.assign(new Image(),{src:'http://127.0.0.1:9/'}))",
+        "document.body.style.background='url(http://127.0.0.1:9/)'",
+        "document.body.append(Object.assign(document.createElement('script'),{text:'window.pwned=1'}))",
+    ],
+)
+def test_the_page_may_ask_for_nothing_and_run_nothing_else(browser, reports, attack):
+    page, _ = opened(browser, reports["spectra"], 1280)
+    page.evaluate(
+        "document.addEventListener('securitypolicyviolation', one => document.title = one.blockedURI)"
+    )
+    page.evaluate(f"() => {{ {attack} }}")
+    until(page, "['inline', 'http://127.0.0.1:9/'].includes(document.title)")
+    assert page.evaluate("window.pwned") is None
     page.close()

@@ -65,9 +65,15 @@ def test_the_page_is_one_file_that_asks_for_nothing(tmp_path):
     head = page[: page.index("<script>")]
     assert "<script>alert(1)" not in page
     assert not re.search(r"(src|href)=['\"]?(https?:)?//", page.split("</script>", 1)[1])
-    assert "http" not in head
+    assert "://" not in head
     for text in re.findall(r"<script type='application/json'>(.*?)</script>", page, re.DOTALL):
         json.loads(text)
+
+
+def test_names_that_are_not_utf_8_are_written_out(tmp_path):
+    run = made_run(meta={"path": "/tmp/s\udce9.csv"}, row_names=("\udce9", *"bcdefgh"))
+    page = write(tmp_path / "r.html", run.separation, run.data).read_text(encoding="utf-8")
+    assert r"<h1>s\udce9.csv</h1>" in page
 
 
 @pytest.mark.parametrize("shape", [None, (2, 4)])

@@ -14,6 +14,12 @@ from ngmca.metrics import CEILING
 
 METHODS = sorted(rivals.METHODS)
 ITERATIVE = [name for name in METHODS if name not in rivals.DIRECT]
+AT_ONCE = ("spa", "vca")  # no iterations, and no options about them
+
+
+def iterations(name, count, **more):
+    """Options for so many iterations, where there are any."""
+    return {} if name in AT_ONCE else {"n_iter": count, **more}
 
 
 def finite(found):
@@ -57,7 +63,7 @@ def test_hostile_data(name, kind):
     if isinstance(Y, np.ndarray):
         Y.setflags(write=False)
     r = min(3, *before.shape)
-    found = rivals.METHODS[name](Y, r, n_iter=30, seed=0)
+    found = rivals.METHODS[name](Y, r, **iterations(name, 30), seed=0)
     assert finite(found)
     assert (found.cost >= 0).all()
     assert np.array_equal(before, Y)
@@ -67,7 +73,7 @@ def test_hostile_data(name, kind):
         assert found.S.min() >= 0
     if kind == "zero":
         assert np.abs(found.A @ found.S).max() < 1e-6
-    named = ngmca.separate(Y, r, method=name, n_iter=10, seed=0)
+    named = ngmca.separate(Y, r, method=name, **iterations(name, 10), seed=0)
     np.testing.assert_allclose(np.linalg.norm(named.A, axis=0), 1, rtol=1e-5)
     assert all(np.isfinite(array).all() for array in (named.A, named.S, named.noise))
 
@@ -76,9 +82,9 @@ def test_hostile_data(name, kind):
 def test_units_of_the_data_do_not_matter(name):
     """Nor where squares of the data are beyond the range of floats."""
     Y = ngmca.simulate.sparse(12, 20, 3, snr=20, seed=0).Y
-    plain = ngmca.separate(Y, 3, method=name, n_iter=20, seed=0, tol=0.0)
+    plain = ngmca.separate(Y, 3, method=name, **iterations(name, 20, tol=0.0), seed=0)
     for unit in (1e300, 1e150, 7.0, 1e-150, 1e-300):
-        scaled = ngmca.separate(Y * unit, 3, method=name, n_iter=20, seed=0, tol=0.0)
+        scaled = ngmca.separate(Y * unit, 3, method=name, **iterations(name, 20, tol=0.0), seed=0)
         np.testing.assert_allclose(scaled.A, plain.A, atol=1e-6)
         np.testing.assert_allclose(scaled.S / unit, plain.S, atol=1e-6 * np.abs(plain.S).max())
         np.testing.assert_allclose(scaled.noise / unit, plain.noise, rtol=1e-4)
@@ -97,7 +103,7 @@ def test_units_of_a_start_are_those_of_the_data():
 def test_more_sources_than_measurements_warn(name):
     Y = np.random.default_rng(0).random((2, 20))
     with pytest.warns(UserWarning, match="more unknowns than measurements"):
-        found = rivals.METHODS[name](Y, 4, n_iter=20, seed=0)
+        found = rivals.METHODS[name](Y, 4, **iterations(name, 20), seed=0)
     assert finite(found)
 
 
@@ -119,6 +125,10 @@ def test_zeros_in_the_start(name, empty):
     assert (start[1] == S).all()
 
 
+def expected(error):
+    return pytest.raises(error[0], match=error[1])
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_arguments_that_are_wrong_are_named(name):
     method = rivals.METHODS[name]
@@ -127,9 +137,10 @@ def test_arguments_that_are_wrong_are_named(name):
         method(np.full((3, 3), np.nan), 2)
     with pytest.raises(ValueError, match="r=9"):
         method(Y, 9)
-    with pytest.raises(ValueError, match="n_iter must be at least 1"):
+    unknown = (TypeError, "unexpected keyword")
+    with expected(unknown if name in AT_ONCE else (ValueError, "n_iter must be at least 1")):
         method(Y, 2, n_iter=0)
-    with pytest.raises(ValueError, match="tol must be"):
+    with expected(unknown if name in AT_ONCE else (ValueError, "tol must be")):
         method(Y, 2, tol=-1.0)
     wrong = "S of start must have shape" if name in ITERATIVE else "start has no meaning for method="
     with pytest.raises(ValueError, match=wrong):
@@ -163,12 +174,12 @@ def test_options_that_are_wrong_are_named(name, option):
 @pytest.mark.parametrize("name", METHODS)
 def test_same_seed_same_answer_and_the_first_guess_is_that_of_separate(name):
     Y = ngmca.simulate.sparse(15, 20, 3, snr=20, seed=0).Y
-    method = rivals.METHODS[name]
-    one, two = (method(Y, 3, n_iter=5, seed=4) for _ in range(2))
+    method, few = rivals.METHODS[name], iterations(name, 5)
+    one, two = (method(Y, 3, **few, seed=4) for _ in range(2))
     assert (one.S == two.S).all()
     if name != "spa":  # which draws nothing
-        assert any(not np.allclose(method(Y, 3, n_iter=5, seed=seed).S, one.S) for seed in (5, 6, 7))
-    named = ngmca.separate(Y, 3, method=name, n_iter=5, seed=4, tol=0.0)
+        assert any(not np.allclose(method(Y, 3, **few, seed=seed).S, one.S) for seed in (5, 6, 7))
+    named = ngmca.separate(Y, 3, method=name, **iterations(name, 5, tol=0.0), seed=4)
     assert (named.history.cost == one.cost).all()
 
 
@@ -183,12 +194,12 @@ def test_a_separation_is_a_start():
 @pytest.mark.parametrize("name", METHODS)
 def test_separate_by_name(name):
     Y = ngmca.simulate.sparse(15, 30, 3, snr=20, seed=0).Y
-    found = ngmca.separate(Y, 3, method=name, n_iter=25, seed=0, tol=0.0)
-    direct = rivals.METHODS[name](Y, 3, n_iter=25, seed=0)
+    found = ngmca.separate(Y, 3, method=name, **iterations(name, 25, tol=0.0), seed=0)
+    direct = rivals.METHODS[name](Y, 3, **iterations(name, 25), seed=0)
     np.testing.assert_allclose(np.linalg.norm(found.A, axis=0), 1)
     np.testing.assert_allclose(found.A @ found.S, direct.A @ direct.S, atol=1e-10)
-    assert found.n_iter == (1 if name in ("spa", "vca") else 25)
-    assert found.stopped == ("settled" if name in ("spa", "vca") else "iterations")
+    assert found.n_iter == (1 if name in AT_ONCE else 25)
+    assert found.stopped == "iterations"
     assert np.isnan(found.lam).all()
     assert np.isnan(found.violation)
     assert found.history.threshold.shape == (found.n_iter, 3)
@@ -238,11 +249,12 @@ def test_separate_gives_gmca_its_threshold():
 @pytest.mark.parametrize("name", METHODS)
 def test_estimator_by_name(name):
     X = ngmca.simulate.sparse(15, 30, 3, snr=30, seed=0).Y
-    model = ngmca.NGMCA(3, method=name, max_iter=30, random_state=0)
+    iterative = {} if name in AT_ONCE else {"max_iter": 30}
+    model = ngmca.NGMCA(3, method=name, **iterative, random_state=0)
     W = model.fit_transform(X)
     np.testing.assert_allclose(model.transform(X), W, atol=1e-10)
     assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - W @ model.components_))
-    found = ngmca.separate(X, 3, method=name, n_iter=30, seed=0)
+    found = ngmca.separate(X, 3, method=name, **iterations(name, 30), seed=0)
     np.testing.assert_array_equal(model.components_, found.S)
     # the weights are the best ones for these components, so that no method is measured below its worth
     assert model.reconstruction_err_ <= np.linalg.norm(X - found.A @ found.S) * (1 + 1e-9)
@@ -270,3 +282,23 @@ def test_costs_agree_with_scikit_learn(solver, name, n_iter):
         ratios.append(2 * found.cost[-1] / model.reconstruction_err_**2)
     assert abs(np.median(ratios) - 1) < 1e-3
     assert np.mean(np.abs(np.array(ratios) - 1) < 1e-3) > 0.7
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+@pytest.mark.parametrize("option", [{"n_iter": 20}, {"n_iter": 1}, {"tol": 0.0}])
+def test_methods_without_iterations_refuse_options_about_them(name, option):
+    Y = np.random.default_rng(0).random((6, 8))
+    with pytest.raises(ValueError, match=f"{next(iter(option))} has no meaning for method='{name}'"):
+        ngmca.separate(Y, 2, method=name, **option)
+
+
+def test_the_best_of_several_runs_does_not_depend_on_units():
+    """Costs overflow, or vanish, in the units of the data: the runs are compared in others."""
+    Y = ngmca.simulate.sparse(20, 40, 4, p_S=0.3, snr=10, seed=1).Y
+    chosen = []
+    for unit in (1.0, 2.0**600, 2.0**-600):
+        found = ngmca.separate(Y * unit, 4, method="hals", n_iter=5, n_init=6, seed=3)
+        chosen.append(found.A)
+    first = ngmca.separate(Y, 4, method="hals", n_iter=5, seed=3).A
+    assert not np.array_equal(chosen[0], first)  # it is not the first run that is the best
+    assert all(np.array_equal(A, chosen[0]) for A in chosen)

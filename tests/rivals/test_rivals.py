@@ -8,6 +8,7 @@ from sklearn.decomposition import NMF
 import ngmca
 from ngmca import nnqp, rivals
 from ngmca.nnqp import violation
+from ngmca.rivals import _nenmf, _projected_gradient
 from ngmca.rivals._nenmf import _solve as nenmf_solve
 
 R = 4
@@ -97,8 +98,9 @@ def test_the_cost_never_rises(name, snr):
 
 @pytest.mark.parametrize("name", rivals.METHODS)
 def test_the_cost_is_that_of_the_factors(mixture, name):
-    found = rivals.METHODS[name](mixture.Y, R, n_iter=7, seed=1)
-    assert found.cost.shape == ((1,) if name in ("spa", "vca") else (7,))
+    at_once = name in ("spa", "vca")
+    found = rivals.METHODS[name](mixture.Y, R, **({} if at_once else {"n_iter": 7}), seed=1)
+    assert found.cost.shape == ((1,) if at_once else (7,))
     assert found.A.shape == (30, R)
     assert found.S.shape == (R, 40)
     assert found.cost[-1] == pytest.approx(residual_cost(mixture.Y, found.A, found.S), rel=1e-10)
@@ -267,3 +269,55 @@ def test_tol_ends_the_iterations_once_nothing_moves(mixture):
         assert 1 < len(stopped.cost) < 3000
         longer = method(mixture.Y, R, n_iter=3000, seed=0, tol=1e-6)
         assert len(longer.cost) >= len(stopped.cost)
+
+
+def rank_deficient():
+    """Data with fewer dimensions than sources, in which sub-problems have no single answer."""
+    found = {}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        found[f"rank 2, {seed}"] = rng.random((6, 2)) @ rng.random((2, 9)), 5
+        found[f"single precision, {seed}"] = (rng.random((6, 2)) @ rng.random((2, 9))).astype("f4"), 4
+        found[f"equal columns, {seed}"] = np.repeat(rng.random((5, 2)), 4, axis=1), 3
+    return found | {
+        "zero": (np.zeros((5, 8)), 2),
+        "constant": (np.ones((4, 6)), 3),
+        "rank 1": (np.outer(np.arange(1.0, 6), np.arange(8.0)), 3),
+        "one column": (np.arange(1.0, 9)[:, None], 1),
+        "one row": (np.arange(1.0, 9)[None], 1),
+    }
+
+
+@pytest.mark.parametrize("name", ["projected_gradient", "nenmf"])
+def test_degenerate_data_do_not_take_all_steps_of_all_sub_problems(monkeypatch, name):
+    steps, norm = 0, _projected_gradient.projected_norm
+
+    def counted(gradient, X):
+        nonlocal steps
+        steps += 1
+        return norm(gradient, X)
+
+    for module in (_projected_gradient, _nenmf):
+        monkeypatch.setattr(module, "projected_norm", counted)
+    for kind, (Y, r) in rank_deficient().items():
+        steps = 0
+        found = rivals.METHODS[name](Y, r, n_iter=150, seed=0)
+        assert steps < 100_000, kind  # of 2 x 150 x 1,000
+        assert found.cost[-1] <= 1e-6 * max(np.sum(Y**2), 1e-300), kind
+
+
+def test_a_tolerance_out_of_reach_is_given_up_and_few_steps_say_nothing():
+    tolerance = _projected_gradient.Tolerance()
+    tolerance.begin(1.0)
+    for _ in range(_projected_gradient.MISSES):
+        tolerance.miss(tolerance.value, 10)
+    assert tolerance.value == 1e-3
+    tolerance.lower()
+    lowered = tolerance.value
+    assert lowered == pytest.approx(1e-4)
+    for _ in range(_projected_gradient.MISSES):
+        tolerance.miss(tolerance.value, 1000)
+    raised = tolerance.value
+    assert raised == pytest.approx(1e-3)
+    tolerance.lower()
+    assert tolerance.value == raised

@@ -62,5 +62,5 @@ def test_no_checkpoint_is_a_run_from_the_start(tmp_path):
 
 def test_a_file_of_something_else(tmp_path):
     np.savez(tmp_path / CHECKPOINT, A=np.ones(3))
-    with pytest.raises(ReadError, match="is no checkpoint of this version"):
+    with pytest.raises(ReadError, match="no checkpoint of this version"):
         checkpoints.load(tmp_path)

@@ -6,7 +6,7 @@ import xarray as xr
 
 import ngmca
 from ngmca.io import Dataset, ReadError
-from ngmca.saving import results
+from ngmca.saving import results, whole_files
 
 
 def test_loading_what_is_no_result(tmp_path):
@@ -101,16 +101,64 @@ def test_files_without_certificates_of_the_mixing_can_be_read(tmp_path, mixture,
 
 def test_an_error_leaves_the_file_that_was_there(tmp_path, found, monkeypatch):
     ngmca.save(tmp_path / "a.nc", found)
-    monkeypatch.setattr(xr.Dataset, "to_netcdf", full_disk)
+    monkeypatch.setattr(whole_files, "sync", full_disk)
     with pytest.raises(OSError, match="no room"):
         ngmca.save(tmp_path / "a.nc", found)
     assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
     assert_same(ngmca.load(tmp_path / "a.nc"), found)
 
 
-def full_disk(self, path, **options):
-    path.write_bytes(b"half")
+def full_disk(path):
     raise OSError(28, "no room")
+
+
+def test_a_damaged_file_is_refused_or_harmless(tmp_path, mixture, found):
+    path = ngmca.save(tmp_path / "a.nc", found, mixture.Y)
+    good = path.read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(150):
+        damaged = bytearray(good)
+        kind, place = rng.integers(3), rng.integers(len(good))
+        if kind == 0:
+            del damaged[place:]
+        else:
+            width = 1 if kind == 1 else int(rng.integers(2, 400))
+            damaged[place : place + width] = rng.bytes(len(damaged[place : place + width]))
+        path.write_bytes(damaged)
+        try:
+            read = results.load_run(path).separation
+        except ReadError:
+            refused += 1
+        else:
+            assert_same(read, found)
+    assert refused > 50
+
+
+def test_names_that_no_file_format_likes(tmp_path, mixture, found):
+    names = ("\udcff.txt", "a\0b", "\ud800", "\x1b[31mred", "=cmd|' /C calc'!A0", "ä")
+    data = Dataset(mixture.Y, np.arange(50.0), "\udce9\0", "\ud800", names)
+    ngmca.save(tmp_path / "a.nc", found, data)
+    _, known = ngmca.load(tmp_path / "a.nc", with_data=True)
+    assert known.row_names[0] == "\\xff.txt"
+    assert known.row_names[-1] == "ä"
+    assert len(set(known.row_names)) == 6
+    results.write(tmp_path, results.load_run(tmp_path / "a.nc"))
+    head, *rows = (tmp_path / "mixing.csv").read_text().splitlines()
+    assert head == "measurement,source 1,source 2" or head.startswith("measurement,source 1,source 2,")
+    assert rows[4].startswith("'=cmd")
+
+
+@pytest.mark.parametrize("name", ["source 1", "source 2 mean", "measurement"])
+def test_no_column_of_a_table_is_lost(tmp_path, mixture, found, name):
+    data = Dataset(mixture.Y, np.arange(50.0) + 7, name)
+    ngmca.save(tmp_path / "a.nc", found, data)
+    results.write(tmp_path, results.load_run(tmp_path / "a.nc"))
+    head, first, *_ = (tmp_path / "sources.csv").read_text().splitlines()
+    columns = head.split(",")
+    assert len(set(columns)) == len(columns) == 1 + 2 * (1 + 4)  # mean, both ends, active
+    assert float(first.split(",")[0]) == 7
+    assert [float(cell) for cell in first.split(",")[1:3]] == found.S[:, 0].tolist()
 
 
 def test_the_domain_comes_back(tmp_path):

@@ -1,5 +1,7 @@
 """Files that are whole or not there."""
 
+import os
+
 import pytest
 
 from ngmca.saving.whole_files import check_free, write_whole
@@ -33,7 +35,61 @@ def test_an_error_changes_nothing(tmp_path, there):
 
 
 def test_nothing_is_replaced_unasked(tmp_path):
-    check_free(tmp_path / "a", force=False)
-    check_free(tmp_path, force=True)
+    path = tmp_path / "a"
+    check_free(path, force=False)
+    path.write_text("before")
+    check_free(path, force=True)
     with pytest.raises(FileExistsError, match="exists; force=True replaces it"):
-        check_free(tmp_path, force=False)
+        check_free(path, force=False)
+
+
+def test_what_came_into_being_meanwhile_is_kept(tmp_path):
+    path = tmp_path / "a.bin"
+
+    def slow(file):
+        file.write(b"ours")
+        path.write_text("theirs")
+
+    with pytest.raises(FileExistsError, match="came into being meanwhile"):
+        write_whole(path, slow, replacing=False)
+    assert path.read_text() == "theirs"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_second_names_for_files_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", lambda *a: (_ for _ in ()).throw(PermissionError(1, "no links")))
+    write_whole(tmp_path / "a", "x", replacing=False)
+    assert (tmp_path / "a").read_text() == "x"
+    with pytest.raises(FileExistsError):
+        write_whole(tmp_path / "a", "y", replacing=False)
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_only_plain_files_are_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for path, what in ((tmp_path / "folder", "a folder"), (tmp_path / "pipe", "no plain file")):
+        with pytest.raises(FileExistsError, match=f"is {what}: choose the name of a file"):
+            write_whole(path, "x")
+    (tmp_path / "null").symlink_to("/dev/null")
+    with pytest.raises(FileExistsError, match="no plain file"):
+        write_whole(tmp_path / "null", "x")
+    assert os.path.exists("/dev/null")
+    assert not os.path.isfile("/dev/null")
+
+
+def test_a_link_is_followed(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "a")
+    for text in ("first", "second"):
+        write_whole(tmp_path / "link", text)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "far" / "a").read_text() == text
+
+
+def test_names_of_the_user_are_left_alone(tmp_path):
+    (tmp_path / "a.part").write_text("mine")
+    write_whole(tmp_path / "a", "x")
+    assert (tmp_path / "a.part").read_text() == "mine"
+    write_whole(tmp_path / ("ä" * 127), "as long as names may be")
+    assert len(os.listdir(tmp_path)) == 3

@@ -4,25 +4,31 @@ import math
 import numbers
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from os import PathLike
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
+class Measured(Protocol):
+    """What an engine says of its data."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    unit: float
+
+
 def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
     """Y as a finite, non-empty float32 or float64 matrix, without a copy where its layout allows."""
-    if hasattr(Y, "toarray"):
-        raise TypeError(f"{name} is a sparse matrix: pass {name}.toarray().")
-    if isinstance(Y, np.ma.MaskedArray) and np.ma.is_masked(Y):
-        raise ValueError(f"{name} has masked entries: fill them or leave out their columns.")
-    array = as_array(Y, name)
-    if array.dtype.kind == "c":
-        raise ValueError(
-            f"{name} is complex. Complex data not supported: take its real part or its modulus."
+    if isinstance(Y, str | PathLike):
+        raise TypeError(
+            f"{name} is the name of a file: read it first, with ngmca.io.read({str(Y)!r}).Y."
         )
+    array = as_array(Y, name)
     if array.dtype != np.float32:
-        array = array.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):  # what no float64 can hold becomes infinite, and is refused
+            array = array.astype(np.float64, copy=False)
     if array.ndim != 2:
         raise ValueError(
             f"{name} must be two-dimensional, measurements x channels, got shape {array.shape}."
@@ -36,16 +42,34 @@ def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
     return array
 
 
-def as_array(values: ArrayLike, name: str) -> NDArray:
-    """An array of numbers."""
+def as_array(values: Any, name: str) -> NDArray:
+    """An array of real numbers."""
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix: pass {name}.toarray().")
+    if any(map(np.ma.is_masked, values if isinstance(values, list | tuple) else [values])):
+        raise ValueError(f"{name} has masked entries: fill them or leave out their columns.")
     try:
         array = np.asarray(values)
-        array = array.astype(np.float64) if array.dtype.kind == "O" else array
-    except (TypeError, ValueError) as error:
+        array = _numbers(values, array) if array.dtype.kind == "O" else array
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} must hold numbers only, in rows of equal length: {error}") from error
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind == "c":
+        raise ValueError(
+            f"{name} is complex. Complex data not supported: take its real part or its modulus."
+        )
+    if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold numbers only, got dtype {array.dtype}.")
     return array
+
+
+def _numbers(values: Any, array: NDArray) -> NDArray:
+    """An array of Python's objects as numbers; what pandas calls NA is NaN."""
+    for entry in array.flat:
+        if isinstance(entry, str | bytes):  # float() would take some of them
+            raise TypeError(f"{entry!r} is text.")
+    if hasattr(values, "to_numpy"):
+        array = values.to_numpy(dtype=object, na_value=np.nan)
+    return array.astype(np.float64)
 
 
 def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = True) -> int:
@@ -63,7 +87,7 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
             "channel, so that only sparsity separates, and the noise level will be underestimated. "
             "Expect several different answers to fit equally well; more measurements would help.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,  # the caller of a method, beyond the decorator that holds BLAS
         )
     return r
 
@@ -81,13 +105,12 @@ def check_shape(shape: Any, n: int) -> tuple[int, int] | None:
     return (h, w) if min(h, w) > 1 else None
 
 
-def check_noise(noise: ArrayLike | None, m: int) -> NDArray | None:
-    """One noise level a measurement, or None to estimate it."""
+def check_noise(noise: ArrayLike | None, engine: Measured) -> NDArray | None:
+    """One noise level a measurement, in units of the engine, or None to estimate it."""
     if noise is None:
         return None
+    m = engine.shape[0]
     levels = as_array(noise, "noise")
-    if levels.dtype.kind == "c":
-        raise TypeError("noise must be real: standard deviations of the measurements.")
     levels = levels.astype(np.float64)
     if levels.ndim > 1 or levels.size not in (1, m):
         raise ValueError(
@@ -95,26 +118,43 @@ def check_noise(noise: ArrayLike | None, m: int) -> NDArray | None:
         )
     if not np.isfinite(levels).all() or (levels < 0).any():
         raise ValueError("noise levels are standard deviations: they must be finite and not negative.")
-    return np.broadcast_to(levels, (m,)).copy()
+    loudest = float(levels.max())
+    if loudest / engine.unit > _largest(engine):
+        raise ValueError(
+            f"noise is too large: nothing of Y can be seen below {loudest:.3g}. Give its standard "
+            "deviation in the units of Y."
+        )
+    return np.broadcast_to(levels / engine.unit, (m,)).copy()
 
 
-def check_start(
-    start: Any, shape: tuple[int, int], r: int, *, name: str = "start"
-) -> tuple[NDArray, NDArray]:
-    """A given first guess (A, S) as float64 arrays, or anything with attributes A and S."""
+def check_mixing(A: ArrayLike, m: int, name: str = "A") -> NDArray:
+    """A known mixing (m, r) as float64."""
+    shape = as_array(A, name).shape
+    if len(shape) != 2 or shape[0] != m:
+        raise ValueError(
+            f"{name} must have one row a measurement ({m}) and one column a source, got shape {shape}."
+        )
+    mixing = check_data(A, name).astype(np.float64)
+    if mixing.any() and not 1e-100 < np.abs(mixing).max() < 1e100:
+        raise ValueError(
+            f"{name} is far too large or small to calculate with: scale it, and S by the inverse."
+        )
+    return mixing
+
+
+def check_start(start: Any, engine: Measured, r: int, *, name: str = "start") -> tuple[NDArray, NDArray]:
+    """A given first guess (A, S), or what has these attributes, as float64 in units of the engine."""
     if hasattr(start, "A") and hasattr(start, "S"):
         start = (start.A, start.S)
     try:
         A, S = start
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a pair (A, S) or have the attributes A and S.") from None
-    m, n = shape
+    m, n = engine.shape
     factors = []
     for letter, factor, expected in (("A", A, (m, r)), ("S", S, (r, n))):
         called = f"{letter} of {name}"
         factor = as_array(factor, called)
-        if factor.dtype.kind == "c":
-            raise TypeError(f"{called} must be real.")
         factor = factor.astype(np.float64)
         if factor.shape != expected:
             raise ValueError(f"{called} must have shape {expected}, got {factor.shape}.")
@@ -122,7 +162,16 @@ def check_start(
         if (factor < 0).any():
             raise ValueError(f"{called} has negative entries: use np.maximum({letter}, 0).")
         factors.append(factor)
-    return factors[0], factors[1]
+    A, S = factors
+    peaks = float(A.max()), float(S.max()) / engine.unit
+    if max(*peaks, peaks[0] * peaks[1]) > _largest(engine):
+        raise ValueError(f"{name} is far larger than Y: give A and S in the units of Y.")
+    return A, S / engine.unit
+
+
+def _largest(engine: Measured) -> float:
+    """A number far beyond any entry of the data, whose square can still be summed up."""
+    return float(np.finfo(engine.dtype).max) ** 0.4
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:

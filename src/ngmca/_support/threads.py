@@ -7,13 +7,14 @@ are added up, are fixed by the shape of the data.
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from threading import Lock
-from typing import Any, TypeVar
+from functools import cache, wraps
+from threading import RLock
+from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
+Given = ParamSpec("Given")
 
 PARTS = 16  # into which the blocks are grouped, whatever the number of threads
 
@@ -24,29 +25,59 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 class _OneBlasThread:
-    """The limit is the process's: the first to enter sets it, the last to leave takes it away."""
+    """The limit is the process's: the first to enter sets it, the last to leave takes it away.
+
+    A function that it decorates runs inside. Ctrl-C may come between any two steps of Python's: every
+    step here can be taken again, what has been before is noted down first, and leaving is tried twice,
+    the second time from outside of the first.
+    """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._inside = 0
-        self._controller: ThreadpoolController | None = None
-        self._limit: Any = None
+        self._lock = RLock()
+        self._inside: set[object] = set()
+        self._libraries: list[Any] | None = None
+        self._before: dict[Any, int] = {}  # threads of each library, as long as it may have but one
+        self._set = False
 
-    def __enter__(self) -> None:
+    def __call__(self, work: Callable[Given, Part]) -> Callable[Given, Part]:
+        @wraps(work)
+        def inside(*args: Given.args, **kwargs: Given.kwargs) -> Part:
+            ticket = object()
+            try:
+                try:
+                    self._enter(ticket)
+                    return work(*args, **kwargs)
+                finally:
+                    self._leave(ticket)
+            finally:
+                self._leave(ticket)
+
+        return inside
+
+    def _enter(self, ticket: object) -> None:
         with self._lock:
-            if self._inside == 0:
-                self._controller = self._controller or ThreadpoolController()
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-            self._inside += 1
+            self._inside.add(ticket)
+            if self._set:
+                return
+            if self._libraries is None:
+                self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            for library in self._libraries:
+                self._before.setdefault(library, library.num_threads)
+                library.set_num_threads(1)
+            self._set = True
 
-    def __exit__(self, *error: object) -> None:
+    def _leave(self, ticket: object) -> None:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._limit.restore_original_limits()
+            self._inside.discard(ticket)
+            if self._inside or not self._before:
+                return
+            self._set = False
+            for library, threads in self._before.items():
+                library.set_num_threads(threads)
+            self._before = {}
 
 
-one_blas_thread = _OneBlasThread()  # a context in which matrix products use one thread
+one_blas_thread = _OneBlasThread()  # in which matrix products use one thread
 
 
 def _after_fork() -> None:

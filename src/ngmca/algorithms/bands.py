@@ -273,7 +273,8 @@ def weighted(
     W: Frame, A: NDArray, S: NDArray, sigma: NDArray, options: Options, form: Form = FORM
 ) -> Weights:
     """Thresholds that fall with what is there: tau noise / (1 + |coefficient| / noise)."""
-    level = in_gradient(A, sigma).astype(S.dtype)[:, None]
+    most = float(np.finfo(S.dtype).max) ** 0.25  # above it, nothing is left of a source anyway
+    level = np.minimum(in_gradient(A, sigma), most).astype(S.dtype)[:, None]
     level = np.maximum(level, np.finfo(S.dtype).tiny ** 0.5)  # clean data: hardly a threshold
     noise, tau = level * W.norms.astype(S.dtype), form.tau * options.tau
     Lam = analysis.weigh(W, S, noise, tau) if form.reweighted else _constant(W, noise, tau)
@@ -342,15 +343,15 @@ def log_cost(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray, options: 
     return engine.residual_energy(A, S) / 2 + float(penalty)
 
 
+@one_blas_thread
 def sources_for_mixing(Y: ArrayLike | InMemory, A: ArrayLike) -> State:
     """What iterations in a frame find for a mixing A that is known: the limit for this prior."""
     engine = open_data(Y)
-    mixing = arguments.check_data(A, "A").astype(np.float64)
+    mixing = arguments.check_mixing(A, engine.shape[0])
     mixing = mixing / np.linalg.norm(mixing, axis=0)
     options = Options(domain="wavelet")
-    with one_blas_thread:
-        first = sources_for(engine, mixing, tau=1.0)
-        before = State(0, mixing, first.S, np.zeros(mixing.shape[1]), np.zeros(len(mixing)), 0, 0, 0)
-        for state in iterate_bands(engine, mixing, first.S, options, before, known=True):
-            last = state
+    first = sources_for(engine, mixing, tau=1.0)
+    before = State(0, mixing, first.S, np.zeros(mixing.shape[1]), np.zeros(len(mixing)), 0, 0, 0)
+    for state in iterate_bands(engine, mixing, first.S, options, before, known=True):
+        last = state
     return last.scaled(engine.unit)

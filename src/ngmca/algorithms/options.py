@@ -39,7 +39,10 @@ class Options:
 
     def __post_init__(self) -> None:
         arguments.check_choice(self.method, "method", METHODS)
-        arguments.check_number(self.tau, "tau")
+        if arguments.check_number(self.tau, "tau") > 1e6:
+            raise ValueError(
+                f"tau must be at most 1e6, got {self.tau!r}: nothing is left of any source."
+            )
         if self.n_iter != "auto":
             arguments.check_count(self.n_iter, "n_iter")
         arguments.check_number(self.refinement, "refinement", high=1.0)

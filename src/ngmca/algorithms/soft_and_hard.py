@@ -12,7 +12,7 @@ from ngmca.algorithms.schedule import falling
 from ngmca.algorithms.start import revive, unit_columns
 from ngmca.data import InMemory, Solve, Sweep, in_gradient
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.forward_backward import fista
+from ngmca.nnqp.forward_backward import accelerated
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.result import State
 
@@ -70,7 +70,7 @@ def s_step(lam: NDArray, options: Options) -> Solve:
         return lambda G, C, X: solve_rows(G, C, X, lam, unit=True)
 
     def forward_backward(G: NDArray, C: NDArray, X: NDArray) -> float:
-        solution = fista(G, C.T, X.T, threshold=lam, hard=hard, max_iter=options.max_sub_iter)
+        solution = accelerated(G, C.T, X.T, threshold=lam, hard=hard, max_iter=options.max_sub_iter)
         X[:] = solution.X.T
         return solution.violation
 
@@ -87,7 +87,7 @@ def a_step(
     if options.solver == "pivot":
         quality = engine.solve_mixing(sweep.SS, sweep.YS, X)
     else:
-        solution = fista(sweep.SS, sweep.YS.T, X.T, max_iter=options.max_sub_iter)
+        solution = accelerated(sweep.SS, sweep.YS.T, X.T, max_iter=options.max_sub_iter)
         X, quality = solution.X.T, solution.violation
         X[:, np.diagonal(sweep.SS) == 0] = 0  # no steps are made there; `pivot` gives 0
     return X.astype(A.dtype, copy=False), quality
@@ -99,7 +99,7 @@ def _bounded_a_step(sweep: Sweep, A: NDArray, options: Options) -> tuple[NDArray
         X, quality = bounded_mixing(sweep.SS, sweep.YS, A)
     else:
         G, C, X, size, inverse = _unit_rows(sweep.SS, sweep.YS, A)
-        solution = fista(G, C, X, bound=size, max_iter=options.max_sub_iter)
+        solution = accelerated(G, C, X, bound=size, max_iter=options.max_sub_iter)
         X, quality = (solution.X * inverse[:, None]).T, solution.violation
     return np.ascontiguousarray(X, dtype=A.dtype), quality
 

@@ -1,44 +1,37 @@
 """The command line: read -> separate -> write, and commands to look at what goes in and comes out."""
 
-from importlib import metadata
-from typing import Annotated
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
 
-import typer
+if TYPE_CHECKING:
+    from ngmca.cli.commands import app
 
-from ngmca.cli import demo, evaluate, info, paper, report, separate, simulate
-
-app = typer.Typer(
-    name="ngmca",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Sparse non-negative blind source separation: from a file of measurements to its sources.",
-)
-app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
-app.command("info", epilog=info.EXAMPLES)(info.info)
-app.command("report", epilog=report.EXAMPLES)(report.report)
-app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
-app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
-app.add_typer(paper.app, name="paper")
+__all__ = ["app", "main"]
 
 
-def _version(show: bool) -> None:
-    if show:
-        print(f"ngmca {metadata.version('ngmca')}")
-        raise typer.Exit
+def __getattr__(name: str) -> Any:
+    """The application, loaded when it is asked for: it brings all of ngmca with it."""
+    if name != "app":
+        raise AttributeError(f"module 'ngmca.cli' has no attribute {name!r}")
+    from ngmca.cli.commands import app
 
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
+    return app
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line: what goes wrong is told in one line, with an exit code."""
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:  # not where Ctrl-C is ignored, as behind nohup
+        # While libraries load there is nothing to keep, and some make an ImportError of Ctrl-C.
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    try:
+        from ngmca.cli import commands, console
+    except Exception as error:
+        if os.environ.get("NGMCA_TRACEBACK"):
+            raise
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        sys.exit(f"error: ngmca cannot start: {told[:500]}")
+    signal.signal(signal.SIGINT, usual)
+    sys.exit(console.run(commands.app))

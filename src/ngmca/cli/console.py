@@ -5,17 +5,20 @@ The library speaks of its own arguments; here, and only here, they become option
 
 import functools
 import json
+import os
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
+from ngmca.cli.terminal import make_writable, message, one_line
 from ngmca.diagnosis import Finding
 from ngmca.io import ReadError
 from ngmca.saving.result_folder import UnfinishedError
@@ -68,18 +71,18 @@ def _flag(found: re.Match[str]) -> str:
 
 def stdout() -> Console:
     """The console for results, as it is now: tests and pipes replace it."""
-    return Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
 
 
 def stderr() -> Console:
     """The console for progress, notes and complaints."""
-    return Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    return Console(file=sys.stderr, highlight=False, soft_wrap=True, emoji=False)
 
 
 def say(text: str, *, quiet: bool = False) -> None:
     """Print a line of the result."""
     if not quiet:
-        stdout().print(text, markup=False)
+        stdout().print(one_line(text), markup=False)
 
 
 def say_run(run: Run, *, quiet: bool = False) -> None:
@@ -99,7 +102,7 @@ def as_warning(finding: Finding) -> dict[str, str]:
 def note(text: str, *, quiet: bool = False) -> None:
     """Print a remark that is not part of the result."""
     if not quiet:
-        stderr().print(f"note: {in_flags(text)}", markup=False, style="dim")
+        _complain(Text(f"note: {in_flags(message(text))}", style="dim"))
 
 
 def give_json(content: dict[str, Any]) -> None:
@@ -119,31 +122,87 @@ def _finite(value: Any) -> Any:
 
 def fail(text: str, code: int) -> typer.Exit:
     """Print one line that says what is wrong, and the exit to raise."""
-    stderr().print(f"[bold red]error:[/] {escape(' '.join(text.split()))}")
+    _complain(Text.assemble(("error:", "bold red"), " ", message(text)))
     return typer.Exit(code)
 
 
+def _complain(text: Text) -> None:
+    """Print on stderr; where it is full or closed nobody listens, which is no reason to stop."""
+    with suppress(OSError):
+        stderr().print(text)
+
+
 def one_line_errors(command: Command) -> Command:
-    """The command with wrong input, full disks and Ctrl-C told in one line and an exit code."""
+    """The command with whatever goes wrong told in one line and an exit code."""
 
     @functools.wraps(command)
     def guarded(*args: Any, **options: Any) -> Any:
         try:
             return command(*args, **options)
-        except UnfinishedError as error:
-            onward = f"Go on with `ngmca separate --resume {error.folder}`."
-            raise fail(f"{error} {onward}", BAD_INPUT) from None
-        except ReadError as error:
-            raise fail(in_flags(str(error)), BAD_INPUT) from None
-        except FileExistsError as error:
-            raise fail(f"{in_flags(error.strerror or str(error))}.", BAD_INPUT) from None
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            raise fail(f"{where}{error.strerror or error}.", FAILED) from None
-        except KeyboardInterrupt:
-            raise fail("stopped before there was anything to keep.", INTERRUPTED) from None
+        except (Exception, KeyboardInterrupt) as error:
+            raise _told(error) from None
 
     return guarded  # type: ignore[return-value]
+
+
+def _told(error: BaseException) -> typer.Exit:
+    """The exit for an error, which is told."""
+    match error:
+        case typer.Exit():
+            return error
+        case UnfinishedError():
+            return fail(f"{error} Go on with `ngmca separate --resume {error.folder}`.", BAD_INPUT)
+        case ReadError():
+            return fail(in_flags(message(str(error))), BAD_INPUT)
+        case FileExistsError():
+            return fail(f"{in_flags(error.strerror or str(error))}.", BAD_INPUT)
+        case BrokenPipeError():  # who reads has enough, as `head`
+            return typer.Exit(FAILED)
+        case OSError():
+            where = f"{error.filename}: " if error.filename else ""
+            return fail(f"{where}{error.strerror or error}.", FAILED)
+        case MemoryError():
+            return fail(f"this needs more memory than there is. {error}", BAD_INPUT)
+        case UnicodeEncodeError(reason="surrogates not allowed"):  # a name that no file can hold
+            name = re.findall(r"[^\s\0\"]*[\ud800-\udfff][^\s\0\"]*", error.object)[0]
+            return fail(f"the name {name} is not text in UTF-8: rename it.", BAD_INPUT)
+        case KeyboardInterrupt():
+            return fail("stopped before there was anything to keep.", INTERRUPTED)
+    if hasattr(error, "format_message"):  # of typer, about how it was called
+        return _misused(error)
+    if os.environ.get("NGMCA_TRACEBACK"):
+        traceback.print_exception(error)
+    told = f"internal error: {type(error).__name__}: {message(str(error))}"
+    return fail(f"{told}. Please report it; NGMCA_TRACEBACK=1 shows where it is.", FAILED)
+
+
+def _misused(error: Any) -> typer.Exit:
+    """The exit after a wrong command, option or value; a command without any has shown its help."""
+    words = error.format_message().strip()
+    if words and type(error).__name__ != "NoArgsIsHelpError":
+        where = error.ctx.command_path if getattr(error, "ctx", None) else "ngmca"
+        fail(f"{words.rstrip('.')}. See `{where} --help`.", BAD_INPUT)
+    return typer.Exit(BAD_INPUT)
+
+
+def run(app: Callable[..., Any]) -> int:
+    """Run an application of typer; its exit code, which is not 0 if its results did not arrive."""
+    if sys.stdout is None:
+        return fail("stdout is closed: > /dev/null throws away what is said.", FAILED).exit_code
+    make_writable()
+    warnings.showwarning = lambda text, *_: note(str(text))
+    try:
+        code = one_line_errors(app)(prog_name="ngmca", standalone_mode=False) or 0
+    except typer.Exit as stop:
+        code = stop.exit_code
+    except SystemExit as stop:  # of rich, when who reads has enough, and of completion
+        code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    try:
+        sys.stdout.flush()
+    except OSError as error:  # what is left is thrown away, or Python would try once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return code or _told(error).exit_code
+    return code
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from ngmca.cli.separate import perform
 from ngmca.cli.settings import Settings
 from ngmca.io import write_table
 from ngmca.saving import result_folder
-from ngmca.saving.whole_files import appearing, check_free
+from ngmca.saving.whole_files import appearing, check_free, occupied
 
 EXAMPLES = """
 [bold]Example[/]
@@ -21,6 +21,7 @@ EXAMPLES = """
   ngmca demo -o demo
 """
 SUBSTANCES = 5
+AXIS, TUBE = "ppm", "tube"
 
 
 @one_line_errors
@@ -32,14 +33,13 @@ def demo(
     """Simulate spectra, separate them, and show how well that went."""
     out = result_folder.absolute(out)
     table, result = out / "mixture.csv", out / "result"
-    check_free(table, force=force)
+    _check_table(table, force=force)
     mixture = simulators.spectra(m=24, n=1200, r=SUBSTANCES, lines=7, width=3.0, snr=18, seed=seed)
     _write(table, mixture)
-    if force:
-        result_folder.remove(result)
     say(f"simulated: {len(mixture.Y)} spectra of {SUBSTANCES} substances in {table}")
     say(f"separating: ngmca separate {table} -r {SUBSTANCES} -o {result}")
-    run = perform(Settings(data=(str(table),), sources=SUBSTANCES, seed=seed), result)
+    settings = Settings(data=(str(table),), sources=SUBSTANCES, seed=seed)
+    run, result = perform(settings, result, force=force)
     say_run(run)
     score = metrics.evaluate(mixture.S, run.separation.S)
     told = ", ".join(f"{value:.1f}" for value in score.sdr)
@@ -47,10 +47,19 @@ def demo(
     say(f"report: {result / result_folder.REPORT}")
 
 
+def _check_table(table: Path, *, force: bool) -> None:
+    """Refuse to replace a table unasked, and one that no demo wrote."""
+    check_free(table, force=force)
+    if table.exists():
+        with table.open("rb") as file:
+            if not file.readline().startswith(f"{AXIS},{TUBE} 1,{TUBE} 2,".encode()):
+                raise occupied(f"{table} was not written by `ngmca demo`; choose another folder")
+
+
 def _write(table: Path, mixture: simulators.Mixture) -> None:
     """The mixture as a table, with an axis in ppm."""
     table.parent.mkdir(parents=True, exist_ok=True)
     axis = np.linspace(9.5, 0.5, mixture.Y.shape[1]).round(5)
-    rows = {f"tube {i + 1}": row for i, row in enumerate(mixture.Y)}
+    rows = {f"{TUBE} {i + 1}": row for i, row in enumerate(mixture.Y)}
     with appearing(table) as part:
-        write_table(part, {"ppm": axis} | rows)
+        write_table(part, {AXIS: axis} | rows)

@@ -8,7 +8,7 @@ import typer
 from numpy.typing import NDArray
 
 from ngmca import io, metrics
-from ngmca.cli.console import give_json, one_line_errors, say
+from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say
 from ngmca.cli.settings import AsJson
 from ngmca.io import ReadError
 from ngmca.saving import result_folder, results
@@ -31,10 +31,9 @@ def evaluate(
 ) -> None:
     """Compare found sources with true ones: SDR, SIR and SAR of each, in dB."""
     found, true = _sources(result), _sources(truth)
-    try:
+    _check_fit(result, found, truth, true)
+    with as_bad_input():
         score = metrics.evaluate(true, found)
-    except ValueError as error:
-        raise ReadError(f"{result} and {truth} do not fit: {error}") from error
     columns = {"sdr": score.sdr, "sir": score.sir, "sar": score.sar}
     if as_json:
         give_json({key: value.tolist() for key, value in columns.items()} | {"mean_sdr": score.mean_sdr})
@@ -44,6 +43,19 @@ def evaluate(
         values = "".join(f"{column[i]:9.1f}" for column in columns.values())
         say(f"{i + 1:11d}   {str(match + 1) if match >= 0 else '-':>8}{values}")
     say(f"{'mean':>11}   {'':>8}" + "".join(f"{np.mean(column):9.1f}" for column in columns.values()))
+
+
+def _check_fit(result: Path, found: NDArray, truth: Path, true: NDArray) -> None:
+    """Refuse sources on other channels; say where there are fewer than there should be."""
+    told = f"{result} has {len(found)} x {found.shape[1]}, {truth} {len(true)} x {true.shape[1]}"
+    if found.shape[1] != true.shape[1]:
+        raise ReadError(
+            f"the sources do not fit, sources x channels: {told}. Both need the same channels; is one "
+            "of them transposed, or a mixing table?"
+        )
+    if len(found) < len(true):
+        missed = len(true) - len(found)
+        note(f"{told}: {missed} true sources have none to stand for them, which counts as -100 dB.")
 
 
 def _sources(path: Path) -> NDArray:

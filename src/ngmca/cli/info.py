@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ngmca.cli.console import give_json, note, one_line_errors, say, stdout
 from ngmca.cli.settings import AsJson, Nucleus, Range, Settings, Transpose, Which
+from ngmca.cli.terminal import message
 from ngmca.data import open_data
 from ngmca.diagnosis import negative_share, percent, signal_to_noise, spectrum
 from ngmca.io import Dataset
@@ -77,11 +78,10 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     image = f", an image of {pixels} pixels" if pixels else ""
     say(f"{m} measurements x {n} channels ({facts['format'] or 'array'}){image}")
     ends = f"{facts['axis_from']:g} to {facts['axis_to']:g}"
-    say(
-        f"axis         {facts['axis'] + ', ' + ends if facts['axis'] else 'none: channels are numbered'}"
-    )
+    axis = f"{message(facts['axis'])}, {ends}" if facts["axis"] else "none: channels are numbered"
+    say(f"axis         {axis}")
     if data.row_names:
-        say(f"rows         {', '.join(data.row_names[:4])}{' ...' if m > 4 else ''}")
+        say(f"rows         {message(', '.join(data.row_names[:4]))}{' ...' if m > 4 else ''}")
     values = f"{facts['smallest']:.4g} to {facts['largest']:.4g}"
     say(f"values       {values}, {percent(facts['negative'])} negative")
     ratio = f"{facts['snr']:.1f} dB" if np.isfinite(facts["snr"]) else "beyond measure"

@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +14,7 @@ from ngmca import rivals, sampling
 from ngmca.algorithms import DEFAULTS, DOMAINS, METHODS
 from ngmca.cli import loop
 from ngmca.cli.console import (
+    FAILED,
     FLAGS,
     INTERRUPTED,
     as_bad_input,
@@ -40,10 +43,13 @@ from ngmca.diagnosis import diagnose
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving import checkpoints, result_folder, results
+from ngmca.saving.claim import Claim, claimed
+from ngmca.saving.whole_files import write_whole
 from ngmca.separation import check_method, check_sampling, iterate
 from ngmca.separation import separate as separate_whole
 
 ALL_METHODS = (*METHODS, *rivals.METHODS)
+REPORT_BYTES, NUMBER_BYTES = 6e6, 50.0  # Plotly and the page; a number in result.nc and in a table
 FREE = ("data", "posterior")  # what a resumed run may be given anew: neither changes the iterations
 EXAMPLES = """
 [bold]Examples[/]
@@ -122,15 +128,16 @@ def separate(
         "nucleus": nucleus,
     }  # fmt: skip
     settings, out, known = _gather(given, out, config, resume)
-    run = perform(
+    run, place = perform(
         settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, known=known
     )
     if as_json:
         warned = [as_warning(finding) for finding in run.findings]
-        give_json(results.describe(run) | {"out": str(out), "warnings": warned, **run.record["record"]})
+        told = {"out": str(place), "warnings": warned, **run.record["record"]}
+        give_json(results.describe(run) | told)
     else:
         say_run(run, quiet=quiet)
-        say(f"report: {out / result_folder.REPORT}", quiet=quiet)
+        say(f"report: {place / result_folder.REPORT}", quiet=quiet)
 
 
 def perform(
@@ -141,30 +148,85 @@ def perform(
     resume: bool = False,
     quiet: bool = False,
     known: str | None = None,
+) -> tuple[results.Run, Path]:
+    """Read, separate and write; the run, and the folder that it is in: `out`, unless that was taken."""
+    with claimed(out, force=force, resume=resume) as claim, _told_what_is_kept(claim):
+        if resume and claim.whole:
+            run = results.load_run(claim.work / result_folder.RESULT)
+            undrawn = None
+        else:
+            run = _run(claim, settings, known, resume=resume, quiet=quiet)
+            undrawn = _draw(claim.work, run)
+        place = claim.finish()
+    if place != out:
+        note(f"{out} came into being meanwhile and is left alone: the result is in {place}.")
+    for earlier in result_folder.replaced(out):
+        note(f"a run was killed while it replaced {earlier}: remove that when you do not need it.")
+    if undrawn is not None:
+        told = f"the result is in {place}, but its report could not be drawn: {undrawn!r}"
+        raise fail(f"{told}. `ngmca report {place}` tries it again.", FAILED)
+    return run, place
+
+
+def _run(
+    claim: Claim, settings: Settings, known: str | None, *, resume: bool, quiet: bool
 ) -> results.Run:
-    """Read, separate and write; the run that is then in `out`."""
-    try:
-        with result_folder.claimed(out, force=force) as work:
-            data, record = _read(settings, known, quiet=quiet)
-            with as_bad_input():
-                engine = open_data(data.Y)
-            result_folder.begin(work, to_toml(settings, record), resume=resume)
-            begun = time.monotonic()
-            separation = _separated(engine, settings, work, quiet=quiet)
-            record["seconds"] = round(time.monotonic() - begun, 2)
-            record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
-            described = {"separate": settings.table(), "record": record}
-            run = results.Run(separation, diagnose(engine, separation), data, described)
-            results.write(work, run, report=_report(run))
-            result_folder.finish(work, out)
-    except loop.StoppedRunError as stop:
-        raise fail(f"{stop}; nothing is lost. {_onward(out)}", INTERRUPTED) from None
-    except KeyboardInterrupt:
-        if not result_folder.unfinished(out).exists():
-            raise
-        told = f"stopped; what was found so far is kept. {_onward(out)}"
-        raise fail(told, INTERRUPTED) from None
+    """Read and separate; the run, of which all but the report is then in the folder to work in."""
+    data, record = _read(settings, quiet=quiet)
+    if known not in (None, record["sha256"]):
+        if resume:
+            raise ReadError("the data have changed since the run began: begin anew, without --resume.")
+        note("the data have changed since that run.toml was written.", quiet=quiet)
+    with as_bad_input():
+        engine = open_data(data.Y)
+    claim.check_room(_size(data, settings))
+    claim.begin(to_toml(settings, record), resume=resume)
+    begun = time.monotonic()
+    separation = _separated(engine, settings, claim.work, quiet=quiet)
+    record["seconds"] = round(time.monotonic() - begun, 2)
+    record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
+    described = {"separate": settings.table(), "record": record}
+    run = results.Run(separation, diagnose(engine, separation), data, described)
+    results.write(claim.work, run)
     return run
+
+
+def _size(data: Dataset, settings: Settings) -> float:
+    """About how many bytes the files of a result take at most, written twice."""
+    sources = min(settings.sources or 0, *data.Y.shape)  # more are refused
+    numbers = sources * sum(data.Y.shape) * (5 if settings.posterior else 1)
+    return 2 * (REPORT_BYTES + NUMBER_BYTES * numbers)
+
+
+def _draw(folder: Path, run: results.Run) -> Exception | None:
+    """Write the report of a run; what went wrong, which must not cost the result."""
+    try:
+        write_whole(folder / result_folder.REPORT, _report(run))
+    except Exception as error:
+        return error
+    return None
+
+
+@contextmanager
+def _told_what_is_kept(claim: Claim) -> Iterator[None]:
+    """Ends of a run before its time, told with the way to go on where there is one."""
+    try:
+        yield
+    except loop.StoppedRunError as stop:
+        raise fail(f"{stop}; nothing is lost. {_onward(claim.folder)}", INTERRUPTED) from None
+    except (KeyboardInterrupt, MemoryError, OSError) as error:
+        if not claim.kept or isinstance(error, ReadError):
+            raise
+        why, code = _end(error)
+        told = f"{why}; what was found so far is kept. {_onward(claim.folder)}"
+        raise fail(told, code) from None
+
+
+def _end(error: BaseException) -> tuple[str, int]:
+    """Why a run ended, and the exit code."""
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped", INTERRUPTED
+    return ("out of memory" if isinstance(error, MemoryError) else str(error)), FAILED
 
 
 def _gather(
@@ -208,15 +270,12 @@ def _check_unchanged(begun: Settings, wanted: Settings) -> None:
             raise ReadError(f"--resume goes on as the run was begun: leave out {flag}, or begin anew.")
 
 
-def _read(settings: Settings, known: str | None, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
+def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
     """The data, and where they and the program come from."""
     data = settings.read()
     for remark in data.notes:
         note(remark, quiet=quiet)
-    record = provenance(settings)
-    if known not in (None, record["sha256"]):
-        note("the data have changed since that run.toml was written.", quiet=quiet)
-    return data, record
+    return data, provenance(settings)
 
 
 def _separated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) -> Separation:
@@ -226,9 +285,9 @@ def _separated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool)
         separation = results.load(found)
     else:
         separation = _iterated(engine, settings, work, quiet=quiet)
+        results.save(found, separation)  # before anything else is attempted
     if not settings.posterior:
         return separation
-    results.save(found, separation)
     with as_bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the chains warn of is among the findings
         shown = not quiet and stderr().is_terminal

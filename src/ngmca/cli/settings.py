@@ -92,8 +92,11 @@ class Settings:
 def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
     """Settings in a TOML file, and the record of the run that wrote it, if any."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        # names of files that are not UTF-8 stand there as they are
+        content = tomllib.loads(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    except OSError as error:
+        raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
         raise ReadError(f"{path} is not a TOML file: {error}.") from error
     table = content.get("separate")
     if not isinstance(table, dict):
@@ -101,12 +104,13 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
     kinds = get_type_hints(Settings)
     for key, value in table.items():
         if key not in kinds:
-            raise ReadError(f"{path}: [separate] knows no {key!r}, only {', '.join(kinds)}.")
+            raise ReadError(f"{path}: [separate] knows no {key!r}, only `{'`, `'.join(kinds)}`.")
         if not _fits(value, kinds[key]):
-            raise ReadError(f"{path}: {key} = {value!r} in [separate] is of the wrong kind.")
+            raise ReadError(f"{path}: `{key} = {value!r}` in [separate] is of the wrong kind.")
     if "data" in table:
         table["data"] = tuple(str(path.parent / Path(one)) for one in table["data"])
-    return Settings(**table), content.get("record", {})
+    record = content.get("record")
+    return Settings(**table), record if isinstance(record, dict) else {}
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -117,7 +121,9 @@ def _fits(value: Any, kind: Any) -> bool:
         return isinstance(value, list) and all(_fits(one, get_args(kind)[0]) for one in value)
     if isinstance(value, bool):
         return kind is bool
-    return isinstance(value, int | float if kind is float else kind)
+    if kind is float and isinstance(value, int):
+        return value.bit_length() < 1024  # or no float is that large
+    return isinstance(value, kind)
 
 
 def to_toml(settings: Settings, record: dict[str, Any]) -> str:

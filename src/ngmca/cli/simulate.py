@@ -89,7 +89,7 @@ def simulate(
     if kind == "nmr":
         options |= _nmr_options(compounds, peaks)
     mixture = _mixture(kind, options) if spectra is None else _of_library(spectra, options)
-    write_whole(out, lambda file: np.savez(file, **_arrays(mixture)))
+    write_whole(out, lambda file: np.savez(file, **_arrays(mixture)), replacing=force)
     told = f" ({', '.join(mixture.names)})" if mixture.names else ""
     say(f"{m} x {n} mixture of {len(mixture.S)} sources{told} at {mixture.snr:.1f} dB: {out}")
 

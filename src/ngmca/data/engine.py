@@ -5,6 +5,7 @@ a sample is then contiguous. `S` is the transposed view.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca._support.threads import available, in_parts
+from ngmca._support.threads import available, in_parts, one_blas_thread
 from ngmca.data import noise
 from ngmca.data.blocks import BLOCK_BYTES, column_energies, column_runs, gram, picks, row_blocks, stacked
 from ngmca.data.probe import Probe
-from ngmca.data.units import in_own_units
+from ngmca.data.units import check_unit, in_own_units
 from ngmca.nnqp.pivoting import solve_rows
 
 # Solves the S-step for one block: (G, C (b, r), X (b, r) in place) -> violation
@@ -29,6 +30,7 @@ ROWS_AT_ONCE = 2048  # of A, solved together
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
 NOISE_COLUMNS = 1 << 14  # for the final level of a measurement: a standard error of 0.9 %
 LARGE = 1 << 22  # entries of a residual held at once
+SMALL = 1 << 17  # entries copied at once where the whole data are gone through again and again
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Sweep:
     violation: float
 
 
+@one_blas_thread
 def open_data(data: Any, *, threads: int | None = None) -> "InMemory":
     """The engine for an array, or for what is an engine already; errors name what is wrong.
 
@@ -54,6 +57,7 @@ def open_data(data: Any, *, threads: int | None = None) -> "InMemory":
     if threads is not None:
         arguments.check_count(threads, "threads")
     Y, unit = in_own_units(arguments.check_data(data))
+    check_unit(Y, unit)
     return InMemory(Y, threads=threads, unit=unit)
 
 
@@ -65,7 +69,7 @@ class InMemory:
     ) -> None:
         self._Y = Y
         self.unit = unit
-        self.shape = Y.shape
+        self.shape: tuple[int, int] = Y.shape
         self.dtype = Y.dtype
         self.energy = _energy(Y if Y.flags.c_contiguous else Y.T)
         self.block = max(32, BLOCK_BYTES // (Y.itemsize * len(Y)))  # columns that `update_columns` takes
@@ -225,6 +229,14 @@ class InMemory:
 
     # What rivals, samplers and diagnoses ask besides.
 
+    def in_units(self) -> "InMemory":
+        """The same data with the engine's unit for 1: what goes in and comes out is all in that unit."""
+        if self.unit == 1.0:
+            return self
+        same = copy(self)
+        same.unit = 1.0
+        return same
+
     def single(self) -> "InMemory":
         """The same data in single precision, in units of their largest entry."""
         unit = self.magnitude or 1.0
@@ -261,9 +273,15 @@ class InMemory:
         """Largest absolute value in Y."""
         return float(np.maximum(self._Y.max(), -self._Y.min()))
 
-    def row_blocks(self) -> Iterator[tuple[slice, NDArray]]:
+    def row_blocks(self, entries: int = LARGE) -> Iterator[tuple[slice, NDArray]]:
         """Measurements in blocks, with their place, for statistics that one pass answers."""
-        return row_blocks(self._Y, LARGE)
+        return row_blocks(self._Y, entries)
+
+    def double_blocks(self) -> Iterator[tuple[slice, NDArray]]:
+        """The same in double precision; blocks that must be copied for that are small."""
+        if self.dtype == np.float64:
+            return self.row_blocks()
+        return ((place, y.astype(np.float64)) for place, y in self.row_blocks(SMALL))
 
     def rows(self, which: NDArray | slice) -> NDArray:
         """Some of the measurements."""

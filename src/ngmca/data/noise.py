@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled
+from ngmca.data.units import in_own_units
 
 GAUSSIAN = 1.4826  # standard deviation of a Gaussian over its median absolute deviation
 
@@ -37,7 +38,8 @@ def _medians(X: NDArray) -> NDArray:
 
 def in_gradient(A: NDArray, sigma: NDArray) -> NDArray:
     """Standard deviation of the noise in each row of A'(AS - Y), for noise sigma in each row of Y."""
-    return np.sqrt((A * A).T @ (sigma * sigma))
+    sigma, unit = in_own_units(sigma)
+    return np.sqrt((A * A).T @ (sigma * sigma)) * unit
 
 
 @compiled

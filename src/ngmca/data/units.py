@@ -3,6 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+# Largest entries of data beyond these, or below their inverse, leave no room for what is made of them.
+FARTHEST = {np.dtype(np.float64): 1e303, np.dtype(np.float32): 1e33}
+
 
 def unit_of(Y: NDArray) -> float:
     """1, or a power of 2 near the largest entry where squares of Y could overflow or vanish."""
@@ -15,3 +18,16 @@ def in_own_units(Y: NDArray) -> tuple[NDArray, float]:
     """Y / unit and the unit; Y itself where that is 1."""
     unit = unit_of(Y)
     return (Y, unit) if unit == 1.0 else (Y / Y.dtype.type(unit), unit)
+
+
+def check_unit(Y: NDArray, unit: float) -> None:
+    """Refuse data whose largest entry is next to the largest or the smallest number that there is."""
+    most = FARTHEST[Y.dtype]
+    if 1 / most < unit < most:
+        return
+    i, j = np.unravel_index(np.abs(Y).argmax(), Y.shape)
+    raise ValueError(
+        f"the largest entry of Y, {float(Y[i, j]) * unit:.3g} at row {i}, column {j}, is "
+        f"{'above' if unit > 1 else 'below'} {most if unit > 1 else 1 / most:g}, too near to the "
+        "limits of numbers to calculate with: divide Y by a number of its size."
+    )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from ngmca._support.threads import one_blas_thread
 from ngmca.data import InMemory, open_data
 from ngmca.diagnosis.rank import (
     KEPT,
@@ -20,6 +21,7 @@ from ngmca.result import Separation
 PICKS = 4  # measurements shown with their fit
 BINS = np.linspace(-6, 6, 121)  # of the histogram, in standard deviations
 FAR = 5  # standard deviations below 0: no noise
+LOUDEST = 1e120  # noise in units of an engine, and the largest residual in units of the noise
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class Diagnostics:
         )
 
 
+@one_blas_thread
 def diagnose(data: Data, separation: Separation) -> Diagnostics:
     """Diagnostics of a separation of data (m, n), an array or an engine."""
     engine = open_data(data)
@@ -97,10 +100,12 @@ def negative_share(data: Data) -> float:
     return sum(int(np.count_nonzero(y < 0)) for _, y in engine.row_blocks()) / _size(engine)
 
 
+@one_blas_thread
 def signal_to_noise(data: Data, sigma: float) -> float:
     """Signal-to-noise ratio in dB for noise of standard deviation sigma; infinite without."""
     engine = open_data(data)
-    power, noise = engine.energy / _size(engine), (sigma / engine.unit) ** 2
+    level = min(sigma / engine.unit, LOUDEST)
+    power, noise = engine.energy / _size(engine), level**2
     if noise <= 0:
         return np.inf
     return float(10 * np.log10(max(power - noise, noise * 1e-3) / noise))
@@ -146,7 +151,8 @@ def positive_levels(noise: NDArray, row_rms: NDArray) -> NDArray:
     """Noise levels to divide by: the residual's own where the robust estimate is 0 or missing."""
     sigma = np.where(np.isfinite(noise) & (noise > 0), noise, row_rms)
     smallest = sigma[sigma > 0].min(initial=np.inf)
-    return np.where(sigma > 0, sigma, smallest if np.isfinite(smallest) else 1.0)
+    sigma = np.where(sigma > 0, sigma, smallest if np.isfinite(smallest) else 1.0)
+    return np.maximum(sigma, row_rms.max() / LOUDEST)
 
 
 def energy_shares(A: NDArray, S: NDArray) -> NDArray:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, svds
 
+from ngmca._support.threads import one_blas_thread
 from ngmca.data import InMemory, gram, mad, open_data
 
 Data = NDArray | InMemory
@@ -36,6 +37,7 @@ class Spectrum:
         return Spectrum(self.values * unit, self.noise * unit, self.edge * unit)
 
 
+@one_blas_thread
 def spectrum(data: Data, count: int = KEPT) -> Spectrum:
     """The `count` largest singular values of the data, and how far those of the noise reach."""
     engine = open_data(data)
@@ -47,6 +49,7 @@ def spectrum(data: Data, count: int = KEPT) -> Spectrum:
     return Spectrum(values, noise, edge).scaled(engine.unit)
 
 
+@one_blas_thread
 def noise_before(data: Data) -> float:
     """Noise level of the data before any separation: the smallest of all estimates that are not 0.
 
@@ -58,6 +61,7 @@ def noise_before(data: Data) -> float:
     return _noise_before(engine, _every_value(engine)) * engine.unit
 
 
+@one_blas_thread
 def singular_values(data: Data, count: int = KEPT) -> NDArray:
     """The largest singular values of the data, 0 where they are rounding errors."""
     engine = open_data(data)
@@ -84,10 +88,13 @@ def double_products(engine: InMemory) -> LinearOperator:
     """Y x and Y'z for vectors, in double precision whatever that of the data, in its units."""
 
     def times(x: NDArray) -> NDArray:
-        return np.concatenate([y @ np.ravel(x) for _, y in engine.row_blocks()])
+        return np.concatenate([y @ np.ravel(x) for _, y in engine.double_blocks()])
 
     def back(z: NDArray) -> NDArray:
-        return np.sum([y.T @ np.ravel(z)[i] for i, y in engine.row_blocks()], axis=0)
+        total = np.zeros(engine.shape[1])
+        for i, y in engine.double_blocks():
+            total += y.T @ np.ravel(z)[i]
+        return total
 
     return LinearOperator(engine.shape, times, back, dtype=float)
 

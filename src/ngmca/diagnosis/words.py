@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data import in_gradient
+from ngmca._support.threads import one_blas_thread
+from ngmca.data import in_gradient, in_own_units
 from ngmca.diagnosis.numbers import Diagnostics
 from ngmca.diagnosis.rank import noise_edge
 from ngmca.result import Domain, Separation
@@ -33,7 +34,8 @@ def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
     m, n = len(separation.A), separation.S.shape[1]
     r = len(separation.S)
     noise = float(np.median(diagnostics.sigma))
-    residual = float(np.sqrt(np.mean(diagnostics.row_rms**2)))
+    rows, unit = in_own_units(diagnostics.row_rms)
+    residual = float(np.sqrt(np.mean(rows**2))) * unit
     active, channels = float(np.mean(separation.S > 0)), separation.domain.name == "direct"
     many = f"{r} sources explain" if r != 1 else "1 source explains"
     return [
@@ -86,6 +88,7 @@ def _error_bars(separation: Separation) -> list[str]:
     return [f"{told}; for {percent(doubtful)} of the entries it stays open whether they are 0."]
 
 
+@one_blas_thread
 def findings(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     """Warnings, the gravest first; none if nothing looks wrong."""
     return [
@@ -112,8 +115,10 @@ def percent(share: float) -> str:
     return f"{value:.2g} %" if abs(value) < 10 else f"{value:.3g} %"
 
 
+@one_blas_thread
 def similarity(S: NDArray) -> NDArray:
     """Cosines between the rows of S, 0 for empty ones."""
+    S, _ = in_own_units(S)
     norm = np.linalg.norm(S, axis=1, keepdims=True)
     unit = np.divide(S, norm, out=np.zeros(S.shape), where=norm > 0)
     return np.asarray(unit @ unit.T)
@@ -217,9 +222,9 @@ def is_empty(share: NDArray) -> NDArray:
 def _noise_like(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     """Sources no stronger than what one source fitted to pure noise would be."""
     m, n = len(separation.A), separation.S.shape[1]
-    sigma = in_gradient(separation.A, diagnostics.sigma)
-    size = np.linalg.norm(separation.S, axis=1)
-    peak = separation.S.max(axis=1, initial=0)
+    S, unit = in_own_units(separation.S)
+    sigma = in_gradient(separation.A, diagnostics.sigma) / unit
+    size, peak = np.linalg.norm(S, axis=1), S.max(axis=1, initial=0)
     weak = (size < sigma * noise_edge(m, n)) & (peak < sigma * (np.sqrt(2 * np.log(n)) + np.sqrt(m)))
     weak &= (peak < 8 * sigma) & ~is_empty(diagnostics.share)
     return [

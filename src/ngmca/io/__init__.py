@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ngmca._support.apart import Apart
 from ngmca.io.combine import combine
-from ngmca.io.dataset import Dataset, ReadError
+from ngmca.io.dataset import Dataset, ReadError, shown
 from ngmca.io.detect import reader_of
 from ngmca.io.jcampdx import combine_peaks
 from ngmca.io.labelled import from_xarray
-from ngmca.io.text import write_table
+from ngmca.io.opening import open_one, parts_of, whereabouts
+from ngmca.io.sizes import memory_left
+from ngmca.io.writing import write_table
 
 __all__ = ["Dataset", "ReadError", "fingerprint", "read", "write_table"]
 
@@ -44,35 +47,26 @@ def read(
     options = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
     if hasattr(path, "dims"):
         return from_xarray(path, transpose=transpose, dataset=dataset)
-    if isinstance(path, str | PathLike):
-        return _read_one(Path(path), options)
-    paths = [Path(one) for one in path]
-    if not paths:
-        raise ReadError("no file was given.")
-    return _together([_read_one(one, options) for one in paths], [_stem(one) for one in paths])
+    with Apart(memory_left() / 2) as apart:  # what it reads must find room here, too
+        if isinstance(path, str | PathLike):
+            return _read_one(Path(path), options, apart)
+        paths = [Path(one) for one in path]
+        if not paths:
+            raise ReadError("no file was given.")
+        parts = [_read_one(one, options, apart) for one in paths]
+    return _together(parts, [_stem(one) for one in paths])
 
 
 def fingerprint(paths: Sequence[Path]) -> str:
     """SHA-256 of one file's content, or of the names and contents of several or of a folder."""
-    files = [(file, path) for path in paths for file in _parts(path)]
+    files = [(file, path) for path in paths for file in parts_of(path)]
     if len(files) == 1 and paths[0].is_file():
         return _digest(paths[0])
     total = hashlib.sha256()
     for file, path in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
-        total.update(f"{name}\0{_digest(file)}\n".encode())
+        total.update(f"{name}\0{_digest(file)}\n".encode(errors="surrogateescape"))
     return total.hexdigest()
-
-
-def _parts(path: Path) -> list[Path]:
-    """The files that a path stands for: those of a folder, and the data beside a header."""
-    if path.is_dir():
-        return sorted(file for file in path.rglob("*") if file.is_file())
-    if path.suffix.lower() in (".hdr", ".imzml"):
-        return sorted(
-            file for file in path.parent.iterdir() if file.is_file() and file.stem == path.stem
-        )
-    return [path]
 
 
 def _digest(file: Path) -> str:
@@ -80,25 +74,13 @@ def _digest(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _read_one(path: Path, options: dict[str, Any]) -> Dataset:
-    if not path.exists():
-        raise ReadError(f"{path} does not exist.")
+def _read_one(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
+    path = whereabouts(path)
     try:
-        if path.is_dir() and _is_plain_folder(path):
-            return _read_folder(path, options)
-        name, reader = reader_of(path)
+        plain = path.is_dir() and _is_plain_folder(path)
+        return _read_folder(path, options, apart) if plain else open_one(path, options, apart)
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
-    try:
-        data = reader(path, **options)
-    except ReadError:
-        raise
-    except MemoryError:
-        raise ReadError(f"{path} needs more memory than this machine has.") from None
-    except Exception as error:  # a damaged file makes the libraries raise what comes
-        detail = " ".join(str(error).split()) or type(error).__name__
-        raise ReadError(f"{path} cannot be read as {name}: {detail}.") from error
-    return replace(data, meta={"format": name, "path": str(path), **data.meta})
 
 
 def _is_plain_folder(path: Path) -> bool:
@@ -109,12 +91,12 @@ def _is_plain_folder(path: Path) -> bool:
     return False
 
 
-def _read_folder(path: Path, options: dict[str, Any]) -> Dataset:
+def _read_folder(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
     """The files of a folder as one, those that cannot be read left out with a note."""
     parts, names, notes = [], [], []
     for file in sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith(".")):
         try:
-            data = _read_one(file, options)
+            data = open_one(file, options, apart)
             if len(data.Y) > 1 and data.image_shape:
                 raise ReadError(f"{file.name} is an image: read it alone.")
         except ReadError as error:
@@ -125,10 +107,10 @@ def _read_folder(path: Path, options: dict[str, Any]) -> Dataset:
     if not parts:
         first = f" The first: {notes[0]}" if notes else " It has no files."
         raise ReadError(f"{path} holds nothing that can be read.{first}")
-    parts, names, apart = _with_common_range(parts, names)
-    notes += apart
+    parts, names, others = _with_common_range(parts, names)
+    notes += others
     data = _together(parts, names)
-    return replace(data, notes=data.notes + tuple(notes), meta={**data.meta, "path": str(path)})
+    return replace(data, notes=data.notes + tuple(notes), meta={**data.meta, "path": shown(path)})
 
 
 def _with_common_range(
@@ -163,4 +145,5 @@ def _together(parts: list[Dataset], names: list[str]) -> Dataset:
 
 
 def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").rsplit(".", 1)[0] if path.is_file() else path.name
+    name = path.name.removesuffix(".gz").rsplit(".", 1)[0] if path.is_file() else path.name
+    return shown(name)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.choice import choose, find_axis
-from ngmca.io.dataset import Dataset, ReadError, from_array
+from ngmca.io.dataset import Dataset, ReadError, from_array, told
 from ngmca.io.sizes import check_claim
 
 ZLIB_LIMIT = 1100  # deflate makes nothing smaller than 1/1032 of its size
@@ -21,7 +21,7 @@ def read_npy(path: Path, *, transpose: bool | None = None, **_: Any) -> Dataset:
     try:
         array = np.load(path, allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
-        raise ReadError(f"{path} is not a whole .npy file: {error}.") from error
+        raise ReadError(f"{path} is not a whole .npy file: {told(error)}.") from error
     return from_array(array, transpose=transpose, where=str(path))
 
 
@@ -31,15 +31,17 @@ def read_npz(
     """The data in a .npz file, and their axis if another array in it is one."""
     try:
         with zipfile.ZipFile(path) as archive:
+            claims = 0.0
             for info in archive.infolist():
                 with archive.open(info) as member:
-                    _check_header(member, info.file_size, f"{info.filename} in {path}")
+                    claims += _check_header(member, info.file_size, f"{info.filename} in {path}")
+            check_claim(claims, None, str(path))
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
         if isinstance(error, ReadError):
             raise
-        raise ReadError(f"{path} is not a whole .npz file: {error}.") from error
+        raise ReadError(f"{path} is not a whole .npz file: {told(error)}.") from error
     return from_named(arrays, path, transpose=transpose, dataset=dataset)
 
 
@@ -59,7 +61,7 @@ def read_mat(
     except ReadError as error:
         raise ReadError(f"{path}: {error}") from error
     except (matlab.MatReadError, ValueError, TypeError, OSError, EOFError, IndexError) as error:
-        raise ReadError(f"{path} is not a whole MATLAB file: {error}.") from error
+        raise ReadError(f"{path} is not a whole MATLAB file: {told(error)}.") from error
     arrays = {
         name: np.asarray(value)
         for name, value in stored.items()
@@ -86,8 +88,8 @@ def from_named(
     )
 
 
-def _check_header(file: Any, size: int, where: str) -> None:
-    """Refuse pickles, and headers that claim more than there is, before anything is loaded."""
+def _check_header(file: Any, size: int, where: str) -> float:
+    """Bytes that a header claims; pickles, and claims of more than there is, are refused."""
     try:
         version = np.lib.format.read_magic(file)
         read = (
@@ -97,10 +99,12 @@ def _check_header(file: Any, size: int, where: str) -> None:
         )
         shape, _, kind = read(file)
     except ValueError as error:
-        raise ReadError(f"{where} is not a whole .npy file: {error}.") from error
+        raise ReadError(f"{where} is not a whole .npy file: {told(error)}.") from error
     if kind.hasobject:
         raise ReadError(
             f"{where} holds Python objects (a pickle), which could run any program when opened: "
             "it is not read. Save plain numbers."
         )
-    check_claim(float(np.prod(shape, dtype=float)) * kind.itemsize, size - file.tell(), where)
+    claimed = float(np.prod(shape, dtype=float)) * kind.itemsize
+    check_claim(claimed, size - file.tell(), where)
+    return claimed

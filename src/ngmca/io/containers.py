@@ -7,8 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.choice import choose, find_axis
-from ngmca.io.dataset import Dataset, ReadError, from_array
+from ngmca.io.dataset import Dataset, ReadError, from_array, shown, told
+from ngmca.io.guards import check_hdf5, check_zarr
 from ngmca.io.sizes import check_claim, in_words
+
+NUMBERS = "fiubc"  # kinds of arrays that may be the data or their axis
 
 
 def read_hdf5(
@@ -18,17 +21,19 @@ def read_hdf5(
     import h5py
 
     try:
+        check_hdf5(path)
         with h5py.File(path, "r") as file:
             found: dict[str, Any] = {}
             file.visititems(lambda name, item: _collect(found, name, item, h5py.Dataset))
             name = choose({key: _shape(item) for key, item in found.items()}, dataset, path)
             item = found[name]
-            _check_stored(item, f"{name} in {path}")
+            check_claim(float(item.nbytes), None, f"{name} in {path}")
+            notes = _written(_share_written(item), f"{name} in {path}", item.nbytes)
             vectors = _beside(found, name)
             array = item[()].T if _is_matlab(item) else item[()]
     except (OSError, KeyError, RuntimeError) as error:
-        raise ReadError(f"{path} is not a whole HDF5 file: {error}.") from error
-    return _labelled(array, vectors, f"{name} in {path}", transpose, name)
+        raise ReadError(f"{path} is not a whole HDF5 file: {told(error)}.") from error
+    return _labelled(array, vectors, f"{name} in {path}", transpose, name).noted(*notes)
 
 
 def read_zarr(
@@ -37,26 +42,28 @@ def read_zarr(
     """A dataset of a Zarr store, with a vector beside it as the axis."""
     import zarr
 
+    check_zarr(path)
     try:
         store = zarr.open(str(path), mode="r")
     except Exception as error:  # zarr raises its own, KeyError and ValueError for damaged stores
-        raise ReadError(f"{path} is not a Zarr store: {error}.") from error
+        raise ReadError(f"{path} is not a Zarr store: {told(error)}.") from error
     if isinstance(store, zarr.Array):
-        check_claim(float(store.nbytes), None, str(path))
-        return from_array(np.asarray(store[...]), transpose=transpose, where=str(path))
-    found: dict[str, Any] = {
-        name: item
-        for name, item in sorted(store.members(max_depth=None))
-        if isinstance(item, zarr.Array)
-    }
-    name = choose({key: item.shape for key, item in found.items()}, dataset, path)
-    check_claim(float(found[name].nbytes), None, f"{name} in {path}")
-    vectors = _beside(found, name)
-    return _labelled(np.asarray(found[name][...]), vectors, f"{name} in {path}", transpose, name)
+        found, name, where = {"": store}, "", str(path)
+    else:
+        members = sorted(store.members(max_depth=None))
+        kinds = {key: item for key, item in members if isinstance(item, zarr.Array)}
+        found = {key: item for key, item in kinds.items() if item.dtype.kind in NUMBERS}
+        name = choose({key: item.shape for key, item in found.items()}, dataset, path)
+        where = f"{name} in {path}"
+    array = found[name]
+    check_claim(float(array.nbytes), None, where)
+    notes = _written(array.nchunks_initialized / max(array.nchunks, 1), where, array.nbytes)
+    values = np.asarray(array[...])
+    return _labelled(values, _beside(found, name), where, transpose, name).noted(*notes)
 
 
 def _collect(found: dict[str, Any], name: str, item: Any, kind: Any) -> None:
-    if isinstance(item, kind) and item.dtype.kind in "fiubc" and item.shape is not None:
+    if isinstance(item, kind) and item.dtype.kind in NUMBERS and item.shape is not None:
         found[name] = item
 
 
@@ -69,13 +76,41 @@ def _shape(item: Any) -> tuple[int, ...]:
     return tuple(item.shape[::-1] if _is_matlab(item) else item.shape)
 
 
-def _check_stored(item: Any, where: str) -> None:
-    """Refuse sizes beyond memory, and datasets of which nothing was ever written."""
-    check_claim(float(item.nbytes), None, where)
-    if item.size and not item.id.get_storage_size():
-        raise ReadError(
-            f"{where} claims {in_words(item.nbytes)} and none of it was ever written to the file."
+def written_notes(path: Path, name: str | None = None) -> tuple[str, ...]:
+    """What is to be said about the numbers that were never written to an HDF5 file; no other has any.
+
+    It is about the dataset of that name, or about the largest one.
+    """
+    import h5py
+
+    if not h5py.is_hdf5(path):
+        return ()
+    with h5py.File(path, "r") as file:
+        found: dict[str, Any] = {}
+        file.visititems(lambda key, item: _collect(found, key, item, h5py.Dataset))
+        item = found.get(name or "") or max(found.values(), key=lambda item: item.size, default=None)
+        return (
+            () if item is None else _written(_share_written(item), f"{item.name} in {path}", item.nbytes)
         )
+
+
+def _share_written(item: Any) -> float:
+    """Which share of an HDF5 dataset has a place in the file."""
+    if not item.size or item.is_virtual:
+        return 1.0
+    if item.chunks is None:
+        return float(item.id.get_storage_size() > 0)
+    whole = np.prod([-(-size // chunk) for size, chunk in zip(item.shape, item.chunks, strict=True)])
+    return float(item.id.get_num_chunks() / whole)
+
+
+def _written(share: float, where: str, size: float) -> tuple[str, ...]:
+    """A note where some chunks are missing, which may be meant so; an error where all are."""
+    if share <= 0:
+        raise ReadError(f"{where} claims {in_words(size)} and none of it was ever written to the file.")
+    if share >= 1:
+        return ()
+    return (f"{100 * (1 - share):.3g} % of {shown(where)} was never written: it is read as fill value.",)
 
 
 def _beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
@@ -99,5 +134,5 @@ def _labelled(
         where=where,
         axis_name=axis_name,
         axis_unit=unit,
-        meta={"dataset": name},
+        meta={"dataset": shown(name)} if name else {},
     )

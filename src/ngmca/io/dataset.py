@@ -1,5 +1,6 @@
 """What a reader gives back, and the error it raises when it cannot."""
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -9,9 +10,40 @@ from numpy.typing import NDArray
 
 from ngmca.io.units import NO_AXIS
 
+LONGEST = 1000  # characters of an error: a file may have a cell of 50 MB, and a library cite it
+
 
 class ReadError(ValueError):
     """One line that says what is wrong, where, and what to do about it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(shown(_shortened(text, LONGEST)))
+
+
+def shown(text: Any) -> str:
+    r"""A name or message with control characters, and bytes that are no UTF-8, written as \x1b."""
+    text = str(text)
+    return text if text.isprintable() else "".join(c if _harmless(c) else _escaped(c) for c in text)
+
+
+def told(error: BaseException, longest: int = 300) -> str:
+    """What another library's error says, on one line."""
+    return " ".join(_shortened(str(error), longest).split()).rstrip(".") or type(error).__name__
+
+
+def _shortened(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 3 :]}"
+
+
+def _harmless(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,24 @@
 """Spectral images: ENVI by spectral, microscopes' formats by rosettasciio, imzML by pyimzML."""
 
 import logging
+import re
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic
+from ngmca.io.containers import written_notes
+from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, told
 from ngmca.io.extras import require
+from ngmca.io.guards import check_hdf5, check_zarr
 from ngmca.io.sizes import check_claim
 from ngmca.io.units import NO_AXIS, from_unit, known_unit
 
 ENVI_DATA = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
+EMSA = (".msa", ".ems", ".mas", ".emsa")
 BIN = 0.1  # width in m/z on which spectra with peaks of their own are put
 
 
@@ -24,13 +29,16 @@ def read_envi(path: Path, **_: Any) -> Dataset:
     if header is None:
         raise ReadError(f"{path} has no ENVI header (.hdr) beside it.")
     try:
+        _check_header_end(header)
         fields = envi.read_envi_header(str(header))
         shape = [int(fields[key]) for key in ("lines", "samples", "bands")]
         kind = np.dtype(dict(envi.dtype_map)[fields["data type"]])
+    except ReadError:
+        raise
     except KeyError as error:
         raise ReadError(f"{header} is not a whole ENVI header: it has no {error}.") from error
     except Exception as error:  # spectral raises its own, and ValueError
-        raise ReadError(f"{header} is not a whole ENVI header: {error}.") from error
+        raise ReadError(f"{header} is not a whole ENVI header: {told(error)}.") from error
     body = _sibling(header, ENVI_DATA) or _sibling(header.with_suffix(""), ENVI_DATA)
     if body is None:
         raise ReadError(f"{header} has no data file beside it (.img, .dat, .raw, .bsq ...).")
@@ -44,6 +52,14 @@ def read_envi(path: Path, **_: Any) -> Dataset:
     if axis is not None:
         name, unit = from_unit(_known(str(fields.get("wavelength units", ""))), otherwise="wavelength")
     return from_array(cube, axis, transpose=False, where=str(header), axis_name=name, axis_unit=unit)
+
+
+def _check_header_end(header: Path) -> None:
+    """Refuse a header whose last line or list is cut: spectral leaves it out, be it the wavelengths."""
+    text = header.read_text(errors="replace").rstrip()
+    last = text.rsplit("\n", 1)[-1]
+    if text.count("{") != text.count("}") or not (last.endswith("}") or last.partition("=")[2].strip()):
+        raise ReadError(f"{header} is not a whole ENVI header: it ends with {last[-40:]!r}.")
 
 
 def rosetta_plugin(path: Path) -> str | None:
@@ -65,17 +81,17 @@ def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset
     module = rosetta_plugin(path) or ""
     plugin = require(module or "rsciio", f"{path.suffix or 'this format'}")
     logging.getLogger("rsciio").setLevel(logging.ERROR)
-    if path.suffix.lower() == ".wdf":
-        _check_renishaw(path)
     try:
+        _check_before(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             signals = plugin.file_reader(str(path))
+    except ReadError:
+        raise
     except Exception as error:  # readers of thirty formats raise what they like
-        detail = " ".join(str(error).split()) or type(error).__name__
-        raise ReadError(f"{path}: rosettasciio cannot read it: {detail}.") from error
-    signal = _spectral_signal(signals, dataset, path)
-    return _from_signal(signal, path)
+        raise ReadError(f"{path}: rosettasciio cannot read it: {told(error)}.") from error
+    data = _from_signal(_spectral_signal(signals, dataset, path), path)
+    return data.noted(*written_notes(path)) if path.is_file() else data
 
 
 def read_imzml(path: Path, **_: Any) -> Dataset:
@@ -91,12 +107,14 @@ def read_imzml(path: Path, **_: Any) -> Dataset:
                 places = np.array([place[:2] for place in stored.coordinates])
                 spectra = [stored.getspectrum(i) for i in range(len(places))]
     except Exception as error:  # XML and binary damage surface as all sorts
-        raise ReadError(f"{path} is not a whole imzML file: {error}.") from error
+        raise ReadError(f"{path} is not a whole imzML file: {told(error)}.") from error
     short = next((i for i, (mz, y) in enumerate(spectra) if len(mz) != len(y) or not len(mz)), None)
     if short is not None:
         raise ReadError(
             f"{path}: spectrum {short + 1} is cut short: {body.name} is truncated or damaged."
         )
+    if not all(np.isfinite(values).all() for spectrum in spectra for values in spectrum):
+        raise ReadError(f"{path} has missing or infinite values: {body.name} is damaged.")
     axis, Y, note = _on_one_axis(spectra)
     order, shape = _as_image(places)
     names = tuple(f"x{x} y{y}" for x, y in places[order])
@@ -109,14 +127,15 @@ def _on_one_axis(spectra: list[tuple[Any, Any]]) -> tuple[NDArray, NDArray, str]
     if all(len(mz) == len(first) and np.array_equal(mz, first) for mz, _ in spectra):
         return first, np.array([y for _, y in spectra], dtype=float), ""
     low = min(float(np.min(mz)) for mz, _ in spectra)
-    bins = [np.floor((np.asarray(mz) - low) / BIN).astype(int) for mz, _ in spectra]
-    Y = np.zeros((len(spectra), max(int(b.max()) for b in bins) + 1))
-    for row, where, (_, y) in zip(Y, bins, spectra, strict=True):
-        np.add.at(row, where, y)
-    axis = low + BIN * (np.arange(Y.shape[1]) + 0.5)
-    used = Y.any(axis=0)
-    note = f"peaks were summed in bins of {BIN} m/z; {int(used.sum())} bins hold any."
-    return axis[used], Y[:, used], note
+    places = [np.floor((np.asarray(mz, dtype=float) - low) / BIN) for mz, _ in spectra]
+    used = np.unique(np.concatenate(places))
+    check_claim(8.0 * len(spectra) * len(used), None, f"{len(spectra)} spectra on {len(used)} bins")
+    Y = np.zeros((len(spectra), len(used)))
+    for row, where, (_, y) in zip(Y, places, spectra, strict=True):
+        np.add.at(row, np.searchsorted(used, where), y)
+    filled = Y.any(axis=0)
+    note = f"peaks were summed in bins of {BIN} m/z; {int(filled.sum())} bins hold any."
+    return low + BIN * (used[filled] + 0.5), Y[:, filled], note
 
 
 def _as_image(places: NDArray) -> tuple[NDArray, tuple[int, int] | None]:
@@ -126,6 +145,36 @@ def _as_image(places: NDArray) -> tuple[NDArray, tuple[int, int] | None]:
     columns, rows = (int(size) for size in places.max(axis=0) - corner + 1)
     whole = len(places) == rows * columns == len(np.unique(places, axis=0))
     return order, (rows, columns) if whole and rows > 1 and columns > 1 else None
+
+
+def _check_before(path: Path) -> None:
+    """Refuse what rosettasciio would not: other files inside, code inside, chains without an end."""
+    if path.is_dir() or (path.suffix.lower() == ".zspy" and zipfile.is_zipfile(path)):
+        check_zarr(path)
+    elif path.suffix.lower() == ".wdf":
+        _check_renishaw(path)
+    elif path.suffix.lower() in EMSA:
+        _check_emsa(path)
+    else:
+        import h5py
+
+        if h5py.is_hdf5(path):
+            check_hdf5(path)
+
+
+def _check_emsa(path: Path) -> None:
+    """Refuse spectra without their end, or with fewer points than announced: rosettasciio takes any."""
+    header, _, values = path.read_text(errors="replace").upper().partition("#SPECTRUM")
+    numbers, end, _ = values.partition("#ENDOFDATA")
+    if not end:
+        raise ReadError(f"{path} does not end with #ENDOFDATA: it is truncated or damaged.")
+    announced = re.search(r"#NPOINTS\s*:\s*([\d.E+]+)", header)
+    pairs = re.search(r"#DATATYPE\s*:\s*XY", header)
+    held = len(numbers.partition("\n")[2].replace(",", " ").split()) / (2 if pairs else 1)
+    if announced and held != float(announced[1]):
+        raise ReadError(
+            f"{path} announces {announced[1]} points and holds {held:g}: truncated or damaged."
+        )
 
 
 def _check_renishaw(path: Path) -> None:

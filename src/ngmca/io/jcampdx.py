@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.combine import combine
-from ngmca.io.dataset import Dataset, ReadError
+from ngmca.io.dataset import Dataset, ReadError, shown, told
 from ngmca.io.extras import require
 from ngmca.io.units import from_unit
 
@@ -17,15 +17,20 @@ from ngmca.io.units import from_unit
 def read_jcamp(path: Path, **_: Any) -> Dataset:
     """The spectra in a JCAMP-DX file, transmittance as absorbance."""
     jcamp = require("jcamp", "JCAMP-DX")
+    _check_end(path)
     printed = io.StringIO()  # jcamp prints what it doubts
     try:
         with contextlib.redirect_stdout(printed):
             content = jcamp.readfile(str(path))
     except Exception as error:  # jcamp raises what comes: IndexError, KeyError, Exception
+        raise ReadError(f"{path}: jcamp cannot read it: {told(error)}.") from error
+    inside = content.get("children", [content])
+    announced = content.get("blocks", 0)
+    if isinstance(announced, int | float) and len(inside) < announced:
         raise ReadError(
-            f"{path}: jcamp cannot read it: {str(error) or type(error).__name__}."
-        ) from error
-    blocks = [block for block in content.get("children", [content]) if _has_data(block, path)]
+            f"{path} announces {announced:g} blocks and holds {len(inside)}: it is truncated."
+        )
+    blocks = [block for block in inside if _has_data(block, path)]
     if not blocks:
         kind = content.get("data type", "")
         raise ReadError(f"{path} has no spectrum that jcamp reads{f' ({kind})' if kind else ''}.")
@@ -38,8 +43,16 @@ def read_jcamp(path: Path, **_: Any) -> Dataset:
     data = combine(parts, names)
     doubts = sum("check failed" in line.lower() for line in printed.getvalue().splitlines())
     if doubts:
-        data = data.noted(f"{path.name}: jcamp doubts {doubts} lines (checks of x or y failed).")
+        data = data.noted(f"{shown(path.name)}: jcamp doubts {doubts} lines (checks of x or y failed).")
     return data
+
+
+def _check_end(path: Path) -> None:
+    """Refuse a file of which a block, or the whole, does not end: jcamp takes what there is."""
+    lines = path.read_bytes().upper().replace(b" ", b"").splitlines()
+    begun, ended = (sum(line.startswith(mark) for line in lines) for mark in (b"##TITLE=", b"##END="))
+    if begun > ended:
+        raise ReadError(f"{path} does not end with ##END=: it is truncated or damaged.")
 
 
 def combine_peaks(parts: list[Dataset], names: list[str]) -> Dataset:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from ngmca.io.choice import choose
-from ngmca.io.dataset import Dataset, ReadError, monotonic, real_numbers
+from ngmca.io.containers import written_notes
+from ngmca.io.dataset import Dataset, ReadError, monotonic, real_numbers, told
+from ngmca.io.guards import check_hdf5
 from ngmca.io.sizes import check_claim
 from ngmca.io.units import is_spectral, known_unit, meaning
 
@@ -22,12 +24,15 @@ def read_netcdf(
     with path.open("rb") as file:
         classic = file.read(3) == b"CDF"
     try:
+        if not classic:
+            check_hdf5(path)
         with xr.open_dataset(path, engine="scipy" if classic else "h5netcdf") as stored:
-            return from_xarray(stored, transpose=transpose, dataset=dataset, where=str(path))
+            data = from_xarray(stored, transpose=transpose, dataset=dataset, where=str(path))
+        return data if classic else data.noted(*written_notes(path, data.meta.get("dataset")))
     except ReadError:
         raise
     except Exception as error:  # the engines raise what they like for damaged files
-        raise ReadError(f"{path} is not a whole NetCDF file: {error}.") from error
+        raise ReadError(f"{path} is not a whole NetCDF file: {told(error)}.") from error
 
 
 def from_xarray(

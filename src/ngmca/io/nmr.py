@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.combine import combine
-from ngmca.io.dataset import Dataset, ReadError
+from ngmca.io.dataset import Dataset, ReadError, real_numbers, told
 from ngmca.io.extras import require
 from ngmca.io.units import NO_AXIS, SHIFT
 
@@ -16,6 +16,7 @@ PROCESS = (
     "Fourier-transform and phase it first (TopSpin, VnmrJ, NMRPipe, nmrglue), then save the spectrum."
 )
 PIPE_MARK = 2.345  # in the header of every NMRPipe file
+PIPE_HEADER = 2048  # bytes
 IS_SPECTRUM = 0x2  # bit of the status word in the header of a Varian file
 
 
@@ -48,13 +49,13 @@ def read_varian(path: Path, **_: Any) -> Dataset:
     try:
         header, values = _quietly(ng.varian.read_fid, str(file), as_2d=True)
     except Exception as error:  # damaged headers surface as all sorts
-        raise ReadError(f"{file} is not a whole Varian file: {error}.") from error
+        raise ReadError(f"{file} is not a whole Varian file: {told(error)}.") from error
     if not int(header["status"]) & IS_SPECTRUM:
         raise ReadError(f"{file} is a free induction decay. {PROCESS}")
     parameters = _quietly(ng.varian.read_procpar, str(path / "procpar"))
     n = values.shape[1]
     axis, name, unit = _varian_axis(parameters, n)
-    return Dataset(np.real(values).astype(float), axis, name, unit)
+    return Dataset(real_numbers(np.real(values), str(file)), axis, name, unit)
 
 
 def read_pipe(path: Path, **_: Any) -> Dataset:
@@ -62,16 +63,20 @@ def read_pipe(path: Path, **_: Any) -> Dataset:
     ng = require("nmrglue", "NMRPipe data")
     try:
         header, values = _quietly(ng.pipe.read, str(path))
+        announced = PIPE_HEADER + 4 * int(np.prod(ng.pipe.find_shape(header)))
     except Exception as error:  # damaged headers surface as all sorts
-        raise ReadError(f"{path} is not a whole NMRPipe file: {error}.") from error
+        raise ReadError(f"{path} is not a whole NMRPipe file: {told(error)}.") from error
     if abs(float(header["FDFLTORDER"]) - PIPE_MARK) > 1e-3:
         raise ReadError(f"{path} is not an NMRPipe file: its header does not have the mark {PIPE_MARK}.")
     if not header["FDF2FTFLAG"]:
         raise ReadError(f"{path} is a free induction decay. {PROCESS}")
+    size = path.stat().st_size
+    if size != announced:
+        raise ReadError(f"{path} announces {announced} bytes and holds {size}: truncated or damaged.")
     if values.ndim > 2:
         raise ReadError(f"{path} has {values.ndim} dimensions: rows of spectra are needed.")
     axis = np.asarray(ng.pipe.make_uc(header, values).ppm_scale(), dtype=float)
-    return Dataset(np.atleast_2d(np.real(values)).astype(float), axis, *SHIFT)
+    return Dataset(np.atleast_2d(real_numbers(np.real(values), str(path))), axis, *SHIFT)
 
 
 def _experiments(path: Path) -> list[Path]:
@@ -117,18 +122,28 @@ def _nucleus(experiment: Path) -> str:
 
 
 def _read_processed(ng: Any, experiment: Path) -> Dataset:
-    folder = _processed(experiment)
+    folder = _processed(experiment) or experiment
+    whole = folder.parent.parent  # of which this is one way of processing
+    for file in (folder / "procs", folder / "proc2s", whole / "acqus", whole / "acqu2s"):
+        _check_parameters(file)
     try:
         header, values = _quietly(ng.bruker.read_pdata, str(folder))
         direct = header["procs"]
         width = direct["SW_p"] / direct["SF"]
         offset, size = float(direct["OFFSET"]), int(direct["SI"])
+        rows = 1 if (folder / "1r").is_file() else int(header["proc2s"]["SI"])
     except Exception as error:  # damaged parameter files surface as all sorts
-        raise ReadError(f"{folder} is not a whole Bruker spectrum: {error}.") from error
-    if values.shape[-1] != size:
-        raise ReadError(f"{folder} announces {size} points and holds {values.shape[-1]}.")
+        raise ReadError(f"{folder} is not a whole Bruker spectrum: {told(error)}.") from error
+    if values.shape[-1] != size or values.size != size * rows:
+        raise ReadError(f"{folder} announces {rows} x {size} points and holds {values.size}.")
     axis = offset - np.arange(size) * width / size
     return Dataset(np.atleast_2d(values).astype(float), axis, *SHIFT)
+
+
+def _check_parameters(file: Path) -> None:
+    """Refuse parameters without their end: nmrglue would look for the rest of a list for ever."""
+    if file.is_file() and b"##END=" not in file.read_bytes():
+        raise ReadError(f"{file} does not end with ##END=: it is truncated or damaged.")
 
 
 def _varian_axis(parameters: Any, n: int) -> tuple[NDArray | None, str, str]:

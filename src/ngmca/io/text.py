@@ -4,7 +4,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic
+from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, shown, told
+from ngmca.io.sizes import in_words, memory_left
 from ngmca.io.units import heading
 
 COMMENTS = ("#", "%", "//", "!")
+PIECE = 1 << 24  # bytes that are unpacked at a time
 SHORTEST_AXIS = 5  # fewer numbers may rise or fall by chance
 DECIMAL_COMMA = re.compile(r"^[+-]?\d*,\d+([eE][+-]?\d+)?$")
 
@@ -59,34 +61,22 @@ def read_text(path: Path, *, transpose: bool | None = None, **_: Any) -> Dataset
         axis_unit=unit,
     )
     names = labels.names if len(labels.names) == len(data.Y) else ()
-    note = f"the first {labels.axis_in} of {path.name} is the axis, " if labels.axis_in else ""
+    note = f"the first {labels.axis_in} of {shown(path.name)} is the axis, " if labels.axis_in else ""
     if note and labels.axis is not None:
         note += f"{labels.axis[0]:g} to {labels.axis[-1]:g}."
     return Dataset(data.Y, data.axis, name, unit, names, notes=(note,) if note else ())
 
 
-def write_table(path: Path, columns: dict[str, Sequence[Any] | NDArray], *, comment: str = "") -> None:
-    """Write columns of numbers or words, with all digits, below a line of their names."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        if comment:
-            file.write(f"# {comment}\n")
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
-
-
-def _cells(column: Sequence[Any] | NDArray) -> Sequence[Any]:
-    return column.tolist() if isinstance(column, np.ndarray) else column
-
-
 def _decode(path: Path) -> str:
     """The text of a file, or an error where it is none."""
-    raw = path.read_bytes()
-    if raw[:2] == b"\x1f\x8b":
-        try:
-            raw = gzip.decompress(raw)
-        except (OSError, EOFError, zlib.error) as error:
-            raise ReadError(f"{path} is not a whole gzip file: {error}.") from error
+    with path.open("rb") as file:
+        zipped = file.read(2) == b"\x1f\x8b"
+    try:
+        raw = _content(path, gzip.open if zipped else open)
+    except (OSError, EOFError, zlib.error) as error:
+        if not zipped:
+            raise
+        raise ReadError(f"{path} is not a whole gzip file: {told(error)}.") from error
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return raw.decode("utf-16", errors="replace")
     strange = re.search(rb"[\x00-\x08\x0e-\x1f]", raw)
@@ -99,6 +89,28 @@ def _decode(path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+def _content(path: Path, opened: Callable[..., Any]) -> bytes:
+    """All bytes of a file, unpacked if need be, as long as the numbers in them fit into memory."""
+    left, needed, pieces = memory_left(), 0.0, []
+    with opened(path, "rb") as stream:
+        while piece := stream.read(PIECE):
+            pieces.append(piece)
+            needed += memory_for(piece)
+            if needed > left:
+                size = in_words(sum(map(len, pieces)))
+                raise ReadError(
+                    f"{path}: reading its first {size} of text takes about {in_words(needed)}, and "
+                    f"{in_words(left)} of memory is left. Cut it, or save it as .npy."
+                )
+    return b"".join(pieces)
+
+
+def memory_for(piece: bytes) -> float:
+    """Bytes in use at most while text becomes numbers, as measured with short and with long cells."""
+    cells = sum(piece.count(mark) for mark in b",;\t ")
+    return 3.0 * len(piece) + 120.0 * cells + 450.0 * piece.count(b"\n")
 
 
 def _split(text: str, path: Path) -> tuple[list[Line], bool]:
@@ -184,7 +196,7 @@ def _numbers(lines: list[Line], index: bool, comma: bool, path: Path) -> NDArray
     if bad.size:
         i, j = bad[0]
         place = f"{path}, line {lines[i].number}, field {j + 1 + index}"
-        raise ReadError(f"{place} is {lines[i].cells[j]}: replace it or leave out its line.")
+        raise ReadError(f"{place} is {lines[i].cells[j][:30]}: replace it or leave out its line.")
     return values
 
 

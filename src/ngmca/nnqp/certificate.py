@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca._support import arguments
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -75,7 +77,7 @@ def duality_gap(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
 
 def check_level(level: ArrayLike, name: str) -> NDArray:
     """Thresholds or bounds as an array; an error if one is NaN or negative."""
-    values = np.asarray(level, dtype=np.float64)
+    values = arguments.as_array(level, name).astype(np.float64, copy=False)
     if not (values >= 0).all():  # also where a comparison with NaN fails
         raise ValueError(f"{name} must not be negative, nor NaN.")
     return values
@@ -83,11 +85,9 @@ def check_level(level: ArrayLike, name: str) -> NDArray:
 
 def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, NDArray, NDArray | None]:
     """The arrays as floats, or an error that names the one that is wrong."""
-    if np.iscomplexobj(G) or np.iscomplexobj(C):
-        raise TypeError("G and C must be real.")
-    G = np.asarray(G, dtype=np.float64)
-    C = np.asarray(C)
-    C = C if C.dtype == np.float32 else np.asarray(C, dtype=np.float64)
+    G = arguments.as_array(G, "G").astype(np.float64, copy=False)
+    C = arguments.as_array(C, "C")
+    C = C if C.dtype == np.float32 else C.astype(np.float64, copy=False)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
         raise ValueError(f"G must be square (r, r), got shape {G.shape}.")
     if C.ndim != 2 or C.shape[0] != len(G):
@@ -101,8 +101,11 @@ def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, 
         raise ValueError(
             "G must be positive semi-definite, as A.T @ A is: it has a negative eigenvalue."
         )
-    if X0 is not None and np.shape(X0) != C.shape:
-        raise ValueError(f"X0 must have the shape of C, {C.shape}, got {np.shape(X0)}.")
-    if X0 is not None and not np.isfinite(X0).all():
+    if X0 is None:
+        return G, C, None
+    X0 = arguments.as_array(X0, "X0")
+    if X0.shape != C.shape:
+        raise ValueError(f"X0 must have the shape of C, {C.shape}, got {X0.shape}.")
+    if not np.isfinite(X0).all():
         raise ValueError("X0 must be finite: replace NaN and infinity, or leave it out.")
-    return G, C, None if X0 is None else np.asarray(X0, dtype=C.dtype)
+    return G, C, X0.astype(C.dtype, copy=False)

@@ -9,10 +9,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp import prox
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
 
 
+@one_blas_thread
 def fista(
     G: NDArray,
     C: NDArray,
@@ -34,10 +36,26 @@ def fista(
     The violation is what one more plain step would change, relative to the largest entry of its column.
     """
     G, C, X0 = check_problem(G, C, X0)
-    X = np.zeros_like(C) if X0 is None else np.maximum(X0, 0)
     check_level(threshold, "threshold")
     if bound is not None:
         check_level(bound, "bound")
+    X = np.zeros_like(C) if X0 is None else X0
+    return accelerated(G, C, X, threshold=threshold, hard=hard, bound=bound, max_iter=max_iter, tol=tol)
+
+
+def accelerated(
+    G: NDArray,
+    C: NDArray,
+    X: NDArray,
+    *,
+    threshold: ArrayLike = 0.0,
+    hard: bool = False,
+    bound: ArrayLike | None = None,
+    max_iter: int = 80,
+    tol: float = 1e-7,
+) -> Solution:
+    """The same from X, arguments unchecked: rounding makes a singular G of single data indefinite."""
+    X = np.maximum(X, 0)
     step = _forward_backward(G, C, threshold, hard, bound)
     R, t = X, 1.0
     n_iter = 0

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled, inlined, strict
+from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.certificate import Solution, check_problem, equilibrate, violation
 
 _EPS = 2.220446049250313e-16
@@ -25,6 +26,7 @@ _WEAK = 1e-8  # a pivot below this share of its diagonal costs half the digits: 
 _PATIENCE = 3  # full exchanges without progress before the one-at-a-time rule
 
 
+@one_blas_thread
 def pivot(G: NDArray, C: NDArray, X0: NDArray | None = None) -> Solution:
     """argmin_{X >= 0} 1/2 <X, GX> - <C, X>, exactly, for every column of C.
 

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ngmca.paper.methods import METHODS
+from ngmca.saving.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,11 +86,13 @@ def save(figure: "Figure", path: Any) -> None:
     from PIL import Image  # comes with matplotlib
 
     whole: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.08}  # no label is cut off
-    figure.savefig(f"{path}.png", dpi=110, metadata={"Software": None}, **whole)
-    with Image.open(f"{path}.png") as image:
+    drawn, vectors = BytesIO(), BytesIO()
+    figure.savefig(drawn, format="png", dpi=110, metadata={"Software": None}, **whole)
+    with Image.open(drawn) as image:
         few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    few.save(f"{path}.png", optimize=True)
-    figure.savefig(f"{path}.svg", metadata={"Date": None, "Creator": None}, **whole)
+    write_whole(Path(f"{path}.png"), lambda file: few.save(file, format="png", optimize=True))
+    figure.savefig(vectors, format="svg", metadata={"Date": None, "Creator": None}, **whole)
+    write_whole(Path(f"{path}.svg"), vectors.getvalue())
 
 
 def against(xlabel: str, *, beside: str | None = None) -> Draw:

@@ -128,14 +128,14 @@ def _in_frame(name: str, *, reweighted: bool) -> Callable[[Trial], Found]:
     """A formulation of the sequel, from where `separate` would go on in a frame."""
     form = Form(name, reweighted, channels=False, tau=TAU if reweighted else SHRINKING)
 
+    @one_blas_thread
     def run(trial: Trial) -> Found:
         engine = open_data(trial.mixture.Y, threads=1)
         shape = trial.mixture.sample_shape
         options = Options(tau=trial.tau, domain="wavelet", sample_shape=shape)
-        with one_blas_thread:
-            A, S = first_guess(engine, trial.r, generator(trial.seed).spawn(1)[0])
-            states = iterate_thresholded(engine, A, S, options)
-            last = deque(followed_by_bands(engine, states, options, form=form), maxlen=1).pop()
+        A, S = first_guess(engine, trial.r, generator(trial.seed).spawn(1)[0])
+        states = iterate_thresholded(engine, A, S, options)
+        last = deque(followed_by_bands(engine, states, options, form=form), maxlen=1).pop()
         return last.scaled(engine.unit)
 
     return run

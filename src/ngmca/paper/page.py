@@ -11,7 +11,7 @@ from ngmca.paper.catalogue import BEYOND, SEQUEL, full
 from ngmca.paper.claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
 from ngmca.paper.standing import Result, file_name
-from ngmca.report.page import STYLE
+from ngmca.report.page import STYLE, policy
 
 Claims = Sequence[tuple[Claim, Finding]]
 CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?"), NOT_RUN: ("open", "·")}
@@ -36,7 +36,7 @@ def render(results: Sequence[Result], figures: Path) -> str:
     parts = [_overview(judged), *(_section(result, claims, figures) for result, claims in judged)]
     title = "The experiments of “Sparse and Non-negative BSS for Noisy Data”"
     return (
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>{policy()}"
         "<meta name=viewport content='width=device-width,initial-scale=1'><link rel=icon href='data:,'>"
         f"<title>{title} · ngmca</title><style>{STYLE}{MORE_STYLE}</style></head><body>"
         f"<header><h1>{title}</h1><p>Every figure and table of the paper, run anew, and its claims "

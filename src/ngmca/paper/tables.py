@@ -59,9 +59,10 @@ class StudyTable:
         if self.path.exists() and _whole_lines(self.path):
             self._columns = list(self.read().columns)
             os.truncate(self.path, len(_whole_lines(self.path)))
-        else:
-            self.path.unlink(missing_ok=True)
-            self.path.with_suffix(".json").unlink(missing_ok=True)
+        elif self.path.exists():
+            if self.path.stat().st_size and not _read_note(self.path):
+                raise TableError(f"{self.path} was not written by ngmca. {REMOVE}")
+            self.path.unlink()  # its first line is torn
         identity = self.study.identity
         methods = _read_note(self.path).get("methods", {}) | identity["methods"]
         _write_note(self.path, identity | {"methods": methods})
@@ -130,7 +131,7 @@ def locked(folder: Path) -> Iterator[None]:
     except ImportError:  # where there is no such lock two runs are not kept apart
         yield
         return
-    with (folder / ".lock").open("w") as file:
+    with (folder / ".lock").open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -1,5 +1,6 @@
 """What the figures of the report share: lines, axes, labels and the look of it all."""
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,11 @@ LONGEST = 6000  # points of one line; longer ones are drawn by their extremes
 def colour(i: int) -> str:
     """The colour of source i, the same in every figure."""
     return COLOURS[i % len(COLOURS)]
+
+
+def literal(text: str) -> str:
+    """Text out of the data as Plotly shows it letter by letter: it takes tags for its own markup."""
+    return escape(text, quote=False)
 
 
 def is_reversed(data: Dataset) -> bool:
@@ -97,7 +103,7 @@ def axis_of(figure: go.Figure, data: Dataset, row: int | None = None) -> None:
     where several rows share the axis.
     """
     place = {} if row is None else {"row": row, "col": 1}
-    figure.update_xaxes(title=data.axis_label, **place)
+    figure.update_xaxes(title=literal(data.axis_label), **place)
     low, high = float(data.positions.min()), float(data.positions.max())
     room = 0.01 * (high - low) or 0.5
     ends = [low - room, high + room]
@@ -144,11 +150,11 @@ def top_right() -> dict[str, Any]:
 
 
 def place_of(data: Dataset, i: int) -> str:
-    """What measurement i is called in a title."""
+    """What measurement i is called in a title of Plotly."""
     if data.image_shape:
         row, column = divmod(i, data.image_shape[1])
         return f"pixel in row {row}, column {column}"
-    return f"measurement {shortened(data.names[i], 30)}"
+    return f"measurement {literal(shortened(data.names[i], 30))}"
 
 
 def shortened_all(names: list[str]) -> list[str]:

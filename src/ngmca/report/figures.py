@@ -19,6 +19,7 @@ from ngmca.report.drawing import (
     colour,
     label,
     line,
+    literal,
     place_of,
     shortened_all,
     small,
@@ -86,7 +87,7 @@ def weights(run: Run) -> go.Figure:
             "x": place,
             "y": column,
             "name": f"source {i + 1}",
-            "text": names,
+            "text": [literal(name) for name in names],
             "hovertemplate": "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>",
         }
         if m <= BARS:
@@ -104,7 +105,11 @@ def weights(run: Run) -> go.Figure:
     figure.update_layout(bargap=0.15 if m < 80 else 0)
     ticks: dict[str, Any] = {"title": "measurement"}
     if m <= 30 and run.data.row_names:
-        ticks |= {"tickvals": place, "ticktext": shortened_all(names), "title": None}
+        ticks |= {
+            "tickvals": place,
+            "ticktext": [literal(name) for name in shortened_all(names)],
+            "title": None,
+        }
     figure.update_xaxes(ticks, row=r, col=1)
     figure.update_xaxes(range=[0.4, m + 0.6])
     return figure
@@ -236,7 +241,7 @@ def per_measurement(run: Run) -> go.Figure:
     if run.data.image_shape:
         return image(rms, run.data.image_shape, "Residual of each pixel")
     place = np.arange(1, len(rms) + 1)
-    names = list(run.data.names)
+    names = [literal(name) for name in run.data.names]
     hover = "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>"
     figure = go.Figure()
     for name, values, tint, symbol in (

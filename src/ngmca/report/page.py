@@ -1,5 +1,7 @@
 """The page around the figures: one file, with Plotly and its style inside."""
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 from importlib import metadata
@@ -62,18 +64,33 @@ next(0);
 
 def render(title: str, sections: Sequence[Section]) -> str:
     """The whole page."""
+    plotly = get_plotlyjs()
     links = "".join(f"<a href='#{s.anchor}'>{escape(s.heading)}</a>" for s in sections)
     return (
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>{policy(plotly, DRAW)}"
         "<meta name=viewport content='width=device-width,initial-scale=1'>"
         "<link rel=icon href='data:,'>"  # or browsers ask for one
         f"<title>{escape(title)} · ngmca</title><style>{STYLE}</style>"
-        f"<script>{get_plotlyjs()}</script></head><body>"
+        f"<script>{plotly}</script></head><body>"
         f"<header><h1>{escape(title)}</h1><p>Sparse non-negative source separation</p>"
         f"<nav>{links}</nav></header><main>{''.join(map(_section, sections))}"
         f"<footer>ngmca {metadata.version('ngmca')}</footer></main>"
         f"<script>{DRAW}</script></body></html>\n"
     )
+
+
+def policy(*scripts: str) -> str:
+    """The tag that lets a page run these scripts, draw itself, and ask for nothing from elsewhere.
+
+    Styles are not told apart: Plotly writes its own, and none of them can load anything.
+    """
+    hashes = (b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+    rules = (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return f'<meta http-equiv=Content-Security-Policy content="{rules}">'
 
 
 def _section(section: Section) -> str:

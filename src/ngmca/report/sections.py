@@ -191,7 +191,8 @@ def _warnings(run: Run) -> str:
             "and the residual looks like noise.</div>"
         )
     return "".join(
-        f"<div class='note warn' data-kind='{f.kind}'><b>{escape(f.title)}.</b> {escape(f.text)}</div>"
+        f"<div class='note warn' data-kind='{escape(f.kind)}'>"
+        f"<b>{escape(f.title)}.</b> {escape(f.text)}</div>"
         for f in run.findings
     )
 

@@ -2,7 +2,7 @@
 
 Every method is `f(Y, r, *, n_iter, start, seed, tol, ...) -> Factors(A, S, cost)`. With the same
 `start`, or the same `seed`, all of them and `ngmca.separate` begin with the same factors; those in
-`DIRECT` begin with the data alone.
+`DIRECT` begin with the data alone; `spa` and `vca`, which do not iterate, know no `n_iter` and no `tol`.
 """
 
 from ngmca.rivals._als import als

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.start import projected
 from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
 
 
+@one_blas_thread
 def als(
     Y: ArrayLike,
     r: int,

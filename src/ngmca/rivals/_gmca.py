@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import schedule as thresholds
 from ngmca.data import noise
 from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
 
 
+@one_blas_thread
 def gmca(
     Y: ArrayLike,
     r: int,

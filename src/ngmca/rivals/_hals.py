@@ -7,11 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
+from ngmca._support.threads import one_blas_thread
 from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
 
 SLOWNESS = 4  # time of an operation in a sweep over that of one in a matrix product, about
 
 
+@one_blas_thread
 def hals(
     Y: ArrayLike,
     r: int,

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
 from ngmca.rivals._multiplicative import rescaling
 from ngmca.rivals._sparseness import l1_of, project_rows
 from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
@@ -15,6 +16,7 @@ GROWTH = 1.2  # of the step size after every success
 SMALLEST = 1e-15  # step size, in units of 1 / trace(G), at which nothing moves any more
 
 
+@one_blas_thread
 def hoyer(
     Y: ArrayLike,
     r: int,

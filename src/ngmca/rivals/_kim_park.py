@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
 
 
+@one_blas_thread
 def kim_park(
     Y: ArrayLike,
     r: int,

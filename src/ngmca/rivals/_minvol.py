@@ -17,6 +17,7 @@ SWEEPS = 5  # over the sources, for one product with the data
 FASTER, SLOWER = 1.05, 1.5  # how the extrapolation grows while the objective falls, and shrinks else
 
 
+@one_blas_thread
 def minvol(
     Y: ArrayLike,
     r: int,
@@ -55,15 +56,14 @@ def minvol(
     of_sources = arguments.check_choice(volume, "volume", VOLUMES) == "sources"
     weight = arguments.check_number(weight, "weight")
     delta = arguments.check_number(delta, "delta", low=1e-12)
-    with one_blas_thread:
-        model, first = _begin(problem, of_sources, weight, delta)
-        A = model.factors(first)[0]
-        cost: list[float] = []
-        for point in model.points(first, problem.n_iter):
-            before, A = A, model.factors(point)[0]
-            cost.append(point.fit)
-            if problem.tol > 0 and len(cost) > 1 and moved(before, A) <= problem.tol:
-                break
+    model, first = _begin(problem, of_sources, weight, delta)
+    A = model.factors(first)[0]
+    cost: list[float] = []
+    for point in model.points(first, problem.n_iter):
+        before, A = A, model.factors(point)[0]
+        cost.append(point.fit)
+        if problem.tol > 0 and len(cost) > 1 and moved(before, A) <= problem.tol:
+            break
     return problem.factors(*model.factors(point), cost, scale_in_A=of_sources)
 
 

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca._support.threads import one_blas_thread
 from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
 
 FLOOR = 1e-9  # of a factor's largest entry: what is zero could never grow again
 
 
+@one_blas_thread
 def multiplicative(
     Y: ArrayLike,
     r: int,

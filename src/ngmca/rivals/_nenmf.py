@@ -6,12 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca.rivals._projected_gradient import FIRST_TOLERANCE, ROUNDING, projected_norm
+from ngmca._support.threads import one_blas_thread
+from ngmca.rivals._projected_gradient import MANY, ROUNDING, Tolerance, projected_norm
 from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
 
 FEW = 10  # steps: a sub-problem that needs no more has become too easy
 
 
+@one_blas_thread
 def nenmf(
     Y: ArrayLike,
     r: int,
@@ -20,15 +22,16 @@ def nenmf(
     start: Any = None,
     seed: Seed = None,
     tol: float = 0.0,
-    max_steps: int = 1000,
+    max_steps: int = MANY,
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, each sub-problem by Nesterov's method; the cost never rises.
 
     Steps have length 1 / L with L the norm of the Gram matrix, and momentum, which is dropped whenever
     the cost would rise. A sub-problem ends when its projected gradient falls below a tolerance, which
-    becomes ten times smaller whenever it is met within 10 steps, or after `max_steps` steps.
-    Negative entries of Y enter the least squares as they are. A source that loses its direction gets a
-    new one out of the residual, which leaves the cost as it is.
+    becomes ten times smaller whenever it is met within 10 steps, or after `max_steps` steps; one that
+    stays out of reach for 1,000, as where the data have fewer dimensions than sources, becomes larger
+    again. Negative entries of Y enter the least squares as they are. A source that loses its direction
+    gets a new one out of the residual, which leaves the cost as it is.
 
     Guan, Tao, Luo and Yuan, NeNMF: an optimal gradient method for nonnegative matrix factorization,
     IEEE Transactions on Signal Processing 2012.
@@ -40,20 +43,20 @@ def nenmf(
 
 def _nesterov(max_steps: int) -> Step:
     """Optimal gradient steps until the tolerance is met; the tolerance is remembered."""
-    tolerance = -1.0
+    tolerance = Tolerance()
 
     def step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
-        nonlocal tolerance
         L = np.linalg.norm(G, 2)
         if not L > 0:
             return X
         G, C = G / L, C / L
-        if tolerance < 0:
-            tolerance = FIRST_TOLERANCE * projected_norm(X @ G - C, X)
-        smallest = ROUNDING * float(np.linalg.norm(C))
-        X, steps = _solve(G, C, X, max(tolerance, smallest), max_steps)
+        tolerance.begin(projected_norm(X @ G - C, X))
+        asked = max(tolerance.value, ROUNDING * float(np.linalg.norm(C)))
+        X, steps = _solve(G, C, X, asked, max_steps)
         if steps <= FEW:
-            tolerance *= 0.1
+            tolerance.lower()
+        elif steps == max_steps:
+            tolerance.miss(asked, steps)
         return X
 
     return step

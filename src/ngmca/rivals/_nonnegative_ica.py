@@ -12,6 +12,7 @@ from ngmca.rivals.subspace import Direct, direct, signs_of
 FLAT = 1e-10  # of the largest variance: a direction in which the data do not vary
 
 
+@one_blas_thread
 def nonnegative_ica(
     Y: ArrayLike,
     r: int,
@@ -41,17 +42,16 @@ def nonnegative_ica(
     """
     problem = direct("nonnegative_ica", Y, r, n_iter, start, seed, tol)
     cost: list[float] = []
-    with one_blas_thread:
-        Z = _whitened(problem)
-        W = np.linalg.qr(problem.rng.standard_normal((len(Z), len(Z))))[0]
-        A, X = np.zeros((problem.engine.shape[0], problem.r)), np.zeros((Z.shape[1], problem.r))
-        for _ in range(problem.n_iter):
-            before, W = A, _turned(W, Z)
-            X[:, : len(W)] = np.maximum(W @ Z, 0).T
-            A, value = problem.amounts(X, before)
-            cost.append(value)
-            if problem.tol > 0 and len(cost) > 1 and moved(before, A) <= problem.tol:
-                break
+    Z = _whitened(problem)
+    W = np.linalg.qr(problem.rng.standard_normal((len(Z), len(Z))))[0]
+    A, X = np.zeros((problem.engine.shape[0], problem.r)), np.zeros((Z.shape[1], problem.r))
+    for _ in range(problem.n_iter):
+        before, W = A, _turned(W, Z)
+        X[:, : len(W)] = np.maximum(W @ Z, 0).T
+        A, value = problem.amounts(X, before)
+        cost.append(value)
+        if problem.tol > 0 and len(cost) > 1 and moved(before, A) <= problem.tol:
+            break
     return problem.factors(A, X, cost, scale_in_A=True)
 
 

@@ -1,7 +1,7 @@
 """What `soft` could find if it knew the mixing (the paper's oracle)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
@@ -10,6 +10,7 @@ from ngmca.data import open_data
 from ngmca.rivals.alternation import Factors
 
 
+@one_blas_thread
 def oracle(
     Y: ArrayLike, A_ref: ArrayLike, *, tau: float = 1.0, noise: ArrayLike | None = None
 ) -> Factors:
@@ -22,19 +23,11 @@ def oracle(
     `cost` is 1/2 |Y - A_ref S|^2.
     """
     engine = open_data(Y)
-    A = _check_mixing(A_ref, engine.shape[0])
+    A = arguments.check_mixing(A_ref, engine.shape[0], "A_ref")
     tau = arguments.check_number(tau, "tau")
-    sigma = arguments.check_noise(noise, engine.shape[0])
     unit = engine.unit
-    with one_blas_thread:
-        sweep = sources_for(engine, A, tau, None if sigma is None else sigma / unit)
+    sigma = arguments.check_noise(noise, engine)
+    sweep = sources_for(engine, A, tau, sigma)
     with np.errstate(over="ignore"):
         cost = np.array([sweep.cost]) * unit * unit
     return Factors(A=A.astype(engine.dtype), S=(sweep.S * unit).astype(engine.dtype), cost=cost)
-
-
-def _check_mixing(A_ref: ArrayLike, m: int) -> NDArray:
-    A = arguments.check_data(A_ref, "A_ref").astype(np.float64)
-    if len(A) != m:
-        raise ValueError(f"A_ref must have one row a measurement ({m}), got shape {A.shape}.")
-    return A

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
 from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
 
 DECREASE = 0.01  # share of the decrease that the gradient promises which a step must bring
@@ -13,8 +14,11 @@ FACTOR = 0.1  # between one step size and the next one tried
 TRIALS = 20
 FIRST_TOLERANCE = 1e-3  # of the projected gradient to begin with
 ROUNDING = 1e-15  # a projected gradient below this share of the correlations is zero
+MANY = 1000  # steps that a sub-problem may take
+MISSES = 5  # sub-problems that take so many, and do not come to their tolerance, before it is enlarged
 
 
+@one_blas_thread
 def projected_gradient(
     Y: ArrayLike,
     r: int,
@@ -23,14 +27,16 @@ def projected_gradient(
     start: Any = None,
     seed: Seed = None,
     tol: float = 0.0,
-    max_steps: int = 1000,
+    max_steps: int = MANY,
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, sub-problems by projected gradients; the cost never rises.
 
     Step sizes follow the Armijo rule along the projection arc. A sub-problem ends when its projected
     gradient falls below a tolerance, which becomes ten times smaller whenever it is met at once, or
-    after `max_steps` steps. Negative entries of Y enter the least squares as they are. A source that
-    loses its direction gets a new one out of the residual, which leaves the cost as it is.
+    after `max_steps` steps; one that stays out of reach for 1,000, as where the data have fewer
+    dimensions than sources, becomes larger again. Negative entries of Y enter the least squares as they
+    are. A source that loses its direction gets a new one out of the residual, which leaves the cost as
+    it is.
 
     Lin, Projected gradient methods for nonnegative matrix factorization, Neural Computation 2007.
     """
@@ -45,13 +51,38 @@ def projected_norm(gradient: NDArray, X: NDArray) -> float:
     return float(np.linalg.norm(free))
 
 
+class Tolerance:
+    """How small the projected gradients of a factor are to become, from the first one on."""
+
+    def __init__(self) -> None:
+        self.value = -1.0
+        self._least = 0.0
+        self._missed = 0
+
+    def begin(self, norm: float) -> None:
+        """Take the first of all projected gradients for a measure."""
+        if self.value < 0:
+            self.value = FIRST_TOLERANCE * norm
+
+    def lower(self) -> None:
+        """It was met at once: ask for more, but not for what has been out of reach."""
+        self.value = max(self.value * FACTOR, self._least)
+
+    def miss(self, asked: float, steps: int) -> None:
+        """All steps that there are were taken without coming to what was asked for."""
+        self._missed += steps >= MANY  # fewer say little about what is within reach
+        if self._missed == MISSES:
+            self.value = self._least = asked / FACTOR
+            self._missed = 0
+
+
 def _armijo(max_steps: int) -> Step:
     """Projected gradient steps until the tolerance is met; step size and tolerance are remembered."""
     size = 1.0  # in units of 1 / trace(G)
-    tolerance = -1.0
+    tolerance = Tolerance()
 
     def step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
-        nonlocal size, tolerance
+        nonlocal size
         curvature = np.trace(G)
         if not curvature > 0:
             return X
@@ -60,16 +91,18 @@ def _armijo(max_steps: int) -> Step:
         for k in range(max_steps):
             gradient = X @ G - C
             norm = projected_norm(gradient, X)
-            if tolerance < 0:
-                tolerance = FIRST_TOLERANCE * norm
-            if norm <= max(tolerance, smallest):
-                tolerance *= FACTOR if k == 0 else 1.0
+            tolerance.begin(norm)
+            if norm <= max(tolerance.value, smallest):
+                if k == 0:
+                    tolerance.lower()
                 break
             new, size = _search(G, X, gradient, size)
             if new is X:
                 size = 1.0
                 break
             X = new
+        else:
+            tolerance.miss(max(tolerance.value, smallest), max_steps)
         return X
 
     return step

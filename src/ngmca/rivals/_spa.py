@@ -13,14 +13,13 @@ CLEAR = 4.0  # times the energy of the noise that a measurement must have to be 
 ROUNDING = 1e-12  # of the largest energy: what is left of measurements that have been taken away
 
 
+@one_blas_thread
 def spa(
     Y: ArrayLike,
     r: int,
     *,
-    n_iter: int = 1,
     start: Any = None,
     seed: Seed = None,
-    tol: float = 0.0,
 ) -> Factors:
     """S := r measurements, each the one farthest from those before it; A := argmin_{A>=0} |Y - AS|^2.
 
@@ -30,17 +29,15 @@ def spa(
     over. What is picked is the measurement in these dimensions, without most of its noise, clipped at
     0. Where the data have fewer than r dimensions, the other sources are silent.
 
-    There are no iterations and nothing is drawn: `n_iter`, `tol` and `seed` change nothing, and a
-    `start` is refused.
+    There are no iterations and nothing is drawn: a `seed` changes nothing, and a `start` is refused.
 
     Gillis and Vavasis, Fast and robust recursive algorithms for separable nonnegative matrix
     factorization, IEEE Transactions on Pattern Analysis and Machine Intelligence 2014.
     """
-    problem = direct("spa", Y, r, n_iter, start, seed, tol)
-    with one_blas_thread:
-        P, V = problem.subspace
-        which = _farthest(_candidates(problem), P.shape[1])
-        return problem.picked(P[which] @ V.T)
+    problem = direct("spa", Y, r, 1, start, seed, 0.0)
+    P, V = problem.subspace
+    which = _farthest(_candidates(problem), P.shape[1])
+    return problem.picked(P[which] @ V.T)
 
 
 def _candidates(problem: Direct) -> NDArray:

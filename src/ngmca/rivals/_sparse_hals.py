@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
+from ngmca._support.threads import one_blas_thread
 from ngmca.rivals._hals import repeats_worth, sweeps
 from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
 
@@ -18,6 +19,7 @@ LEEWAY = 0.05  # how far from the wanted share a single source may stay, relativ
 MOST_SWEEPS = 10
 
 
+@one_blas_thread
 def sparse_hals(
     Y: ArrayLike,
     r: int,

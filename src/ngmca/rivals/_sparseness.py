@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca._support import arguments
 from ngmca._support.compiled import compiled
 
 
@@ -50,7 +51,7 @@ def l1_of(sparseness: float, n: int) -> float:
 
 
 def _vector(x: ArrayLike) -> NDArray:
-    x = np.asarray(x, dtype=np.float64)
+    x = arguments.as_array(x, "x").astype(np.float64, copy=False)
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"x must be a vector with at least one entry, got shape {x.shape}.")
     if not np.isfinite(x).all():

@@ -13,14 +13,13 @@ ROUNDING = 1e-9  # of the largest extent: along a direction in which there is no
 ASIDE = 1e-3  # cosine to the mean below which a measurement is no mixture of what the others hold
 
 
+@one_blas_thread
 def vca(
     Y: ArrayLike,
     r: int,
     *,
-    n_iter: int = 1,
     start: Any = None,
     seed: Seed = None,
-    tol: float = 0.0,
 ) -> Factors:
     """S := r measurements, each extreme along a random direction; A := argmin_{A>=0} |Y - AS|^2.
 
@@ -32,20 +31,19 @@ def vca(
     number in all of them. What is picked is the projected measurement, clipped at 0. Where the data
     have fewer than r dimensions, the other sources are silent.
 
-    There are no iterations: `n_iter` and `tol` change nothing, and a `start` is refused.
+    There are no iterations, and a `start` is refused.
 
     Nascimento and Bioucas-Dias, Vertex component analysis: a fast algorithm to unmix hyperspectral data,
     IEEE Transactions on Geoscience and Remote Sensing 2005.
     """
-    problem = direct("vca", Y, r, n_iter, start, seed, tol)
-    with one_blas_thread:
-        P, V = problem.subspace
-        if _clean(problem):
-            points = _on_plane(P)
-        else:
-            P, points = _on_axes(P)
-        which = _corners(points, np.einsum("ij,ij->i", P, P), problem.rng)
-        return problem.picked(P[which] @ V.T)
+    problem = direct("vca", Y, r, 1, start, seed, 0.0)
+    P, V = problem.subspace
+    if _clean(problem):
+        points = _on_plane(P)
+    else:
+        P, points = _on_axes(P)
+    which = _corners(points, np.einsum("ij,ij->i", P, P), problem.rng)
+    return problem.picked(P[which] @ V.T)
 
 
 def _clean(problem: Direct) -> bool:

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
 from ngmca.rivals._als import least_squares
 from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
 
 
+@one_blas_thread
 def zdunek_cichocki(
     Y: ArrayLike,
     r: int,

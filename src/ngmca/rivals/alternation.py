@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed as Seed
 from ngmca._support.seeds import generator
-from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.start import first_guess, revive, unit_columns
 from ngmca.data import InMemory, open_data
 
@@ -25,7 +24,10 @@ Step = Callable[[NDArray, NDArray, NDArray], NDArray]
 
 @dataclass(frozen=True)
 class Factors:
-    """Y ~ A S with A (m, r) and S (r, n), and 1/2 |Y - A S|^2 after every iteration."""
+    """Y ~ A S with A (m, r) and S (r, n), and 1/2 |Y - A S|^2 after every iteration.
+
+    A cost beyond the largest float is infinite, one below the smallest is 0.
+    """
 
     A: NDArray
     S: NDArray
@@ -65,11 +67,9 @@ def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: floa
     tol = arguments.check_number(tol, "tol")
     rng = generator(seed).spawn(1)[0]
     if start is None:
-        with one_blas_thread:
-            A, S = first_guess(engine, r, rng)
+        A, S = first_guess(engine, r, rng)
     else:
-        A, S = arguments.check_start(start, engine.shape, r)
-        S = S / engine.unit
+        A, S = arguments.check_start(start, engine, r)
     A, S = unit_columns(A.astype(np.float64), S.astype(np.float64))
     A, S = revive(engine, A, S)  # as `separate` does with sources that the start leaves out
     return Beginning(engine, A, np.array(S.T, order="C"), n_iter, tol)
@@ -96,20 +96,19 @@ def alternate(
     A, X = problem.A, problem.X
     XX = X.T @ X
     cost: list[float] = []
-    with one_blas_thread:
-        for k in range(1, problem.n_iter + 1):
-            before = A.copy() if problem.tol > 0 else A
-            A = a_step(XX, problem.engine.times(X), A)
-            if unit:
-                A, X = _unit(A, X)
-            if rescue:
-                A, X = _rescue(problem, A, X)
-            G, C = A.T @ A, problem.engine.back(A)
-            X = s_step(G, C, X)
-            XX = X.T @ X
-            cost.append(cost_of(problem.engine, A, X, np.vdot(C, X), np.vdot(G, XX)))
-            if problem.tol > 0 and k > settle_after and moved(before, A) <= problem.tol:
-                break
+    for k in range(1, problem.n_iter + 1):
+        before = A.copy() if problem.tol > 0 else A
+        A = a_step(XX, problem.engine.times(X), A)
+        if unit:
+            A, X = _unit(A, X)
+        if rescue:
+            A, X = _rescue(problem, A, X)
+        G, C = A.T @ A, problem.engine.back(A)
+        X = s_step(G, C, X)
+        XX = X.T @ X
+        cost.append(cost_of(problem.engine, A, X, np.vdot(C, X), np.vdot(G, XX)))
+        if problem.tol > 0 and k > settle_after and moved(before, A) <= problem.tol:
+            break
     return problem.factors(A, X, cost, scale_in_A=scale_in_A)
 
 

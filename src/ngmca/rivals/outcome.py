@@ -24,16 +24,19 @@ def own_options(method: str, given: Options) -> dict[str, Any]:
 def as_separation(
     method: str, engine: InMemory, r: int, noise: NDArray | None, **options: Any
 ) -> Separation:
-    """Unit columns in A; NaN where a rival has no threshold, no certificate, or keeps no record."""
+    """Unit columns in A; NaN where a rival has no threshold, no certificate, or keeps no record.
+
+    All is in the unit of the engine, which must be 1.
+    """
     found = METHODS[method](engine, r, **options)
-    A, S = unit_columns(found.A, found.S / engine.dtype.type(engine.unit))
+    A, S = unit_columns(found.A, found.S)
     A, S = revive(engine, A, S)  # a silent source gets a direction too
     k, unknown = len(found.cost), np.full(A.shape[1], np.nan)
-    sigma = engine.noise(A, S, final=True) if noise is None else noise / engine.unit
+    sigma = engine.noise(A, S, final=True) if noise is None else noise
     active = np.full(k, np.nan)
     active[-1] = np.count_nonzero(S) / S.size
-    most = options.get("n_iter", signature(METHODS[method]).parameters["n_iter"].default)
+    own = signature(METHODS[method]).parameters.get("n_iter")
+    most = options.get("n_iter", own.default if own else k)
     last = State(k, A, S, unknown, sigma, found.cost[-1], active[-1], np.nan, settled=k < int(most))
-    costs = found.cost / engine.unit / engine.unit
-    lines = [(cost, unknown, share, np.nan, np.nan) for cost, share in zip(costs, active, strict=True)]
-    return recorded(last, lines).scaled(engine.unit)
+    pairs = zip(found.cost, active, strict=True)
+    return recorded(last, [(cost, unknown, share, np.nan, np.nan) for cost, share in pairs])

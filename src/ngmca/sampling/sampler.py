@@ -24,10 +24,10 @@ from ngmca.sampling.warnings import disagreement, silence, spent_budget
 
 LEARNT = ("white", "rows")
 CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered from 0
-LOUDEST = 1e100  # noise, in units in which Y is no larger
 UNEQUAL = 0.2  # spread of the logarithms of noise levels above which each row learns its own
 
 
+@one_blas_thread
 def posterior(
     Y: ArrayLike | InMemory,
     separation: Any,
@@ -95,15 +95,14 @@ def posterior(
     threads = available() if threads is None else arguments.check_count(threads, "threads")
     bands = _is_wavelet(domain, separation, A)
     problem = Target.of(open_data(Y), separation, A, noise)
-    with one_blas_thread:
-        chains = (problem.band_chains if bands else problem.chains)(seed, n_chains, threads)
-        before = chains.length.burn if burn == "auto" else int(burn)
-        total = chains.length.most if n_samples == "auto" else int(n_samples) + before
-        with progress_bar(total, show=progress, label="sampling") as shown:
-            chains.run(n_samples, burn, shown)
-        found = _collect_any(chains, problem, bands=bands, final=n_samples != "auto")
+    chains = (problem.band_chains if bands else problem.chains)(seed, n_chains, threads)
+    before = chains.length.burn if burn == "auto" else int(burn)
+    total = chains.length.most if n_samples == "auto" else int(n_samples) + before
+    with progress_bar(total, show=progress, label="sampling") as shown:
+        chains.run(n_samples, burn, shown)
+    found = _collect_any(chains, problem, bands=bands, final=n_samples != "auto")
     for words in found.warnings:
-        warnings.warn(words, UserWarning, stacklevel=2)
+        warnings.warn(words, UserWarning, stacklevel=3)
     return found
 
 
@@ -123,13 +122,12 @@ class Target:
         """The problem, or an error that says which argument is wrong."""
         m, n = engine.shape
         if known is None:
-            A, S, levels = _start(separation, engine.shape)
-            S, levels = S / engine.unit, levels / engine.unit
+            A, S, levels = _start(separation, engine)
         else:
             A, S, levels = _known(engine, known)
-        kind, given = _noise(noise, levels, engine.shape)
+        kind, given = _noise(noise, levels, engine)
         floor = TINY[engine.dtype] * (engine.energy / (m * n) or 1.0)
-        variance = levels**2 if given is None else _squares(given / engine.unit)
+        variance = levels**2 if given is None else given**2
         if kind == "white":
             variance = np.full(m, variance.mean())
         variance = np.maximum(variance, floor)
@@ -203,8 +201,8 @@ def _streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(root.entropy, spawn_key=key, pool_size=root.pool_size).spawn(n_chains)
 
 
-def _start(separation: Any, shape: tuple[int, int]) -> tuple[NDArray, NDArray, NDArray]:
-    """A, S and noise levels of a separation."""
+def _start(separation: Any, engine: InMemory) -> tuple[NDArray, NDArray, NDArray]:
+    """A, S and noise levels of a separation, in units of the engine."""
     if not all(hasattr(separation, name) for name in ("A", "S", "noise")):
         raise TypeError(
             "separation must be what `separate` returns, or have the attributes A, S and noise."
@@ -214,50 +212,33 @@ def _start(separation: Any, shape: tuple[int, int]) -> tuple[NDArray, NDArray, N
             "A of separation must have a row for each measurement and a column for each source, "
             f"got shape {np.shape(separation.A)}."
         )
-    A, S = arguments.check_start(separation, shape, np.shape(separation.A)[1], name="separation")
+    A, S = arguments.check_start(separation, engine, np.shape(separation.A)[1], name="separation")
     levels = arguments.as_array(separation.noise, "noise of separation").astype(np.float64)
-    if levels.shape == (shape[0],) and np.isfinite(levels).all() and (levels >= 0).all():
-        return A, S, levels
-    raise ValueError(
-        f"noise of separation must be a noise level for each measurement ({shape[0]}), finite and not "
-        "negative."
-    )
+    if levels.shape != A.shape[:1] or not np.isfinite(levels).all() or not (levels >= 0).all():
+        raise ValueError(
+            f"noise of separation must be a noise level for each measurement ({len(A)}), finite and not "
+            "negative."
+        )
+    found = arguments.check_noise(levels, engine)
+    assert found is not None
+    return A, S, found
 
 
 def _known(engine: InMemory, A: ArrayLike) -> tuple[NDArray, NDArray, NDArray]:
     """A known mixing, the sources that thresholds find for it, and the noise in what is left."""
-    A, m = arguments.as_array(A, "A"), engine.shape[0]
-    if A.ndim != 2 or len(A) != m:
-        raise ValueError(
-            f"A must have one row a measurement ({m}) and one column a source, got shape {A.shape}."
-        )
-    A = arguments.check_data(A, "A").astype(np.float64)
-    if not 1e-100 < np.abs(A).max() < 1e100:
-        raise ValueError(
-            "A is far too large or small to calculate with: scale it, and S by the inverse."
-        )
-    with one_blas_thread:
-        S = sources_for(engine, A, tau=1.0).S
+    A = arguments.check_mixing(A, engine.shape[0])
+    S = sources_for(engine, A, tau=1.0).S
     return A, S.astype(np.float64), engine.noise(A, S, final=True)
 
 
-def _squares(levels: NDArray) -> NDArray:
-    """Variances of given noise levels, if they are numbers to calculate with."""
-    if levels.max() > LOUDEST:
-        raise ValueError(
-            "noise is too large: its square is not finite, or nothing can be seen below it."
-        )
-    return levels**2
-
-
-def _noise(noise: Any, levels: NDArray, shape: tuple[int, int]) -> tuple[str, NDArray | None]:
-    """What is to be learnt of the noise, and what is given."""
+def _noise(noise: Any, levels: NDArray, engine: InMemory) -> tuple[str, NDArray | None]:
+    """What is to be learnt of the noise, and what is given, in units of the engine."""
     if isinstance(noise, str):
         return arguments.check_choice(noise, "noise", LEARNT), None
     if noise is not None:
-        return "given", arguments.check_noise(noise, shape[0])
+        return "given", arguments.check_noise(noise, engine)
     positive = levels[levels > 0]
-    chance = 2.4 / np.sqrt(min(shape[1], 1 << 14))  # twice the spread that equal noise leads to
+    chance = 2.4 / np.sqrt(min(engine.shape[1], 1 << 14))  # twice the spread that equal noise leads to
     unequal = positive.size > 1 and np.log(positive).std() > max(UNEQUAL, chance)
     return ("rows" if unequal else "white"), None
 

@@ -13,7 +13,7 @@ BROAD = 26.0  # lag in channels up to which sources are alike: from it on they h
 def disagreement(rhat: dict[str, NDArray]) -> tuple[str, ...]:
     """Sources about which the chains disagree, in words."""
     worst = np.maximum(rhat["S"], rhat["A"])
-    apart = np.flatnonzero(worst > DISAGREE)
+    apart = np.flatnonzero(~(worst <= DISAGREE))  # NaN too
     if not apart.size:
         return ()
     return (

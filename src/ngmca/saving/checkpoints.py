@@ -75,8 +75,11 @@ def load(folder: Path) -> Checkpoint:
             for c, lam, a, v, w in zip(*columns, strict=True)
         ]
         return Checkpoint(_state(values), lines)
-    except (KeyError, ValueError, OSError) as error:
-        raise ReadError(f"{path} is no checkpoint of this version of ngmca: {error}.") from error
+    except Exception as error:  # a damaged file makes zip and NumPy raise what comes
+        raise ReadError(
+            f"{path} is damaged, or no checkpoint of this version of ngmca ({error}): remove its folder "
+            "and begin anew."
+        ) from error
 
 
 def _state(values: dict[str, NDArray]) -> State:

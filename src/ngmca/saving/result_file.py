@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from numpy.typing import NDArray
 from ngmca.diagnosis import Diagnostics
 from ngmca.diagnosis.numbers import energy_shares
 from ngmca.io import Dataset, ReadError
+from ngmca.io.dataset import shown, told
 from ngmca.result import Domain, History, Restart, Separation
 from ngmca.saving.posterior import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
-from ngmca.saving.whole_files import appearing
+from ngmca.saving.whole_files import write_whole
 
 COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in ("A", "S", "picked", *PACKED)}
+CHECKED = {"fletcher32": True}  # or a flipped bit on a disk would be read as another number
 FACTORS = ("A", "S")
 DIMENSIONS = {  # of the diagnostics that are not single numbers
     "sigma": ("measurement",),
@@ -41,8 +44,11 @@ def write_result(
     import xarray as xr
 
     variables = _separated(separation) | _diagnosed(diagnostics)
-    axis = ("sample", data.positions, {"long_name": data.axis_name, "units": data.axis_unit})
-    coordinates = {"axis": axis, "name": ("measurement", list(data.names))}
+    about = {"long_name": shown(data.axis_name), "units": shown(data.axis_unit)}
+    coordinates = {
+        "axis": ("sample", data.positions, about),
+        "name": ("measurement", [shown(name) for name in data.names]),  # HDF5 takes no NUL, for one
+    }
     attributes = {
         "ngmca": 1,  # version of this layout
         "n_iter": separation.n_iter,
@@ -56,10 +62,14 @@ def write_result(
         "notes": json.dumps(data.notes),
         "record": json.dumps(record, default=str),
     }
-    packed = {name: how for name, how in COMPRESSED.items() if name in variables}
-    with appearing(path) as part:
-        stored = xr.Dataset(variables, coordinates, attributes)
-        stored.to_netcdf(part, engine="h5netcdf", encoding=packed)
+    packed = {
+        name: CHECKED | COMPRESSED.get(name, {})
+        for name, (across, values) in variables.items()
+        if len(across) and np.asarray(values).dtype.kind in "fiub"
+    } | {"axis": CHECKED}
+    stored = BytesIO()  # HDF5 does not survive a disk that is full
+    xr.Dataset(variables, coordinates, attributes).to_netcdf(stored, engine="h5netcdf", encoding=packed)
+    write_whole(path, lambda file: file.write(stored.getbuffer()))
 
 
 def _separated(s: Separation) -> dict[str, Any]:
@@ -103,7 +113,7 @@ def is_result(file: Path) -> bool:
     try:
         with xr.open_dataset(file, engine="h5netcdf") as stored:
             return "ngmca" in stored.attrs
-    except (OSError, KeyError, ValueError):
+    except Exception:  # a damaged file makes xarray and HDF5 raise what comes
         return False
 
 
@@ -124,8 +134,8 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             _to_diagnostics(values),
             json.loads(stored.attrs["record"]),
         )
-    except (OSError, KeyError, ValueError) as error:
-        raise ReadError(f"{file} is not a whole result of ngmca: {error}.") from error
+    except Exception as error:  # a damaged file makes xarray and HDF5 raise what comes
+        raise ReadError(f"{file} is not a whole result of ngmca: {told(error)}.") from error
 
 
 def _is_fortran(array: NDArray) -> bool:

@@ -14,8 +14,10 @@ from ngmca.diagnosis import Diagnostics, Finding, diagnose, findings, summary
 from ngmca.io import Dataset, ReadError, write_table
 from ngmca.result import Marginals, Posterior, Separation
 from ngmca.saving.result_file import read_result, write_result
-from ngmca.saving.result_folder import REPORT, RESULT
-from ngmca.saving.whole_files import appearing, write_whole
+from ngmca.saving.result_folder import RESULT
+from ngmca.saving.whole_files import appearing
+
+Columns = list[tuple[str, Any]]  # of a table: names, and what is below them
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,10 @@ def load_run(path: str | os.PathLike[str]) -> Run:
     return Run(separation, diagnostics, data, record)
 
 
-def write(folder: Path, run: Run, *, report: str) -> None:
-    """Write the tables, the result and the report of a run into a folder."""
-    _write_tables(folder, run)
+def write(folder: Path, run: Run) -> None:
+    """Write the result and the tables of a run into a folder."""
     write_result(folder / RESULT, run.separation, run.data, run.diagnostics, run.record)
-    write_whole(folder / REPORT, report)
+    _write_tables(folder, run)
 
 
 def _described(separation: Separation, data: Dataset | ArrayLike | None) -> Dataset:
@@ -115,30 +116,29 @@ def _described(separation: Separation, data: Dataset | ArrayLike | None) -> Data
 def _write_tables(folder: Path, run: Run) -> None:
     separation, data = run.separation, run.data
     names = source_names(len(separation.S))
-    columns: dict[str, Any] = {data.axis_label: data.positions}
-    columns |= dict(zip(names, separation.S, strict=True))
+    columns: Columns = [(data.axis_label, data.positions), *zip(names, separation.S, strict=True)]
     posterior = separation.posterior
     if posterior is not None:
-        columns |= _bars(names, posterior, posterior.S, lambda values: values)
+        columns += _bars(names, posterior, posterior.S, lambda values: values)
     _write_table(folder / "sources.csv", columns)
-    rows: dict[str, Any] = {"measurement": list(data.names)}
+    rows: Columns = [("measurement", list(data.names))]
     if data.image_shape:
         place = np.indices(data.image_shape).reshape(2, -1)
-        rows = {"row": place[0], "column": place[1]}
-    rows |= dict(zip(names, separation.A.T, strict=True))
+        rows = [("row", place[0]), ("column", place[1])]
+    rows += zip(names, separation.A.T, strict=True)
     if posterior is not None:
-        rows |= _bars(names, posterior, posterior.A, lambda values: values.T)
+        rows += _bars(names, posterior, posterior.A, lambda values: values.T)
     _write_table(folder / "mixing.csv", rows)
 
 
-def _write_table(path: Path, columns: dict[str, Any]) -> None:
+def _write_table(path: Path, columns: Columns) -> None:
     with appearing(path) as part:
         write_table(part, columns)
 
 
 def _bars(
     names: list[str], posterior: Posterior, found: Marginals, by_source: Callable[[Any], Any]
-) -> dict[str, Any]:
+) -> Columns:
     """Columns with the mean, the ends of the 90 % interval, and the probability not to be 0.
 
     No mean for lines and bands, where the separation is the answer. No interval where the model is
@@ -148,7 +148,7 @@ def _bars(
     low, high = (None, None) if posterior.refuted else found.interval(0.9)
     parts = {"mean": mean, "5 %": low, "95 %": high, "active": found.active}
     present = {key: by_source(part) for key, part in parts.items() if part is not None}
-    return {f"{name} {key}": part[i] for i, name in enumerate(names) for key, part in present.items()}
+    return [(f"{name} {key}", part[i]) for i, name in enumerate(names) for key, part in present.items()]
 
 
 def source_names(r: int) -> list[str]:

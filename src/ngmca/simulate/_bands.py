@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixing import MIXINGS, draw_mixing
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
 LOWEST = 0.1  # height of a band before its spectrum is scaled; the highest is 1
 
 
+@one_blas_thread
 def bands(
     m: int = 40,
     n: int = 1024,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
 from ngmca.simulate._sparse import modulus
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
@@ -15,6 +16,7 @@ COUNT = {"blobs": 8, "filaments": 4, "edges": 6}  # of each, in an image of that
 STEPS = 400  # along a filament
 
 
+@one_blas_thread
 def images(
     m: int = 32,
     shape: tuple[int, int] = (128, 128),

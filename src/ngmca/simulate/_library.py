@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixing import MIXINGS, draw_mixing
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
@@ -33,6 +34,7 @@ class _Spectrum:
         return f"{self.name} ({self.axis[0]:g} to {self.axis[-1]:g})"
 
 
+@one_blas_thread
 def library(
     spectra: Any,
     m: int = 40,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
 from ngmca.simulate._sparse import modulus
 from ngmca.simulate.catalogue import compounds as all_compounds
 from ngmca.simulate.catalogue import find
@@ -41,6 +42,7 @@ SCALES = ("unit", "integral")
 Peaks = tuple[NDArray, NDArray]
 
 
+@one_blas_thread
 def nmr(
     m: int = 15,
     n: int = 1200,

@@ -6,9 +6,11 @@ from scipy.special import gammaln
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
 
+@one_blas_thread
 def sparse(
     m: int = 200,
     n: int = 200,

@@ -5,11 +5,13 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
 PATTERNS = ([1], [1, 1], [1, 2, 1], [1, 3, 3, 1])  # heights in a multiplet
 
 
+@one_blas_thread
 def spectra(
     m: int = 40,
     n: int = 500,

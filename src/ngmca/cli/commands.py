@@ -1,0 +1,39 @@
+"""All commands, as one application."""
+
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+from ngmca.cli import demo, evaluate, info, paper, report, separate, simulate
+
+app = typer.Typer(
+    name="ngmca",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Sparse non-negative blind source separation: from a file of measurements to its sources.",
+)
+app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
+app.command("info", epilog=info.EXAMPLES)(info.info)
+app.command("report", epilog=report.EXAMPLES)(report.report)
+app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
+app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
+app.add_typer(paper.app, name="paper")
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"ngmca {metadata.version('ngmca')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,115 @@
+"""One file or folder, read where its reader can do no harm: in another process, unless it is ours."""
+
+import math
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ngmca._support.apart import Apart, CrashedError, NotStartedError, RaisedError, TooLongError
+from ngmca.io.dataset import Dataset, ReadError, shown, told
+from ngmca.io.detect import reader_of
+
+OURS = ("npy", "npz", "text", "pickle")  # formats that no third-party or compiled reader touches
+SECONDS = 60.0  # that any file may take
+BYTES_PER_SECOND = 2e6  # of which a slow reader is capable
+VARIABLE = "NGMCA_READ_SECONDS"
+
+
+def open_one(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
+    """The data in a file or in a folder that is one data set."""
+    try:
+        name, _ = reader_of(path)
+        size = sum(part.stat().st_size for part in parts_of(path))
+    except OSError as error:
+        raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if name in OURS:
+        return open_here(path, options)
+    try:
+        return _open_apart(path, options, apart, _seconds(size))
+    except NotStartedError as error:
+        note = "was read without protection against readers that hang or crash"
+        return open_here(path, options).noted(f"{shown(path.name)} {note}: {error}.")
+
+
+def whereabouts(path: Path) -> Path:
+    """The path of a file or folder that can be read more than once, or an error for any other thing."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        hint = " Save the standard input to a file first, and give that." if str(path) == "-" else ""
+        raise ReadError(f"{path} does not exist.{hint}") from None
+    except (OSError, ValueError) as error:  # loops of links, no permission, a null byte in the name
+        raise ReadError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
+        ) from error
+    if stat.S_ISFIFO(mode):
+        raise ReadError(f"{path} is a pipe: save what comes out of it to a file first, and give that.")
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise ReadError(f"{path} is a device or a socket, not a file.")
+    return Path(os.path.realpath(path)) if path.is_relative_to("/dev") else path  # /dev/stdin < file
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The files that a path stands for: those of a folder, and the data beside a header."""
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*") if file.is_file())
+    if path.suffix.lower() in (".hdr", ".imzml"):
+        return sorted(
+            file for file in path.parent.iterdir() if file.is_file() and file.stem == path.stem
+        )
+    return [path]
+
+
+def open_here(path: Path, options: dict[str, Any]) -> Dataset:
+    """The data in a file, read by this process."""
+    name, reader = reader_of(path)
+    try:
+        data = reader(path, **options)
+    except ReadError:
+        raise
+    except MemoryError:
+        raise ReadError(f"{path} needs more memory than this machine has.") from None
+    except Exception as error:  # a damaged file makes the libraries raise what comes
+        raise ReadError(f"{path} cannot be read as {name}: {told(error)}.") from error
+    return replace(data, meta={"format": name, "path": shown(path), **data.meta})
+
+
+def open_plain(path: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of what `open_here` gives, for the way from one process to another."""
+    return vars(open_here(Path(path), options))
+
+
+def _open_apart(path: Path, options: dict[str, Any], apart: Apart, seconds: float) -> Dataset:
+    try:
+        fields: dict[str, Any] = apart.call(
+            "ngmca.io.opening:open_plain", str(path), options, seconds=seconds
+        )
+    except RaisedError as error:
+        if error.kind == "ReadError":
+            raise ReadError(str(error)) from None
+        raise ReadError(f"{path} cannot be read: {error.kind}, {told(error)}.") from None
+    except CrashedError as error:
+        raise ReadError(f"{path}: its reader crashed ({error}): the file is damaged.") from error
+    except TooLongError as error:
+        more = f"{VARIABLE}={math.ceil(10 * seconds)} allows more"
+        raise ReadError(f"{path}: its reader {error}: the file is damaged, or {more}.") from error
+    except MemoryError:
+        raise ReadError(f"{path} needs more memory than this machine has.") from None
+    listed: dict[str, Any] = {key: tuple(v) for key, v in fields.items() if isinstance(v, list)}
+    return Dataset(**fields | listed)
+
+
+def _seconds(size: float) -> float:
+    """How long reading so many bytes may take."""
+    asked = os.environ.get(VARIABLE)
+    if asked is None:
+        return SECONDS + size / BYTES_PER_SECOND
+    try:
+        seconds = float(asked)
+    except ValueError:
+        seconds = math.nan
+    if not seconds > 0:
+        raise ReadError(f"{VARIABLE} is {asked!r}: a number of seconds is needed.")
+    return seconds

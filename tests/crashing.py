@@ -1,0 +1,281 @@
+"""Kill a command at every event of the file system, and look at what it leaves.
+
+    python tests/crashing.py CASE FOLDER
+
+prints one JSON object: how many events there were, and what was wrong after a kill at which of them.
+Processes are forked from one that has everything loaded and compiled, so that a kill costs little.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import ngmca
+from ngmca.cli import app, loop
+from ngmca.cli import demo as demo_command
+from ngmca.cli import separate as separate_command
+from ngmca.cli.settings import Settings
+from ngmca.io import ReadError
+from ngmca.paper import runner
+from ngmca.saving.result_folder import WHOLE
+
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+EVENTS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
+SEPARATE = ("separate", "mix.npz", "-r", "2", "-o", "out", "--iterations", "6", "--domain", "direct")
+PAPER = ("paper", "run", "tab:conditioning", "--sims", "2", "-o", "reproduction")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, what is there before, how a user goes on after a kill, and what must be there then."""
+
+    command: tuple[str, ...]
+    whole: str  # what the command leaves in the end
+    before: tuple[tuple[str, ...], ...] = ()  # commands that make what it finds
+    stopped: tuple[str, ...] = ()  # a run that is stopped before it
+
+
+CASES = {
+    "separate": Case(SEPARATE, "out"),
+    "force": Case((*SEPARATE, "--force"), "out", before=((*SEPARATE, "--seed", "1"),)),
+    "posterior": Case((*SEPARATE, "--posterior"), "out"),
+    "resume": Case(("separate", "--resume", "out"), "out", stopped=SEPARATE),
+    "simulate": Case(("simulate", "new.npz", "-m", "4", "-n", "9", "-r", "2"), "new.npz"),
+    "simulate-force": Case(
+        ("simulate", "new.npz", "-m", "4", "-n", "9", "-r", "2", "--force"),
+        "new.npz",
+        before=(("simulate", "new.npz", "-m", "4", "-n", "9", "-r", "2", "--seed", "1"),),
+    ),
+    "demo": Case(("demo", "-o", "demo"), "demo/result"),
+    "demo-force": Case(
+        ("demo", "-o", "demo", "--force"), "demo/result", before=(("demo", "-o", "demo", "--seed", "1"),)
+    ),
+    "paper": Case(PAPER, "reproduction/tables"),
+}
+
+
+def run(*arguments):
+    """The exit code of a command, with nothing said."""
+    with contextlib.ExitStack() as stack:
+        nowhere = stack.enter_context(open(os.devnull, "w"))
+        stack.enter_context(contextlib.redirect_stdout(nowhere))
+        stack.enter_context(contextlib.redirect_stderr(nowhere))
+        try:
+            return app(list(arguments), standalone_mode=False) or 0
+        except SystemExit as end:
+            return end.code or 0
+
+
+def forked(arguments, kill_at=0):
+    """How a command ended in a process of its own, and how many events there were."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        events = [0]
+        sys.addaudithook(partial(_count, events, kill_at, os.getcwd()))
+        code = 99
+        try:
+            code = run(*arguments)
+        finally:
+            os.write(writing, str(events[0]).encode())
+            os._exit(code)
+    os.close(writing)
+    _, status = os.waitpid(child, 0)
+    with os.fdopen(reading) as told:
+        return os.waitstatus_to_exitcode(status), int(told.read() or 0)
+
+
+def _count(events, kill_at, here, name, arguments):
+    """Count what changes the file system below a folder, and die at one of the events."""
+    if name == "open":
+        path, _, flags = arguments
+        if not flags & WRITING:
+            return
+    elif name in EVENTS:
+        path = arguments[0]
+    else:
+        return
+    if isinstance(path, int) or not os.path.abspath(os.fsdecode(path)).startswith(here):
+        return
+    events[0] += 1
+    if events[0] == kill_at:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def bystanders(folder):
+    """Files of the user with names close to ours."""
+    for name in ("out.previous/thesis.txt", "out.unfinished/notes.txt", "out-2/precious.txt",
+                 "out.ngmca-notes/mine.txt", "out.part", "new.npz.part", "demo/notes.txt",
+                 "demo/result.previous/thesis.txt", "reproduction/figures/mine.png",
+                 "reproduction/tables/mine.csv", "report.html", "result.nc"):  # fmt: skip
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"the user's own {name}")
+
+
+def content(folder):
+    """Hashes of all files in a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
+    }
+
+
+def outcome(path):
+    """What a command left, as numbers to compare; None where it is not there or not whole."""
+    try:
+        if path.suffix == ".npz":
+            with np.load(path) as stored:
+                return {name: stored[name].tolist() for name in stored.files}
+        if path.name == "tables":
+            rows = (path / "conditioning.csv").read_text().splitlines()
+            return sorted(row.rsplit(",", 1)[0] for row in rows)  # without the seconds
+        found = ngmca.load(path)
+        spread = None if found.posterior is None else found.posterior.S.sd.tolist()
+        return {"S": found.S.tolist(), "A": found.A.tolist(), "sd": spread}
+    except (ReadError, OSError, KeyError, ValueError):
+        return None
+
+
+@contextmanager
+def inside(folder):
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@contextmanager
+def stopping_after(iterations):
+    """Ctrl-C as it were, after so many iterations."""
+
+    @contextmanager
+    def stop_signal():
+        calls = iter(range(1, 10**9))
+        yield lambda: next(calls) == iterations
+
+    before, loop.stop_signal = loop.stop_signal, stop_signal
+    try:
+        yield
+    finally:
+        loop.stop_signal = before
+
+
+def shorten():
+    """Short chains and demonstrations, one drawing for all, simulations of the paper in this process."""
+    sample = separate_command.sampling.posterior
+    separate_command.sampling.posterior = partial(sample, n_samples=20, n_chains=2)
+    demo_command.Settings = partial(Settings, iterations=4, domain="direct")
+    draw, page = separate_command._report, []
+    separate_command._report = lambda run: page[0] if page else page.append(draw(run)) or page[0]
+    runner._pool = lambda workers: ThreadPoolExecutor(1)
+
+
+def problems(case, folder, scene, wanted, earlier):
+    """What is wrong in a folder after a kill, in words."""
+    theirs = content(scene)
+    mine = {} if earlier is None else {case.whole: earlier}
+    now = content(folder)
+    for name, digest in theirs.items():
+        if name.split("/")[0] in ("out", "new.npz", "out.ngmca-unfinished") or _is_demo(name):
+            continue
+        if now.get(name) != digest:
+            yield f"{name} of the user is changed or gone"
+    for name, expected in mine.items():
+        aside = (folder / name).parent.glob("*.replaced")
+        if not any(outcome(path) in (expected, wanted) for path in (folder / name, *aside)):
+            yield f"neither the earlier result nor the new one is in {name}"
+
+
+def _is_demo(name):
+    return name.startswith(("demo/result/", "demo/mixture.csv"))
+
+
+def _is_whole_marker(path):
+    """A kill at the very last event leaves the marker, which says that the result is whole."""
+    return path.name == "UNFINISHED" and path.read_text().endswith(WHOLE)
+
+
+def gone_on(case, folder):
+    """The exit code when the user does what ngmca says after a kill."""
+    command = case.command
+    out = Path(case.whole)
+    work = out.with_name(out.name + ".ngmca-unfinished")
+    if case.stopped and not work.exists():
+        return 0 if out.exists() else 1
+    if work.exists() and (work / "run.toml").exists():
+        command = ("separate", "--resume", case.whole, "--force")
+    elif command[0] == "demo" or (out.exists() and command[0] in ("separate", "simulate")):
+        command = (*command, *(["--force"] if "--force" not in command else []))
+    return run(*command)
+
+
+def main(name, folder):
+    case = CASES[name]
+    shorten()
+    scene = folder / "scene"
+    scene.mkdir(parents=True)
+    bystanders(scene)
+    with inside(scene):
+        assert run("simulate", "mix.npz", "-m", "6", "-n", "40", "-r", "2") == 0
+        for command in case.before:
+            assert run(*command) == 0, command
+        if case.stopped:
+            with stopping_after(3):
+                run(*case.stopped)
+            assert Path("out.ngmca-unfinished/checkpoint.npz").is_file()
+    earlier = outcome(scene / case.whole) if case.before else None
+    shutil.copytree(scene, folder / "whole")
+    with inside(folder / "whole"):
+        assert run(*case.command) == 0  # and compiles what all the others then have
+    wanted = outcome(folder / "whole" / case.whole)
+    assert wanted is not None
+    assert wanted != earlier
+    wrong, total = {}, 0
+    for kill_at in range(10**6):  # 0 is a run to its end, which counts
+        again = folder / "again"
+        shutil.copytree(scene, again)
+        with inside(again):
+            code, events = forked(case.command, kill_at)
+            told = []
+            if code != (-signal.SIGKILL if kill_at else 0):
+                told.append(f"it ended with {code}")
+            told += problems(case, again, scene, wanted, earlier)
+            if gone_on(case, again) != 0:
+                told.append("going on fails")
+            if outcome(again / case.whole) != wanted:
+                told.append("going on does not lead to the result")
+            told += problems(case, again, scene, wanted, None)
+            strange = [
+                name
+                for name in content(again)
+                if name not in content(folder / "whole")
+                and ".ngmca-" not in name
+                and not _is_whole_marker(again / name)
+            ]
+            if strange:
+                told.append(f"it left {strange}")
+        shutil.rmtree(again)
+        if told:
+            wrong[kill_at] = told
+        total = total or events
+        if kill_at == total:
+            break
+    print(json.dumps({"events": total, "wrong": wrong}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

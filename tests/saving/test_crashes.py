@@ -1,0 +1,35 @@
+"""A command that is killed at any event of the file system loses nothing, and touches nothing else."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DRIVER = Path(__file__).parents[1] / "crashing.py"
+AT_LEAST = {  # events, or the hook sees nothing
+    "separate": 20,
+    "force": 25,
+    "posterior": 20,
+    "resume": 20,
+    "simulate": 4,
+    "simulate-force": 4,
+    "demo": 20,
+    "demo-force": 25,
+    "paper": 10,
+}
+
+
+@pytest.mark.parametrize("case", AT_LEAST)
+def test_killed_at_every_event(case, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(DRIVER), case, str(tmp_path / "crashes")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found["events"] >= AT_LEAST[case]
+    assert found["wrong"] == {}

@@ -1,0 +1,213 @@
+"""The size of numbers does not matter: data that are a power of 2 as large give the same answers."""
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca import diagnosis, metrics, rivals
+
+EXPONENTS = [-1000, -600, 600, 1000]
+DATA = ngmca.simulate.sparse(20, 40, 3, p_S=0.3, snr=20, seed=0)
+BANDS = ngmca.simulate.bands(12, 64, 2, snr=30, seed=0)
+
+
+def separated(Y, r, unit, **options):
+    found = ngmca.separate(Y * unit, r, seed=0, **options)
+    agreement = np.array([one.agreement for one in found.restarts])
+    history = found.history
+    same = (found.A, history.active, history.violation, agreement)
+    return same, (found.S, found.lam, found.noise, history.threshold)
+
+
+WAYS = {
+    "soft": {"n_iter": 20, "n_init": 2},
+    "hard": {"method": "hard", "n_iter": 20},
+    "naive": {"method": "naive", "n_iter": 20},
+    "anls": {"method": "anls", "n_iter": 20},
+    "fista": {"solver": "fista", "n_iter": 10},
+    **{name: {"method": name, "n_iter": 10, "n_init": 3} for name in rivals.METHODS},
+    **{name: {"method": name, "n_init": 3} for name in ("spa", "vca")},
+}
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+@pytest.mark.parametrize("way", WAYS)
+def test_separations(way, exponent):
+    unit = 2.0**exponent
+    same, with_units = separated(DATA.Y, 3, unit, **WAYS[way])
+    plain, with_plain_units = separated(DATA.Y, 3, 1.0, **WAYS[way])
+    for one, other in zip(same, plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(with_units, with_plain_units, strict=True):
+        least = np.finfo(float).tiny / unit if exponent < 0 else 0.0  # what vanishes, vanishes
+        np.testing.assert_allclose(one / unit, other, rtol=0, atol=least)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_lines_and_bands(exponent):
+    unit = 2.0**exponent
+    same, with_units = separated(BANDS.Y, 2, unit, domain="wavelet", n_iter=10, n_init=2)
+    plain, with_plain_units = separated(BANDS.Y, 2, 1.0, domain="wavelet", n_iter=10, n_init=2)
+    for one, other in zip(same, plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(with_units, with_plain_units, strict=True):
+        np.testing.assert_array_equal(one / unit, other)
+
+
+def sampled(data, r, unit, **options):
+    found = ngmca.separate(data.Y * unit, r, seed=0, n_iter=10, **options)
+    drawn = ngmca.posterior(data.Y * unit, found, n_samples=10, burn=10, seed=0)
+    low, high = drawn.S.interval()
+    same = (drawn.A.mean, drawn.A.sd, *drawn.rhat.values(), *drawn.ess.values())
+    return same, (drawn.S.mean, drawn.S.sd, drawn.noise.mean, low, high), drawn.warnings
+
+
+@pytest.mark.filterwarnings("ignore:the chains disagree")
+@pytest.mark.filterwarnings("ignore:these data are not")
+@pytest.mark.parametrize("exponent", EXPONENTS)
+@pytest.mark.parametrize(
+    ("data", "r", "options"), [(DATA, 3, {}), (BANDS, 2, {"domain": "wavelet"})], ids=["sparse", "bands"]
+)
+def test_posteriors(data, r, options, exponent):
+    unit = 2.0**exponent
+    same, with_units, words = sampled(data, r, unit, **options)
+    plain, with_plain_units, plain_words = sampled(data, r, 1.0, **options)
+    assert words == plain_words
+    for one, other in zip(same, plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)  # logarithms of rates are rounded
+    for one, other in zip(with_units, with_plain_units, strict=True):
+        np.testing.assert_allclose(one / unit, other, rtol=1e-9, atol=1e-9 * other.max())
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+def test_diagnoses(exponent):
+    unit = 2.0**exponent
+    answers = []
+    for size in (1.0, unit):
+        Y = DATA.Y * size
+        found = ngmca.separate(Y, 3, seed=0, n_iter=10)
+        numbers = diagnosis.diagnose(Y, found)
+        seen = diagnosis.spectrum(Y)
+        answers.append(
+            [
+                *(numbers.explained, numbers.negative, numbers.zeros, numbers.negative_energy),
+                *(numbers.directions, numbers.column_rms, numbers.histogram, numbers.outside),
+                *(numbers.autocorrelation, numbers.singular, numbers.singular_edge, numbers.share),
+                *(numbers.picks, numbers.sigma / size, numbers.row_rms / size, numbers.picked / size),
+                *(seen.values / size, seen.noise / size, seen.edge / size, seen.above),
+                *(diagnosis.noise_before(Y) / size, diagnosis.signal_to_noise(Y, seen.noise)),
+                [finding.kind for finding in diagnosis.findings(found, numbers)],
+                len(diagnosis.summary(found, numbers)),
+            ]
+        )
+    for one, other in zip(*answers, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_summary_of_huge_residuals_is_finite():
+    Y = DATA.Y * 2.0**600
+    found = ngmca.separate(Y, 3, seed=0, n_iter=5)
+    told = diagnosis.summary(found, diagnosis.diagnose(Y, found))[1]
+    assert "inf" not in told
+    assert "nan" not in told
+
+
+@pytest.mark.parametrize("exponent", [*EXPONENTS, 1022])
+def test_metrics(exponent):
+    unit = 2.0**exponent
+    estimate = DATA.S + 0.1
+    plain = metrics.evaluate(DATA.S, estimate, noise=DATA.noise)
+    scaled = metrics.evaluate(DATA.S * unit, estimate * unit, noise=DATA.noise * unit)
+    for name in ("sdr", "sir", "snr", "sar"):
+        np.testing.assert_array_equal(getattr(scaled, name), getattr(plain, name))
+    np.testing.assert_array_equal(scaled.S / unit, plain.S)
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+@pytest.mark.parametrize("method", ["soft", "gmca"])
+def test_estimators(method, exponent):
+    unit = 2.0**exponent
+    plain, scaled = (ngmca.NGMCA(3, method=method, max_iter=10, random_state=0) for _ in range(2))
+    W = plain.fit_transform(DATA.Y)
+    np.testing.assert_array_equal(scaled.fit_transform(DATA.Y * unit), W)
+    np.testing.assert_array_equal(scaled.transform(DATA.Y[:4] * unit), plain.transform(DATA.Y[:4]))
+    assert scaled.reconstruction_err_ / unit == plain.reconstruction_err_
+
+
+def test_costs_in_the_units_of_the_data_overflow_to_infinity_and_vanish_to_0():
+    for exponent, cost in ((600, np.inf), (-600, 0.0)):
+        found = ngmca.separate(DATA.Y * 2.0**exponent, 3, n_iter=3, seed=0)
+        assert (found.history.cost == cost).all()
+
+
+@pytest.mark.parametrize(("size", "side"), [(1e307, "above 1e+303"), (1e-310, "below 1e-303")])
+def test_data_at_the_end_of_the_range_are_refused_and_the_entry_named(size, side):
+    Y = DATA.Y / np.abs(DATA.Y).max() * size
+    i, j = np.unravel_index(np.abs(Y).argmax(), Y.shape)
+    for call in (lambda: ngmca.separate(Y, 3), lambda: diagnosis.spectrum(Y), lambda: rivals.hals(Y, 3)):
+        with pytest.raises(ValueError, match="largest entry of Y") as told:
+            call()
+        assert f"{size:.3g} at row {i}, column {j}" in str(told.value)
+        assert side in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "noise"), [(np.float64, 1e30), (np.float64, 1e100), (np.float32, 1e12)]
+)
+@pytest.mark.parametrize("method", ["soft", "hard", "wavelet"])
+def test_noise_far_above_the_data_leaves_no_sources(method, dtype, noise):
+    chosen = {"domain": "wavelet"} if method == "wavelet" else {"method": method}
+    found = ngmca.separate(DATA.Y.astype(dtype), 3, noise=noise, n_iter=5, seed=0, **chosen)
+    assert not found.S.any()
+    assert np.isfinite(found.lam).all()
+
+
+@pytest.mark.parametrize("noise", [1e-300, 1e-200])
+def test_noise_far_below_the_data_is_no_noise(noise):
+    found = ngmca.separate(DATA.Y, 3, noise=noise, n_iter=20, seed=0)
+    clean = ngmca.separate(DATA.Y, 3, noise=1e-30, n_iter=20, seed=0)
+    np.testing.assert_allclose(found.S, clean.S, atol=1e-6)
+    np.testing.assert_allclose(found.lam, noise, rtol=1e-6)
+
+
+@pytest.mark.parametrize("noise", [1e160, 1e200, 1e308])
+def test_noise_beyond_all_measure_is_refused(noise):
+    found = ngmca.separate(DATA.Y, 3, n_iter=3, seed=0)
+    for call in (
+        lambda: ngmca.separate(DATA.Y, 3, noise=noise),
+        lambda: ngmca.separate(DATA.Y, 3, noise=noise, method="hals"),
+        lambda: ngmca.posterior(DATA.Y, found, noise=noise),
+        lambda: rivals.oracle(DATA.Y, DATA.A, noise=noise),
+    ):
+        with pytest.raises(ValueError, match="noise is too large"):
+            call()
+    assert diagnosis.signal_to_noise(DATA.Y, noise) == -30.0
+    with pytest.raises(ValueError, match="tau must be at most 1e6"):
+        ngmca.separate(DATA.Y, 3, tau=noise)
+
+
+@pytest.mark.parametrize("factor", [1e160, 1e300])
+def test_a_start_for_other_data_is_refused(factor):
+    A, S = DATA.A, DATA.S
+    for start in ((A * factor, S), (A, S * factor)):
+        for method in ("soft", "hals"):
+            with pytest.raises(ValueError, match="start is far larger than Y"):
+                ngmca.separate(DATA.Y, 3, start=start, method=method)
+    with pytest.raises(ValueError, match="A_ref is far too large"):
+        rivals.oracle(DATA.Y, A * factor)
+    wrong = ngmca.separate(DATA.Y * factor, 3, n_iter=3, seed=0)
+    with pytest.raises(ValueError, match="separation is far larger than Y"):
+        ngmca.posterior(DATA.Y, wrong)
+
+
+def test_chains_that_are_no_numbers_disagree():
+    from ngmca.sampling.warnings import disagreement
+
+    assert "disagree about 1 of 2" in disagreement({"S": np.array([np.nan, 1.0]), "A": np.ones(2)})[0]
+
+
+def test_residuals_far_beyond_the_noise_of_their_row_have_finite_numbers():
+    Y = DATA.Y.copy()
+    Y[3, 5] = -1e200  # no source explains it, and the noise of the other entries is 1e-200 of it
+    numbers = diagnosis.diagnose(Y, ngmca.separate(Y, 3, n_iter=5, seed=0))
+    assert np.isfinite([numbers.autocorrelation, *numbers.column_rms]).all()
