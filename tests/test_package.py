@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,7 +38,17 @@ HEAVY = {
     "numba": {"_support"},
     "rich": {"_support", "cli"},
     "nmrsim": {"simulate"},
-    "scipy": {"algorithms", "metrics", "simulate", "io", "diagnosis", "result", "sampling", "paper"},
+    "scipy": {
+        "_support",
+        "algorithms",
+        "metrics",
+        "simulate",
+        "io",
+        "diagnosis",
+        "result",
+        "sampling",
+        "paper",
+    },
     "matplotlib": {"paper"},
     "pandas": {"paper"},
     "plotly": {"report"},
@@ -427,3 +438,15 @@ def test_code_of_another_kernel_is_not_taken(tmp_path):
     files._save_index({"one": "kernel.1.nbc", "two": "kernel.1.nbc"})
     assert files.load("one") == "code of one"
     assert files.load("two") is None
+
+
+def test_every_promise_names_a_test_that_exists():
+    root = Path(__file__).parents[1]
+    promises = (root / "docs" / "safety.md").read_text(encoding="utf-8")
+    texts = [path.read_text(encoding="utf-8") for path in (root / "tests").rglob("test_*.py")]
+    defined = {name for text in texts for name in re.findall(r"def (test_\w+)", text)}
+    named = set(re.findall(r"`(test_\w+)`", promises))
+    files = re.findall(r"`(tests/[\w/]+\.py)`", promises)
+    assert len(named) > 20
+    assert named <= defined
+    assert all((root / file).is_file() for file in files)

@@ -1,5 +1,6 @@
 """Results kept and brought back."""
 
+import h5py
 import numpy as np
 import pytest
 import xarray as xr
@@ -169,3 +170,14 @@ def test_the_domain_comes_back(tmp_path):
     assert back.domain == found.domain
     assert back.domain.correlation == found.domain.correlation
     assert (back.domain.begun, back.domain.levels) == (20, found.domain.levels)
+
+
+def test_a_result_reads_no_other_file(tmp_path, found):
+    (tmp_path / "secret").write_bytes(np.arange(12.0).tobytes())
+    path = ngmca.save(tmp_path / "a.nc", found)
+    with h5py.File(path, "a") as file:
+        shape = file["A"].shape
+        del file["A"]
+        file.create_dataset("A", shape, "f8", external=[(tmp_path / "secret", 0, 96)])
+    with pytest.raises(ReadError, match="lies in another file"):
+        ngmca.load(path)

@@ -11,6 +11,7 @@ from functools import cache, wraps
 from threading import RLock
 from typing import Any, ParamSpec, TypeVar
 
+import scipy.linalg  # noqa: F401  so that its BLAS is there to be held, before libraries are looked up
 from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")

@@ -13,6 +13,7 @@ from ngmca.diagnosis import Diagnostics
 from ngmca.diagnosis.numbers import energy_shares
 from ngmca.io import Dataset, ReadError
 from ngmca.io.dataset import shown, told
+from ngmca.io.guards import check_hdf5
 from ngmca.result import Domain, History, Restart, Separation
 from ngmca.saving.posterior import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
@@ -123,6 +124,7 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
 
     file = find(path)
     try:
+        check_hdf5(file)
         with xr.open_dataset(file, engine="h5netcdf") as opened:
             stored = opened.load()
         if "ngmca" not in stored.attrs:
@@ -134,6 +136,8 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             _to_diagnostics(values),
             json.loads(stored.attrs["record"]),
         )
+    except ReadError:
+        raise
     except Exception as error:  # a damaged file makes xarray and HDF5 raise what comes
         raise ReadError(f"{file} is not a whole result of ngmca: {told(error)}.") from error
 

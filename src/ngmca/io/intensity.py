@@ -1,0 +1,16 @@
+"""Intensities that add up over a mixture."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def absorbance(y: NDArray, unit: str) -> tuple[NDArray, str, tuple[str, ...]]:
+    """Intensities, their unit and what is to be said: transmittance is turned into absorbance.
+
+    Only absorbance adds up over a mixture.
+    """
+    if "TRANSMI" not in unit.upper():
+        return y, unit, ()
+    scale = 100.0 if "%" in unit or "PERCENT" in unit.upper() or y.max() > 2 else 1.0
+    turned = -np.log10(np.clip(y / scale, 1e-4, None))
+    return turned, "absorbance", ("transmittance was turned into absorbance, -log10 T, at most 4.",)

@@ -1,0 +1,171 @@
+"""Galactic SPC (Thermo GRAMS): one spectrum, many on one axis, or many with axes of their own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.io.binary import one, take, words
+from ngmca.io.combine import combine
+from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
+from ngmca.io.intensity import absorbance
+from ngmca.io.jcampdx import combine_peaks
+from ngmca.io.units import NO_AXIS, meaning
+
+SHORT, MANY, LABELS, OWN_AXES, UNEVEN = 1, 4, 32, 64, 128  # bits of the first byte
+HEADER, PART, ENTRY = 512, 32, 12  # bytes of the header, of a spectrum's own, of the directory's entries
+FLOATS = -128  # the exponent that says that intensities are floats
+AXES = {
+    1: ("wavenumber", "cm-1"),
+    2: ("wavelength", "um"),
+    3: ("wavelength", "nm"),
+    4: ("time", "s"),
+    5: ("time", "min"),
+    6: ("frequency", "Hz"),
+    7: ("frequency", "kHz"),
+    8: ("frequency", "MHz"),
+    9: ("m/z", ""),
+    10: ("chemical shift", "ppm"),
+    11: ("time", "d"),
+    13: ("Raman shift", "cm-1"),
+    14: ("energy", "eV"),
+    20: ("temperature", "C"),
+    21: ("temperature", "K"),
+    23: ("time", "ms"),
+    30: ("time", "h"),
+}
+INTENSITIES = {2: "absorbance", 3: "Kubelka-Munk", 4: "counts", 128: "transmittance", 129: "reflectance"}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first 512 bytes say."""
+
+    flags: int
+    order: str  # "<" or ">"
+    exponent: int
+    points: int  # of each spectrum, or the place of the directory where they have axes of their own
+    ends: tuple[float, float]
+    spectra: int
+    kinds: tuple[int, int, int]  # of axis, intensities, and what counts the spectra
+    labels: tuple[str, ...]
+
+
+def is_spc(head: bytes) -> bool:
+    """Whether a file begins as this format does; EDAX and Shimadzu use the same suffix."""
+    order = {0x4B: "<", 0x4C: ">"}.get(head[1] if len(head) > 1 else 0)
+    if order is None or len(head) < HEADER:
+        return head[1:2] == b"\x4d" and len(head) >= 256
+    ends = np.frombuffer(head, order + "f8", 2, 8)
+    return bool(np.isfinite(ends).all()) and (head[28] <= 30 or head[28] == 255)
+
+
+def read_spc(path: Path, **_: Any) -> Dataset:
+    """The spectra in an SPC file, transmittance as absorbance."""
+    raw = path.read_bytes()
+    if raw[1] == 0x4D:
+        raise ReadError(f"{path}: SPC files of before 1996 are not read: save it anew, or as JCAMP-DX.")
+    header = _header(raw, path)
+    if header.kinds[1] == 1 or header.kinds[0] == 255:
+        raise ReadError(f"{path} is an interferogram: Fourier-transform it first, then save the spectrum.")
+    place, parts, names = HEADER, [], []
+    axis = None
+    if not header.flags & OWN_AXES:
+        axis = np.linspace(*header.ends, header.points)
+        if header.flags & UNEVEN:
+            axis = take(raw, place, header.order + "f4", header.points, path).astype(float)
+            place += 4 * header.points
+    places = _directory(raw, header, path)
+    for i in range(header.spectra):
+        x, y, count, place = _spectrum(raw, places[i] if places else place, header, axis, path)
+        parts.append(_dataset(x, y, header, path))
+        names.append(f"{count:g}{_unit(header.kinds[2])}" if header.spectra > 1 else path.stem)
+    return _together(parts, names, header, path)
+
+
+def _header(raw: bytes, path: Path) -> Header:
+    order = "<" if raw[1] == 0x4B else ">"
+    first, last = (one(raw, at, order + "f8", path) for at in (8, 16))
+    spectra = one(raw, 24, order + "u4", path)
+    labels = raw[218:248].decode("latin-1").split("\0") if raw[0] & LABELS else []
+    header = Header(
+        flags=raw[0],
+        order=order,
+        exponent=one(raw, 3, "i1", path),
+        points=one(raw, 4, order + "u4", path),
+        ends=(first, last),
+        spectra=spectra if raw[0] & MANY else 1,
+        kinds=(raw[28], raw[29], raw[30]),
+        labels=tuple(label.strip() for label in labels),
+    )
+    least = PART + (0 if header.flags & OWN_AXES else 2 * header.points)
+    if not header.points or not header.spectra or header.spectra * least > len(raw):
+        raise ReadError(
+            f"{path} announces {header.spectra} spectra of {header.points} points and holds "
+            f"{len(raw)} bytes: it is truncated or damaged."
+        )
+    return header
+
+
+def _directory(raw: bytes, header: Header, path: Path) -> list[int]:
+    """Where spectra with axes of their own begin; without a directory they follow each other."""
+    if not header.flags & OWN_AXES or header.spectra == 1:
+        return []
+    entries = take(raw, header.points, header.order + "u4", 3 * header.spectra, path)
+    return [int(place) for place in entries[::3]]
+
+
+def _spectrum(
+    raw: bytes, place: int, header: Header, axis: NDArray | None, path: Path
+) -> tuple[NDArray, NDArray, float, int]:
+    """Axis, intensities, the time or the like of one spectrum, and where the next begins."""
+    count = one(raw, place + 4, header.order + "f4", path)
+    exponent = one(raw, place + 1, "i1", path) if header.flags & MANY else header.exponent
+    points = header.points if axis is not None else one(raw, place + 16, header.order + "u4", path)
+    place += PART
+    if axis is None:
+        axis = take(raw, place, header.order + "f4", points, path).astype(float)
+        place += 4 * points
+    kind = "i2" if header.flags & SHORT else "i4"
+    if exponent == FLOATS:
+        y = take(raw, place, header.order + "f4", points, path).astype(float)
+        return axis, y, count, place + 4 * points
+    whole = take(raw, place, header.order + kind, points, path)
+    bits = 8 * whole.dtype.itemsize
+    return axis, whole * 2.0 ** (exponent - bits), count, place + whole.nbytes
+
+
+def _dataset(x: NDArray, y: NDArray, header: Header, path: Path) -> Dataset:
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise ReadError(f"{path} has missing or infinite values: it is damaged.")
+    name, unit = AXES.get(header.kinds[0], (NO_AXIS, ""))
+    if header.labels and header.labels[0]:
+        name, unit = meaning(header.labels[0]) or (shown(header.labels[0]), "")
+    y, kind, notes = absorbance(y, INTENSITIES.get(header.kinds[1], ""))
+    meta = {"intensity": kind, "peaks": name == "m/z" and not _even(x)}
+    return Dataset(y[None, :], x, name, unit, (), None, meta, notes)
+
+
+def _together(parts: list[Dataset], names: list[str], header: Header, path: Path) -> Dataset:
+    """All spectra; those of masses with positions of their own as lists of peaks."""
+    title = words(path.read_bytes()[88:218])
+    if len(set(names)) < len(names):
+        names = [str(i + 1) for i in range(len(names))]
+    peaks = len(parts) > 1 and bool(header.flags & OWN_AXES) and parts[0].axis_name == "m/z"
+    data = combine_peaks(parts, names) if peaks else combine(parts, names)
+    if data.axis is not None and len(data.axis) > 1 and not monotonic(data.axis):
+        raise ReadError(f"{path}: its axis does not rise or fall all along: it is damaged, or no spectrum.")
+    data.meta.update({"title": shown(title)} if title else {})
+    return data
+
+
+def _even(x: NDArray) -> bool:
+    steps = np.diff(x)
+    return len(x) > 2 and bool(np.ptp(steps) <= 1e-3 * np.abs(steps).max())
+
+
+def _unit(kind: int) -> str:
+    unit = AXES.get(kind, ("", ""))[1]
+    return f" {unit}" if unit else ""
