@@ -1,0 +1,193 @@
+"""Arrays of any shape, type and content by any method: a sound separation, or a `ValueError`."""
+
+import json
+import re
+from inspect import signature
+
+import numpy as np
+from outcome import ACCEPTED, REFUSED, expect
+
+import ngmca
+from ngmca import rivals
+from ngmca.algorithms import DOMAINS, METHODS
+from ngmca.algorithms.options import UNHEEDED
+from ngmca.nnqp import violation
+
+KINDS = ("noise", "mixture", "bands", "zero", "constant", "rank one", "duplicates", "spike", "negative",
+         "heavy tails", "empty rows", "wide range", "tiny part")  # fmt: skip
+TYPES = ("f4", "f8", "f8", "f8", ">f8", ">f4", "f2", "i1", "i8", "u2", "?")
+EXACT = {"f4": 1e-3, "f8": 1e-8}  # violation that an exact step may have
+
+
+def case(rng, folder):
+    """Separate drawn data by a drawn method."""
+    Y, r = _data(rng)
+    options = _options(rng, Y)
+    np.save(folder / "Y.npy", Y)
+    told = {"r": r, **options, "order": str(Y.flags.f_contiguous), "strides": str(Y.strides)}
+    (folder / "options.json").write_text(json.dumps(told))
+    before = Y.copy()
+    Y.setflags(write=False)
+    try:
+        found = ngmca.separate(Y, r, seed=0, threads=_threads(options), **options)
+    except (ValueError, TypeError) as error:
+        return _check_message(error)
+    expect(np.array_equal(Y, before), "the data were changed")
+    _check_factors(found, Y, r, options)
+    _check_exact(found, Y, options)
+    if found.posterior is not None:
+        _check_posterior(found.posterior, Y, r)
+    return ACCEPTED
+
+
+def prepare():
+    """Have all compiled that a case may need: without a cache that takes minutes."""
+    Y = ngmca.simulate.bands(8, 72, 2, bands=2, fwhm=(4.0, 9.0), snr=20, seed=0).Y
+    for data in (Y, np.asfortranarray(Y), Y.astype("f4"), np.asfortranarray(Y.astype("f4"))):
+        for method in (*METHODS, *rivals.METHODS):
+            ngmca.separate(data, 2, method=method, seed=0)
+        for options in ({"solver": "fista"}, {"domain": "wavelet"}, {"sample_shape": (8, 9)}):
+            found = ngmca.separate(data, 2, seed=0, n_iter=4, **options)
+            ngmca.posterior(data, found, n_samples=4, burn=2, seed=0)
+
+
+def _threads(options):
+    return None if options["method"] in rivals.METHODS else 1
+
+
+def _data(rng):
+    """An array of a drawn shape, content, scale, type and layout, and a number of sources."""
+    m, n = (int(size) for size in rng.integers(1, 61, size=2))
+    Y = _content(KINDS[rng.integers(len(KINDS))], m, n, rng)
+    if rng.random() < 0.3:
+        with np.errstate(over="ignore"):
+            Y = Y * 2.0 ** int(rng.choice([-1000, -1060, -500, -130, -60, 60, 120, 500, 1000]))
+    if rng.random() < 0.1:
+        Y.flat[rng.integers(Y.size)] = rng.choice([np.nan, np.inf, 1.7e308, 5e-324, -1e300])
+    with np.errstate(all="ignore"):
+        Y = np.nan_to_num(Y, nan=np.nan, posinf=np.inf, neginf=-np.inf).astype(rng.choice(TYPES))
+    match rng.integers(4):
+        case 0:
+            Y = np.asfortranarray(Y)
+        case 1:
+            Y = np.repeat(np.repeat(Y, 2, axis=0), 3, axis=1)[::2, ::-3]
+    most = 8 if rng.random() < 0.1 else min(8, n)
+    return Y, int(rng.integers(1, most + 1))
+
+
+def _content(kind, m, n, rng):
+    Y = rng.standard_normal((m, n))
+    match kind:
+        case "mixture":
+            Y = rng.random((m, 3)) @ (rng.random((3, n)) * (rng.random((3, n)) < 0.3)) + 0.01 * Y
+        case "bands":
+            x = np.arange(n)
+            peaks = np.exp(-(((x - rng.integers(n, size=(3, 1))) / 4.0) ** 2))
+            Y = rng.random((m, 3)) @ peaks + rng.choice([0.0, 0.01]) * Y
+        case "zero":
+            Y = np.zeros((m, n))
+        case "constant":
+            Y = np.full((m, n), rng.choice([1.0, -1.0, 1e-3, 7e5]))
+        case "rank one":
+            Y = np.outer(rng.random(m), rng.random(n))
+        case "duplicates":
+            Y = Y[rng.integers(min(m, 2), size=m)]
+        case "spike":
+            Y = np.zeros((m, n))
+            Y[rng.integers(m), rng.integers(n)] = rng.choice([1.0, -1.0, 1e-300])
+        case "negative":
+            Y = -np.abs(Y)
+        case "heavy tails":
+            Y = rng.standard_cauchy((m, n)) ** 3
+        case "empty rows":
+            Y = Y * (rng.random((m, 1)) < 0.5) * (rng.random((1, n)) < 0.5)
+        case "wide range":
+            Y = 10.0 ** rng.uniform(-12, 12, (m, n))
+        case "tiny part":
+            Y[rng.random((m, n)) < 0.5] *= 1e-300
+    return Y
+
+
+def _options(rng, Y):
+    """A method and options, now and then one that means nothing to it."""
+    method = str(rng.choice((*METHODS, *METHODS, *rivals.METHODS)))
+    drawn = {
+        "n_iter": int(rng.integers(1, 40)),
+        "tau": float(rng.choice([0.0, 0.5, 2.0, 1e5])),
+        "noise": float(rng.choice([0.0, 1e-3, 1.0])),
+        "domain": str(rng.choice(DOMAINS)),
+        "n_init": 2,
+        "solver": "fista",
+        "bounded": False,
+        "refinement": float(rng.choice([0.0, 0.5, 1.0])),
+        "tol": float(rng.choice([0.0, 1e-3])),
+        "posterior": True,
+    }
+    if Y.shape[1] % 6 == 0:
+        drawn["sample_shape"] = (6, Y.shape[1] // 6)
+    chances = {"n_iter": 0.8, "posterior": 0.05}
+    options = {name: value for name, value in drawn.items() if rng.random() < chances.get(name, 0.3)}
+    if rng.random() < 0.95:
+        options = {name: value for name, value in options.items() if _heeded(name, method)}
+    if options.get("tau") == 0 and rng.random() < 0.95:
+        options.pop("domain", None)
+    return {"method": method, **options}
+
+
+def _heeded(name, method):
+    if name in ("noise", "n_init", "posterior"):
+        return name != "posterior" or method not in rivals.SIGNED
+    if method in rivals.METHODS:
+        return name in signature(rivals.METHODS[method]).parameters
+    return name not in UNHEEDED[method] and (method == "soft" or name not in ("domain", "sample_shape"))
+
+
+def _check_message(error):
+    text = str(error)
+    expect(
+        len(text.splitlines()) == 1 and text.rstrip().endswith((".", ")", "'")), f"no sentence: {text!r}"
+    )
+    expect(not re.search(r"broadcast|operand|array must not|SVD|singular", text), f"not ours: {text!r}")
+    return REFUSED
+
+
+def _check_factors(found, Y, r, options):
+    m, n = Y.shape
+    kind = np.float32 if Y.dtype == np.float32 else np.float64
+    expect(found.A.shape == (m, r) and found.S.shape == (r, n), f"A {found.A.shape}, S {found.S.shape}")
+    expect(found.A.dtype == found.S.dtype == kind, f"A {found.A.dtype}, S {found.S.dtype}, Y {Y.dtype}")
+    for name in ("A", "S", "noise"):
+        expect(np.isfinite(getattr(found, name)).all(), f"{name} is not finite")
+    expect((found.noise >= 0).all() and found.noise.shape == (m,), "noise is negative")
+    if options["method"] not in rivals.SIGNED:
+        expect((found.A >= 0).all() and (found.S >= 0).all(), "a factor is negative")
+    norms = np.linalg.norm(found.A.astype(float), axis=0)
+    expect(np.allclose(norms, 1, rtol=0, atol=1e-4), f"columns of A have norms {norms}")
+    expect(len(found.history.cost) == found.n_iter >= 1, "the history has another length")
+    expect(not np.isnan(found.history.cost).any(), "a cost is NaN")
+    if options["method"] in METHODS:
+        expect(np.isfinite(found.lam).all() and (found.lam >= 0).all(), f"thresholds {found.lam}")
+
+
+def _check_exact(found, Y, options):
+    """What is promised of `soft` channel by channel and of `anls`: S is the minimum for A."""
+    exact = options["method"] in ("soft", "anls") and options.get("solver") != "fista"
+    if not exact or found.domain.name != "direct":
+        return
+    most = EXACT["f4" if found.S.dtype == np.float32 else "f8"]
+    expect(found.violation <= most, f"the violation is {found.violation:.1e} ({found.S.dtype})")
+    Y, S, A = (array.astype(float) for array in (Y, found.S, found.A))
+    large = np.abs(Y).max(axis=0) > 1e9 * np.finfo(found.S.dtype).tiny  # elsewhere digits are lost
+    power = np.frexp(np.abs(Y).max() or 1.0)[1]
+    Y, S, lam = (np.ldexp(array, -power) for array in (Y, S, found.lam))
+    true = violation(A.T @ A, (A.T @ Y - lam[:, None])[:, large], S[:, large])
+    expect(true <= 10 * most, f"the violation is {true:.1e} and told as {found.violation:.1e}")
+
+
+def _check_posterior(posterior, Y, r):
+    expect(posterior.S.mean.shape == (r, Y.shape[1]), "the posterior has another shape")
+    for part in (posterior.S, posterior.A, posterior.noise):
+        expect(np.isfinite(part.mean).all() and (part.mean >= 0).all(), "a posterior mean is not finite")
+        expect(np.isfinite(part.sd).all() and (part.sd >= 0).all(), "a posterior spread is not finite")
+        low, high = part.interval(0.9)
+        expect((low <= high).all() and (low >= 0).all(), "an interval is upside down")

@@ -1,0 +1,92 @@
+"""Damaged results and checkpoints: a `ReadError`, or the numbers that were saved."""
+
+import shutil
+import tempfile
+from functools import cache, partial
+from pathlib import Path
+
+import damage
+import numpy as np
+from outcome import ACCEPTED, Finding, refusal
+
+import ngmca
+from ngmca.io import Dataset, ReadError
+from ngmca.saving import checkpoints, results
+from ngmca.saving.result_folder import CHECKPOINT, RESULT
+
+BYTES = (damage.cut, damage.flip, damage.overwrite, damage.zero, damage.insert, damage.leave_out,
+         damage.duplicate, damage.swap, damage.word)  # fmt: skip
+
+
+@cache
+def prepare():
+    """A folder with a result, the same with its posterior, and a checkpoint; what each holds."""
+    folder = Path(tempfile.mkdtemp(prefix="saved-", dir="."))
+    Y = ngmca.simulate.sparse(m=6, n=50, r=2, snr=20, seed=0).Y
+    data = Dataset(Y, np.linspace(9, 1, 50), "chemical shift", "ppm", tuple("abcdef"), notes=("read",))
+    plain = ngmca.separate(Y, 2, n_iter=8, seed=0, n_init=2)
+    sampled = ngmca.separate(Y, 2, n_iter=8, seed=0, posterior=True)
+    results.save(folder / "plain.nc", plain, data)
+    results.save(folder / "sampled.nc", sampled, data, instrument="400 MHz")
+    so_far = checkpoints.Checkpoint()
+    for state in ngmca.iterate(Y, 2, n_iter=8, seed=0):
+        so_far.add(state)
+    checkpoints.save(folder, so_far)
+    return folder
+
+
+def results_case(rng, folder):
+    """Load a damaged result, alone or out of a folder."""
+    source = prepare() / str(rng.choice(["plain.nc", "sampled.nc"]))
+    path = folder / RESULT
+    shutil.copy(source, path)
+    done = damage.damage_file(path, rng, BYTES)
+    (folder.parent / "what.txt").write_text(f"{source.name}: {done}\n")
+    loads = {"load": partial(ngmca.load, with_data=True), "load_run": results.load_run}
+    return _compare(loads[str(rng.choice(sorted(loads)))], source, path)
+
+
+def checkpoints_case(rng, folder):
+    """Load a damaged checkpoint."""
+    shutil.copy(prepare() / CHECKPOINT, folder)
+    done = damage.damage_file(folder / CHECKPOINT, rng, BYTES)
+    (folder.parent / "what.txt").write_text(f"{done}\n")
+    return _compare(checkpoints.load, prepare(), folder)
+
+
+def _compare(load, whole, path):
+    """Outcome of loading a damaged path, against what is in the whole one."""
+    try:
+        found = load(path)
+    except ReadError as error:
+        return refusal(str(error), str(path))
+    for name in _different(load(whole), found):
+        raise Finding(f"{name} silently became another")
+    return ACCEPTED
+
+
+def _different(one, other, name="it"):
+    """Names of what differs between two records."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        same = np.shape(one) == np.shape(other) and np.array_equal(one, other, equal_nan=_floats(one))
+    elif hasattr(one, "__dataclass_fields__"):
+        for key in one.__dataclass_fields__:
+            yield from _different(getattr(one, key), getattr(other, key), f"{name}.{key}")
+        return
+    elif isinstance(one, dict) and isinstance(other, dict):
+        yield from _different(list(one), list(other), f"{name}'s names")
+        for key in one:
+            yield from _different(one[key], other[key], f"{name}.{key}")
+        return
+    elif isinstance(one, tuple | list) and len(one) == len(other):
+        for i, pair in enumerate(zip(one, other, strict=True)):
+            yield from _different(*pair, f"{name}[{i}]")
+        return
+    else:
+        same = one == other or (one != one and other != other)
+    if not same:
+        yield name
+
+
+def _floats(array):
+    return np.asarray(array).dtype.kind == "f"

@@ -1,0 +1,100 @@
+"""A process that does one case after the other, with limits to its memory."""
+
+import gc
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import traceback
+import warnings
+import zlib
+from pathlib import Path
+
+MEMORY = 4 * 2**30
+
+
+def rng_of(kind, seed, number):
+    """The generator of a case: the same whenever and wherever it is done."""
+    import numpy as np
+
+    return np.random.default_rng([seed, zlib.crc32(kind.encode()), number])
+
+
+def kinds():
+    """Of every kind: what it needs once, and the function of a case."""
+    import arrays
+    import commands
+    import problems
+    import readers
+    import saved
+
+    return {
+        "readers": (readers.prepare, readers.case),
+        "arrays": (arrays.prepare, arrays.case),
+        "nnqp": (problems.prepare, problems.case),
+        "results": (saved.prepare, saved.results_case),
+        "checkpoints": (saved.prepare, saved.checkpoints_case),
+        "runs": (commands.prepare, commands.runs_case),
+        "commands": (commands.prepare, commands.commands_case),
+    }
+
+
+def serve(pipe, folder, seed, chosen):
+    """Do cases (kind, number) that come through the pipe; answer with an outcome and a text."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir(folder)
+    printed = os.open("stderr.txt", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    os.dup2(printed, 2)
+    try:
+        known = _prepared(chosen)
+    except Exception:
+        pipe.send(("died", traceback.format_exc()))
+        return
+    pipe.send(("ready", ""))
+    gc.freeze()  # so that looking for what nobody holds is quick
+    while (task := pipe.recv()) is not None:
+        kind, number = task
+        os.ftruncate(printed, 0)
+        outcome, text = _done(known[kind], rng_of(kind, seed, number), Path("case"))
+        sys.stderr.flush()
+        noise = Path("stderr.txt").read_text(errors="replace").strip()
+        if noise and outcome != "finding":
+            outcome, text = "finding", f"printed on stderr: {noise[-2000:]}"
+        pipe.send((outcome, text))
+
+
+def _prepared(chosen):
+    """The functions of the chosen kinds, once all is compiled and written that they need."""
+    known = kinds()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for kind in chosen:
+            known[kind][0]()
+    return {kind: known[kind][1] for kind in chosen}
+
+
+def _done(case, rng, folder):
+    """Outcome and text of one case, in a new folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "input").mkdir(parents=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            outcome, text = case(rng, folder / "input"), ""
+        except Exception as error:
+            ours = type(error).__name__ == "Finding"
+            text = str(error) if ours else f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+            outcome = "finding"
+        gc.collect()  # files that were left open complain now, and not in a later case
+    strange = [w for w in caught if w.category is not UserWarning]
+    if strange and outcome != "finding":
+        first, outcome = strange[0], "finding"
+        text = f"{first.category.__name__}: {first.message} ({first.filename}:{first.lineno})"
+    return outcome, text
+
+
+def new_folder():
+    """A place for a worker."""
+    return Path(tempfile.mkdtemp(prefix="ngmca-fuzz-"))
