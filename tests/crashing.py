@@ -122,6 +122,7 @@ def bystanders(folder):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"the user's own {name}")
+    (folder / "reproduction" / "tables" / ".lock").touch()  # of an earlier run
 
 
 def content(folder):

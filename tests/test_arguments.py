@@ -39,7 +39,7 @@ def changed(**entries):
         ((scipy_sparse.csr_matrix(Y), 3), TypeError, r"Y is a sparse matrix: pass Y.toarray\(\)"),
         ((np.ma.masked_less(Y, 0), 3), ValueError, r"Y has masked entries"),
         ((Y, 0), ValueError, r"r must be at least 1, got 0"),
-        ((Y, 31), ValueError, r"r=31 .* use r <= 30, or transpose"),
+        ((Y, 31), ValueError, r"r=31 .* use at most 30, or transpose"),
         ((Y, 2.0), TypeError, r"r must be an integer, got 2.0"),
         ((Y, "3"), TypeError, r"r must be an integer"),
     ],

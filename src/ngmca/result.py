@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr, ndtri
 
-from ngmca._support import arguments
+from ngmca._support import arguments, views
 
 _T = np.linspace(-30.0, 30.0, 6001)  # mean over spread of a normal, before it is cut off at 0
 
@@ -201,6 +201,7 @@ class Restart:
 
     cost: float  # penalised cost of its mixing directions at the threshold common to all
     agreement: float  # mean SDR in dB of its sources, taken as estimates of the chosen ones
+    sources: tuple[float, ...] = ()  # (r,) that of each; empty where it is not known
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,6 +227,45 @@ class Separation:
     restarts: tuple[Restart, ...] = ()  # with n_init > 1, one a first guess
     posterior: Posterior | None = field(default=None, repr=False)  # if it was asked for
     domain: Domain = DIRECT  # where the sources were taken to be sparse
+
+    @property
+    def answer(self) -> tuple[NDArray, NDArray]:
+        """A and S as they are shown: the posterior's mean, where a sparse one was sampled and holds.
+
+        The mean is not shrunk by a threshold, and lies inside its error bars. For lines and bands, and
+        without a posterior, the separation's own A and S.
+        """
+        found = self.posterior
+        if found is None or found.refuted or found.model == "bands":
+            return self.A, self.S
+        return found.A.mean, found.S.mean
+
+    @property
+    def shares(self) -> NDArray:
+        """(m, r) part of each source in the signal of a measurement, the sum over its channels.
+
+        Unlike the columns of A, which have norm 1, they can be compared between sources. Rows add up
+        to 1, to 0 where there is no signal.
+        """
+        A, S = (np.abs(part) for part in self.answer)
+        signal = A * (S / (S.max(initial=0) or 1)).sum(axis=1)
+        total = signal.sum(axis=1, keepdims=True)
+        return np.divide(signal, total, out=np.zeros(signal.shape), where=total > 0)
+
+    def plot(self, data: Any = None) -> Any:
+        """A matplotlib figure: each source against the axis, and its share in every measurement.
+
+        `data`, what `ngmca.io.read` returned or a DataFrame, has the axis and the names.
+        """
+        return views.picture(self.answer[1], self.shares, data)
+
+    def to_dataframe(self, data: Any = None) -> tuple[Any, Any]:
+        """Two pandas DataFrames: sources, one row a channel, and mixing, one row a measurement.
+
+        The mixing has the columns of A ("source 1") and the shares in percent ("source 1 %"). `data`,
+        what `ngmca.io.read` returned or a DataFrame, has the axis and the names.
+        """
+        return views.tables(*self.answer, self.shares, data)
 
     def scaled(self, unit: float) -> "Separation":
         """The same for data that are `unit` times as large."""

@@ -268,6 +268,12 @@ def test_restarts_keep_the_lowest_common_cost_and_report_how_they_differ():
     chosen = int(np.argmin(costs))
     assert best.restarts[chosen].agreement == CEILING
     assert min(restart.agreement for restart in best.restarts) < 30
+    for restart in best.restarts:
+        assert np.mean(restart.sources) == pytest.approx(restart.agreement)
+    if chosen > 0:  # source by source, in the order of the chosen ones
+        expected = ngmca.evaluate(best.S, single.S).sdr
+        np.testing.assert_allclose(best.restarts[0].sources, expected)
+        assert np.ptp(expected) > 1
     assert np.ptp(costs) > 0
     scores = [ngmca.evaluate(data.S, result.S).mean_sdr for result in (best, single)]
     if chosen == 0:

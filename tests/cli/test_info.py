@@ -26,3 +26,9 @@ def test_info_finds_noise_and_rank(tmp_path):
     assert abs(facts["noise"] / mixture.noise.std() - 1) < 0.1
     assert facts["above_noise"] == 5
     assert abs(facts["negative"] - np.mean(mixture.Y < 0)) < 1e-12
+
+
+def test_numbers_beyond_all_measure_are_the_users_to_mend(tmp_path):
+    for value in (1.7e308, 1e-310):
+        np.save(tmp_path / "a.npy", np.full((4, 30), value))
+        assert "row 0, column 0" in run("info", tmp_path / "a.npy", code=2).stderr

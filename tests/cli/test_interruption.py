@@ -127,6 +127,8 @@ def test_a_wrong_command_does_not_cost_a_checkpoint(table, tmp_path, monkeypatch
         run("separate", table, "-r", 3, "-o", tmp_path / "out", "--iterations", 60, code=130)
     wrong = run("separate", tmp_path / "no.csv", "-r", 3, "-o", tmp_path / "out", code=2)
     assert "does not exist" in wrong.stderr
+    for options in (("-r", 3000), ("-r", 3, "--noise", -1), ("-r", 3, "--tau", "-1")):
+        run("separate", table, *options, "-o", tmp_path / "out", code=2)
     assert checkpoints.load(tmp_path / "out.ngmca-unfinished").done == 5
     run("separate", "--resume", tmp_path / "out")
 
@@ -188,12 +190,13 @@ def test_what_fails_after_the_separation_does_not_cost_it(table, tmp_path, monke
         else:
             options = (*options, "--posterior")
             patched.setattr(separate_command.sampling, "posterior", broken)
-        code = 130 if isinstance(error, KeyboardInterrupt) else 1
+        code = {KeyboardInterrupt: 130, MemoryError: 2, OSError: 1}[type(error)]
         told = run("separate", table, *options, code=code).stderr
     assert f"is kept. Go on with: ngmca separate --resume {tmp_path / 'out'}" in told
     assert os.listdir(tmp_path / "out.ngmca-unfinished")
     with monkeypatch.context() as patched:
-        patched.setattr(separate_command, "iterate", broken)  # nothing is computed again
+        for name in ("consume", "run_through"):  # nothing is computed again
+            patched.setattr(loop, name, broken)
         run("separate", "--resume", tmp_path / "out", "--no-posterior")
     assert sorted(os.listdir(tmp_path / "out")) == FILES
 
@@ -222,6 +225,16 @@ def test_an_out_that_comes_into_being_meanwhile_is_kept(table, tmp_path, monkeyp
     assert f"report: {tmp_path / 'out-2' / 'report.html'}" in done.stdout
     assert os.listdir(tmp_path / "out") == ["thesis.txt"]
     assert sorted(os.listdir(tmp_path / "out-2")) == FILES
+
+
+def test_a_result_inside_the_folder_of_the_data_is_not_a_change(table, tmp_path, monkeypatch):
+    folder = tmp_path / "spectra"
+    folder.mkdir()
+    table.rename(folder / "tubes.csv")
+    with stopping(monkeypatch, 5):
+        run("separate", folder, "-r", 3, "-o", folder / "out", "--iterations", 60, code=130)
+    run("separate", "--resume", folder / "out")
+    assert sorted(os.listdir(folder / "out")) == FILES
 
 
 def test_data_that_have_changed_are_not_gone_on_with(table, tmp_path, monkeypatch):

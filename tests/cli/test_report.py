@@ -26,3 +26,26 @@ def test_report_of_an_unfinished_run_says_how_to_go_on(tmp_path):
     (tmp_path / "out.ngmca-unfinished").mkdir()
     told = run("report", tmp_path / "out", code=2).stderr
     assert f"Go on with `ngmca separate --resume {tmp_path / 'out'}`" in told
+
+
+def test_a_report_replaces_reports_alone_unless_it_is_told_to(out, tmp_path):
+    run("report", out)
+    run("report", out, "--to", tmp_path / "mine.html")
+    run("report", out, "--to", tmp_path / "mine.html")
+    thesis = tmp_path / "thesis.txt"
+    thesis.write_text("years of work")
+    assert "--force replaces it" in run("report", out, "--to", thesis, code=2).stderr
+    assert thesis.read_text() == "years of work"
+    run("report", out, "--to", thesis, "--force")
+    for name in ("result.nc", "run.toml", "sources.csv"):
+        before = (out / name).read_bytes()
+        told = run("report", out, "--to", out / name, "--force", code=2).stderr
+        assert "is a part of the result" in told
+        assert (out / name).read_bytes() == before
+
+
+def test_a_page_of_the_user_beside_a_saved_file_is_kept(tmp_path, mixture):
+    ngmca.save(tmp_path / "a.nc", ngmca.separate(mixture.Y, 3, n_iter=5, seed=0), mixture.Y)
+    (tmp_path / "a.html").write_text("mine")
+    run("report", tmp_path / "a.nc", code=2)
+    assert (tmp_path / "a.html").read_text() == "mine"

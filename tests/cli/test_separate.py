@@ -12,6 +12,7 @@ from command_line import FILES, run
 
 import ngmca
 from ngmca.cli.separate import ALL_METHODS
+from ngmca.cli.settings import CHEAP, STARTS, Settings
 from ngmca.io import read
 from ngmca.saving import claim, results, whole_files
 
@@ -20,13 +21,61 @@ def test_one_command_from_a_file_to_the_sources(out, table, mixture):
     assert sorted(os.listdir(out)) == FILES
     assert not out.with_name("out.ngmca-unfinished").exists()
     found = ngmca.load(out)
-    expected = ngmca.separate(read(table).Y, 3, n_iter=60, seed=4)
+    expected = ngmca.separate(read(table).Y, 3, n_iter=60, seed=4, n_init=STARTS)
     for name in ("A", "S", "lam", "noise"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     for name in ("cost", "threshold", "active", "violation", "mixing_violation"):
         np.testing.assert_array_equal(getattr(found.history, name), getattr(expected.history, name))
     assert (found.n_iter, found.stopped) == (expected.n_iter, expected.stopped)
     assert ngmca.evaluate(mixture.S, found.S).mean_sdr > 15
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**400])
+def test_starts_are_those_of_the_library(tmp_path, monkeypatch, unit):
+    monkeypatch.setattr("ngmca.cli.separate._report", lambda run: "")
+    Y = ngmca.simulate.sparse(m=10, n=200, r=10, p_S=0.2, snr=30, seed=1).Y
+    np.save(tmp_path / "d.npy", Y * unit)
+    command = ("separate", tmp_path / "d.npy", "-r", 10, "--iterations", 40, "--seed", 7)
+    run(*command, "--n-init", 3, "-o", tmp_path / "three")
+    run(*command, "--n-init", 1, "-o", tmp_path / "one")
+    expected = ngmca.separate(Y, 10, n_iter=40, seed=7, n_init=3)
+    found, alone = (ngmca.load(tmp_path / name) for name in ("three", "one"))
+    np.testing.assert_array_equal(found.S, expected.S * unit)
+    assert [one.agreement for one in found.restarts] == [one.agreement for one in expected.restarts]
+    assert alone.restarts == ()
+    assert (alone.S != found.S).any()  # another start was better
+    content = tomllib.loads((tmp_path / "three" / "run.toml").read_text())
+    assert content["separate"]["n_init"] == 3
+    run("separate", "--config", tmp_path / "three" / "run.toml", "-o", tmp_path / "again")
+    np.testing.assert_array_equal(ngmca.load(tmp_path / "again").S, found.S)
+    assert "--n-init" in run(*command, "--n-init", 0, "-o", tmp_path / "no", code=2).stderr
+
+
+def test_several_starts_unasked_only_where_they_cost_little():
+    settings = Settings(sources=10)
+    assert settings.starts((100, CHEAP // 1000)) == STARTS
+    assert settings.starts((100, CHEAP // 1000 + 1)) == 1
+    assert Settings(sources=10, method="hals").starts((10, 10)) == 1
+    assert Settings(sources=10, n_init=7).starts((10**5, 10**5)) == 7
+
+
+def test_a_run_stopped_at_another_start_keeps_the_first(tmp_path, table, monkeypatch):
+    out = tmp_path / "out"
+
+    def press_ctrl_c(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ngmca.cli.loop.run_through", press_ctrl_c)
+        told = run("separate", table, "-r", 3, "-o", out, "--n-init", 2, code=130).stderr
+    assert f"is kept. Go on with: ngmca separate --resume {out}" in told
+    refused = run("separate", "--resume", out, "--n-init", 4, code=2).stderr
+    assert "leave out --n-init" in refused
+    with monkeypatch.context() as patched:
+        patched.setattr("ngmca.cli.separate._iterated", None)  # the first is not made again
+        run("separate", "--resume", out)
+    expected = ngmca.separate(read(table).Y, 3, seed=0, n_init=2)
+    np.testing.assert_array_equal(ngmca.load(out).S, expected.S)
 
 
 def test_tables_hold_axis_and_names_and_every_digit(out):
@@ -36,7 +85,7 @@ def test_tables_hold_axis_and_names_and_every_digit(out):
     assert sources.row_names == ("source 1", "source 2", "source 3")
     assert (sources.axis_unit, sources.axis[0], sources.axis[-1]) == ("ppm", 9, 1)
     first = (out / "mixing.csv").read_text().splitlines()[:2]
-    assert first[0] == "measurement,source 1,source 2,source 3"
+    assert first[0] == "measurement,source 1,source 2,source 3,source 1 %,source 2 %,source 3 %"
     assert first[1].split(",")[0] == "tube 0"
     assert float(first[1].split(",")[2]) == separation.A[0, 1]
 
@@ -88,16 +137,16 @@ def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):
 
     counted(ngmca.io, "read")
     counted(ngmca.io, "fingerprint")
-    counted(claim, "_check_replaceable")
+    counted(claim, "check_replaceable")
     counted(results, "findings")
     counted(whole_files, "sync")
     run("separate", table, "-r", 3, "--iterations", 5, "-o", tmp_path / "out")
     assert {name: calls.count(name) for name in set(calls)} == {
         "read": 1,
         "fingerprint": 1,
-        "_check_replaceable": 1,
+        "check_replaceable": 1,
         "findings": 1,
-        "sync": 2 * (len(FILES) + 1),  # each file and its name, and what was found at once
+        "sync": 2 * (len(FILES) + 2),  # each file and its name, and what was found at once, and then
     }
 
 
@@ -137,13 +186,14 @@ def test_single_precision_stays_single(tmp_path):
     Y = ngmca.simulate.sparse(m=10, n=60, r=2, snr=20, seed=0).Y.astype("float32")
     np.save(tmp_path / "d.npy", Y)
     run("separate", tmp_path / "d.npy", "-r", 2, "-o", tmp_path / "out")
-    found, expected = ngmca.load(tmp_path / "out"), ngmca.separate(Y, 2, seed=0)
+    found, expected = ngmca.load(tmp_path / "out"), ngmca.separate(Y, 2, seed=0, n_init=STARTS)
     assert found.S.dtype == expected.S.dtype == np.float32
     np.testing.assert_array_equal(found.S, expected.S)
 
 
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_every_method_has_a_report(table, tmp_path, method):
-    run("separate", table, "-r", 2, "--method", method, "--iterations", 8, "-o", tmp_path / "out")
+    some = () if method in ("spa", "vca") else ("--iterations", 8)  # which have none
+    run("separate", table, "-r", 2, "--method", method, *some, "-o", tmp_path / "out")
     assert tomllib.loads((tmp_path / "out" / "run.toml").read_text())["separate"]["method"] == method
     assert ngmca.load(tmp_path / "out").n_iter <= (16 if method == "soft" else 8)  # in each domain

@@ -6,7 +6,7 @@ import pytest
 import ngmca
 from ngmca.data import engine as engines
 from ngmca.data import open_data
-from ngmca.diagnosis import diagnose, negative_share, signal_to_noise
+from ngmca.diagnosis import diagnose, negative_share, numbers, rank, signal_to_noise
 from ngmca.diagnosis.numbers import energy_shares
 
 
@@ -40,6 +40,40 @@ def test_blocks_do_not_change_the_diagnostics(monkeypatch):
     parts = diagnose(mixture.Y, separation)
     for name, value in vars(whole).items():
         np.testing.assert_allclose(getattr(parts, name), value, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_large_data_a_part_tells_the_same(monkeypatch, turned):
+    """Weak structure that is left over included: one source too few is asked for."""
+    mixture = ngmca.simulate.spectra(m=60, n=4000, r=4, lines=30, width=3.0, snr=10, seed=1)
+    Y = np.ascontiguousarray(mixture.Y.T) if turned else mixture.Y
+    separation = ngmca.separate(Y, 3, n_iter=60, seed=0)
+    whole = diagnose(Y, separation)
+    monkeypatch.setattr(rank, "LOOKED_AT", 100_000)
+    monkeypatch.setattr(numbers, "LOOKED_AT", 100_000)
+    part = diagnose(Y, separation)
+    ratio, expected = (d.singular / d.singular_edge for d in (part, whole))
+    assert ratio[0] == pytest.approx(expected[0], rel=0.12)  # the edge is farther out for a part
+    assert expected[0] > 1.15 > max(expected[1], ratio[1])
+    assert part.singular[0] == pytest.approx(whole.singular[0], rel=0.08)
+    assert part.singular[0] != whole.singular[0]
+    assert part.directions == whole.directions
+    assert part.rough_noise == pytest.approx(whole.rough_noise, rel=0.03)
+    np.testing.assert_allclose(part.histogram, whole.histogram, atol=0.02)
+    assert part.outside == pytest.approx(whole.outside, abs=0.002)
+    exact = (
+        "autocorrelation",
+        "explained",
+        "negative",
+        "zeros",
+        "row_rms",
+        "column_rms",
+        "share",
+        "picks",
+        "sigma",
+    )
+    for name in exact:  # these are of all entries
+        np.testing.assert_array_equal(getattr(part, name), getattr(whole, name))
 
 
 def test_an_engine_is_as_good_as_an_array():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.data import engine as engines
 from ngmca.data import open_data
-from ngmca.diagnosis import noise_before, noise_edge, singular_values, spectrum
-from ngmca.diagnosis.rank import double_products, largest
+from ngmca.diagnosis import noise_before, noise_edge, rank, singular_values, spectrum
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -70,14 +70,53 @@ def test_nothing_at_all():
     assert spectrum(np.ones((1, 3))).above <= 1
 
 
-def test_singular_values_of_single_data_are_found_without_a_copy_of_them():
+@pytest.mark.parametrize("shape", [(80, 20_000), (20_000, 80), (700, 1200)])
+def test_of_large_data_a_part_tells_the_same(monkeypatch, shape):
+    Y = ngmca.simulate.sparse(*shape, 4, snr=10, seed=2).Y
+    whole = spectrum(Y)
+    monkeypatch.setattr(rank, "LOOKED_AT", Y.size // 2)
+    monkeypatch.setattr(rank, "SHORT", 500)
+    part = spectrum(Y)
+    assert part.above == whole.above == 4
+    np.testing.assert_allclose(part.values[:4], whole.values[:4], rtol=0.05)
+    assert (part.values[:4] != whole.values[:4]).all()  # it was a part
+    assert part.noise == pytest.approx(whole.noise, rel=0.01)
+    ratios = [found.values[4] / found.edge for found in (part, whole)]  # how far noise reaches
+    assert ratios[0] == pytest.approx(ratios[1], rel=0.02)
+
+
+def test_neighbours_tell_the_noise_of_smooth_spectra_in_a_part_too(monkeypatch):
+    """Channels of a part are no neighbours: bands without a gap would pass for noise."""
+    axis = np.linspace(0, 40, 4000)
     rng = np.random.default_rng(0)
-    Y = (rng.random((1010, 3)) @ rng.random((3, 3000)) + rng.standard_normal((1010, 3000))).astype("f4")
-    products = double_products(open_data(Y))
+    Y = (3 + np.sin(axis)) * rng.random((6, 1)) + 0.01 * rng.standard_normal((6, 4000))
+    monkeypatch.setattr(rank, "LOOKED_AT", 6 * 1500)
+    monkeypatch.setattr(rank, "FEWEST", 10)  # singular values do not help
+    assert spectrum(Y).noise == pytest.approx(0.01, rel=0.05)
+
+
+def test_no_more_than_a_part_is_looked_at():
+    for shape in ((500, 250_000), (250_000, 500), (11_000, 11_000), (3, 10**8)):
+        rows, columns = rank.looked_at(shape)
+        m, n = (
+            size if isinstance(choice, slice) else len(choice)
+            for choice, size in zip((rows, columns), shape, strict=True)
+        )
+        assert m * n <= rank.LOOKED_AT
+        assert min(m, n) == min(*shape, rank.SHORT)
+        assert m * n > 0.99 * rank.LOOKED_AT
+    assert rank.looked_at((1500, 5000)) == (slice(None), slice(None))
+
+
+def test_singular_values_of_single_data_are_found_without_a_copy_of_them(monkeypatch):
+    monkeypatch.setattr(engines, "LARGE", 1 << 18)
+    rng = np.random.default_rng(0)
+    Y = (rng.random((30, 3)) @ rng.random((3, 90_000)) + rng.standard_normal((30, 90_000))).astype("f4")
+    engine = open_data(Y)
     tracemalloc.start()
-    found = largest(products, 5)
+    found = np.sqrt(np.linalg.eigvalsh(engine.smaller_gram())[::-1])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < Y.nbytes / 3
-    exact = np.sqrt(np.linalg.eigvalsh(Y.astype(float) @ Y.T.astype(float))[::-1][:5])
-    np.testing.assert_allclose(found, exact, rtol=1e-10)
+    assert peak < Y.nbytes
+    exact = np.linalg.eigvalsh(Y.astype(float) @ Y.T.astype(float))[::-1]
+    np.testing.assert_allclose(found, np.sqrt(exact), rtol=1e-10)

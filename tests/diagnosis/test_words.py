@@ -1,12 +1,14 @@
 """Warnings: those that a specialist would give, and no others."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import diagnose, findings, percent, summary
+from ngmca.diagnosis import diagnose, findings, leftover_share, percent, summary
+from ngmca.io import Dataset
 
 
 def separated(r, *, m=24, n=1200, true=5, snr=18.0, n_iter=150, **options):
@@ -30,22 +32,85 @@ def test_the_right_number_of_sources_gives_no_warning_and_a_wrong_one_does(snr):
         assert set(found) <= {*kind, *more}
 
 
-def test_pure_noise_is_called_noise():
+def test_what_is_too_much_is_told_in_one_warning_with_one_advice():
     mixture, separation = separated(8, snr=10, domain="direct")
-    found = kinds(mixture.Y, separation)
-    assert found.count("noise") >= 2
+    (found,) = findings(separation, diagnose(mixture.Y, separation))
+    assert found.kind == "many"
+    named = re.search(r"Sources ([\d, and]+) look like noise\.", found.text)[1]
+    assert len(re.findall(r"\d", named)) >= 2
+    assert found.text.count("Try") == 1
     _, as_bands = separated(8, snr=10)  # there they are copies, or empty
-    assert {"many", "copy"} <= set(kinds(mixture.Y, as_bands))
+    (found,) = findings(as_bands, diagnose(mixture.Y, as_bands))
+    assert "look alike." in found.text
+    assert found.text.count("Try") == 1
 
 
 def test_copies_and_empty_sources_are_named():
     mixture, separation = separated(5)
-    S = separation.S.copy()
+    S, A = separation.S.copy(), separation.A.copy()
     S[3] = 0.5 * S[0] * np.random.default_rng(0).uniform(0.9, 1.1, S.shape[1])
     S[4] = 0
-    warned = findings(replace(separation, S=S), diagnose(mixture.Y, replace(separation, S=S)))
-    assert any(f.kind == "copy" and f.title == "Sources 1 and 4 look alike" for f in warned)
-    assert any(f.kind == "empty" and f.title == "Source 5 is empty" for f in warned)
+
+    def warned(A):
+        changed = replace(separation, A=A, S=S)
+        return {(f.kind, f.title) for f in findings(changed, diagnose(mixture.Y, changed))}
+
+    copied = A.copy()
+    copied[:, 3] = A[:, 0]
+    assert ("copy", "Sources 1 and 4 look alike") in warned(copied)
+    assert ("empty", "Source 5 is empty") in warned(A)
+    assert "copy" not in {kind for kind, _ in warned(A)}  # weights of their own: two of a kind
+
+
+def test_warnings_are_in_the_order_of_what_they_cost():
+    mixture, separation = separated(4)
+    Y = mixture.Y.copy()
+    Y[:, 100:110] -= 5 * Y.max()
+    found = findings(separation, diagnose(Y, separation))
+    assert {"negative", "structure"} <= {f.kind for f in found}
+    costs = [f.cost for f in found]
+    assert costs == sorted(costs, reverse=True)
+    assert found[0].cost > 0.01
+
+
+def test_structure_that_is_negligible_is_not_told():
+    mixture, separation = separated(5, snr=35)
+    signs = np.random.default_rng(0).standard_normal(24)
+    pattern = np.outer(signs, np.cos(np.arange(1200) / 40))
+
+    def told(size):
+        Y = mixture.Y + size * np.linalg.norm(mixture.Y) / np.linalg.norm(pattern) * pattern
+        numbers = diagnose(Y, separation)
+        assert numbers.singular[0] > 3 * numbers.singular_edge  # it stands out in either case
+        return leftover_share(numbers), {f.kind for f in findings(separation, numbers)}
+
+    large, small = told(0.3), told(0.06)
+    assert 0.05 < large[0] < 0.083
+    assert "structure" in large[1]
+    assert 0.002 < small[0] < 0.0036
+    assert "structure" not in small[1]
+
+
+def test_noise_of_counts_is_no_sign_of_more_sources():
+    mixture = ngmca.simulate.bands(m=40, n=400, r=2, snr=None, seed=0)
+    Y = np.random.default_rng(0).poisson(30 * mixture.Y / mixture.Y.mean()).astype(float)
+    separation = ngmca.separate(Y, 2, n_iter=60, noise=1.0, seed=0)
+    found = {f.kind: f for f in findings(separation, diagnose(Y, separation))}
+    assert "structure" not in found
+    assert "in proportion to it" in found["growing"].text
+
+
+def test_a_source_of_one_measurement_is_named():
+    mixture, separation = separated(5)
+    A = separation.A.copy()
+    A[:, 2] = 1e-3
+    A[11, 2] = 1
+    alone = replace(separation, A=A)
+    data = Dataset(mixture.Y, row_names=tuple(f"tube {i}" for i in range(24)))
+    found = {f.kind: f for f in findings(alone, diagnose(mixture.Y, alone), data)}
+    assert found["alone"].title == "Source 3 is in one measurement only"
+    assert "measurement tube 11" in found["alone"].text
+    assert "alone" not in kinds(mixture.Y, separation)
 
 
 def test_a_fit_closer_than_the_noise():

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pickle
+import shutil
 import warnings
 import zipfile
 
@@ -13,6 +14,7 @@ import pytest
 import xarray as xr
 import zarr
 
+from ngmca._support.apart import Apart
 from ngmca.io import ReadError, read
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
@@ -77,13 +79,29 @@ def as_compressor(path, trace):
     zarr_2(path, trace, filters=(), dtype="<f8", compressor={"id": "pickle"})
 
 
-def consolidated_only(path, trace):
-    """The array's own metadata are harmless, those of the store are not: which are read?"""
+def harmless_alone(path, trace):
+    """A group with an array whose own metadata are harmless; what would make it run code."""
     group_2(path)
     evil = zarr_2(path / "data", trace)
     (path / "data" / ".zarray").write_text(json.dumps(evil | {"filters": None, "dtype": "<f8"}))
-    known = {".zgroup": {"zarr_format": 2}, "data/.zarray": evil}
-    (path / ".zmetadata").write_text(json.dumps({"zarr_consolidated_format": 1, "metadata": known}))
+    return evil
+
+
+def consolidated_only(path, trace, **more):
+    """The array's own metadata are harmless, those of the store are not: which are read?"""
+    known = {".zgroup": {"zarr_format": 2}, "data/.zarray": harmless_alone(path, trace)}
+    text = json.dumps({"zarr_consolidated_format": 1, "metadata": known} | more)
+    (path / ".zmetadata").write_text(text)
+
+
+def consolidated_beside_a_key_of_arrays(path, trace):
+    consolidated_only(path, trace, codecs=None)
+
+
+def consolidated_in_the_group(path, trace):
+    inside = {"kind": "inline", "metadata": {"data": harmless_alone(path, trace)}}
+    group = {"zarr_format": 2, "consolidated_metadata": inside}
+    (path / ".zgroup").write_text(json.dumps(group))
 
 
 def zarr_3(path, trace, codec):
@@ -113,15 +131,41 @@ def version_3_in_a_shard(path, trace):
     zarr_3(path, trace, [{"name": "sharding_indexed", "configuration": inner}])
 
 
+def consolidated_3(path, trace, name, **more):
+    """Version 3: harmless but for what the group says about an array of that name."""
+    zarr_3(path / name, trace, [{"name": "bytes", "configuration": {"endian": "little"}}])
+    array = json.loads((path / name / "zarr.json").read_text()) | {"codecs": [PICKLE_3]}
+    inside = {"kind": "inline", "must_understand": False, "metadata": {name: array} | more}
+    group = {"zarr_format": 3, "node_type": "group", "attributes": {}, "consolidated_metadata": inside}
+    (path / "zarr.json").write_text(json.dumps(group))
+
+
+def version_3_called_attributes(path, trace):
+    consolidated_3(path, trace, "attributes")
+
+
+def version_3_called_attributes_beside_node_type(path, trace):
+    consolidated_3(path, trace, "attributes", node_type={"zarr_format": 3, "node_type": "group"})
+
+
+def version_3_called_zattrs(path, trace):
+    consolidated_3(path, trace, "data.zattrs")
+
+
 STORES = [
     alone,
     beside_the_data,
     deep_inside,
     as_compressor,
     consolidated_only,
+    consolidated_beside_a_key_of_arrays,
+    consolidated_in_the_group,
     version_3,
     version_3_under_two_names,
     version_3_in_a_shard,
+    version_3_called_attributes,
+    version_3_called_attributes_beside_node_type,
+    version_3_called_zattrs,
 ]
 
 
@@ -136,15 +180,47 @@ def test_a_zarr_store_runs_no_code(tmp_path, build, name):
     assert not (tmp_path / "trace").exists()
 
 
-def test_nor_does_a_zipped_one(tmp_path):
+@pytest.mark.parametrize("build", [deep_inside, consolidated_beside_a_key_of_arrays])
+def test_nor_does_a_zipped_one(tmp_path, build):
     pytest.importorskip("rsciio")
-    deep_inside(tmp_path / "d", tmp_path / "trace")
+    build(tmp_path / "d", tmp_path / "trace")
     with zipfile.ZipFile(tmp_path / "d.zspy", "w") as archive:
         for file in (tmp_path / "d").rglob("*"):
             archive.write(file, file.relative_to(tmp_path / "d"))
     with pytest.raises(ReadError, match="'pickle', which is not known as safe"):
         read(tmp_path / "d.zspy")
     assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+@pytest.mark.parametrize("name", ["d.zarr", "d.zspy"])
+@pytest.mark.parametrize("inside", ["names", "a/b/names", "data/0.0"])
+def test_links_in_a_store_are_not_followed(tmp_path, name, inside):
+    """Neither to metadata that were not looked at, nor to somebody's file in the place of a chunk."""
+    if name == "d.zspy":
+        pytest.importorskip("rsciio")
+    zarr_2(tmp_path / "hidden", tmp_path / "trace")
+    deep_inside(tmp_path / name, tmp_path / "trace")
+    shutil.rmtree(tmp_path / name / "a" / "b" / "names")
+    link = tmp_path / name / inside
+    link.unlink(missing_ok=True)
+    link.symlink_to(tmp_path / "hidden" / ("0.0" if inside.startswith("data") else ""))
+    with pytest.raises(ReadError, match=f"{inside} is a link, which is not followed"):
+        read(tmp_path / name)
+    assert not (tmp_path / "trace").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+def test_a_link_to_a_store_is_the_users_choice(tmp_path):
+    plain_2(tmp_path / "d.zarr")
+    (tmp_path / "l.zarr").symlink_to(tmp_path / "d.zarr")
+    np.testing.assert_array_equal(read(tmp_path / "l.zarr").Y, Y)
+
+
+def test_leave_to_run_code_is_not_passed_on():
+    with Apart() as apart:
+        assert apart.call("os:getenv", "NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE", seconds=60) is None
+        assert apart.call("os:getenv", "PATH", seconds=60) == os.environ["PATH"]
 
 
 def test_the_stores_would_run_code(tmp_path):
@@ -167,7 +243,7 @@ def test_the_stores_would_run_code(tmp_path):
 def test_harmless_stores_are_read(tmp_path, version):
     names = xr.DataArray(["a", "b", "c", "d", "e"], dims="tube")
     array = xr.Dataset({"data": (("tube", "ppm"), Y)}, {"tube": names, "ppm": np.arange(40.0)})
-    array.attrs["filters"] = "red, green"
+    array.attrs |= {"filters": "red, green", "set-up": {"codecs": ["none"], "dtype": "any"}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         array.to_zarr(tmp_path / "d.zarr", zarr_format=version)

@@ -1,6 +1,8 @@
 """Files that ask for more memory than there is are refused with the numbers, before they get it."""
 
 import gzip
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -13,17 +15,24 @@ TABLES = {
     "long cells": "\n".join([",".join(["1.2345678901234567e-05"] * 1000)] * 1000),
     "many lines": "1.2345,6.7891\n" * 100_000,
     "white space": "\n".join(["12 34 56 78"] * 100_000),
+    "named lines": "".join(f"name{i},12,34\n" for i in range(50_000)),
+    "named lines, Windows": "".join(f"name{i},12,34\r\n" for i in range(50_000)),
+    "named lines, old Mac": "".join(f"name{i},12,34\r" for i in range(50_000)),
+    "named lines, vertical tabs": "".join(f"name{i},12,34\v" for i in range(50_000)),
+    "named lines, form feeds": "".join(f"name{i},12,34\f" for i in range(50_000)),
+    "named lines, next lines": "".join(f"name{i},12,34\x85" for i in range(50_000)),
 }
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_memory_that_text_takes_is_foreseen(tmp_path, name):
-    (tmp_path / "t.csv").write_text(TABLES[name])
+    content = TABLES[name].encode("latin-1")
+    (tmp_path / "t.csv").write_bytes(content)
     tracemalloc.start()
     read(tmp_path / "t.csv")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert 0.5 * peak < text.memory_for(TABLES[name].encode()) < 3 * peak
+    assert 0.5 * peak < text.memory_for(content) < 3 * peak
 
 
 def test_little_gzip_that_holds_much_is_not_unpacked(tmp_path, monkeypatch):
@@ -58,17 +67,60 @@ def test_claims_are_held_against_what_is_left(tmp_path, monkeypatch):
             assert read(tmp_path / "d.npy").Y.shape == (100, 100)
 
 
-def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
-    files = [tmp_path / name for name in ("max", "current", "stat")]
-    monkeypatch.setattr(sizes, "GROUPS", (files,))
+def group(folder, limit, used, version=2):
+    """The files of a control group."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("max", "current") if version == 2 else ("limit_in_bytes", "usage_in_bytes")
+    for name, value in zip(names, (limit, used), strict=True):
+        (folder / f"memory.{name}").write_text(f"{value}\n")
+    (folder / "memory.stat").write_text("anon 100\ninactive_file 50\n")
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "root"), [(2, "0::", ""), (1, "3:cpu:/other\n4:memory:", "memory")]
+)
+def test_the_limits_of_containers_and_jobs_count(tmp_path, monkeypatch, version, line, root):
+    """Of the group of this process and of all around it, the one that leaves least."""
+    monkeypatch.setattr(sizes, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(sizes, "OWN_GROUPS", tmp_path / "own")
     without = sizes.memory_left()
-    files[1].write_text("300\n")
-    files[2].write_text("anon 100\ninactive_file 50\n")
-    files[0].write_text("1000\n")
-    assert sizes.memory_left() == 750
-    files[0].write_text("max\n")
-    assert sizes.memory_left() == pytest.approx(without, rel=0.5)
     assert 0 < without <= sizes.memory_bytes()
+    (tmp_path / "own").write_text(f"{line}/jobs/mine: 1\n")
+    top = tmp_path / "groups" / root
+    group(top, 1000, 300, version)  # a container that sees nothing but its own
+    assert sizes.memory_left() == 750
+    group(top / "jobs" / "mine: 1", 500, 300, version)
+    group(top / "jobs" / "another", 310, 300, version)
+    assert sizes.memory_left() == 250
+    group(top / "jobs", 400, 300, version)
+    assert sizes.memory_left() == 150
+    group(top / "jobs", 400, 700, version)
+    assert sizes.memory_left() == 0
+    for folder in (top, top / "jobs", top / "jobs" / "mine: 1"):
+        group(folder, "max", 300, version)
+    assert sizes.memory_left() == pytest.approx(without, rel=0.5)
+
+
+LIMITED = """
+import resource
+from ngmca._support.apart import Apart
+from ngmca.io import sizes
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
+print(sizes.memory_left())
+with Apart(memory=1e12) as apart:
+    print(*apart.call("resource:getrlimit", resource.RLIMIT_AS, seconds=60))
+with Apart(memory=1e9) as apart:
+    print(*apart.call("resource:getrlimit", resource.RLIMIT_AS, seconds=60))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold to limits of memory")
+def test_a_limit_that_the_user_set_is_kept():
+    command = [sys.executable, "-c", LIMITED]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert 0 < float(out[0]) < 4 << 30
+    assert int(out[1].split()[0]) == 4 << 30
+    assert 1e9 < int(out[2].split()[0]) < 4 << 30
 
 
 def test_one_absurd_mass_does_not_make_an_absurd_table(tmp_path):

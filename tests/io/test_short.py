@@ -199,6 +199,18 @@ def test_a_pseudo_2d_spectrum_cut_to_its_first_row(tmp_path):
         read(tmp_path / "3")
 
 
+def test_an_experiment_without_its_parameters_is_told(tmp_path):
+    pytest.importorskip("nmrglue", reason="needs the extra io")
+    for name in ("3", "4", "5"):
+        shutil.copytree(real_data.nmr() / "bruker2" / "3", tmp_path / name)
+    assert not any("left out" in note for note in read(tmp_path).notes)
+    (tmp_path / "4" / "acqus").unlink()
+    data = read(tmp_path)
+    assert data.row_names == ("3", "5")
+    assert "left out: 4 has pdata and no acqus." in data.notes
+    assert not any("left out" in note for note in read(tmp_path / "4").notes)
+
+
 def test_a_compound_file_with_a_block_less(tmp_path):
     pytest.importorskip("jcamp", reason="needs the extra io")
     text = (real_data.jcamp_files() / "blckpac1.jdx").read_text(errors="replace")
@@ -246,19 +258,69 @@ def half_hspy(path, rows):
         stored[: 16 * rows] = values[: 16 * rows]
 
 
-HALF = {"d.h5": half_hdf5, "d.zarr": half_zarr, "d.nc": half_hdf5, "d.hspy": half_hspy}
+def half_shards(path, rows):
+    """Two shards of three rows each, of which the last is beyond the end."""
+    stored = zarr.create_array(str(path), shape=Y.shape, chunks=(1, 10), shards=(3, 40), dtype="f8")
+    for row in (0, 1, 3, 2, 4)[:rows]:
+        stored[row] = Y[row]
+
+
+def half_zspy(path, rows):
+    """A signal of HyperSpy with five chunks, of which some are removed."""
+    group = zarr.open_group(str(path), mode="w", zarr_format=2)
+    group.attrs.update({"file_format": "ZSpy", "file_format_version": "3.3"})
+    signal = group.create_group("Experiments").create_group("t")
+    signal.attrs.update({"package": "hyperspy", "package_version": "2.0"})
+    stored = signal.create_array("data", shape=Y.shape, chunks=(1, 40), dtype="f8")
+    stored[:rows] = Y[:rows]
+    for i, size in enumerate(Y.shape):
+        signal.create_group(f"axis-{i}").attrs.update(
+            {"name": "xE"[i], "size": size, "index_in_array": i, "navigate": i == 0, "scale": 1.0,
+             "offset": 0.0, "units": "eV", "_type": "UniformDataAxis"}
+        )  # fmt: skip
+    for name in ("original_metadata", "learning_results", "attributes", "metadata"):
+        signal.create_group(name)
+    signal["metadata"].create_group("General").attrs["title"] = "t"
+    signal["metadata"].create_group("Signal").attrs["signal_type"] = ""
+
+
+def half_zspy_in_a_zip(path, rows):
+    folder = path.with_name(f"folder{rows}")
+    half_zspy(folder, rows)
+    shutil.move(shutil.make_archive(str(folder), "zip", folder), path)
+
+
+HALF = {
+    "d.h5": half_hdf5,
+    "d.zarr": half_zarr,
+    "shards.zarr": half_shards,
+    "d.nc": half_hdf5,
+    "d.hspy": half_hspy,
+    "d.zspy": half_zspy,
+    "zip.zspy": half_zspy_in_a_zip,
+}
 
 
 @pytest.mark.parametrize("name", HALF)
 def test_what_was_never_written_is_told(tmp_path, name):
-    if name == "d.hspy":
+    if name.endswith("spy"):
         pytest.importorskip("rsciio", reason="needs the extra io")
-    HALF[name](tmp_path / name, 3)
-    assert any("40 % of" in note and "never written" in note for note in read(tmp_path / name).notes)
-    shutil.rmtree(tmp_path / name) if name == "d.zarr" else (tmp_path / name).unlink()
-    HALF[name](tmp_path / name, 0)
+    folders = {rows: tmp_path / str(rows) for rows in (0, 3, 5)}
+    for rows, folder in folders.items():
+        folder.mkdir()
+        HALF[name](folder / name, rows)
+    assert any("40 % of" in note and "never written" in note for note in read(folders[3] / name).notes)
     with pytest.raises(ReadError, match="none of it was ever written"):
-        read(tmp_path / name)
-    shutil.rmtree(tmp_path / name) if name == "d.zarr" else (tmp_path / name).unlink()
-    HALF[name](tmp_path / name, 5)
-    assert not any("never written" in note for note in read(tmp_path / name).notes)
+        read(folders[0] / name)
+    assert not any("never written" in note for note in read(folders[5] / name).notes)
+
+
+def test_of_several_signals_the_one_that_is_read_is_told_about(tmp_path):
+    pytest.importorskip("rsciio", reason="needs the extra io")
+    half_zspy(tmp_path / "d.zspy", 5)
+    shutil.copytree(tmp_path / "d.zspy" / "Experiments" / "t", tmp_path / "d.zspy" / "Experiments" / "u")
+    (tmp_path / "d.zspy" / "Experiments" / "u" / "data" / "1.0").unlink()
+    general = tmp_path / "d.zspy" / "Experiments" / "u" / "metadata" / "General" / ".zattrs"
+    general.write_text('{"title": "u"}')
+    assert not read(tmp_path / "d.zspy", dataset="t").notes
+    assert "20 % of /Experiments/u/data" in read(tmp_path / "d.zspy", dataset="u").notes[0]

@@ -59,6 +59,43 @@ def test_the_standard_input_is_read_where_it_is_a_file(tmp_path, name):
 
 
 @posix
+@pytest.mark.parametrize("asked", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+@pytest.mark.parametrize("name", ["d.npy", "d.h5"])
+def test_the_standard_input_by_any_name(tmp_path, asked, name):
+    if not Path(asked).exists():
+        pytest.skip("no such name on this system")
+    np.save(tmp_path / "d.npy", Y)
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        file["data"] = Y
+    command = [sys.executable, "-c", STDIN, asked]
+    with (tmp_path / name).open("rb") as file:
+        out = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True).stdout
+        assert out.strip() == "(5, 40)"
+        (tmp_path / name).unlink()  # as a shell does with its here-documents
+        out = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True).stdout
+        assert f"{asked} is a file without a name: save it to a file first" in out
+        (tmp_path / f"{name} (deleted)").write_bytes(b"1 2 3\n")
+        out = subprocess.run(command, stdin=file, capture_output=True, text=True, check=True).stdout
+        assert "is a file without a name" in out
+
+
+def test_an_empty_path_is_not_the_folder_that_we_are_in(tmp_path, monkeypatch):
+    np.save(tmp_path / "d.npy", Y)
+    monkeypatch.chdir(tmp_path)
+    assert "its name is empty" in refusal("")
+    assert "its name is empty" in refusal(["d.npy", ""])
+    assert read(".").Y.shape == Y.shape
+
+
+def test_files_that_do_not_go_together_are_told_with_their_folder(tmp_path):
+    (tmp_path / "spectra").mkdir()
+    for name, width in (("a", 30), ("b", 40)):
+        np.save(tmp_path / "spectra" / f"{name}.npy", Y[:, :width])
+    message = refusal(tmp_path / "spectra")
+    assert message.startswith(f"{tmp_path / 'spectra'}: the files have 30, 40 channels and no axis")
+
+
+@posix
 def test_loops_of_links_and_names_that_cannot_be(tmp_path):
     (tmp_path / "a.csv").symlink_to(tmp_path / "b.csv")
     (tmp_path / "b.csv").symlink_to(tmp_path / "a.csv")
@@ -102,7 +139,7 @@ def test_names_that_are_not_text(tmp_path):
         (tmp_path / f"{name}.csv").write_text("a,b\n1,x\n")
     except OSError:
         pytest.skip("names are text on this file system")
-    assert r"caf\xe9\x1b[31m.csv, line 2" in refusal(tmp_path / f"{name}.csv")
+    assert r"caf\xe9\x1b[31m.csv" in refusal(tmp_path / f"{name}.csv")
     (tmp_path / "folder").mkdir()
     for end in ("1", "2"):
         with h5py.File(str(tmp_path / "d.h5"), "w") as file:

@@ -122,7 +122,7 @@ def test_written_words_are_no_formulas(tmp_path):
         assert file.readline() == "# a b\n"
         names, *rows = csv.reader(file)
     assert names == ["'=HYPERLINK()", "-3"]
-    harmless = ["'" + word for word in words[:5]] + [" =x", *words[6:9], "\\udcff"]
+    harmless = ["'" + word for word in words[:4]] + [" '=x", " '=x", *words[6:9], "\\udcff"]
     assert [row[0] for row in rows] == harmless
     assert [float(row[1]) for row in rows] == list(range(-5, 5))
 
@@ -148,3 +148,12 @@ def test_a_part_of_the_axis(tmp_path):
     np.testing.assert_array_equal(part.Y, Y[:, 1:5])
     with pytest.raises(ReadError, match=r"20:30.*2 to 9\.5"):
         part.crop(2, 9.5) and read(tmp_path / "t.csv").crop(20, 30)
+
+
+def test_nor_are_they_where_cells_are_parted_otherwise(tmp_path):
+    words = ["x;=cmd|'/C calc'!A0", "a\t=1+1", "a|@x", "a; +1", "\uff1d1+1", "b;\uff20x", "a;b c|d - e"]
+    write_table(tmp_path / "t.csv", {"n": [1] * 7, "words": words})
+    with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as file:
+        written = [row[1] for row in csv.reader(file)][1:]
+    harmless = ["x;'=cmd|'/C calc'!A0", "a =1+1", "a|'@x", "a; '+1", "'\uff1d1+1", "b;'\uff20x"]
+    assert written == [*harmless, "a;b c|d - e"]

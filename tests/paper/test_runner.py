@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import paper_measures
 import pytest
+from command_line import run as run_command
 from typer.testing import CliRunner
 
 from ngmca import evaluate, separate, simulate
@@ -296,3 +297,12 @@ def test_quick_keeps_the_ends():
     sims, values = Size.quick().of(EXPERIMENTS["m_a30n03r15"].study)
     assert (sims, values) == (3, (15, 30, 200))
     assert Size(None).of(EXPERIMENTS["noise_a10r15"].study)[0] == 192
+
+
+def test_a_folder_of_the_user_is_refused(tmp_path):
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "soft-hard.png").write_text("mine")
+    for command in (("run", "soft-hard"), ("report",)):
+        told = run_command("paper", *command, "-o", tmp_path, code=2).stderr
+        assert "holds files that are not of `ngmca paper`" in told
+    assert (tmp_path / "figures" / "soft-hard.png").read_text() == "mine"

@@ -97,6 +97,10 @@ def until(page, condition):
 @pytest.mark.parametrize("name", ["spectra", "image", "large"])
 def test_every_figure_is_drawn_without_a_complaint(browser, reports, name, width):
     page, complaints = opened(browser, reports[name], width)
+    assert page.locator("#convergence .js-plotly-plot").count() == 0  # folded away, until
+    page.locator("#convergence summary").click()
+    until(page, "!document.querySelector('#convergence .plot:not(.js-plotly-plot)')")
+    until(page, "[...document.querySelectorAll('.plot')].every(box => box._fullData)")
     assert complaints == []
     boxes = page.locator(".plot")
     figures = page.evaluate(

@@ -10,7 +10,9 @@ from ngmca.diagnosis import diagnose
 from ngmca.io import Dataset
 from ngmca.report import figures
 from ngmca.report.sections import mixing, sources
+from ngmca.report.weights import weights
 from ngmca.result import Domain, Marginals
+from ngmca.sampling.warnings import disagreement
 from ngmca.saving.results import Run, _write_tables, describe
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -37,11 +39,15 @@ def names(figure):
     return {trace.name for trace in figure.data}
 
 
+def drawn(figure, name):
+    return next(trace.y for trace in figure.data if trace.name == name)
+
+
 def test_bands_have_an_interval_around_the_answer(found):
     run = run_of(found, found[3])
     assert {"5 %", "95 %", "source 1"} <= names(figures.sources(run))
-    assert "posterior mean" not in names(figures.sources(run)) | names(figures.weights(run))
-    assert "90 % interval" in names(figures.weights(run))
+    np.testing.assert_allclose(drawn(figures.sources(run), "source 1"), found[1].S[0], rtol=1e-6)
+    assert "90 % interval" in names(weights(run))
     assert "lines and bands" in sources(run).body
     assert any("for lines and bands: 90 % intervals" in words for words in run.summary)
     assert describe(run)["posterior"]["model"] == "bands"
@@ -50,15 +56,49 @@ def test_bands_have_an_interval_around_the_answer(found):
 def test_a_refuted_posterior_is_not_drawn(found):
     refuted = replace(found[2], refuted=True, warnings=("these data are not so.", "chains."))
     run = run_of(found, refuted)
-    assert names(figures.sources(run)) == names(figures.weights(run)) == {"source 1", "source 2"}
+    assert names(figures.sources(run)) == names(weights(run)) == {"source 1", "source 2"}
     assert "There are no error bars" in sources(run).body
     assert "There are no error bars" in mixing(run).body
     assert any("they are not shown" in words for words in run.summary)
     told = [finding for finding in run.findings if finding.kind == "chains"]
     assert [finding.title for finding in told] == ["Error bars are wrong here"]
     assert told[0].text == "These data are not so."
-    drawn = run_of(found, replace(refuted, refuted=False))
-    assert "posterior mean" in names(figures.sources(drawn))
+    np.testing.assert_allclose(drawn(figures.sources(run), "source 1"), found[1].S[0], rtol=1e-6)
+
+
+def test_one_curve_is_the_answer_and_the_text_says_which(found):
+    sparse = replace(found[2], refuted=False)
+    run = run_of(found, sparse)
+    figure = figures.sources(run)
+    assert names(figure) == {"source 1", "source 2", "5 %", "95 %"}
+    np.testing.assert_allclose(drawn(figure, "source 2"), sparse.S.mean[1], rtol=1e-6)
+    np.testing.assert_allclose(drawn(weights(run), "source 2"), sparse.A.mean[:, 1])
+    low, _ = sparse.S.interval(0.9)
+    np.testing.assert_allclose(drawn(figure, "5 %"), low[0], rtol=1e-5, atol=1e-9)
+    assert "The answer is the mean of the posterior" in sources(run).body
+    assert "The answer is the mean of the posterior" in mixing(run).body
+    for trace in weights(run).data:
+        if trace.name == "90 % interval":
+            assert trace.marker.opacity == 0  # no second mark beside that of the answer
+
+
+def test_maps_have_a_second_map_of_the_spread(found):
+    run = run_of(found, replace(found[2], refuted=False))
+    run = replace(run, data=replace(run.data, image_shape=(3, 4)))
+    plain = replace(run, separation=replace(run.separation, posterior=None))
+    assert len(mixing(plain).plots) == 2
+    maps = mixing(run).plots
+    assert len(maps) == 4
+    np.testing.assert_allclose(maps[3].data[0].z.ravel(), found[2].A.sd[:, 1], rtol=1e-6)
+    assert "spread" in maps[3].layout.title.text
+    assert "spread" in mixing(run).body
+
+
+def test_warnings_name_arguments_as_the_command_line_can_translate_them():
+    told = disagreement({"S": np.array([3.0, 1.0]), "A": np.ones(2)})[0]
+    assert "source 1;" in told
+    assert "(n_samples=)" in told
+    assert "(seed=)" in told
 
 
 def test_columns_of_the_tables(found, tmp_path):
@@ -72,12 +112,12 @@ def test_columns_of_the_tables(found, tmp_path):
             for h in heads
         ]
 
-    assert columns(found[3]) == [{"5 %", "95 %"}, {"5 %", "95 %"}]
+    assert columns(found[3]) == [{"5 %", "95 %"}, {"%", "5 %", "95 %"}]
     assert columns(replace(found[2], refuted=False)) == [
         {"mean", "5 %", "95 %", "active"},
-        {"mean", "5 %", "95 %"},
+        {"%", "mean", "5 %", "95 %"},
     ]
-    assert columns(replace(found[2], refuted=True)) == [{"mean", "active"}, {"mean"}]
+    assert columns(replace(found[2], refuted=True)) == [{"mean", "active"}, {"%", "mean"}]
 
 
 def test_scaled_and_repr(found):

@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import diagnose, percent
+from ngmca.diagnosis import diagnose, peaks, percent
 from ngmca.io import Dataset
 from ngmca.report import drawing, figures, html, write
-from ngmca.report.sections import peaks
-from ngmca.saving.results import Run
+from ngmca.report.maps import image
+from ngmca.report.sections import made_of, sources
+from ngmca.report.weights import shares
+from ngmca.result import Restart
+from ngmca.saving.results import Run, _write_tables
 
 
 def made_run(r=3, m=8, n=200, image=None, **fields):
@@ -59,6 +62,145 @@ def test_peaks_are_found_where_they_are():
     assert peaks(x, np.zeros(1001)) == []
 
 
+def test_a_band_with_wiggles_is_one_peak():
+    rng = np.random.default_rng(0)
+    x = np.linspace(0, 10, 2000)
+    bands = 5 * np.exp(-((x - 3) ** 2)) + 2 * np.exp(-((x - 7) ** 2))
+    wiggles = 1 + 0.05 * np.sin(12 * x) + 0.01 * rng.standard_normal(2000)
+    found = peaks(x, bands * wiggles)
+    np.testing.assert_allclose(found, [3, 7], atol=0.3)
+    np.testing.assert_allclose(peaks(x, np.exp(-x)), [0])  # highest where the axis begins
+
+
+def test_shares_are_drawn_and_written_in_percent(tmp_path):
+    run = made_run()
+    figure = shares(run)
+    assert figure.layout.barmode == "stack"
+    stacked = np.array([trace.y for trace in figure.data])
+    np.testing.assert_allclose(stacked.T, 100 * run.separation.shares, rtol=1e-6)
+    np.testing.assert_allclose(stacked.sum(axis=0), 100, rtol=1e-6)
+    _write_tables(tmp_path, run)
+    head, first, *_ = (tmp_path / "mixing.csv").read_text().splitlines()
+    expected = [
+        "measurement",
+        *(f"source {i}" for i in (1, 2, 3)),
+        *(f"source {i} %" for i in (1, 2, 3)),
+    ]
+    assert head.split(",") == expected
+    np.testing.assert_array_equal(
+        np.array(first.split(",")[1:], float),
+        [*run.separation.A[0], *(100 * run.separation.shares[0])],
+    )
+    maps = made_of(replace(run, data=replace(run.data, image_shape=(2, 4)))).plots
+    np.testing.assert_allclose(maps[1].data[0].z.ravel(), 100 * run.separation.shares[:, 1], rtol=1e-6)
+
+
+def test_names_that_have_no_room_side_by_side_stand_upright():
+    short = made_run(row_names=tuple("abcdefgh"))
+    long = made_run(row_names=tuple(f"a name for {i}, too long" for i in range(8)))
+    assert shares(short).layout.xaxis.tickangle is None
+    assert shares(long).layout.xaxis.tickangle == -90
+    assert len(shares(long).layout.xaxis.ticktext) == 8
+
+
+@pytest.mark.parametrize("every_pixel", [False, True])
+def test_maps_have_the_coordinates_of_the_file(every_pixel):
+    x, y = np.array([10.0, 20.0, 30.0, 40.0]), np.array([-5.0, 5.0])
+    if every_pixel:
+        x, y = (grid.ravel().tolist() for grid in np.meshgrid(x, y))
+    data = Dataset(np.zeros((8, 3)), image_shape=(2, 4), meta={"x": x, "y": y, "x_unit": "um"})
+    figure = image(np.arange(8.0), data)
+    np.testing.assert_array_equal(figure.data[0].x, [10, 20, 30, 40])
+    np.testing.assert_array_equal(figure.data[0].y, [-5, 5])
+    assert figure.layout.xaxis.title.text == "x [um]"
+    assert figure.layout.yaxis.autorange == "reversed"
+    falling = replace(data, meta={"y": [5.0, -5.0], "x": ["a", "b"]})
+    figure = image(np.arange(8.0), falling)
+    assert figure.layout.yaxis.autorange is True  # the first row stays on top
+    np.testing.assert_array_equal(figure.data[0].x, range(4))
+    assert figure.layout.xaxis.title.text == "column"
+
+
+def test_a_thinned_map_keeps_its_coordinates():
+    data = Dataset(np.zeros((600 * 500, 1)), image_shape=(600, 500), meta={"x": np.arange(500.0) * 2})
+    figure = image(np.zeros(600 * 500), data)
+    step = 3
+    assert figure.data[0].z.shape == (200, 166)
+    np.testing.assert_allclose(figure.data[0].x[:2], [2 * (step - 1) / 2, 2 * (step + 1)])
+
+
+def test_several_files_are_called_by_their_folder():
+    run = made_run(meta={"path": "/data/series/first.csv"})
+    assert "<h1>first.csv</h1>" in html(run)
+    several = {"separate": {"data": ["/data/series/first.csv", "/data/series/second.csv"]}}
+    assert "<h1>series: 2 files</h1>" in html(replace(run, record=several))
+    one = {"separate": {"data": ["/data/series/first.csv"]}}
+    assert "<h1>first.csv</h1>" in html(replace(run, record=one))
+
+
+def test_certificates_and_thresholds_are_folded_away():
+    page = html(made_run())
+    inside = re.search(r"<details>(.*?)</details>", page, re.DOTALL)[1]
+    assert "The sources are optimal to" in inside
+    assert "Threshold of each source" in inside
+    assert "The sources are optimal to" not in page.replace(inside, "")
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(1e-17, 1e-5), (1.6e17, 2.6e19), (0.3, 4), (1e-6, 1), (2, 900)]
+)
+def test_logarithmic_axes_have_a_few_round_ticks(low, high):
+    figure = figures.go.Figure()
+    figures.logarithmic(figure, low, high)
+    axis = figure.layout.yaxis
+    assert 2 <= len(axis.tickvals) <= 6
+    assert len(set(axis.ticktext)) == len(axis.tickvals)
+    for value, text in zip(axis.tickvals, axis.ticktext, strict=True):
+        digits, _, power = text.replace("</sup>", "").partition("10<sup>")
+        told = float(digits.strip("·") or 1) * 10.0 ** int(power) if power else float(text)
+        assert told == pytest.approx(value)
+        assert low <= value <= high
+
+
+def test_frames_and_arrays_with_names_keep_their_axis(tmp_path):
+    pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    Y = ngmca.simulate.spectra(m=6, n=60, r=2, snr=20, seed=0).Y
+    result, axis = ngmca.separate(Y, 2, n_iter=5, seed=0), np.linspace(4000, 400, 60)
+    frame = pd.DataFrame(
+        Y, columns=pd.Index(axis, name="wavenumber"), index=[f"day {i}" for i in range(6)]
+    )
+    array = xr.DataArray(
+        Y.T, dims=("wavenumber", "day"), coords={"wavenumber": axis, "day": list("abcdef")}
+    )
+    for data, name in ((frame, "day 3"), (array, "d")):
+        page = write(tmp_path / "r.html", result, data).read_text()
+        assert "wavenumber [cm-1]" in page
+        assert f"measurement {name}" in page or f'"{name}"' in page
+    names = pd.DataFrame(Y, columns=[f"gene {i}" for i in range(60)])
+    assert "channel" in write(tmp_path / "r.html", result, names).read_text()
+
+
+def test_data_of_another_shape_are_named(tmp_path):
+    Y = ngmca.simulate.spectra(m=6, n=60, r=2, snr=20, seed=0).Y
+    result = ngmca.separate(Y, 2, n_iter=5, seed=0)
+    for wrong, told in (
+        (Y.T, "60 x 6, and 6 x 60"),
+        (Y[:, 1:], "6 x 59, and 6 x 60"),
+        (Y[0], "60, and 6 x 60"),
+    ):
+        with pytest.raises(ValueError, match=f"data are {told} were separated"):
+            write(tmp_path / "r.html", result, wrong)
+
+
+def test_other_starts_stand_beside_their_source():
+    run = made_run()
+    assert "other starts" not in sources(run).body
+    starts = (Restart(1.0, 250.0, (250.0,) * 3), Restart(1.001, 20.0, (48.0, 12.4, -7.6)))
+    body = sources(replace(run, separation=replace(run.separation, restarts=starts))).body
+    assert "<th>other starts<th>" in body
+    assert re.findall(r"<td>(the same|-?\d+ dB)<td>", body) == ["the same", "12 dB", "-8 dB"]
+
+
 def test_the_page_is_one_file_that_asks_for_nothing(tmp_path):
     run = made_run(meta={"title": "<script>alert(1)</script>"}, row_names=tuple("a</script>bcdefg"[:8]))
     page = html(run)
@@ -84,7 +226,7 @@ def test_three_lines_of_python(tmp_path, shape):
     page = path.read_text()
     assert ("Mixing maps" if shape else "Mixing weights") in page
     assert result.domain.name == "wavelet"  # there is one panel less about convergence
-    assert page.count("<div class=plot") == 1 + (2 if shape else 1) + 4 + 4 + 3
+    assert page.count("<div class=plot") == 1 + 2 * (2 if shape else 1) + 4 + 4 + 3
     assert "in wavelets" in page
 
 

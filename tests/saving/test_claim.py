@@ -13,6 +13,7 @@ from ngmca.saving.result_folder import (
     FILES,
     MARKER,
     RECORD,
+    SEPARATED,
     SIGN,
     UnfinishedError,
     absolute,
@@ -216,6 +217,53 @@ def test_a_run_that_begins_anew_is_not_taken_for_whole(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         broken_run(out, force=True)
     assert not unfinished(out).exists()
+
+
+@pytest.mark.parametrize("where", ["sync", "_mark", "clear", "_moved"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_an_error_while_it_is_put_in_place_costs_nothing(tmp_path, monkeypatch, where, error):
+    def whole_run():
+        with claimed(tmp_path / "out", force=False) as claim:
+            claim.begin(SIGN, resume=False)
+            for name in (*FILES[:3], SEPARATED):
+                write_whole(claim.work / name, "new")
+            with monkeypatch.context() as patched:
+                place = claims.Claim if where == "_mark" else claims
+                patched.setattr(place, where, lambda *a, **k: (_ for _ in ()).throw(error))
+                claim.finish()
+
+    with pytest.raises((KeyboardInterrupt, OSError)):
+        whole_run()
+    with claimed(tmp_path / "out", force=False, resume=True) as claim:
+        assert claim.kept
+        assert (claim.work / SEPARATED).is_file() or claim.whole
+        if claim.whole:
+            assert claim.finish() == tmp_path / "out"
+            assert sorted(os.listdir(tmp_path / "out")) == sorted([*FILES[:3], RECORD])
+
+
+def test_long_names_do_not_share_a_folder_to_work_in(tmp_path):
+    names = [tmp_path / ("a" * 200 + str(i)) for i in range(2)]
+    assert len({unfinished(name) for name in names}) == 2
+
+
+def test_what_was_private_stays_private(tmp_path):
+    out = tmp_path / "out"
+    out.mkdir(mode=0o700)
+    put(out)
+    assert out.stat().st_mode & 0o777 == 0o700
+    put(out, force=True)
+    assert out.stat().st_mode & 0o777 == 0o700
+
+
+def test_folders_made_on_the_way_go_with_an_error(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        broken_run(tmp_path / "a" / "b" / "out")
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "a").mkdir()
+    with pytest.raises(ZeroDivisionError):
+        broken_run(tmp_path / "a" / "b" / "out")
+    assert os.listdir(tmp_path) == ["a"]
 
 
 def test_no_room_is_told_before_the_work(tmp_path):

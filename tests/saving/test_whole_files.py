@@ -93,3 +93,21 @@ def test_names_of_the_user_are_left_alone(tmp_path):
     assert (tmp_path / "a.part").read_text() == "mine"
     write_whole(tmp_path / ("ä" * 127), "as long as names may be")
     assert len(os.listdir(tmp_path)) == 3
+
+
+def test_what_was_private_stays_private(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("secret")
+    path.chmod(0o600)
+    write_whole(path, "new")
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_where_there_is_no_way(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(FileExistsError, match="no plain file"):
+        write_whole(tmp_path / "loop", "x", replacing=False)
+    (tmp_path / "link").symlink_to(tmp_path / "no" / "a")
+    with pytest.raises(FileNotFoundError, match="there is no such folder") as told:
+        write_whole(tmp_path / "link", "x")
+    assert told.value.filename == str(tmp_path / "no")

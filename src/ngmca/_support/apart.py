@@ -27,6 +27,7 @@ START_SECONDS = 60.0  # within which a process answers for the first time
 PLAIN = "biufcmMSU"  # kinds of arrays that are nothing but their bytes
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ONE_THREAD["MALLOC_ARENA_MAX"] = "2"  # others reserve memory, which is limited, and never use it
+TRUST = ("NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE",)  # by which a library is told to run code out of files
 START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
     "from ngmca._support.apart import serve; serve()"
@@ -97,7 +98,7 @@ class Apart:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | ONE_THREAD,
+                env={key: os.environ[key] for key in os.environ if key not in TRUST} | ONE_THREAD,
             )
             self._ask(self._process, min(self._memory, 2.0**62), START_SECONDS)
         except (OSError, CrashedError, TooLongError) as error:
@@ -174,10 +175,9 @@ def _limit(memory: float) -> None:
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        most = used + int(memory)
-        if hard == resource.RLIM_INFINITY or most < hard:
-            resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_AS, (min([used + int(memory), *limits]), hard))
 
 
 def _command() -> list[str]:

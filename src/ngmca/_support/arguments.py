@@ -79,7 +79,7 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
     if r > n:
         raise ValueError(
             f"{name}={r} sources cannot be told apart on {n} channels (n_features={n}): "
-            f"use {name} <= {n}, or transpose the data if its channels are in the rows."
+            f"use at most {n}, or transpose the data if its channels are in the rows."
         )
     if r > m and warn:
         warnings.warn(

@@ -29,10 +29,13 @@ def choose(engine: InMemory, runs: list[Separation], options: Options) -> Separa
 
 
 def with_restarts(best: Separation, runs: list[Separation], costs: list[float]) -> Separation:
-    """The best run with what the others cost, and how much they agree with it."""
-    agreement = [metrics.evaluate(best.S, run.S).mean_sdr for run in runs]
-    pairs = zip(costs, agreement, strict=True)
-    return replace(best, restarts=tuple(Restart(*pair) for pair in pairs))
+    """The best run with what the others cost, and how much they agree with it, source by source."""
+    scores = (metrics.evaluate(best.S, run.S) for run in runs)
+    restarts = (
+        Restart(cost, score.mean_sdr, tuple(score.sdr.tolist()))
+        for cost, score in zip(costs, scores, strict=True)
+    )
+    return replace(best, restarts=tuple(restarts))
 
 
 def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:

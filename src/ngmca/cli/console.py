@@ -37,6 +37,7 @@ FLAGS = {  # arguments of the library, and what they are called here
     "domain": "--domain",
     "seed": "--seed",
     "posterior": "--posterior",
+    "n_samples": "--samples",
     "transpose": "--transpose",
     "dataset": "--dataset",
     "nucleus": "--nucleus",

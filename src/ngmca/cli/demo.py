@@ -13,6 +13,7 @@ from ngmca.cli.separate import perform
 from ngmca.cli.settings import Settings
 from ngmca.io import write_table
 from ngmca.saving import result_folder
+from ngmca.saving.claim import check_replaceable
 from ngmca.saving.whole_files import appearing, check_free, occupied
 
 EXAMPLES = """
@@ -34,6 +35,7 @@ def demo(
     out = result_folder.absolute(out)
     table, result = out / "mixture.csv", out / "result"
     _check_table(table, force=force)
+    check_replaceable(result, force=force)  # before the table is written
     mixture = simulators.spectra(m=24, n=1200, r=SUBSTANCES, lines=7, width=3.0, snr=18, seed=seed)
     _write(table, mixture)
     say(f"simulated: {len(mixture.Y)} spectra of {SUBSTANCES} substances in {table}")

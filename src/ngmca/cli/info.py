@@ -6,8 +6,19 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ngmca.cli.console import give_json, note, one_line_errors, say, stdout
-from ngmca.cli.settings import AsJson, Nucleus, Range, Settings, Transpose, Which
+from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say, stdout
+from ngmca.cli.settings import (
+    AsJson,
+    Axis,
+    Columns,
+    Header,
+    Nucleus,
+    Range,
+    Settings,
+    Skip,
+    Transpose,
+    Which,
+)
 from ngmca.cli.terminal import message
 from ngmca.data import open_data
 from ngmca.diagnosis import negative_share, percent, signal_to_noise, spectrum
@@ -29,14 +40,20 @@ def info(
     range_: Range = None,
     dataset: Which = None,
     nucleus: Nucleus = None,
+    axis: Axis = None,
+    header: Header = None,
+    skip: Skip = None,
+    columns: Columns = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is in the data: shape, axis, noise, and how many sources might be in there."""
     settings = Settings(
-        data=tuple(data), transpose=transpose, range=range_, dataset=dataset, nucleus=nucleus
-    )
+        data=tuple(data), transpose=transpose, range=range_, dataset=dataset, nucleus=nucleus,
+        axis=axis, header=header, skip=skip, columns=columns,
+    )  # fmt: skip
     seen = settings.read()
-    facts = examine(seen)
+    with as_bad_input():
+        facts = examine(seen)
     if as_json:
         give_json(facts)
         return

@@ -45,6 +45,15 @@ def consume(
     return so_far.separation()
 
 
+def run_through(states: Iterator[State], show: Callable[[State], None]) -> Separation:
+    """Run to the end without a checkpoint."""
+    so_far = checkpoints.Checkpoint()
+    for state in states:
+        so_far.add(state)
+        show(state)
+    return so_far.separation()
+
+
 @contextmanager
 def stop_signal() -> Iterator[Callable[[], bool]]:
     """Whether Ctrl-C was pressed; a second one stops at once."""
@@ -64,7 +73,7 @@ def stop_signal() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def progress(
-    engine: InMemory, total: int, done: int, *, show: bool
+    engine: InMemory, total: int, done: int, *, show: bool, told: str = ""
 ) -> Iterator[Callable[[State], None]]:
     """A function to call with every state: it draws iterations, time left, threshold and residual."""
     console = stderr()
@@ -74,15 +83,19 @@ def progress(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     size = float(np.sqrt(engine.energy)) * engine.unit
-    told = TextColumn("{task.fields[told]}")
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), told)
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[told]}"),
+    )
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("separating", total=total, completed=done, told="")
 
         def draw(state: State) -> None:
             residual = np.sqrt(2 * state.cost) / size if size > 0 else 0.0
-            told = f"threshold {np.max(state.lam):.3g}  residual {percent(float(residual))}"
+            now = f"{told}threshold {np.max(state.lam):.3g}  residual {percent(float(residual))}"
             begun = state.domain.begun  # from then on it is known how many are to come
-            bar.update(task, completed=state.k, total=begun + BANDS if begun else total, told=told)
+            bar.update(task, completed=state.k, total=begun + BANDS if begun else total, told=now)
 
         yield draw

@@ -23,7 +23,7 @@ from ngmca.cli.console import (
     stdout,
 )
 from ngmca.io import ReadError
-from ngmca.saving.whole_files import write_whole
+from ngmca.saving.whole_files import occupied, write_whole
 
 RUN_EXAMPLES = """
 [bold]Examples[/]
@@ -130,6 +130,7 @@ def report(out: Out = DEFAULT) -> None:
     from ngmca.paper.page import render
 
     _check_packages()
+    _check_folder(out)
     results = [load(experiment, out / "tables") for experiment in EXPERIMENTS.values()]
     if not any(result.ready for result in results):
         raise ReadError(f"{out} has no results yet: run `ngmca paper all -o {out}` first.")
@@ -161,6 +162,7 @@ def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -
     from ngmca.paper.standing import sources
 
     _check_packages()
+    _check_folder(out)
     experiments = _experiments(labels)
     tables = out / "tables"
     with as_bad_input():
@@ -184,6 +186,20 @@ def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -
         raise fail(f"{len(failures)} of {len(tasks)} runs failed; {KEPT}", FAILED)
     for experiment in experiments:
         load(experiment, tables).draw(out / "figures")
+
+
+def _check_folder(out: Path) -> None:
+    """Refuse a folder with files in it that no experiment wrote: figures would replace some of them."""
+    from ngmca.paper.tables import LOCK
+
+    notes = (out / "tables").glob("*.json")
+    if (
+        (out / "tables" / LOCK).exists()
+        or any(notes)
+        or not any(path.is_file() for path in out.rglob("*"))
+    ):
+        return
+    raise occupied(f"{out} holds files that are not of `ngmca paper`: choose another folder with -o")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import typer
 from ngmca.cli.console import one_line_errors, say
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
-from ngmca.saving.whole_files import write_whole
+from ngmca.saving.whole_files import check_free, occupied, write_whole
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -19,16 +19,40 @@ EXAMPLES = """
 """
 
 
+PAGE = b"ngmca</title>"  # in the head of every report
+
+
 @one_line_errors
 def report(
     out: Annotated[Path, typer.Argument(help="Folder of a result, or a file of `ngmca.save`.")],
     to: Annotated[Path | None, typer.Option("--to", help="File to write (OUT/report.html).")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a file that is no report of ngmca.")
+    ] = False,
 ) -> None:
     """Draw the report of a result again."""
     from ngmca.report import html
 
-    run = load_run(out)
-    usual = out / result_folder.REPORT if out.is_dir() else out.with_suffix(".html")
-    target = to or usual
-    write_whole(target, html(run))
+    target = to or (out / result_folder.REPORT if out.is_dir() else out.with_suffix(".html"))
+    _check_target(target, result_folder.find(out), force=force)
+    write_whole(target, html(load_run(out)))
     say(f"report: {result_folder.absolute(target)}")
+
+
+def _check_target(target: Path, result: Path, *, force: bool) -> None:
+    """Refuse to write over the result itself, and unasked over anything that is not a report."""
+    others = set(result_folder.OURS) - {result_folder.REPORT}
+    place = result_folder.absolute(target)
+    if place == result_folder.absolute(result) or (
+        place.parent == result_folder.absolute(result).parent and place.name in others
+    ):
+        raise occupied(f"{target} is a part of the result: choose another name for its report")
+    check_free(target, force=force or is_page(target))
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page that ngmca wrote."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return PAGE in file.read(1 << 16)

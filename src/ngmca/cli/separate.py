@@ -8,10 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ngmca import rivals, sampling
+from ngmca._support.arguments import check_rank
+from ngmca._support.first_use import telling
 from ngmca.algorithms import DEFAULTS, DOMAINS, METHODS
+from ngmca.algorithms.restarts import choose
+from ngmca.algorithms.warming import meanwhile
 from ngmca.cli import loop
 from ngmca.cli.console import (
     FAILED,
@@ -28,10 +33,15 @@ from ngmca.cli.console import (
     stderr,
 )
 from ngmca.cli.settings import (
+    STARTS,
     AsJson,
+    Axis,
+    Columns,
+    Header,
     Nucleus,
     Range,
     Settings,
+    Skip,
     Transpose,
     Which,
     from_file,
@@ -50,7 +60,8 @@ from ngmca.separation import separate as separate_whole
 
 ALL_METHODS = (*METHODS, *rivals.METHODS)
 REPORT_BYTES, NUMBER_BYTES = 6e6, 50.0  # Plotly and the page; a number in result.nc and in a table
-FREE = ("data", "posterior")  # what a resumed run may be given anew: neither changes the iterations
+COMPILING = "compiling for the first time on this machine, about half a minute."
+FREE = ("data", "posterior", "samples")  # what a resumed run may be given anew: no change to iterations
 EXAMPLES = """
 [bold]Examples[/]
 
@@ -95,6 +106,12 @@ def separate(
         typer.Option(help=f"Share of the iterations at the final threshold ({DEFAULTS.refinement:g})."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the first guess (0).")] = None,
+    n_init: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help=f"First guesses to try; the best is kept ({STARTS}; 1 where data are large)."
+        ),
+    ] = None,
     noise: Annotated[
         float | None, typer.Option(help="Standard deviation of the noise (estimated).")
     ] = None,
@@ -109,10 +126,17 @@ def separate(
         bool | None,
         typer.Option("--posterior/--no-posterior", help="Sample for error bars."),
     ] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Samples of each chain of --posterior (as many as it takes).")
+    ] = None,
     transpose: Transpose = None,
     range_: Range = None,
     dataset: Which = None,
     nucleus: Nucleus = None,
+    axis: Axis = None,
+    header: Header = None,
+    skip: Skip = None,
+    columns: Columns = None,
     config: Annotated[Path | None, typer.Option(help="Parameters from a run.toml.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with a run that was stopped.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
@@ -123,9 +147,9 @@ def separate(
     given: dict[str, Any] = {
         "data": tuple(data) if data else None, "sources": sources, "method": method, "tau": tau,
         "iterations": iterations, "refinement": refinement, "seed": seed, "noise": noise,
-        "domain": domain, "posterior": posterior, "transpose": transpose, "range": range_,
-        "dataset": dataset,
-        "nucleus": nucleus,
+        "n_init": n_init, "domain": domain, "posterior": posterior, "samples": samples,
+        "transpose": transpose, "range": range_, "dataset": dataset,
+        "nucleus": nucleus, "axis": axis, "header": header, "skip": skip, "columns": columns,
     }  # fmt: skip
     settings, out, known = _gather(given, out, config, resume)
     run, place = perform(
@@ -150,7 +174,8 @@ def perform(
     known: str | None = None,
 ) -> tuple[results.Run, Path]:
     """Read, separate and write; the run, and the folder that it is in: `out`, unless that was taken."""
-    with claimed(out, force=force, resume=resume) as claim, _told_what_is_kept(claim):
+    compiling = telling(lambda: note(COMPILING, quiet=quiet))
+    with compiling, claimed(out, force=force, resume=resume) as claim, _told_what_is_kept(claim):
         if resume and claim.whole:
             run = results.load_run(claim.work / result_folder.RESULT)
             undrawn = None
@@ -179,16 +204,25 @@ def _run(
         note("the data have changed since that run.toml was written.", quiet=quiet)
     with as_bad_input():
         engine = open_data(data.Y)
+        _check_options(engine, settings)
     claim.check_room(_size(data, settings))
     claim.begin(to_toml(settings, record), resume=resume)
     begun = time.monotonic()
     separation = _separated(engine, settings, claim.work, quiet=quiet)
     record["seconds"] = round(time.monotonic() - begun, 2)
     record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
+    record["starts"] = max(1, len(separation.restarts))
     described = {"separate": settings.table(), "record": record}
     run = results.Run(separation, diagnose(engine, separation), data, described)
     results.write(claim.work, run)
     return run
+
+
+def _check_options(engine: InMemory, settings: Settings) -> None:
+    """Refuse what these data do not bear, before an earlier run makes room."""
+    check_rank(settings.sources, engine.shape, warn=False)
+    if settings.method in METHODS:
+        iterate(engine, settings.sources or 0, **settings.options())  # checks, and begins nothing
 
 
 def _size(data: Dataset, settings: Settings) -> float:
@@ -210,23 +244,19 @@ def _draw(folder: Path, run: results.Run) -> Exception | None:
 @contextmanager
 def _told_what_is_kept(claim: Claim) -> Iterator[None]:
     """Ends of a run before its time, told with the way to go on where there is one."""
+    onward = f"Go on with: ngmca separate --resume {claim.folder}"
     try:
         yield
     except loop.StoppedRunError as stop:
-        raise fail(f"{stop}; nothing is lost. {_onward(claim.folder)}", INTERRUPTED) from None
-    except (KeyboardInterrupt, MemoryError, OSError) as error:
-        if not claim.kept or isinstance(error, ReadError):
+        raise fail(f"{stop}; nothing is lost. {onward}", INTERRUPTED) from None
+    except KeyboardInterrupt:
+        if not claim.kept:
             raise
-        why, code = _end(error)
-        told = f"{why}; what was found so far is kept. {_onward(claim.folder)}"
-        raise fail(told, code) from None
-
-
-def _end(error: BaseException) -> tuple[str, int]:
-    """Why a run ended, and the exit code."""
-    if isinstance(error, KeyboardInterrupt):
-        return "stopped", INTERRUPTED
-    return ("out of memory" if isinstance(error, MemoryError) else str(error)), FAILED
+        raise fail(f"stopped; what was found so far is kept. {onward}", INTERRUPTED) from None
+    except Exception as error:
+        if claim.kept and not isinstance(error, ReadError):
+            note(f"what was found so far is kept. {onward}")
+        raise
 
 
 def _gather(
@@ -266,16 +296,17 @@ def _check_unchanged(begun: Settings, wanted: Settings) -> None:
     """Refuse to go on with a run in another way than it was begun."""
     for name, value in vars(begun).items():
         if name not in FREE and getattr(wanted, name) != value:
-            flag = FLAGS.get(name, f"--{name}")
+            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
             raise ReadError(f"--resume goes on as the run was begun: leave out {flag}, or begin anew.")
 
 
 def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
     """The data, and where they and the program come from."""
-    data = settings.read()
+    with meanwhile():
+        data, record = settings.read(), provenance(settings)
     for remark in data.notes:
         note(remark, quiet=quiet)
-    return data, provenance(settings)
+    return data, record
 
 
 def _separated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) -> Separation:
@@ -286,14 +317,18 @@ def _separated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool)
     else:
         separation = _iterated(engine, settings, work, quiet=quiet)
         results.save(found, separation)  # before anything else is attempted
+    if not separation.restarts and settings.starts(engine.shape) > 1:
+        separation = _best_start(engine, settings, separation, quiet=quiet)
+        results.save(found, separation)
     if not settings.posterior:
         return separation
     with as_bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the chains warn of is among the findings
         shown = not quiet and stderr().is_terminal
         posterior = sampling.posterior(
-            engine, separation, noise=settings.noise, seed=settings.seed, progress=shown
-        )
+            engine, separation, noise=settings.noise, seed=settings.seed, progress=shown,
+            n_samples=settings.samples or "auto",
+        )  # fmt: skip
     return replace(separation, posterior=posterior)
 
 
@@ -302,20 +337,34 @@ def _iterated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) 
     r, options = settings.sources or 0, settings.options()
     if settings.method in rivals.METHODS:  # rivals show no states: they run whole
         with as_bad_input():
-            return separate_whole(engine, r, **options)
+            return separate_whole(engine, r, **options, n_init=settings.starts(engine.shape))
     so_far = checkpoints.load(work)
     with as_bad_input():
         states = iterate(engine, r, **options, resume=so_far.state)
-        total = settings.most_iterations
+        total = settings.algorithm.most
     with loop.progress(engine, total, so_far.done, show=not quiet) as show:
         return loop.consume(states, so_far, work, total, show)
+
+
+def _best_start(engine: InMemory, settings: Settings, first: Separation, *, quiet: bool) -> Separation:
+    """The best of several starts, of which the first is known; a resumed run makes the others anew."""
+    starts, r = settings.starts(engine.shape), settings.sources or 0
+    if settings.method in rivals.METHODS:
+        return first
+    rng = np.random.default_rng(settings.seed)
+    rng.spawn(1)  # of the first; the next ones are those of `ngmca.separate`
+    runs = [first]
+    for k in range(1, starts):
+        states = iterate(engine, r, **settings.options() | {"seed": rng})
+        total, told = settings.algorithm.most, f"start {k + 1} of {starts}  "
+        with loop.progress(engine, total, 0, show=not quiet, told=told) as show:
+            runs.append(loop.run_through(states, show))
+    unit = engine.unit
+    best = choose(engine, [run.scaled(1 / unit) for run in runs], settings.algorithm)
+    return best.scaled(unit)
 
 
 def _report(run: results.Run) -> str:
     from ngmca import report  # Plotly takes a second to load: not before it is needed
 
     return report.html(run)
-
-
-def _onward(out: Path) -> str:
-    return f"Go on with: ngmca separate --resume {out}"

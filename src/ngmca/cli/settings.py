@@ -14,11 +14,12 @@ import tomli_w
 import typer
 
 from ngmca import io
-from ngmca.algorithms import DEFAULTS, Options
+from ngmca.algorithms import DEFAULTS, METHODS, Options
 from ngmca.io import Dataset, ReadError
 
 HEADER = "# Repeats this run: ngmca separate --config run.toml -o ANOTHER_FOLDER\n\n"
 LIBRARIES = ("ngmca", "numpy", "scipy", "numba")
+STARTS, CHEAP = 5, 1_000_000  # first guesses unasked; measurements x channels x sources up to which
 
 # Options of the command line that say how to read, for all commands that do.
 Transpose = Annotated[
@@ -30,6 +31,15 @@ Range = Annotated[
 ]
 Which = Annotated[str | None, typer.Option("--dataset", help="Which data, in a file that has several.")]
 Nucleus = Annotated[str | None, typer.Option(help="Which NMR experiments, as 1H.")]
+Axis = Annotated[
+    str | None,
+    typer.Option(
+        "--axis", help="Where a table has its axis: first-column, first-row or none (found out)."
+    ),
+]
+Header = Annotated[int | None, typer.Option(help="Line of a text that names its columns, 0 for none.")]
+Skip = Annotated[int | None, typer.Option(help="Lines to pass over at the top of a text.")]
+Columns = Annotated[str | None, typer.Option(help="Columns of a text that are data, as 2-5,7 or names.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
@@ -44,13 +54,19 @@ class Settings:
     iterations: int | str = DEFAULTS.n_iter
     refinement: float = DEFAULTS.refinement
     seed: int = 0
+    n_init: int | None = None
     noise: float | None = None
     domain: str = DEFAULTS.domain
     posterior: bool = False
+    samples: int | None = None
     transpose: bool | None = None
     range: str | None = None
     dataset: str | None = None
     nucleus: str | None = None
+    axis: str | None = None
+    header: int | None = None
+    skip: int | None = None
+    columns: str | None = None
 
     def changed(self, **given: Any) -> "Settings":
         """The same with the values that were given, None standing for not given."""
@@ -63,6 +79,10 @@ class Settings:
             transpose=self.transpose,
             dataset=self.dataset,
             nucleus=self.nucleus,
+            axis=self.axis,
+            header=self.header,
+            skip=self.skip,
+            columns=self.columns,
         )
         return data.crop(*parse_range(self.range)) if self.range else data
 
@@ -79,10 +99,16 @@ class Settings:
         }
 
     @property
-    def most_iterations(self) -> int:
-        """How many iterations there are at most, for a method of nGMCA."""
-        options = Options(self.method, self.tau, self.iterations, self.refinement, domain=self.domain)
-        return options.most
+    def algorithm(self) -> Options:
+        """The options of a method of nGMCA."""
+        return Options(self.method, self.tau, self.iterations, self.refinement, domain=self.domain)
+
+    def starts(self, shape: tuple[int, int]) -> int:
+        """How many first guesses to try: several unasked where they cost little."""
+        if self.n_init is not None:
+            return self.n_init
+        cheap = shape[0] * shape[1] * (self.sources or 1) <= CHEAP and self.method in METHODS
+        return STARTS if cheap else 1
 
     def table(self) -> dict[str, Any]:
         """The settings that there are, by name."""

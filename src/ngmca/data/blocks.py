@@ -6,6 +6,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+Choice = slice | NDArray  # of rows or columns: all of them, or their sorted indices
+
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 
 
@@ -35,11 +37,19 @@ def stacked(Y: NDArray, step: int) -> NDArray:
     return as_strided(Y, (n // step, m, step), strides, writeable=False)
 
 
-def picks(length: int, count: int, rng: np.random.Generator) -> slice | NDArray:
+def picks(length: int, count: int, rng: np.random.Generator) -> Choice:
     """A sorted random choice, or everything."""
     if count >= length:
         return slice(None)
     return np.sort(rng.choice(length, count, replace=False))
+
+
+def spread(length: int, count: int, rng: np.random.Generator) -> Choice:
+    """A sorted random choice, one out of each of `count` stretches, or everything."""
+    if count >= length:
+        return slice(None)
+    ends = np.arange(count + 1) * length // count
+    return rng.integers(ends[:-1], ends[1:])
 
 
 def gram(A: NDArray) -> NDArray:

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca._support.threads import available, in_parts, one_blas_thread
 from ngmca.data import noise
-from ngmca.data.blocks import BLOCK_BYTES, column_energies, column_runs, gram, picks, row_blocks, stacked
+from ngmca.data.blocks import (
+    BLOCK_BYTES,
+    Choice,
+    column_energies,
+    column_runs,
+    gram,
+    picks,
+    row_blocks,
+    stacked,
+)
 from ngmca.data.probe import Probe
 from ngmca.data.units import check_unit, in_own_units
 from ngmca.nnqp.pivoting import solve_rows
@@ -30,7 +39,6 @@ ROWS_AT_ONCE = 2048  # of A, solved together
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
 NOISE_COLUMNS = 1 << 14  # for the final level of a measurement: a standard error of 0.9 %
 LARGE = 1 << 22  # entries of a residual held at once
-SMALL = 1 << 17  # entries copied at once where the whole data are gone through again and again
 
 
 @dataclass(frozen=True)
@@ -277,11 +285,15 @@ class InMemory:
         """Measurements in blocks, with their place, for statistics that one pass answers."""
         return row_blocks(self._Y, entries)
 
-    def double_blocks(self) -> Iterator[tuple[slice, NDArray]]:
-        """The same in double precision; blocks that must be copied for that are small."""
-        if self.dtype == np.float64:
-            return self.row_blocks()
-        return ((place, y.astype(np.float64)) for place, y in self.row_blocks(SMALL))
+    def part(self, rows: Choice, columns: Choice) -> "InMemory":
+        """Some of the measurements at some of the channels; this engine itself where it is all."""
+        if isinstance(rows, slice) and isinstance(columns, slice):
+            return self
+        if isinstance(rows, slice) or isinstance(columns, slice):
+            Y = self._Y[rows, columns]
+        else:
+            Y = self._Y[np.ix_(rows, columns)]
+        return InMemory(np.ascontiguousarray(Y), threads=self._threads, unit=self.unit, seed=self._seed)
 
     def rows(self, which: NDArray | slice) -> NDArray:
         """Some of the measurements."""

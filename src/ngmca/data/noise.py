@@ -23,6 +23,8 @@ def deviations(X: NDArray, model: NDArray, guess: NDArray | None = None) -> NDAr
         residual = (X - model).astype(np.float64, copy=False)
         centre = _medians(residual)
         return np.stack([centre, _medians(np.abs(residual - centre[:, None]))])
+    if X.dtype != np.float64 or model.dtype != np.float64:  # the kernel is compiled for double precision
+        X, model = (X - model).astype(np.float64), np.zeros(X.shape)
     found = np.empty((2, len(X)))
     _deviations(np.ascontiguousarray(X), np.ascontiguousarray(model), guess, found)
     return found
@@ -69,7 +71,7 @@ def _median(x, guess, reach, scratch):
         low = guess - factor * reach if factor < np.inf else -np.inf
         high = guess + factor * reach if factor < np.inf else np.inf
         below = 0
-        inside = 0
+        inside = np.intp(0)  # not the literal, for which `_select` would be compiled once more
         for t in range(n):
             value = x[t]
             scratch[inside] = value

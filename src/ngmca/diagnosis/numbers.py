@@ -4,16 +4,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.data import InMemory, open_data
+from ngmca.data import InMemory, gram, open_data, spread
 from ngmca.diagnosis.rank import (
     KEPT,
+    LOOKED_AT,
     Data,
-    double_products,
-    largest,
+    growth,
+    looked_at,
     noise_edge,
+    roots,
     spectrum,
 )
 from ngmca.result import Separation
@@ -122,29 +123,23 @@ def leftover_structure(
 ) -> tuple[NDArray, float]:
     """Singular values of the standardised residual outside the span of A, and the edge of noise.
 
-    Inside the span the residual holds what thresholds took from the sources; that is no new source.
+    Inside the span the residual holds what thresholds took from the sources; that is no new source. Of
+    large data a part is looked at, see `rank`.
     """
-    m, n = engine.shape
+    rows, columns = looked_at(engine.shape)
+    part = engine.part(rows, columns)
+    m, n = part.shape
     r = A.shape[1]
     if m <= r or n < 2:
-        return np.zeros(0), noise_edge(m, n)
-    W = 1 / sigma
-    Q = np.linalg.qr((A * W[:, None]).astype(float))[0]
-    Y = double_products(engine)
-
-    def outside(x: NDArray) -> NDArray:
-        x = np.ravel(x)
-        z = W * (Y.matvec(x) - A @ (S @ x))
-        return z - Q @ (Q.T @ z)
-
-    def transposed(z: NDArray) -> NDArray:
-        z = np.ravel(z)
-        z = W * (z - Q @ (Q.T @ z))
-        return Y.rmatvec(z) - S.T @ (A.T @ z)
-
-    spent = min(np.count_nonzero(S) / n / m, 0.5)  # share of the noise that the fit has taken in
-    values = largest(LinearOperator((m, n), outside, transposed), min(KEPT, m - r, n - 1))
-    return values, noise_edge(m - r, n) / np.sqrt(1 - spent)
+        return np.zeros(0), noise_edge(*engine.shape)
+    spent = min(np.count_nonzero(S) / S.shape[1] / len(A), 0.5)  # share of the noise in the fit
+    A, W = A[rows].astype(float), 1 / sigma[rows][:, None]
+    Z = W * (part.rows(slice(None)) - A @ S[:, columns])
+    Q = np.linalg.qr(W * A)[0]
+    Z -= Q @ (Q.T @ Z)
+    values = roots(gram(Z if m > n else Z.T))[: min(KEPT, m - r, n - 1)]
+    grown = growth(part, engine)
+    return values * grown, noise_edge(m - r, n) / np.sqrt(1 - spent) * grown
 
 
 def positive_levels(noise: NDArray, row_rms: NDArray) -> NDArray:
@@ -176,20 +171,27 @@ def _signs(engine: InMemory, sigma: NDArray) -> tuple[float, float, float]:
 def _standardised(
     engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray
 ) -> tuple[NDArray, NDArray, float, float]:
-    """Column RMS, histogram density, share beyond it and neighbour correlation of (Y - AS) / sigma."""
-    columns = np.zeros(engine.shape[1])
+    """Column RMS, histogram density, share beyond it and neighbour correlation of (Y - AS) / sigma.
+
+    The histogram is that of a seeded choice of measurements where data are large.
+    """
+    m, n = engine.shape
+    chosen = np.zeros(m, dtype=bool)
+    chosen[spread(m, max(1, LOOKED_AT // n), np.random.default_rng(0))] = True
+    columns = np.zeros(n)
     counts = np.zeros(len(BINS) - 1)
     product = 0.0
     for i, y in engine.row_blocks():
         z = (y - A[i] @ S) / sigma[i][:, None]
-        columns += np.sum(z * z, axis=0)
-        counts += np.histogram(z, BINS)[0]
-        product += float(np.sum(z[:, 1:] * z[:, :-1]))
+        columns += np.einsum("ij,ij->j", z, z)
+        counts += np.histogram(z[chosen[i]], BINS)[0]
+        product += float(np.einsum("ij,ij->", z[:, 1:], z[:, :-1]))
     energy = float(columns.sum())
+    seen = n * np.count_nonzero(chosen)
     return (
-        np.sqrt(columns / engine.shape[0]),
-        counts / (_size(engine) * (BINS[1] - BINS[0])),
-        1 - float(counts.sum()) / _size(engine),
+        np.sqrt(columns / m),
+        counts / (seen * (BINS[1] - BINS[0])),
+        1 - float(counts.sum()) / seen,
         product / energy if energy > 0 else 0.0,
     )
 

@@ -1,18 +1,23 @@
-"""How many sources there might be: the singular values of the data against those of noise alone."""
+"""How many sources there might be: the singular values of the data against those of noise alone.
+
+Of large data a seeded part is looked at: all channels or measurements where there are few of them, and
+otherwise a choice of both. Its singular values, those of noise and of signal alike, grow with the root
+of its size on average; what is told are those that the whole data would have.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, svds
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.data import InMemory, gram, mad, open_data
+from ngmca.data import Choice, InMemory, mad, open_data, spread
 
 Data = NDArray | InMemory
 
 KEPT = 20  # singular values
-GRAM = 1000  # largest Gram matrix whose eigenvalues are all computed
+LOOKED_AT = 1 << 23  # entries at most, of which
+SHORT = 1500  # measurements or channels, whichever are fewer: the Gram matrix is not larger
 FEWEST = 4  # singular values whose median tells the noise
 # Part of the root of the energy of the data below which a singular value is a rounding error: that of
 # the entries themselves in single precision, and of the Gram matrix, of half the digits, in double.
@@ -41,12 +46,10 @@ class Spectrum:
 def spectrum(data: Data, count: int = KEPT) -> Spectrum:
     """The `count` largest singular values of the data, and how far those of the noise reach."""
     engine = open_data(data)
-    every = _every_value(engine)
-    noise = _noise_before(engine, every)
-    values = _largest_values(engine, count) if every is None else every[:count]
-    m, n = engine.shape
-    edge = noise_edge(m, n, max(noise, _least_noise(engine)))
-    return Spectrum(values, noise, edge).scaled(engine.unit)
+    part, values, noise = _examined(engine)
+    grown = growth(part, engine)
+    edge = noise_edge(*part.shape, max(noise, _least_noise(part)))
+    return Spectrum(values[:count] * grown, noise, edge * grown).scaled(engine.unit)
 
 
 @one_blas_thread
@@ -58,16 +61,13 @@ def noise_before(data: Data) -> float:
     only makes an estimate larger.
     """
     engine = open_data(data)
-    return _noise_before(engine, _every_value(engine)) * engine.unit
+    return _examined(engine)[2] * engine.unit
 
 
 @one_blas_thread
 def singular_values(data: Data, count: int = KEPT) -> NDArray:
     """The largest singular values of the data, 0 where they are rounding errors."""
-    engine = open_data(data)
-    every = _every_value(engine)
-    values = _largest_values(engine, count) if every is None else every[:count]
-    return values * engine.unit
+    return spectrum(data, count).values
 
 
 def noise_edge(m: int, n: int, sigma: float = 1.0) -> float:
@@ -84,44 +84,38 @@ def median_of_noise(ratio: float) -> float:
     return float(centre[np.searchsorted(mass, mass[-1] / 2)])
 
 
-def double_products(engine: InMemory) -> LinearOperator:
-    """Y x and Y'z for vectors, in double precision whatever that of the data, in its units."""
-
-    def times(x: NDArray) -> NDArray:
-        return np.concatenate([y @ np.ravel(x) for _, y in engine.double_blocks()])
-
-    def back(z: NDArray) -> NDArray:
-        total = np.zeros(engine.shape[1])
-        for i, y in engine.double_blocks():
-            total += y.T @ np.ravel(z)[i]
-        return total
-
-    return LinearOperator(engine.shape, times, back, dtype=float)
+def looked_at(shape: tuple[int, int]) -> tuple[Choice, Choice]:
+    """Measurements and channels, seeded, that tell the singular values; all of them below a limit."""
+    m, n = shape
+    short = min(m, n, SHORT)
+    long = min(max(m, n), max(LOOKED_AT // short, short))
+    rng = np.random.default_rng(0)
+    return spread(m, short if m <= n else long, rng), spread(n, long if m <= n else short, rng)
 
 
-def largest(operator: LinearOperator, count: int) -> NDArray:
-    """The largest singular values of an operator, by Lanczos, or all at once where it is small."""
-    m, n = operator.shape
-    if count >= min(m, n) - 1 or min(m, n) <= 64:
-        dense = operator @ np.eye(n) if n <= m else (operator.H @ np.eye(m)).T
-        return np.linalg.svd(dense, compute_uv=False)[:count]
-    start = np.random.default_rng(0).standard_normal(min(m, n))
-    values = svds(operator, k=count, v0=start, return_singular_vectors=False)
-    return np.sort(values)[::-1]
+def growth(part: InMemory, whole: InMemory) -> float:
+    """How much larger the singular values of the whole data are than those of a part."""
+    return float(np.sqrt(np.prod(whole.shape, dtype=float) / np.prod(part.shape, dtype=float)))
 
 
-def _noise_before(engine: InMemory, values: NDArray | None) -> float:
-    """Noise before any separation, from all singular values where they are known."""
-    rows = float(np.median(_rough_levels(engine)))
-    m, n = sorted(engine.shape)
-    if values is None:  # some of the measurements tell it as well
-        few = np.random.default_rng(0).permutation(engine.shape[0])[:GRAM]
-        m, n = GRAM, engine.shape[1]
-        values = _roots(gram(engine.rows(few).T), engine.dtype)
+def roots(G: NDArray) -> NDArray:
+    """All singular values of a matrix with this Gram matrix, the largest first."""
+    return np.asarray(np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0)))
+
+
+def _examined(engine: InMemory) -> tuple[InMemory, NDArray, float]:
+    """The part that is looked at, all of its singular values, and the noise before any separation."""
+    rows, columns = looked_at(engine.shape)
+    part = engine.part(rows, columns)
+    values = roots(part.smaller_gram())
+    values = np.where(values > ROUNDING[engine.dtype] * np.sqrt(part.energy), values, 0.0)
+    levels = float(np.median(_rough_levels(engine, part, rows, columns)))
+    m, n = sorted(part.shape)
     if m < FEWEST:
-        return rows
+        return part, values, levels
     spectral = float(np.median(values) / np.sqrt(n * median_of_noise(m / n)))
-    return min(rows, spectral) if rows > 0 else spectral  # 0: most entries are equal, as in counts
+    # 0: most entries are equal, as in counts
+    return part, values, min(levels, spectral) if levels > 0 else spectral
 
 
 def _least_noise(engine: InMemory) -> float:
@@ -131,38 +125,19 @@ def _least_noise(engine: InMemory) -> float:
     return float(ROUNDING[engine.dtype] * size)
 
 
-def _rough_levels(engine: InMemory) -> NDArray:
+def _rough_levels(engine: InMemory, part: InMemory, rows: Choice, columns: Choice) -> NDArray:
     """Noise of each measurement before any separation: the smaller of two robust estimates.
 
     The median absolute deviation is right for sparse rows, that of the differences between
     neighbouring channels for smooth ones; what is not noise only makes them larger.
     """
-    rows = np.concatenate([mad(y) for _, y in engine.row_blocks()])
-    if engine.shape[1] < 3:
-        return rows
-    steps = np.concatenate([mad(np.diff(y, axis=1)) for _, y in engine.row_blocks()])
-    return np.minimum(rows, steps / np.sqrt(2))
-
-
-def _every_value(engine: InMemory) -> NDArray | None:
-    """All singular values by the Gram matrix, or None where that is too large."""
-    if min(engine.shape) > GRAM:
-        return None
-    return _roots(engine.smaller_gram(), engine.dtype)
-
-
-def _largest_values(engine: InMemory, count: int) -> NDArray:
-    """The largest singular values by Lanczos."""
-    values = largest(double_products(engine), min(count, *engine.shape))
-    return _resolved(values, np.sqrt(engine.energy), engine.dtype)
-
-
-def _roots(G: NDArray, dtype: np.dtype) -> NDArray:
-    """All singular values of data of this precision, from their Gram matrix, the largest first."""
-    values = np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0))
-    return _resolved(values, np.sqrt(np.trace(G)), dtype)
-
-
-def _resolved(values: NDArray, size: float, dtype: np.dtype) -> NDArray:
-    """The singular values, 0 where they are rounding errors of data with this root of the energy."""
-    return np.where(values > ROUNDING[dtype] * size, values, 0.0)
+    if isinstance(columns, slice):
+        levels = np.concatenate([mad(y) for _, y in part.row_blocks()])
+        if engine.shape[1] < 3:
+            return levels
+        steps = np.concatenate([mad(np.diff(y, axis=1)) for _, y in part.row_blocks()])
+    else:  # some of the channels that are looked at, and their neighbours, which are not
+        left = columns[columns < engine.shape[1] - 1][::4]
+        before, after = (engine.part(rows, left + i).rows(slice(None)) for i in (0, 1))
+        levels, steps = mad(before), mad(after - before)
+    return np.minimum(levels, steps / np.sqrt(2))

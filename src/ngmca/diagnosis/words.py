@@ -1,32 +1,30 @@
 """A separation in plain words: what was found, and what a specialist would warn about."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.data import in_gradient, in_own_units
+from ngmca.data import in_own_units
+from ngmca.diagnosis.defect_words import about_defects, place_of, spoiled
+from ngmca.diagnosis.defects import Defect
+from ngmca.diagnosis.finding import Finding, percent
 from ngmca.diagnosis.numbers import Diagnostics
-from ngmca.diagnosis.rank import noise_edge
+from ngmca.diagnosis.starts import about_starts
+from ngmca.diagnosis.surplus import about_surplus, is_empty
+from ngmca.io import Dataset
 from ngmca.result import Domain, Separation
 
-COPY = 0.95  # cosine from which two sources look alike
-EMPTY = 1e-3  # share in the sum of all amplitudes, roots of energies, of a source that is almost empty
+HARMLESS = 0.01  # share of the energy that structure in the residual may hold unmentioned
 STRUCTURE = 1.15  # singular values of the residual above this multiple of the edge are no noise
+GROWING = (
+    0.9  # correlation of the residual's variance with the signal, from which on it is that of counts
+)
 OVERFIT = 0.6  # residual below this share of the noise: the sources explain noise
 MISSED = 0.3  # a noise level below this share of the residual was not found, but missed
-LEAST = 0.001  # percent: less is told as such
+ALONE = 0.99  # share of the energy of a source in one measurement that has it alone
+FEWEST = 5  # measurements from which on that says something
 NEGATIVE = 0.01  # share of energy in clearly negative entries that a non-negative model cannot explain
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One warning: a short title, and a sentence that says what it means and what to do."""
-
-    kind: str
-    title: str
-    text: str
 
 
 def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
@@ -89,39 +87,25 @@ def _error_bars(separation: Separation) -> list[str]:
 
 
 @one_blas_thread
-def findings(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
-    """Warnings, the gravest first; none if nothing looks wrong."""
-    return [
-        *(_no_noise(separation, diagnostics) or _leftover(separation, diagnostics)),
-        *_overfit(separation, diagnostics),
-        *_too_many(separation, diagnostics),
-        *_copies(separation.S),
-        *_empty(diagnostics.share),
-        *_noise_like(separation, diagnostics),
-        *_negative(diagnostics),
-        *_few_measurements(separation),
-        *_chains(separation),
-    ]
+def findings(
+    separation: Separation,
+    diagnostics: Diagnostics,
+    data: Dataset | None = None,
+    defects: Sequence[Defect] = (),
+) -> list[Finding]:
+    """Warnings, those first that cost most; none if nothing looks wrong.
 
-
-def percent(share: float) -> str:
-    """A share in percent, with more digits near 0 and 100 where they matter."""
-    value = 100 * share
-    if 0 < value < LEAST:
-        return f"less than {LEAST:g} %"
-    if 99 < value < 100:
-        digits = min(4, max(1, int(np.ceil(-np.log10(max(100 - value, 1e-4))))))
-        return f"{min(value, 100 - 10.0**-digits):.{digits}f} %"
-    return f"{value:.2g} %" if abs(value) < 10 else f"{value:.3g} %"
-
-
-@one_blas_thread
-def similarity(S: NDArray) -> NDArray:
-    """Cosines between the rows of S, 0 for empty ones."""
-    S, _ = in_own_units(S)
-    norm = np.linalg.norm(S, axis=1, keepdims=True)
-    unit = np.divide(S, norm, out=np.zeros(S.shape), where=norm > 0)
-    return np.asarray(unit @ unit.T)
+    `data` names measurements and channels; `defects` are those that were found in it. Where they hold
+    so much of the energy that they decide what is found, nothing is said about the number of sources.
+    """
+    found = [*about_defects(separation, data, defects), *_alone(separation, diagnostics, data, defects)]
+    if not spoiled(defects):
+        found += _no_noise(separation, diagnostics) or _leftover(separation, diagnostics)
+        found += _overfit(separation, diagnostics)
+        found += about_surplus(separation, diagnostics)
+        found += about_starts(separation, diagnostics.share)
+    found += [*_negative(diagnostics), *_few_measurements(separation), *_chains(separation)]
+    return sorted(found, key=lambda one: -one.cost)
 
 
 def _no_noise(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
@@ -137,25 +121,55 @@ def _no_noise(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
         f"protect against noise. Give the noise level, for instance noise={residual:.2g}, or add up "
         "neighbouring channels or pixels first."
     )
-    return [Finding("no-noise", "No noise level could be found", text)]
+    return [Finding("no-noise", "No noise level could be found", text, 1.0)]
+
+
+def leftover_share(diagnostics: Diagnostics) -> float:
+    """Share of the energy of the data in directions of the residual that stand above the noise."""
+    values, edge = diagnostics.singular, diagnostics.singular_edge
+    above = values[values > STRUCTURE * edge]
+    size = len(diagnostics.sigma) * float(np.sum(diagnostics.column_rms**2))
+    left = max(1 - diagnostics.explained, 0.0)
+    return left * min(float(np.sum(above**2 - edge**2)) / size, 1.0) if size > 0 else 0.0
 
 
 def _leftover(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
-    if not (separation.noise > 0).any():
-        return []  # without a noise level nothing can be called larger than noise
+    """Structure in the residual, unless it is negligible beside every source."""
     above = int(np.count_nonzero(diagnostics.singular > STRUCTURE * diagnostics.singular_edge))
-    if not above:
-        return []
-    ratio = f"{diagnostics.singular[0] / diagnostics.singular_edge:.2g} times"
+    cost, share = leftover_share(diagnostics), diagnostics.share
+    weakest = float(share[~is_empty(share)].min(initial=1))
+    if not above or cost < min(HARMLESS, weakest) or not (separation.noise > 0).any():
+        return []  # without a noise level nothing can be called larger than noise
+    if _growth(separation, diagnostics) > GROWING:
+        text = (
+            f"What the residual has more than white noise, {percent(cost)} of the energy of the data, "
+            "lies where the signal is, in proportion to it, as in counts: no sign of more sources. To "
+            "give weak channels as much say as strong ones, divide each by the root of its mean first."
+        )
+        return [Finding("growing", "The noise grows with the signal", text)]
+    r, ratio = len(share), f"{diagnostics.singular[0] / diagnostics.singular_edge:.2g} times"
     more = " or more" if above == len(diagnostics.singular) else ""
     stand = f"{above}{more} directions of the residual stand out, the strongest {ratio}"
     if above == 1:
         stand = f"One direction of the residual stands out, {ratio}"
     text = (
-        f"{stand} as high as pure noise would reach: there may be more than {len(separation.S)} "
-        "sources, a baseline, peaks that move between measurements, or noise that grows with the signal."
+        f"{stand} as high as pure noise would reach, with {percent(cost)} of the energy of the data. "
+        f"Try {r + 1} sources. If the new one has the shape of a spectrum, keep it. If it is broad and "
+        "smooth, there is a baseline: take it away first. If it repeats lines of another, a little "
+        "beside, peaks move: align the measurements. If it only follows the strongest source, noise "
+        f"grows with the signal: keep to {r}."
     )
-    return [Finding("structure", "The residual has structure: maybe more sources", text)]
+    return [Finding("structure", "The residual has structure: maybe more sources", text, cost)]
+
+
+def _growth(separation: Separation, diagnostics: Diagnostics) -> float:
+    """Correlation over the channels of the residual's variance with the mean of the fit."""
+    S, _ = in_own_units(separation.S)
+    mean = separation.A.mean(axis=0) @ S
+    variance = diagnostics.column_rms**2
+    if not (np.ptp(mean) > 0 and np.ptp(variance) > 0):
+        return 0.0
+    return float(np.corrcoef(mean, variance)[0, 1])
 
 
 def _overfit(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
@@ -169,73 +183,32 @@ def _overfit(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
         "some sources explain noise. Try fewer than "
         f"{len(separation.S)}, or a larger tau=."
     )
-    return [Finding("overfit", "The fit is closer than the noise: maybe fewer sources", text)]
+    cost = 1 - diagnostics.explained
+    return [Finding("overfit", "The fit is closer than the noise: maybe fewer sources", text, cost)]
 
 
-def _too_many(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
-    m, r = separation.A.shape
-    shown = int(diagnostics.directions)
-    if r <= shown or r > m:
-        return []
-    text = (
-        f"{shown} directions of the data stand above the noise, and {r} sources were asked for: the "
-        f"others split a substance or describe noise. Try {max(shown, 1)}."
-    )
-    return [Finding("many", "The data show fewer sources", text)]
-
-
-def _copies(S: NDArray) -> list[Finding]:
-    alike = np.argwhere(np.triu(similarity(S), 1) > COPY)
-    return [
-        Finding(
-            "copy",
-            f"Sources {i + 1} and {j + 1} look alike",
-            f"Sources {i + 1} and {j + 1} have almost the same shape: one substance may be split "
-            "in two. Try one source less.",
-        )
-        for i, j in alike[:5]
+def _alone(
+    separation: Separation, diagnostics: Diagnostics, data: Dataset | None, defects: Sequence[Defect]
+) -> list[Finding]:
+    """Sources that are in one measurement only, which holds no defect that is told already."""
+    A, share = separation.A, diagnostics.share
+    energy = np.square(A / (np.linalg.norm(A, axis=0) + (share == 0)))
+    known = {defect.measurement for defect in defects}
+    found = [
+        (i, int(row))
+        for i, row in enumerate(energy.argmax(axis=0))
+        if energy[row, i] > ALONE and share[i] > HARMLESS and row not in known and len(A) >= FEWEST
     ]
-
-
-def _empty(share: NDArray) -> list[Finding]:
     return [
         Finding(
-            "empty",
-            f"Source {i + 1} is {'' if share[i] == 0 else 'almost '}empty",
-            f"Source {i + 1} has {percent(float(share[i]))} of the energy of all sources. "
-            "Try fewer sources.",
+            "alone",
+            f"Source {i + 1} is in one measurement only",
+            f"{percent(float(energy[row, i]))} of source {i + 1} is in {place_of(data, row)}: a "
+            "substance that no other measurement has, or something that went wrong there. Look at that "
+            "measurement, and leave it out if it is an outlier.",
+            float(share[i]),
         )
-        for i in np.flatnonzero(is_empty(share))[:5]
-    ]
-
-
-def is_empty(share: NDArray) -> NDArray:
-    """Which sources, of these shares of the energy, are almost empty.
-
-    They are judged by their amplitudes: a source of a hundredth of the others' height is weak, not
-    empty, though it has a ten-thousandth of their energy.
-    """
-    amplitude = np.sqrt(share)
-    return amplitude < EMPTY * max(float(amplitude.sum()), np.finfo(float).tiny)
-
-
-def _noise_like(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
-    """Sources no stronger than what one source fitted to pure noise would be."""
-    m, n = len(separation.A), separation.S.shape[1]
-    S, unit = in_own_units(separation.S)
-    sigma = in_gradient(separation.A, diagnostics.sigma) / unit
-    size, peak = np.linalg.norm(S, axis=1), S.max(axis=1, initial=0)
-    weak = (size < sigma * noise_edge(m, n)) & (peak < sigma * (np.sqrt(2 * np.log(n)) + np.sqrt(m)))
-    weak &= (peak < 8 * sigma) & ~is_empty(diagnostics.share)
-    return [
-        Finding(
-            "noise",
-            f"Source {i + 1} looks like noise",
-            f"Source {i + 1} is no stronger than a source fitted to pure noise would be "
-            f"(its peak is {peak[i] / sigma[i]:.2g} standard deviations high). Do not trust it; "
-            "try fewer sources.",
-        )
-        for i in np.flatnonzero(weak)[:5]
+        for i, row in found
     ]
 
 
@@ -247,7 +220,8 @@ def _negative(diagnostics: Diagnostics) -> list[Finding]:
         "(more than 5 standard deviations): no non-negative source explains them. Check phase and "
         "baseline, or leave the region out (Dataset.crop)."
     )
-    return [Finding("negative", "The data have strong negative parts", text)]
+    cost = diagnostics.negative_energy
+    return [Finding("negative", "The data have strong negative parts", text, cost)]
 
 
 def _few_measurements(separation: Separation) -> list[Finding]:

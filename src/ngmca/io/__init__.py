@@ -21,6 +21,10 @@ from ngmca.io.writing import write_table
 
 __all__ = ["Dataset", "ReadError", "fingerprint", "read", "write_table"]
 
+TABLES = ("text", "spreadsheet")  # formats in which the place of axis, names and data may be given
+
+RECORD = "run.toml"  # in every folder of a result
+
 
 def read(
     path: Any,
@@ -28,6 +32,10 @@ def read(
     transpose: bool | None = None,
     dataset: str | None = None,
     nucleus: str | None = None,
+    axis: str | None = None,
+    header: int | None = None,
+    skip: int | None = None,
+    columns: str | None = None,
 ) -> Dataset:
     """Measurements x channels out of a file, a folder, several of them, or an xarray object.
 
@@ -43,14 +51,24 @@ def read(
         Path or name of the data inside a file that has several: HDF5, Zarr, NetCDF, .npz, .mat.
     nucleus
         Which experiments to take out of a folder with several nuclei, such as "1H".
+    axis
+        Where a table in text has its axis: "first-column" (channels are down the rows), "first-row"
+        or "none". None finds out, or asks.
+    header, skip
+        Which line of a text holds the names of columns, 0 for none, and how many lines at its top are
+        passed over.
+    columns
+        Which columns of a text are data, by number ("2-5,7") or name ("a,b"), the axis not among them.
     """
-    options = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
+    options: dict[str, Any] = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
+    tables = {"axis": axis, "header": header, "skip": skip, "columns": columns}
+    options |= {name: value for name, value in tables.items() if value is not None}
     if hasattr(path, "dims"):
         return from_xarray(path, transpose=transpose, dataset=dataset)
     with Apart(memory_left() / 2) as apart:  # what it reads must find room here, too
         if isinstance(path, str | PathLike):
-            return _read_one(Path(path), options, apart)
-        paths = [Path(one) for one in path]
+            return _read_one(_path(path), options, apart)
+        paths = [_path(one) for one in path]
         if not paths:
             raise ReadError("no file was given.")
         parts = [_read_one(one, options, apart) for one in paths]
@@ -59,7 +77,7 @@ def read(
 
 def fingerprint(paths: Sequence[Path]) -> str:
     """SHA-256 of one file's content, or of the names and contents of several or of a folder."""
-    files = [(file, path) for path in paths for file in parts_of(path)]
+    files = [(file, path) for path in paths for file in _read_of(path)]
     if len(files) == 1 and paths[0].is_file():
         return _digest(paths[0])
     total = hashlib.sha256()
@@ -69,18 +87,45 @@ def fingerprint(paths: Sequence[Path]) -> str:
     return total.hexdigest()
 
 
+def _read_of(path: Path) -> list[Path]:
+    """The files that are read of a path; not those of results, which may be written into its folder."""
+    if path.is_dir() and _is_plain_folder(path):
+        return sorted(_files(path))
+    return [file for file in parts_of(path) if not (file.parent / RECORD).exists()]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [file for file in folder.iterdir() if file.is_file() and not file.name.startswith(".")]
+
+
 def _digest(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _path(given: str | PathLike[str]) -> Path:
+    """A path that somebody gave: nothing at all would be the folder that we are in."""
+    if given == "":
+        raise ReadError("no file was given: its name is empty.")
+    return Path(given)
 
 
 def _read_one(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
     path = whereabouts(path)
     try:
         plain = path.is_dir() and _is_plain_folder(path)
+        if not plain:
+            _check_options(path, options)
         return _read_folder(path, options, apart) if plain else open_one(path, options, apart)
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _check_options(path: Path, options: dict[str, Any]) -> None:
+    """Refuse options for tables with a file that is none, rather than pass them over."""
+    given = [name for name in ("axis", "header", "skip", "columns") if name in options]
+    if given and reader_of(path)[0] not in TABLES:
+        raise ReadError(f"{path} is not a table in text: leave out {given[0]}=.")
 
 
 def _is_plain_folder(path: Path) -> bool:
@@ -94,7 +139,7 @@ def _is_plain_folder(path: Path) -> bool:
 def _read_folder(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
     """The files of a folder as one, those that cannot be read left out with a note."""
     parts, names, notes = [], [], []
-    for file in sorted(f for f in path.iterdir() if f.is_file() and not f.name.startswith(".")):
+    for file in sorted(_files(path)):
         try:
             data = open_one(file, options, apart)
             if len(data.Y) > 1 and data.image_shape:
@@ -109,7 +154,10 @@ def _read_folder(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
         raise ReadError(f"{path} holds nothing that can be read.{first}")
     parts, names, others = _with_common_range(parts, names)
     notes += others
-    data = _together(parts, names)
+    try:
+        data = _together(parts, names)
+    except ReadError as error:
+        raise ReadError(f"{path}: {error}") from error
     return replace(data, notes=data.notes + tuple(notes), meta={**data.meta, "path": shown(path)})
 
 

@@ -1,7 +1,9 @@
 """Several spectra or tables as one: on one common axis, one below the other."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,8 @@ def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
     rows = tuple(row for block in named for row in block)
     notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     meta = {key: value for key, value in parts[0].meta.items() if key != "title"}  # of one part only
+    if all("path" in part.meta for part in parts):  # the folder of all, not the first of them
+        meta["path"] = os.path.commonpath([Path(part.meta["path"]).absolute().parent for part in parts])
     first = replace(parts[0], row_names=rows, image_shape=None, notes=notes, meta=meta)
     if all(same_axis(parts[0], part) for part in parts):
         return replace(first, Y=np.vstack([part.Y for part in parts]))

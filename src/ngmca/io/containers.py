@@ -1,5 +1,7 @@
 """HDF5 (MATLAB 7.3 among it) and Zarr, by the path of a dataset inside."""
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +52,23 @@ def read_zarr(
     if isinstance(store, zarr.Array):
         found, name, where = {"": store}, "", str(path)
     else:
-        members = sorted(store.members(max_depth=None))
-        kinds = {key: item for key, item in members if isinstance(item, zarr.Array)}
-        found = {key: item for key, item in kinds.items() if item.dtype.kind in NUMBERS}
+        found = _arrays_in(store)
         name = choose({key: item.shape for key, item in found.items()}, dataset, path)
         where = f"{name} in {path}"
     array = found[name]
     check_claim(float(array.nbytes), None, where)
-    notes = _written(array.nchunks_initialized / max(array.nchunks, 1), where, array.nbytes)
+    notes = _written(_share_stored(array), where, array.nbytes)
     values = np.asarray(array[...])
     return _labelled(values, _beside(found, name), where, transpose, name).noted(*notes)
+
+
+def _arrays_in(group: Any) -> dict[str, Any]:
+    """The arrays of numbers in a Zarr group, and in those inside, by their paths."""
+    import zarr
+
+    members = sorted(group.members(max_depth=None))
+    kinds = {key: item for key, item in members if isinstance(item, zarr.Array)}
+    return {key: item for key, item in kinds.items() if item.dtype.kind in NUMBERS}
 
 
 def _collect(found: dict[str, Any], name: str, item: Any, kind: Any) -> None:
@@ -77,21 +86,69 @@ def _shape(item: Any) -> tuple[int, ...]:
 
 
 def written_notes(path: Path, name: str | None = None) -> tuple[str, ...]:
-    """What is to be said about the numbers that were never written to an HDF5 file; no other has any.
+    """What is to be said about the numbers that were never written to HDF5 or Zarr; no other has any.
 
     It is about the dataset of that name, or about the largest one.
     """
     import h5py
 
+    if path.is_dir() or path.suffix.lower() == ".zspy":
+        return _zarr_notes(path, name)
     if not h5py.is_hdf5(path):
         return ()
     with h5py.File(path, "r") as file:
         found: dict[str, Any] = {}
         file.visititems(lambda key, item: _collect(found, key, item, h5py.Dataset))
-        item = found.get(name or "") or max(found.values(), key=lambda item: item.size, default=None)
-        return (
-            () if item is None else _written(_share_written(item), f"{item.name} in {path}", item.nbytes)
-        )
+        return _notes_of(found, name, path, _share_written)
+
+
+def _zarr_notes(path: Path, name: str | None) -> tuple[str, ...]:
+    import zarr
+
+    if path.is_dir():
+        return _notes_of(_arrays_in(zarr.open_group(str(path), mode="r")), name, path, _share_stored)
+    with zarr.storage.ZipStore(path, mode="r") as store:
+        return _notes_of(_arrays_in(zarr.open_group(store, mode="r")), name, path, _share_stored)
+
+
+def _notes_of(
+    found: dict[str, Any], name: str | None, path: Path, share: Callable[[Any], float]
+) -> tuple[str, ...]:
+    if not found:
+        return ()
+    item = found[name] if name in found else max(found.values(), key=lambda item: item.size)
+    return _written(share(item), f"{item.name} in {path}", item.nbytes)
+
+
+def _share_stored(array: Any) -> float:
+    """Which share of the chunks of a Zarr array is in the store, or in the shards that are."""
+    if array.shards is None:
+        return float(array.nchunks_initialized / max(array.nchunks, 1))
+    inside = [shard // chunk for shard, chunk in zip(array.shards, array.chunks, strict=True)]
+    chunks = [-(-size // chunk) for size, chunk in zip(array.shape, array.chunks, strict=True)]
+    stored = 0
+    for place in np.ndindex(*(-(-count // per) for count, per in zip(chunks, inside, strict=True))):
+        rest = [count - i * per for count, i, per in zip(chunks, place, inside, strict=True)]
+        here = _in_shard(array, array.metadata.encode_chunk_key(place), inside)
+        stored += int(here[tuple(map(slice, rest))].sum())  # those beyond the end do not count
+    return stored / max(math.prod(chunks), 1)
+
+
+def _in_shard(array: Any, key: str, inside: list[int]) -> NDArray:
+    """Which chunks the index of a shard names: pairs of place and size, all ones for those without."""
+    from zarr.abc.store import RangeByteRequest, SuffixByteRequest
+    from zarr.core.sync import sync
+
+    codec = array.metadata.codecs[0].to_dict()["configuration"]
+    size = 16 * math.prod(inside)
+    more = 4 * sum(part["name"] == "crc32c" for part in codec["index_codecs"])
+    first = codec["index_location"] == "start"
+    where = RangeByteRequest(0, size) if first else SuffixByteRequest(size + more)
+    raw = sync((array.store_path / key).get(byte_range=where))
+    if raw is None:
+        return np.zeros(inside, bool)
+    pairs = np.frombuffer(raw.to_bytes()[:size], np.uint64).reshape(*inside, 2)
+    return pairs[..., 0] != np.iinfo(np.uint64).max
 
 
 def _share_written(item: Any) -> float:

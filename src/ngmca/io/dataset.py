@@ -48,7 +48,13 @@ def _escaped(character: str) -> str:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Measurements x channels, with all that the file says about its rows and columns."""
+    """Measurements x channels, with all that the file says about its rows and columns.
+
+    `ngmca.io.read` returns one; made by hand, all but Y may be left out:
+
+    >>> Dataset(np.ones((2, 3)), np.array([400.0, 410.0, 420.0]), "wavelength", "nm", ("a", "b"))
+    Dataset: 2 x 3, wavelength [nm] from 400 to 420
+    """
 
     Y: NDArray  # (m, n)
     axis: NDArray | None = None  # (n,) position of each channel, as in the file
@@ -73,6 +79,14 @@ class Dataset:
     def names(self) -> tuple[str, ...]:
         """One name a measurement, numbers from 1 where the file has none."""
         return self.row_names or tuple(str(i + 1) for i in range(len(self.Y)))
+
+    def __repr__(self) -> str:
+        told = [" x ".join(map(str, self.Y.shape)), shown(self.axis_label)]
+        if self.axis is not None and len(self.axis):
+            told[-1] += f" from {self.axis[0]:g} to {self.axis[-1]:g}"
+        if self.image_shape:
+            told.append("an image of {} x {}".format(*self.image_shape))
+        return f"Dataset: {', '.join(told)}"
 
     def noted(self, *notes: str) -> "Dataset":
         """The same with more notes."""

@@ -1,6 +1,7 @@
 """What a container may not do: run code, or have other files of this machine read as its data."""
 
 import json
+import os
 import re
 import zipfile
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from typing import Any
 
 from ngmca.io.dataset import ReadError
 
-METADATA = (".zarray", ".zmetadata", "zarr.json")
+METADATA = (".zarray", ".zgroup", ".zmetadata", "zarr.json")
 PLAIN = re.compile(
     r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d+|[mM]8(\[\w+\])?)"
 )  # NumPy's short names
@@ -25,12 +26,12 @@ def check_zarr(path: Path) -> None:
     """Refuse a Zarr store, folder or zip, with codecs that may run code, before any of it is decoded."""
     for name, text in _metadata_files(path):
         try:
-            arrays = list(_arrays(json.loads(text)))
+            parts = list(_parts(_without_attributes(json.loads(text), name)))
         except (ValueError, RecursionError) as error:
             raise ReadError(f"{path} is not a Zarr store: {name} is damaged ({error}).") from error
-        for array in arrays:
-            codecs = [array.get(key) for key in ("filters", "compressor", "codecs")]
-            wrong = _wrong_codec(codecs) or _wrong_type(array)
+        for part in parts:
+            codecs = [part.get(key) for key in ("filters", "compressor", "codecs")]
+            wrong = _wrong_codec(codecs) or _wrong_type(part)
             if wrong:
                 raise ReadError(
                     f"{path}: {name} asks for {wrong}, which is not known as safe and could run any "
@@ -69,7 +70,7 @@ def _outside(path: Path, name: str, other: str) -> ReadError:
 
 def _metadata_files(path: Path) -> Iterator[tuple[str, bytes]]:
     if path.is_dir():
-        for file in sorted(path.rglob("*")):
+        for file in _files_without_links(path):
             if file.name.lower() in METADATA:  # some file systems do not tell capitals apart
                 yield str(file.relative_to(path)), file.read_bytes()
         return
@@ -79,23 +80,44 @@ def _metadata_files(path: Path) -> Iterator[tuple[str, bytes]]:
                 yield name, archive.read(name)
 
 
-def _arrays(metadata: Any) -> Iterator[dict[str, Any]]:
-    """What describes an array in metadata, those of a whole group among them; not what users add."""
+def _files_without_links(path: Path) -> Iterator[Path]:
+    """The files of a store, or an error for a link: zarr would follow it to any file of this machine."""
+    for folder, folders, files in os.walk(path, followlinks=True):
+        folders.sort()
+        for name in (*folders, *sorted(files)):
+            if Path(folder, name).is_symlink():
+                link = Path(folder, name).relative_to(path)
+                raise ReadError(
+                    f"{path}: {link} is a link, which is not followed. Copy the store with what its "
+                    "links point to (cp -rL), and read the copy."
+                )
+        yield from (Path(folder, name) for name in sorted(files))
+
+
+def _without_attributes(metadata: Any, name: str) -> Any:
+    """Metadata of a store of version 2 without what users add, which may look like anything."""
+    known = metadata.get("metadata") if isinstance(metadata, dict) else None
+    if not (name.lower().endswith(".zmetadata") and isinstance(known, dict)):
+        return metadata
+    return {key: entry for key, entry in known.items() if not key.endswith(".zattrs")}
+
+
+def _parts(metadata: Any) -> Iterator[dict[str, Any]]:
+    """Every dict in metadata, since any may describe an array; not what users add in version 3."""
     if not isinstance(metadata, dict):
         return
-    if {"dtype", "data_type", "filters", "compressor", "codecs"} & set(metadata):
-        yield metadata
-        return
+    yield metadata
+    node = metadata.get("node_type") in ("array", "group")  # else attributes may be an array's name
     for key, entry in metadata.items():
-        if key != "attributes" and not key.endswith(".zattrs"):
-            yield from _arrays(entry)
+        if not (node and key == "attributes"):
+            yield from _parts(entry)
 
 
-def _wrong_type(array: dict[str, Any]) -> str:
+def _wrong_type(part: dict[str, Any]) -> str:
     """A type that is neither numbers nor text, or objects that no codec for text makes."""
-    filters = array.get("filters")
+    filters = part.get("filters")
     text = isinstance(filters, list) and any(_names(codec) <= TEXT for codec in filters)
-    kinds = [array[key] for key in ("dtype", "data_type") if key in array]
+    kinds = [part[key] for key in ("dtype", "data_type") if key in part]
     strange = [kind for kind in kinds if not (_is_plain(kind) or (kind == "|O" and text))]
     return f"the type {str(strange[0])[:60]}" if strange else ""
 

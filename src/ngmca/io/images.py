@@ -1,4 +1,4 @@
-"""Spectral images: ENVI by spectral, microscopes' formats by rosettasciio, imzML by pyimzML."""
+"""Spectral images: ENVI by spectral, microscopes' formats by rosettasciio."""
 
 import logging
 import re
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngmca.io.containers import written_notes
 from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, told
@@ -19,7 +18,6 @@ from ngmca.io.units import NO_AXIS, from_unit, known_unit
 
 ENVI_DATA = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
 EMSA = (".msa", ".ems", ".mas", ".emsa")
-BIN = 0.1  # width in m/z on which spectra with peaks of their own are put
 
 
 def read_envi(path: Path, **_: Any) -> Dataset:
@@ -69,11 +67,18 @@ def rosetta_plugin(path: Path) -> str | None:
     except ImportError:
         return None
     suffix = path.suffix.lower().lstrip(".")
+    if suffix == "img" and path.is_file() and _begins(path, b"IM"):  # JEOL uses the same suffix
+        return "rsciio.hamamatsu"
     skip = {"numpy", "Image", "netCDF", "TIFF", "Impulse", "Protochips"}
     for plugin in IO_PLUGINS:
         if plugin["name"] not in skip and suffix in {e.lower() for e in plugin["file_extensions"]}:
             return str(plugin["api"])
     return None
+
+
+def _begins(path: Path, with_bytes: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(with_bytes)) == with_bytes
 
 
 def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
@@ -91,60 +96,7 @@ def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset
     except Exception as error:  # readers of thirty formats raise what they like
         raise ReadError(f"{path}: rosettasciio cannot read it: {told(error)}.") from error
     data = _from_signal(_spectral_signal(signals, dataset, path), path)
-    return data.noted(*written_notes(path)) if path.is_file() else data
-
-
-def read_imzml(path: Path, **_: Any) -> Dataset:
-    """The pixels of an imaging mass spectrum, on its own m/z axis or in bins of 0.1."""
-    parser = require("pyimzml.ImzMLParser", "imzML")
-    body = path.with_suffix(".ibd")
-    if not body.is_file():
-        raise ReadError(f"{path} has no data file {body.name} beside it.")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with parser.ImzMLParser(str(path)) as stored:
-                places = np.array([place[:2] for place in stored.coordinates])
-                spectra = [stored.getspectrum(i) for i in range(len(places))]
-    except Exception as error:  # XML and binary damage surface as all sorts
-        raise ReadError(f"{path} is not a whole imzML file: {told(error)}.") from error
-    short = next((i for i, (mz, y) in enumerate(spectra) if len(mz) != len(y) or not len(mz)), None)
-    if short is not None:
-        raise ReadError(
-            f"{path}: spectrum {short + 1} is cut short: {body.name} is truncated or damaged."
-        )
-    if not all(np.isfinite(values).all() for spectrum in spectra for values in spectrum):
-        raise ReadError(f"{path} has missing or infinite values: {body.name} is damaged.")
-    axis, Y, note = _on_one_axis(spectra)
-    order, shape = _as_image(places)
-    names = tuple(f"x{x} y{y}" for x, y in places[order])
-    data = Dataset(Y[order], axis, "m/z", "", () if shape else names, shape)
-    return data.noted(note) if note else data
-
-
-def _on_one_axis(spectra: list[tuple[Any, Any]]) -> tuple[NDArray, NDArray, str]:
-    first = np.asarray(spectra[0][0], dtype=float)
-    if all(len(mz) == len(first) and np.array_equal(mz, first) for mz, _ in spectra):
-        return first, np.array([y for _, y in spectra], dtype=float), ""
-    low = min(float(np.min(mz)) for mz, _ in spectra)
-    places = [np.floor((np.asarray(mz, dtype=float) - low) / BIN) for mz, _ in spectra]
-    used = np.unique(np.concatenate(places))
-    check_claim(8.0 * len(spectra) * len(used), None, f"{len(spectra)} spectra on {len(used)} bins")
-    Y = np.zeros((len(spectra), len(used)))
-    for row, where, (_, y) in zip(Y, places, spectra, strict=True):
-        np.add.at(row, np.searchsorted(used, where), y)
-    filled = Y.any(axis=0)
-    note = f"peaks were summed in bins of {BIN} m/z; {int(filled.sum())} bins hold any."
-    return low + BIN * (used[filled] + 0.5), Y[:, filled], note
-
-
-def _as_image(places: NDArray) -> tuple[NDArray, tuple[int, int] | None]:
-    """Pixels row by row, and the image's shape if none is missing."""
-    order = np.lexsort((places[:, 0], places[:, 1]))
-    corner = places.min(axis=0)
-    columns, rows = (int(size) for size in places.max(axis=0) - corner + 1)
-    whole = len(places) == rows * columns == len(np.unique(places, axis=0))
-    return order, (rows, columns) if whole and rows > 1 and columns > 1 else None
+    return data.noted(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
 
 
 def _check_before(path: Path) -> None:

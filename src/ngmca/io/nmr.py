@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.combine import combine
-from ngmca.io.dataset import Dataset, ReadError, real_numbers, told
+from ngmca.io.dataset import Dataset, ReadError, real_numbers, shown, told
 from ngmca.io.extras import require
 from ngmca.io.units import NO_AXIS, SHIFT
 
@@ -36,7 +36,10 @@ def read_bruker(path: Path, *, nucleus: str | None = None, **_: Any) -> Dataset:
     parts = [_read_processed(ng, folder) for folder in chosen]
     data = combine(parts, [folder.name for folder in chosen])
     left = len(experiments) - len(processed)
-    return data.noted(f"{left} experiments without processed data were left out.") if left else data
+    notes = [f"{left} experiments without processed data were left out."] if left else []
+    bare = [] if experiments == [path] else _without_acqus(path)
+    notes += [f"left out: {shown(folder.name)} has pdata and no acqus." for folder in bare]
+    return data.noted(*notes)
 
 
 def read_varian(path: Path, **_: Any) -> Dataset:
@@ -87,6 +90,13 @@ def _experiments(path: Path) -> list[Path]:
         return [path]
     inside = [child for child in path.iterdir() if child.is_dir() and (child / "acqus").is_file()]
     return sorted(inside, key=lambda child: (not child.name.isdigit(), child.name.zfill(9)))
+
+
+def _without_acqus(path: Path) -> list[Path]:
+    """Folders of what may have been experiments."""
+    return sorted(
+        folder.parent for folder in path.glob("*/pdata") if not (folder.parent / "acqus").is_file()
+    )
 
 
 def _processed(experiment: Path) -> Path | None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ngmca._support.apart import Apart, CrashedError, NotStartedError, RaisedError, TooLongError
 from ngmca.io.dataset import Dataset, ReadError, shown, told
 from ngmca.io.detect import reader_of
@@ -27,7 +29,7 @@ def open_one(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
     if name in OURS:
         return open_here(path, options)
     try:
-        return _open_apart(path, options, apart, _seconds(size))
+        return _open_apart(path, options, apart, size)
     except NotStartedError as error:
         note = "was read without protection against readers that hang or crash"
         return open_here(path, options).noted(f"{shown(path.name)} {note}: {error}.")
@@ -48,7 +50,15 @@ def whereabouts(path: Path) -> Path:
         raise ReadError(f"{path} is a pipe: save what comes out of it to a file first, and give that.")
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise ReadError(f"{path} is a device or a socket, not a file.")
-    return Path(os.path.realpath(path)) if path.is_relative_to("/dev") else path  # /dev/stdin < file
+    return _named(path) if path.parts[:2] in (("/", "dev"), ("/", "proc")) else path
+
+
+def _named(path: Path) -> Path:
+    """The name of an open file (/dev/stdin < file), which is another file in another process."""
+    real = Path(os.path.realpath(path))
+    if not (real.exists() and real.samefile(path)):  # a file that was removed since, or never had a name
+        raise ReadError(f"{path} is a file without a name: save it to a file first, and give that.")
+    return real
 
 
 def parts_of(path: Path) -> list[Path]:
@@ -67,8 +77,13 @@ def open_here(path: Path, options: dict[str, Any]) -> Dataset:
     name, reader = reader_of(path)
     try:
         data = reader(path, **options)
-    except ReadError:
-        raise
+        if not data.Y.size:
+            raise ReadError(f"{path} holds no numbers: {len(data.Y)} x {data.Y.shape[1]}.")
+        if data.axis is not None and not np.isfinite(data.axis).all():
+            raise ReadError(f"{path}: its axis has an entry that is not a finite number.")
+    except ReadError as error:
+        named = any(shown(part) in str(error) for part in (path.name, path))
+        raise error if named else ReadError(f"{path}: {error}") from error
     except MemoryError:
         raise ReadError(f"{path} needs more memory than this machine has.") from None
     except Exception as error:  # a damaged file makes the libraries raise what comes
@@ -81,11 +96,11 @@ def open_plain(path: str, options: dict[str, Any]) -> dict[str, Any]:
     return vars(open_here(Path(path), options))
 
 
-def _open_apart(path: Path, options: dict[str, Any], apart: Apart, seconds: float) -> Dataset:
+def call_apart(apart: Apart, function: str, path: Path, *arguments: Any, size: float = 0.0) -> Any:
+    """What a function, "module:name", returns for a path in the other process; errors are ReadErrors."""
+    seconds = _seconds(size or path.stat().st_size)
     try:
-        fields: dict[str, Any] = apart.call(
-            "ngmca.io.opening:open_plain", str(path), options, seconds=seconds
-        )
+        return apart.call(function, str(path), *arguments, seconds=seconds)
     except RaisedError as error:
         if error.kind == "ReadError":
             raise ReadError(str(error)) from None
@@ -97,6 +112,10 @@ def _open_apart(path: Path, options: dict[str, Any], apart: Apart, seconds: floa
         raise ReadError(f"{path}: its reader {error}: the file is damaged, or {more}.") from error
     except MemoryError:
         raise ReadError(f"{path} needs more memory than this machine has.") from None
+
+
+def _open_apart(path: Path, options: dict[str, Any], apart: Apart, size: float) -> Dataset:
+    fields: dict[str, Any] = call_apart(apart, "ngmca.io.opening:open_plain", path, options, size=size)
     listed: dict[str, Any] = {key: tuple(v) for key, v in fields.items() if isinstance(v, list)}
     return Dataset(**fields | listed)
 

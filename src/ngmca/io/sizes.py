@@ -2,15 +2,15 @@
 
 import contextlib
 import os
+from collections.abc import Iterator
+from itertools import starmap
 from pathlib import Path
 
 from ngmca.io.dataset import ReadError
 
-GROUP = "/sys/fs/cgroup"
-GROUPS = (  # limit, use and details of memory, versions 2 and 1
-    tuple(f"{GROUP}/memory.{name}" for name in ("max", "current", "stat")),
-    tuple(f"{GROUP}/memory/memory.{name}" for name in ("limit_in_bytes", "usage_in_bytes", "stat")),
-)
+GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+FILES = {2: ("max", "current", "stat"), 1: ("limit_in_bytes", "usage_in_bytes", "stat")}
 
 
 def check_claim(claimed: float, present: float | None, where: str) -> None:
@@ -37,8 +37,8 @@ def memory_bytes() -> float:
 
 
 def memory_left() -> float:
-    """Memory that can still be had, by this machine and by the group of processes this one is in."""
-    return min(_free_on_machine(), _free_in_group())
+    """Memory that can still be had: on this machine, in the groups of this process, by its own limit."""
+    return max(0.0, min(_free_on_machine(), _free_to_process(), *starmap(_free_in_group, _groups())))
 
 
 def _free_on_machine() -> float:
@@ -49,14 +49,38 @@ def _free_on_machine() -> float:
         return memory_bytes()
 
 
-def _free_in_group() -> float:
-    """What the control group (a container, a job) may still take; files kept in memory give way."""
-    for limit, used, details in GROUPS:
-        with contextlib.suppress(OSError, ValueError):  # "max" is no limit, nor a number
-            most, taken = float(Path(limit).read_text()), float(Path(used).read_text())
-            lines = (line.split() for line in Path(details).read_text().splitlines())
-            kept = {name: float(size) for name, size in lines}
-            return most - taken + kept.get("total_inactive_file", kept.get("inactive_file", 0.0))
+def _free_to_process() -> float:
+    """What this process may still take by its own limit (ulimit -v)."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        return float("inf") if most == resource.RLIM_INFINITY else float(most - used)
+    return float("inf")
+
+
+def _groups() -> Iterator[tuple[Path, int]]:
+    """The control groups (a container, a job) of this process, up to the root, with their version."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in OWN_GROUPS.read_text().splitlines():
+            _, controllers, own = line.split(":", 2)
+            if controllers in ("", "memory"):
+                root = GROUPS / controllers
+                inside = root / own.lstrip("/")
+                for folder in (inside, *inside.parents):
+                    if folder.is_relative_to(root):
+                        yield folder, 1 if controllers else 2
+
+
+def _free_in_group(folder: Path, version: int) -> float:
+    """What a control group may still take; files kept in memory give way."""
+    limit, used, details = (folder / f"memory.{name}" for name in FILES[version])
+    with contextlib.suppress(OSError, ValueError):  # "max" is no limit, nor a number
+        most, taken = float(limit.read_text()), float(used.read_text())
+        lines = (line.split() for line in details.read_text().splitlines())
+        kept = {name: float(size) for name, size in lines}
+        return most - taken + kept.get("total_inactive_file", kept.get("inactive_file", 0.0))
     return float("inf")
 
 

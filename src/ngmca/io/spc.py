@@ -1,6 +1,6 @@
 """Galactic SPC (Thermo GRAMS): one spectrum, many on one axis, or many with axes of their own."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ngmca.io.combine import combine
 from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
 from ngmca.io.intensity import absorbance
 from ngmca.io.jcampdx import combine_peaks
-from ngmca.io.units import NO_AXIS, meaning
+from ngmca.io.units import NO_AXIS, heading
 
 SHORT, MANY, LABELS, OWN_AXES, UNEVEN = 1, 4, 32, 64, 128  # bits of the first byte
 HEADER, PART, ENTRY = 512, 32, 12  # bytes of the header, of a spectrum's own, of the directory's entries
@@ -50,14 +50,16 @@ class Header:
     ends: tuple[float, float]
     spectra: int
     kinds: tuple[int, int, int]  # of axis, intensities, and what counts the spectra
-    labels: tuple[str, ...]
+    planes: int  # among which the spectra are spread evenly: the rows of a map
+    label: str  # of the axis
+    title: str
 
 
 def is_spc(head: bytes) -> bool:
     """Whether a file begins as this format does; EDAX and Shimadzu use the same suffix."""
     order = {0x4B: "<", 0x4C: ">"}.get(head[1] if len(head) > 1 else 0)
     if order is None or len(head) < HEADER:
-        return head[1:2] == b"\x4d" and len(head) >= 256
+        return head[1:2] == b"\x4d"
     ends = np.frombuffer(head, order + "f8", 2, 8)
     return bool(np.isfinite(ends).all()) and (head[28] <= 30 or head[28] == 255)
 
@@ -69,7 +71,9 @@ def read_spc(path: Path, **_: Any) -> Dataset:
         raise ReadError(f"{path}: SPC files of before 1996 are not read: save it anew, or as JCAMP-DX.")
     header = _header(raw, path)
     if header.kinds[1] == 1 or header.kinds[0] == 255:
-        raise ReadError(f"{path} is an interferogram: Fourier-transform it first, then save the spectrum.")
+        raise ReadError(
+            f"{path} is an interferogram: Fourier-transform it first, then save the spectrum."
+        )
     place, parts, names = HEADER, [], []
     axis = None
     if not header.flags & OWN_AXES:
@@ -89,7 +93,6 @@ def _header(raw: bytes, path: Path) -> Header:
     order = "<" if raw[1] == 0x4B else ">"
     first, last = (one(raw, at, order + "f8", path) for at in (8, 16))
     spectra = one(raw, 24, order + "u4", path)
-    labels = raw[218:248].decode("latin-1").split("\0") if raw[0] & LABELS else []
     header = Header(
         flags=raw[0],
         order=order,
@@ -98,7 +101,9 @@ def _header(raw: bytes, path: Path) -> Header:
         ends=(first, last),
         spectra=spectra if raw[0] & MANY else 1,
         kinds=(raw[28], raw[29], raw[30]),
-        labels=tuple(label.strip() for label in labels),
+        planes=one(raw, 316, order + "u4", path),
+        label=words(raw[218:248]) if raw[0] & LABELS else "",
+        title=words(raw[88:218]),
     )
     least = PART + (0 if header.flags & OWN_AXES else 2 * header.points)
     if not header.points or not header.spectra or header.spectra * least > len(raw):
@@ -141,29 +146,30 @@ def _dataset(x: NDArray, y: NDArray, header: Header, path: Path) -> Dataset:
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ReadError(f"{path} has missing or infinite values: it is damaged.")
     name, unit = AXES.get(header.kinds[0], (NO_AXIS, ""))
-    if header.labels and header.labels[0]:
-        name, unit = meaning(header.labels[0]) or (shown(header.labels[0]), "")
+    if header.label:
+        name, unit = heading(shown(header.label))
     y, kind, notes = absorbance(y, INTENSITIES.get(header.kinds[1], ""))
-    meta = {"intensity": kind, "peaks": name == "m/z" and not _even(x)}
+    meta = {"intensity": kind, "peaks": name == "m/z" and bool(header.flags & OWN_AXES)}
     return Dataset(y[None, :], x, name, unit, (), None, meta, notes)
 
 
 def _together(parts: list[Dataset], names: list[str], header: Header, path: Path) -> Dataset:
     """All spectra; those of masses with positions of their own as lists of peaks."""
-    title = words(path.read_bytes()[88:218])
+    if not any(part.Y.size for part in parts):
+        raise ReadError(f"{path} has no points in any of its spectra: it is damaged.")
     if len(set(names)) < len(names):
         names = [str(i + 1) for i in range(len(names))]
-    peaks = len(parts) > 1 and bool(header.flags & OWN_AXES) and parts[0].axis_name == "m/z"
+    peaks = len(parts) > 1 and all(part.meta["peaks"] for part in parts)
     data = combine_peaks(parts, names) if peaks else combine(parts, names)
-    if data.axis is not None and len(data.axis) > 1 and not monotonic(data.axis):
-        raise ReadError(f"{path}: its axis does not rise or fall all along: it is damaged, or no spectrum.")
-    data.meta.update({"title": shown(title)} if title else {})
-    return data
-
-
-def _even(x: NDArray) -> bool:
-    steps = np.diff(x)
-    return len(x) > 2 and bool(np.ptp(steps) <= 1e-3 * np.abs(steps).max())
+    if data.positions.size > 1 and not monotonic(data.positions):
+        raise ReadError(
+            f"{path}: its axis does not rise or fall all along: it is damaged, or no spectrum."
+        )
+    columns = len(parts) // max(header.planes, 1)
+    whole = header.planes > 1 and columns > 1 and header.planes * columns == len(parts)
+    meta = data.meta | ({"title": shown(header.title)} if header.title else {})
+    meta["peaks"] = len(parts) == 1 and parts[0].meta["peaks"]
+    return replace(data, meta=meta, image_shape=(header.planes, columns) if whole else None)
 
 
 def _unit(kind: int) -> str:

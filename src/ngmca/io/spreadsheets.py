@@ -32,7 +32,9 @@ def read_sheets(path: Path, *, dataset: str | None = None, **options: Any) -> Da
 
 
 def _numbers(rows: Cells) -> int:
-    return sum(isinstance(cell, float | int) and not isinstance(cell, bool) for row in rows for cell in row)
+    return sum(
+        isinstance(cell, float | int) and not isinstance(cell, bool) for row in rows for cell in row
+    )
 
 
 def _size(rows: Cells) -> tuple[int, int]:

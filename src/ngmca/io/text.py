@@ -1,70 +1,127 @@
 """Tables of numbers as text: .csv, .tsv, .txt, .dat, gzipped or not."""
 
-import csv
 import gzip
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, shown, told
+from ngmca.io import dialects, maps
+from ngmca.io.cells import Lines, lines_of
+from ngmca.io.combine import combine, same_axis
+from ngmca.io.dataset import Dataset, ReadError, monotonic, shown, told
+from ngmca.io.evidence import SHORTEST_AXIS
+from ngmca.io.headers import as_title
+from ngmca.io.layout import choose
+from ngmca.io.orange import headed, split_header
+from ngmca.io.readings import Reading
+from ngmca.io.selection import selected
 from ngmca.io.sizes import in_words, memory_left
-from ngmca.io.units import heading
+from ngmca.io.tables import Table, tables_of
+from ngmca.io.units import NO_AXIS
 
-COMMENTS = ("#", "%", "//", "!")
 PIECE = 1 << 24  # bytes that are unpacked at a time
-SHORTEST_AXIS = 5  # fewer numbers may rise or fall by chance
-DECIMAL_COMMA = re.compile(r"^[+-]?\d*,\d+([eE][+-]?\d+)?$")
+LINE_ENDS = b"\n\r\x0b\x0c\x85"  # all that str.splitlines knows and text may have
 
 
-@dataclass(frozen=True)
-class Line:
-    """Cells of one line, and where it stands in the file."""
-
-    number: int
-    cells: list[str]
-
-
-@dataclass(frozen=True)
-class Labels:
-    """What the first line and the first column of a table say."""
-
-    axis: NDArray | None = None
-    axis_in: str = ""  # "row" or "column"
-    corner: str = ""
-    names: tuple[str, ...] = ()
-
-
-def read_text(path: Path, *, transpose: bool | None = None, **_: Any) -> Dataset:
+def read_text(
+    path: Path,
+    *,
+    transpose: bool | None = None,
+    axis: str | None = None,
+    header: int | None = None,
+    skip: int = 0,
+    columns: str | None = None,
+    **_: Any,
+) -> Dataset:
     """The table in a text file, with its axis and names where the file has them."""
-    lines, comma = _split(_decode(path), path)
-    _check_ragged(lines, path)
-    header = _is_header(lines[0].cells, comma)
-    index = _is_index(lines[header:], comma)
-    values = _numbers([Line(x.number, x.cells[index:]) for x in lines[header:]], index, comma, path)
-    labels, values = _labels(lines, values, header=header, index=index, comma=comma)
-    turned = {"row": False, "column": True}.get(labels.axis_in)
-    if transpose is not None and turned is not None and transpose != turned:
-        raise ReadError(f"{path}: its axis is in the first {labels.axis_in}: leave out transpose=.")
-    name, unit = heading(labels.corner)
-    data = from_array(
-        values,
-        labels.axis,
-        transpose=transpose if turned is None else turned,
-        where=str(path),
-        axis_name=name,
-        axis_unit=unit,
-    )
-    names = labels.names if len(labels.names) == len(data.Y) else ()
-    note = f"the first {labels.axis_in} of {shown(path.name)} is the axis, " if labels.axis_in else ""
-    if note and labels.axis is not None:
-        note += f"{labels.axis[0]:g} to {labels.axis[-1]:g}."
-    return Dataset(data.Y, data.axis, name, unit, names, notes=(note,) if note else ())
+    lines, comments = lines_of(_decode(path), skip or 0)
+    if not lines.texts:
+        raise ReadError(f"{path} has no numbers in it: it is empty, or all comments.")
+    typed, lines = split_header(lines) if header is None else (None, lines)
+    found = tables_of(lines, comments, str(path), header)
+    tables = [part for one in found for part in _parted(headed(one, typed) if typed else one, comments)]
+    parts = [part for table in tables for part in _read_table(table, transpose, axis, columns)]
+    return _joined(parts, path)
+
+
+def _parted(table: Table, comments: Lines) -> list[Table]:
+    """Spectra below each other, parted by blank lines or comments, one by one."""
+    numbers = np.array(table.lines.numbers)
+    bounds = np.flatnonzero(np.diff(numbers, prepend=0, append=0) != 1).tolist()
+    if bounds[0] > 0:
+        bounds = [0, *bounds]
+    short = len(bounds) < 3 or np.diff(bounds).min() < SHORTEST_AXIS
+    if short or 0 in table.words or monotonic(table.values[:, 0]):
+        return [table]
+    remarks = dict(zip(*comments, strict=True))
+    parts = [
+        replace(table.rows(slice(a, b)), title=as_title(remarks.get(int(numbers[a]) - 1, "")))
+        for a, b in pairwise(bounds)
+    ]
+    fine = all(monotonic(part.values[:, 0]) for part in parts)
+    return parts if fine and maps.read_long(table) is None else [table]
+
+
+def _read_table(
+    table: Table, transpose: bool | None, axis: str | None, columns: str | None
+) -> list[tuple[Dataset, str]]:
+    """The data in a table, or in each pair of its columns, with a name."""
+    dialects.check_facts(table, columns)
+    table = dialects.tidied(table) if columns is None else selected(table, columns, axis)
+    long = maps.read_long(table) if axis is None else None
+    if long is not None and transpose is not None:
+        raise ReadError(f"{table.where} has one point a line: leave out transpose=.")
+    if long is not None:
+        return [(_dataset(long, table), table.title)]
+    if axis is None:
+        dialects.check_first(table)
+    pairs = dialects.pairs_of(table) if axis is None and not transpose else []
+    if pairs:
+        return [(_dataset(choose(one, None, None), one), dialects.name_of(one, "")) for one in pairs]
+    return [(_dataset(choose(table, axis, transpose), table), dialects.name_of(table, table.title))]
+
+
+def _dataset(reading: Reading, table: Table) -> Dataset:
+    """A reading as data, with a note about what was decided and why."""
+    name, unit = dialects.unit_told(table, reading.name)
+    file = shown(Path(table.where).name)
+    m, n = reading.Y.shape
+    if reading.axis is None:
+        what = (
+            f"its rows are taken as {m} measurements" if len(table.values) == m else "it is one spectrum"
+        )
+        note = f"{file} has no axis: {what} of {n} channels."
+        notes = (note,) if table.names or reading.rows or m == 1 else ()
+        return Dataset(reading.Y, None, NO_AXIS, "", reading.rows, notes=notes)
+    ends = f"{reading.axis[0]:g} to {reading.axis[-1]:g}"
+    why = f" ({reading.why})" if reading.why else ""
+    note = f"the {reading.layout.replace('-', ' ')} of {file} is the axis, {ends}{why}."
+    data = Dataset(reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks))
+    return data if reading.places is None else maps.placed(data, *reading.places)
+
+
+def _joined(parts: list[tuple[Dataset, str]], path: Path) -> Dataset:
+    """All spectra of a file as one data set."""
+    if len(parts) == 1:
+        return parts[0][0]
+    if any(data.axis is None for data, _ in parts):
+        raise ReadError(
+            f"{path} holds {len(parts)} tables, not all with an axis: save each to its own file."
+        )
+    if any(len(data.Y) > 1 for data, _ in parts) and not all(
+        same_axis(parts[0][0], d) for d, _ in parts
+    ):
+        raise ReadError(
+            f"{path} holds {len(parts)} tables with different axes: save each to a file of its own."
+        )
+    named = [name or str(i + 1) for i, (_, name) in enumerate(parts)]
+    return combine([data for data, _ in parts], named)
 
 
 def _decode(path: Path) -> str:
@@ -108,146 +165,7 @@ def _content(path: Path, opened: Callable[..., Any]) -> bytes:
 
 
 def memory_for(piece: bytes) -> float:
-    """Bytes in use at most while text becomes numbers, as measured with short and with long cells."""
+    """Bytes in use at most while text becomes numbers, as measured with short, long and named lines."""
     cells = sum(piece.count(mark) for mark in b",;\t ")
-    return 3.0 * len(piece) + 120.0 * cells + 450.0 * piece.count(b"\n")
-
-
-def _split(text: str, path: Path) -> tuple[list[Line], bool]:
-    """Lines of cells without comments, and whether decimals have commas."""
-    numbered = [
-        (i, line.strip("\r\n"))
-        for i, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith(COMMENTS)
-    ]
-    if not numbered:
-        raise ReadError(f"{path} has no numbers in it: it is empty, or all comments.")
-    delimiter = _delimiter([line for _, line in numbered[:20]])
-    if delimiter is None:
-        lines = [Line(i, line.split()) for i, line in numbered]
-    else:
-        rows = csv.reader((line for _, line in numbered), delimiter=delimiter)
-        lines = [
-            Line(i, [cell.strip() for cell in row]) for (i, _), row in zip(numbered, rows, strict=False)
-        ]
-        if all(line.cells and line.cells[-1] == "" for line in lines):  # a delimiter ends every line
-            lines = [Line(line.number, line.cells[:-1]) for line in lines]
-    comma = delimiter != "," and any(
-        DECIMAL_COMMA.match(cell) for line in lines[:20] for cell in line.cells
-    )
-    return lines, comma
-
-
-def _delimiter(some: list[str]) -> str | None:
-    """Tab, semicolon or comma; None for white space."""
-    for mark in ("\t", ";"):
-        if all(mark in line for line in some[1:] or some):
-            return mark
-    last = some[-1]
-    if "," not in last:
-        return None
-    words = last.split()  # 1,5 2,5: commas inside the words are decimal
-    return None if len(words) > 1 and all(DECIMAL_COMMA.match(w) or w.isdigit() for w in words) else ","
-
-
-def _check_ragged(lines: list[Line], path: Path) -> None:
-    width = len(lines[min(1, len(lines) - 1)].cells)
-    if len(lines[0].cells) == width - 1:  # a header without a name for the index column
-        lines[0].cells.insert(0, "")
-    for line in lines:
-        if len(line.cells) != width:
-            raise ReadError(
-                f"{path}, line {line.number} has {len(line.cells)} fields, other lines have {width}."
-            )
-
-
-def _is_header(cells: list[str], comma: bool) -> bool:
-    """Whether the first line holds names, or an axis beside a corner that is empty or named."""
-    numbers = [_number(cell, comma) for cell in cells]
-    if None in numbers[1:] or len(cells) == 1:
-        return None in numbers
-    return numbers[0] is None and (not cells[0] or _as_axis(numbers[1:]) is not None)
-
-
-def _is_index(lines: list[Line], comma: bool) -> bool:
-    """Whether the first column holds names: most of it is not numbers."""
-    if not lines or len(lines[0].cells) < 2:
-        return False
-    words = sum(_number(line.cells[0], comma) is None for line in lines)
-    return words > len(lines) / 2
-
-
-def _numbers(lines: list[Line], index: bool, comma: bool, path: Path) -> NDArray:
-    if not lines:
-        raise ReadError(f"{path} has a header and no numbers below it.")
-    rows = []
-    for line in lines:
-        try:
-            rows.append([float(cell) for cell in line.cells])
-        except ValueError:
-            rows.append(
-                [
-                    _cell(cell, line.number, j + 1 + index, comma, path)
-                    for j, cell in enumerate(line.cells)
-                ]
-            )
-    values = np.array(rows)
-    bad = np.argwhere(~np.isfinite(values))
-    if bad.size:
-        i, j = bad[0]
-        place = f"{path}, line {lines[i].number}, field {j + 1 + index}"
-        raise ReadError(f"{place} is {lines[i].cells[j][:30]}: replace it or leave out its line.")
-    return values
-
-
-def _cell(cell: str, line: int, column: int, comma: bool, path: Path) -> float:
-    value = _number(cell, comma)
-    if value is None:
-        what = f"holds {cell[:30]!r}, which is not a number" if cell else "is empty"
-        raise ReadError(f"{path}, line {line}, field {column} {what}.")
-    return value
-
-
-def _number(cell: str, comma: bool) -> float | None:
-    try:
-        return float(cell.replace(",", ".") if comma else cell)
-    except ValueError:
-        return None
-
-
-def _labels(
-    lines: list[Line], values: NDArray, *, header: bool, index: bool, comma: bool
-) -> tuple[Labels, NDArray]:
-    """Axis and names, and the values without them."""
-    top = lines[0].cells[index:] if header else []
-    side = tuple(line.cells[0] for line in lines[header:]) if index else ()
-    corner = lines[0].cells[0] if header else ""
-    across = _as_axis([_number(cell, comma) for cell in top])
-    if header and not index and across is None:  # the corner may stand above a column of numbers
-        inner = _as_axis([_number(cell, comma) for cell in top[1:]])
-        if inner is not None:
-            side = tuple(line.cells[0] for line in lines[header:])
-            return Labels(inner, "row", corner, side), values[:, 1:]
-    if across is not None:
-        return Labels(across, "row", corner if index else "", side), values
-    if not index and _axis_column(values):
-        return Labels(values[:, 0], "column", corner, tuple(top[1:])), values[:, 1:]
-    if not header and _axis_column(values.T):
-        return Labels(values[0], "row", "", side), values[1:]
-    return Labels(names=side, corner=""), values
-
-
-def _as_axis(numbers: list[float | None]) -> NDArray | None:
-    """A row of header cells as an axis, if all of them are numbers that rise or fall."""
-    if len(numbers) < 2 or any(number is None for number in numbers):
-        return None
-    values = np.array(numbers, dtype=float)
-    return values if monotonic(values) else None
-
-
-def _axis_column(values: NDArray) -> bool:
-    """Whether the first column is an axis: it alone rises or falls all the way."""
-    if values.shape[1] < 2 or len(values) < SHORTEST_AXIS or not monotonic(values[:, 0]):
-        return False
-    others = values[:, 1 : min(values.shape[1], 50)].T
-    return values.shape[1] == 2 or not all(monotonic(column) for column in others)
+    lines = sum(piece.count(mark) for mark in LINE_ENDS) - piece.count(b"\r\n")
+    return 3.0 * len(piece) + 12.0 * cells + 400.0 * lines

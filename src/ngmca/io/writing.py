@@ -1,6 +1,7 @@
 """Tables for spreadsheets and for `read`: columns of numbers or words as .csv."""
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 Column = Sequence[Any] | NDArray
 
-FORMULAS = ("=", "+", "-", "@", "\t")  # with which a cell begins that a spreadsheet would run
+# A sign with which a cell begins that a spreadsheet would run, also where it parts cells by ; or |.
+FORMULA = re.compile(r"(^|[;|]) *(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")  # full-width ones, too
 
 
 def write_table(
@@ -19,7 +21,8 @@ def write_table(
 ) -> None:
     """Write columns of numbers or words, with all digits, below a line of their names.
 
-    Names that come twice are numbered. Words that a spreadsheet would run as a formula get a ' in front.
+    Names that come twice are numbered. Words that a spreadsheet would run as a formula get a ' in front;
+    tabs and ends of lines in them become spaces.
     """
     pairs = list(columns.items() if isinstance(columns, Mapping) else columns)
     with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
@@ -38,8 +41,8 @@ def _cells(column: Column) -> Sequence[Any]:
 def _no_formula(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    line = " ".join(value.splitlines())
-    return "'" + line if line.startswith(FORMULAS) and not _is_number(line) else line
+    line = " ".join(value.replace("\t", "\n").splitlines())
+    return line if _is_number(line) else FORMULA.sub(r"\g<0>'", line)
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Key = tuple[float, int, str]  # value, simulation, method
+LOCK = ".lock"  # in a folder of tables, held while a run writes them
 REMOVE = "Choose another folder with -o, or remove the file to run it again."
 
 
@@ -131,7 +132,7 @@ def locked(folder: Path) -> Iterator[None]:
     except ImportError:  # where there is no such lock two runs are not kept apart
         yield
         return
-    with (folder / ".lock").open("a") as file:
+    with (folder / LOCK).open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

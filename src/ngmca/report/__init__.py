@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ngmca.diagnosis import diagnose
@@ -12,7 +11,7 @@ from ngmca.io import Dataset
 from ngmca.report.page import render
 from ngmca.report.sections import sections
 from ngmca.result import Separation
-from ngmca.saving.results import Run
+from ngmca.saving.results import Run, described
 from ngmca.saving.whole_files import write_whole
 
 __all__ = ["html", "write"]
@@ -21,16 +20,16 @@ __all__ = ["html", "write"]
 def write(
     path: str | os.PathLike[str],
     separation: Separation,
-    data: Dataset | ArrayLike,
+    data: Dataset | ArrayLike | Any,
     **record: Any,
 ) -> Path:
     """Write the report of a separation of data, and return where it is.
 
-    `data` is what `ngmca.io.read` returned, or the array Y itself. Keyword arguments are shown among
-    the parameters of the run.
+    `data` is what `ngmca.io.read` returned, the array Y itself, or a DataFrame (columns are the axis,
+    if they are numbers) or xarray's DataArray. Keyword arguments are shown among the parameters of the
+    run.
     """
-    if not isinstance(data, Dataset):
-        data = Dataset(Y=np.asarray(data))
+    data = described(separation, data)
     if not data.Y.size:
         raise ValueError(
             "data holds no measurements, as what `ngmca.load` returns: read them again with "
@@ -44,5 +43,16 @@ def write(
 
 def html(run: Run) -> str:
     """The report of a run as one self-contained page."""
-    title = str(run.data.meta.get("title") or "") or Path(str(run.data.meta.get("path", ""))).name
-    return render(title or "Separation", sections(run))
+    return render(_title(run), sections(run))
+
+
+def _title(run: Run) -> str:
+    """The title that the file has, or its name; several files are called by their folder."""
+    meta, given = run.data.meta, run.record.get("separate", {}).get("data", ())
+    if meta.get("title"):
+        return str(meta["title"])
+    if isinstance(given, list | tuple) and len(given) > 1:
+        folders = {Path(str(one)).absolute().parent for one in given}
+        common = Path(os.path.commonpath(folders))
+        return f"{common.name or common}: {len(given)} files"
+    return Path(str(meta.get("path", ""))).name or "Separation"

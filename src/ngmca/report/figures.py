@@ -1,7 +1,5 @@
 """The figures of the report, as Plotly figures. Each function draws one thing."""
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
@@ -21,22 +19,23 @@ from ngmca.report.drawing import (
     line,
     literal,
     place_of,
-    shortened_all,
     small,
     style,
     thin,
     top_right,
 )
+from ngmca.report.maps import image
+from ngmca.report.weights import BARS, measurements, shown_posterior
 from ngmca.result import Marginals, Posterior
 from ngmca.saving.results import Run
 
-LARGEST_MAP = 1 << 16  # pixels of one map
-BARS = 400  # more measurements than this are drawn as a line
+TICKS = 6  # of a logarithmic axis
+SPAN = 3.0  # largest over smallest value, up to which an axis needs no logarithm
 
 
 def sources(run: Run) -> go.Figure:
     """Each source against the axis, one row each, zoomed together."""
-    S, data, posterior = run.separation.S, run.data, _shown(run)
+    S, data, posterior = run.separation.answer[1], run.data, shown_posterior(run)
     r, tops = len(S), S.max(axis=1)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, row in enumerate(S):
@@ -55,14 +54,8 @@ def sources(run: Run) -> go.Figure:
     return figure
 
 
-def _shown(run: Run) -> Posterior | None:
-    """The posterior, if its intervals are to be shown: not if what was found contradicts its model."""
-    posterior = run.separation.posterior
-    return None if posterior is None or posterior.refuted else posterior
-
-
 def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
-    """The 90 % interval of source i as two lines with ink between them; of sparse ones the mean too."""
+    """The 90 % interval of source i as two lines with ink between them."""
     active = posterior.S.active
     found = Marginals(posterior.S.mean[i], posterior.S.sd[i], None if active is None else active[i])
     low, high = found.interval(0.9)
@@ -71,88 +64,7 @@ def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
         line(run.data, high, "95 %", INK, width=0, fill="tonexty"),
     ]
     drawn[1].fillcolor = "rgba(29, 39, 51, 0.25)"
-    if posterior.model == "sparse":
-        drawn.append(line(run.data, found.mean, "posterior mean", INK, width=0.9))
     return drawn
-
-
-def weights(run: Run) -> go.Figure:
-    """The weight of each source in every measurement, one row of bars a source."""
-    A, names = run.separation.A, list(run.data.names)
-    (m, r), tops, posterior = A.shape, A.max(axis=0), _shown(run)
-    place = np.arange(1, m + 1)
-    figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
-    for i, column in enumerate(A.T):
-        shared: dict[str, Any] = {
-            "x": place,
-            "y": column,
-            "name": f"source {i + 1}",
-            "text": [literal(name) for name in names],
-            "hovertemplate": "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>",
-        }
-        if m <= BARS:
-            trace = go.Bar(**shared, marker_color=colour(i), marker_line_width=0, textposition="none")
-        else:
-            trace = go.Scatter(**shared, mode="lines", line={"color": colour(i), "width": 1})
-        figure.add_trace(trace, row=i + 1, col=1)
-        if m <= BARS and posterior is not None:
-            bars = _error_bars(posterior, i, place)
-            figure.add_trace(bars, row=i + 1, col=1)
-            tops[i] = max(tops[i], np.max(bars.y + bars.error_y.array))
-        label(figure, i, f"<b>{i + 1}</b>", colour(i))
-    style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
-    bare_rows(figure, tops)
-    figure.update_layout(bargap=0.15 if m < 80 else 0)
-    ticks: dict[str, Any] = {"title": "measurement"}
-    if m <= 30 and run.data.row_names:
-        ticks |= {
-            "tickvals": place,
-            "ticktext": [literal(name) for name in shortened_all(names)],
-            "title": None,
-        }
-    figure.update_xaxes(ticks, row=r, col=1)
-    figure.update_xaxes(range=[0.4, m + 0.6])
-    return figure
-
-
-def _error_bars(posterior: Posterior, i: int, place: NDArray) -> go.Scatter:
-    """The 90 % interval of column i of A, around the posterior mean, or around its middle for bands."""
-    column = Marginals(posterior.A.mean[:, i], posterior.A.sd[:, i])
-    low, high = column.interval(0.9)
-    bands = posterior.model == "bands"
-    centre = (low + high) / 2 if bands else column.mean
-    bars = {"array": np.maximum(high - centre, 0), "arrayminus": np.maximum(centre - low, 0)}
-    return go.Scatter(
-        x=place,
-        y=centre,
-        mode="markers",
-        name="90 % interval" if bands else "posterior mean",
-        marker={"color": INK, "size": 0 if bands else 3},
-        error_y=bars | {"thickness": 1, "width": 2, "color": INK},
-        hovertemplate="%{y:.3g}<extra>%{fullData.name}</extra>",
-    )
-
-
-def image(values: NDArray, shape: tuple[int, int], title: str = "") -> go.Figure:
-    """A map of one value a pixel, thinned to a size that a screen can show."""
-    pixels = values.reshape(shape)
-    step = int(np.ceil(np.sqrt(pixels.size / LARGEST_MAP)))
-    if step > 1:
-        rows, columns = (size // step * step for size in shape)
-        pixels = pixels[:rows, :columns].reshape(rows // step, step, columns // step, step).mean((1, 3))
-    figure = go.Figure(
-        go.Heatmap(
-            z=pixels.astype(np.float32),
-            colorscale="Viridis",
-            colorbar={"thickness": 8, "len": 0.9, "tickfont": {"size": 9}, "nticks": 4, "xpad": 4},
-            hovertemplate="row %{y}, column %{x}: %{z:.3g}<extra></extra>",
-        )
-    )
-    style(figure, 270)
-    figure.update_layout(margin={"l": 8, "r": 4, "t": 30, "b": 8}, title=small(title))
-    figure.update_xaxes(visible=False, constrain="domain")
-    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain")
-    return figure
 
 
 def fit(run: Run, pick: int) -> go.Figure:
@@ -199,7 +111,8 @@ def histogram(run: Run) -> go.Figure:
     figure.update_layout(
         bargap=0, showlegend=True, legend=top_right(), title=small("Residual against a Gaussian")
     )
-    figure.update_yaxes(type="log", range=[np.log10(floor) - 0.2, 0.1], title="density", dtick=1)
+    figure.update_yaxes(title="density")
+    logarithmic(figure, floor / 1.6, 1.3)
     figure.update_xaxes(title="residual / noise", range=[-6, 6])
     return figure
 
@@ -220,7 +133,7 @@ def structure(run: Run) -> go.Figure:
     style(figure, 300)
     figure.update_layout(title=small("Structure left over (above 1: more than noise)"))
     figure.update_yaxes(title="strength / noise", rangemode="tozero")
-    figure.update_xaxes(title="direction")
+    figure.update_xaxes(title="direction", tickformat="d", nticks=min(len(values) + 1, 11))
     return figure
 
 
@@ -239,7 +152,7 @@ def per_measurement(run: Run) -> go.Figure:
     """Residual and noise of each measurement."""
     rms, sigma = run.diagnostics.row_rms, run.diagnostics.sigma
     if run.data.image_shape:
-        return image(rms, run.data.image_shape, "Residual of each pixel")
+        return image(rms, run.data, "Residual of each pixel")
     place = np.arange(1, len(rms) + 1)
     names = [literal(name) for name in run.data.names]
     hover = "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>"
@@ -263,7 +176,7 @@ def per_measurement(run: Run) -> go.Figure:
         margin={"t": 56},
     )
     figure.update_yaxes(rangemode="tozero", title="standard deviation")
-    figure.update_xaxes(title="measurement")
+    measurements(figure, run)
     return figure
 
 
@@ -303,10 +216,37 @@ def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:
     style(figure, 250)
     figure.update_layout(title=small(title))
     figure.update_xaxes(title="iteration")
-    figure.update_yaxes(type=kind, exponentformat="power")
-    if "optimality" in title and np.isfinite(usable).any():  # the scale says that rounding is the limit
-        figure.update_yaxes(range=[-17, max(-5.0, float(np.log10(np.nanmax(usable))) + 0.5)], dtick=3)
+    figure.update_yaxes(exponentformat="power")
     if not np.isfinite(usable).any():
         figure.add_annotation(text="this method has none", showarrow=False, font={"color": SOFT})
-        figure.update_yaxes(type="linear", showticklabels=False)
+        figure.update_yaxes(showticklabels=False)
+        return figure
+    low, high = float(np.nanmin(usable)), float(np.nanmax(usable))
+    if "optimality" in title:  # the scale says that rounding is the limit
+        logarithmic(figure, 1e-17, max(1e-5, 3 * high))
+    elif kind == "log" and high > SPAN * low:
+        logarithmic(figure, low / 1.2, high * 1.2)
     return figure
+
+
+def logarithmic(figure: go.Figure, low: float, high: float) -> None:
+    """A logarithmic y-axis with a few round numbers on it: 1, 2 and 5, or powers of ten."""
+    ends = np.log10([low, high])
+    powers = np.arange(np.floor(ends[0]), np.ceil(ends[1]) + 1)
+    rounds = np.add.outer(powers, np.log10([1, 2, 5])).ravel()
+    for candidates in (rounds, *(powers[powers % k == 0] for k in range(1, 20))):
+        inside = candidates[(candidates >= ends[0]) & (candidates <= ends[1])]
+        if len(inside) <= TICKS:
+            break
+    figure.update_yaxes(
+        type="log", range=ends, tickvals=10**inside, ticktext=[_power(value) for value in inside]
+    )
+
+
+def _power(exponent: float) -> str:
+    """10^exponent as a short text."""
+    power = int(np.floor(exponent + 1e-9))
+    digit = round(10 ** (exponent - power))
+    if -3 <= power <= 3:
+        return f"{digit * 10.0**power:g}"
+    return (f"{digit}·" if digit > 1 else "") + f"10<sup>{power}</sup>"

@@ -25,6 +25,8 @@ main{max-width:1232px;margin:0 auto;padding:12px 16px 40px}
 section{background:#fff;border:1px solid var(--line);border-radius:8px;padding:14px 18px;margin:14px 0}
 h2{font-size:18px;margin:0 0 6px}
 p{margin:4px 0}
+summary{cursor:pointer}
+summary h2{display:inline}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(130px,1fr));gap:10px;margin:8px 0 12px}
 .tile{border:1px solid var(--line);border-radius:6px;padding:8px 12px}
 .tile b{display:block;font-size:20px;font-weight:600}
@@ -53,11 +55,18 @@ DRAW = """
 const plots=[...document.querySelectorAll('.plot')];
 const settings={responsive:true,displaylogo:false,
  modeBarButtonsToRemove:['select2d','lasso2d','autoScale2d']};
+function draw(box){
+ const figure=JSON.parse(box.querySelector('script').textContent);
+ return Plotly.newPlot(box,figure.data,figure.layout,settings);
+}
 function next(i){
  if(i===plots.length){document.body.dataset.drawn=i;return}
- const box=plots[i], figure=JSON.parse(box.querySelector('script').textContent);
- Plotly.newPlot(box,figure.data,figure.layout,settings).then(()=>setTimeout(next,0,i+1));
+ const folded=plots[i].closest('details:not([open])');
+ (folded?Promise.resolve():draw(plots[i])).then(()=>setTimeout(next,0,i+1));
 }
+for(const fold of document.querySelectorAll('details'))fold.addEventListener('toggle',()=>{
+ for(const box of fold.querySelectorAll('.plot:not(.js-plotly-plot)'))if(fold.open)draw(box);
+});
 next(0);
 """
 
@@ -101,9 +110,10 @@ def _section(section: Section) -> str:
         for plot in section.plots
     )
     grid = f"<div class='grid{kind}'>{plots}</div>" if plots else ""
-    return (
-        f"<section id={section.anchor}><h2>{escape(section.heading)}</h2>{section.body}{grid}</section>"
-    )
+    heading, content = f"<h2>{escape(section.heading)}</h2>", f"{section.body}{grid}"
+    if section.folded:
+        heading, content = "", f"<details><summary>{heading}</summary>{content}</details>"
+    return f"<section id={section.anchor}>{heading}{content}</section>"
 
 
 def _json(text: str) -> str:

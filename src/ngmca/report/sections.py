@@ -9,22 +9,28 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ngmca.diagnosis import percent
-from ngmca.report import drawing, figures
+from ngmca.diagnosis import agreement, leftover_share, peaks, percent
+from ngmca.report import drawing, figures, weights
+from ngmca.report.maps import image
 from ngmca.saving.results import Run
 
 SHOWN_SOURCES = 60  # more rows of a table than this help nobody
+SAME = 40.0  # dB from which on two sources differ by less than a line's width
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, text in HTML, and figures below it; `columns` is how many fit side by side."""
+    """A heading, text in HTML, and figures below it; `columns` is how many fit side by side.
+
+    A folded one shows its heading until it is asked for more.
+    """
 
     anchor: str
     heading: str
     body: str = ""
     plots: tuple[go.Figure, ...] = ()
     columns: int = 1
+    folded: bool = False
 
 
 def sections(run: Run) -> list[Section]:
@@ -32,6 +38,7 @@ def sections(run: Run) -> list[Section]:
     return [
         overview(run),
         sources(run),
+        made_of(run),
         mixing(run),
         fits(run),
         residual(run),
@@ -67,28 +74,54 @@ def sources(run: Run) -> Section:
     )
     if thinned:
         text += " Lines are drawn by their extremes; sources.csv has every channel."
+    if agreement(run.separation) is not None:
+        text += (
+            " Other starts: how alike the source is in answers that fit equally well, the least alike "
+            "of them, as the ratio of what is common to what differs."
+        )
     text += _bars_told(run)
     return Section("sources", "Sources", f"<p>{text}</p>{_source_table(run)}", (figures.sources(run),))
 
 
-def mixing(run: Run) -> Section:
-    """How much of each source is in every measurement: maps for images, else bars."""
-    A, shape = run.separation.A, run.data.image_shape
-    text = "How much of each source is in every {}. Columns have norm 1: compare within a source."
-    if shape is None and len(A) <= figures.BARS:
-        text += _bars_told(run)
-    if shape is None:
-        plots: tuple[go.Figure, ...] = (figures.weights(run),)
-        return Section("mixing", "Mixing weights", f"<p>{text.format('measurement')}</p>", plots)
-    plots = tuple(
-        figures.image(column, shape, f"<b style='color:{drawing.colour(i)}'>source {i + 1}</b>")
-        for i, column in enumerate(A.T)
+def made_of(run: Run) -> Section:
+    """What each measurement consists of, in percent: maps for images, else bars."""
+    text = (
+        "The part of each source in the signal of a {}, the sum over all channels: these can be "
+        "compared between sources, and add up to 100 %. mixing.csv has them too."
     )
+    if not run.data.image_shape:
+        plots: tuple[go.Figure, ...] = (weights.shares(run),)
+        return Section("shares", "What is in it", f"<p>{text.format('measurement')}</p>", plots)
+    plots = _maps(run, 100 * run.separation.shares, "source {}", " %")
+    return Section("shares", "What is in it", f"<p>{text.format('pixel')}</p>", plots, 3)
+
+
+def mixing(run: Run) -> Section:
+    """The columns of A, of norm 1: maps for images, with their spread, else bars."""
+    A = run.separation.answer[0]
+    text = "How much of each source is in every {}. Columns have norm 1: compare within a source."
+    posterior = weights.shown_posterior(run)
+    if not run.data.image_shape:
+        bars = _bars_told(run) if len(A) <= weights.BARS else ""
+        plots: tuple[go.Figure, ...] = (weights.weights(run),)
+        return Section("mixing", "Mixing weights", f"<p>{text.format('measurement')}{bars}</p>", plots)
+    plots = _maps(run, A, "source {}")
+    if posterior is not None:
+        text += " The maps of the spread have the posterior's standard deviation of every pixel."
+        plots += _maps(run, posterior.A.sd, "source {}, spread")
     return Section("mixing", "Mixing maps", f"<p>{text.format('pixel')}</p>", plots, 3)
 
 
+def _maps(run: Run, columns: NDArray, title: str, unit: str = "") -> tuple[go.Figure, ...]:
+    """One map a source."""
+    return tuple(
+        image(column, run.data, f"<b style='color:{drawing.colour(i)}'>{title.format(i + 1)}</b>", unit)
+        for i, column in enumerate(columns.T)
+    )
+
+
 def _bars_told(run: Run) -> str:
-    """What the error bars in a figure are, or why there are none."""
+    """What is drawn where there are error bars: which answer, and how sure it is; or why none."""
     posterior = run.separation.posterior
     if posterior is None:
         return ""
@@ -97,8 +130,11 @@ def _bars_told(run: Run) -> str:
     held = "where the truth lies with a probability of 90 %"
     held += " or less (see the warning above)." if posterior.warnings else "."
     if posterior.model == "bands":
-        return f" The line is the answer for lines and bands. Dark: {held}"
-    return f" Dark: the posterior mean, and {held}"
+        return f" The answer is that for lines and bands. Dark: {held}"
+    return (
+        " The answer is the mean of the posterior, which no threshold has shrunk; the tables have it as "
+        f"the columns named mean, beside the separation it began with. Dark: {held}"
+    )
 
 
 def fits(run: Run) -> Section:
@@ -137,7 +173,7 @@ def convergence(run: Run) -> Section:
     if not math.isnan(violation):
         text += f" The sources are optimal to {violation:.1e} ({measure})."
     plots = tuple(figures.convergence(run))
-    return Section("convergence", "Convergence", f"<p>{text}</p>", plots, 2)
+    return Section("convergence", "Convergence", f"<p>{text}</p>", plots, 2, folded=True)
 
 
 def details(run: Run) -> Section:
@@ -156,39 +192,35 @@ def details(run: Run) -> Section:
     return Section("details", "This run", body or "<p>No parameters were recorded.</p>")
 
 
-def peaks(x: NDArray, y: NDArray, count: int = 3) -> list[float]:
-    """Positions of the highest local maxima, at least 1 % of the axis apart."""
-    inner = np.flatnonzero((y > 0) & (y >= np.r_[-np.inf, y[:-1]]) & (y >= np.r_[y[1:], -np.inf]))
-    found: list[int] = []
-    for i in inner[np.argsort(-y[inner], kind="stable")][:200]:
-        if all(abs(i - j) > len(x) / 100 for j in found):
-            found.append(int(i))
-        if len(found) == count:
-            break
-    return [float(x[i]) for i in found]
-
-
 def _source_table(run: Run) -> str:
-    S, x = run.separation.S, run.data.positions
+    S, x, alike = run.separation.answer[1], run.data.positions, agreement(run.separation)
     rows = []
     for i, row in enumerate(S[:SHOWN_SOURCES]):
         places = ", ".join(f"{place:.4g}" for place in peaks(x, row)) or "none"
+        other = "" if alike is None else f"<td>{_decibels(float(alike[i]))}"
         rows.append(
             f"<tr><th><i style='background:{drawing.colour(i)}'></i>{i + 1}"
             f"<td>{percent(float(run.diagnostics.share[i]))}"
-            f"<td>{percent(float(np.mean(row > 0)))}<td>{places}"
+            f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}<td>{places}"
         )
-    head = (
-        f"<tr><th>source<th>share of energy<th>not 0<th>highest peaks at {escape(run.data.axis_label)}"
-    )
+    other = "" if alike is None else "<th>other starts"
+    head = f"<tr><th>source<th>share of energy<th>not 0{other}"
+    head += f"<th>highest peaks at {escape(run.data.axis_label)}"
     return f"<div class=wide><table>{head}{''.join(rows)}</table></div>"
+
+
+def _decibels(value: float) -> str:
+    """How alike a source is in equally good answers."""
+    return "the same" if value > SAME else f"{value:.0f} dB"
 
 
 def _warnings(run: Run) -> str:
     if not run.findings:
+        beyond = leftover_share(run.diagnostics)
+        left = f"what is left over beyond noise has {percent(beyond)} of the energy of the data"
         return (
             "<div class='note good'><b>Nothing looks wrong.</b> No source is a copy, empty or noise, "
-            "and the residual looks like noise.</div>"
+            f"and {left if beyond else 'the residual looks like noise'}.</div>"
         )
     return "".join(
         f"<div class='note warn' data-kind='{escape(f.kind)}'>"

@@ -19,7 +19,7 @@ def disagreement(rhat: dict[str, NDArray]) -> tuple[str, ...]:
     return (
         f"the chains disagree about {apart.size} of {len(worst)} sources ({_named(apart)}; R-hat up to "
         f"{worst.max():.2f}, where 1 is agreement): the means and intervals of these are not to be "
-        "trusted. Sample longer (n_samples), and compare with another start (seed of `separate`).",
+        "trusted. Sample longer (n_samples=), and compare with another start (seed=).",
     )
 
 
@@ -43,7 +43,7 @@ def spent_budget(chains: Chains) -> tuple[str, ...]:
         f"sampling stopped at {chains.burn + chains.count:,} sweeps, with {chains.count} samples of "
         f"each chain, as twice as many would be beyond {chains.length.most:,}: the Monte Carlo error of "
         f"the means is {chains.worst_error:.2f} of the posterior's spread, where {ENOUGH:g} is enough. "
-        "Ask for more samples (n_samples) if that matters.",
+        "Ask for more samples (n_samples=) if that matters.",
     )
 
 

@@ -67,7 +67,7 @@ def load(folder: Path) -> Checkpoint:
     if not path.is_file():
         return Checkpoint()
     try:
-        with np.load(path) as stored:
+        with path.open("rb") as file, np.load(file) as stored:
             values = dict(stored)
         columns = (values[f"history_{name}"] for name in COLUMNS)
         lines = [

@@ -46,6 +46,7 @@ class Claim:
     work: Path
     force: bool
     marker: IO[str]
+    made: tuple[Path, ...] = ()  # folders above it that were not there, the lowest first
 
     @property
     def whole(self) -> bool:
@@ -60,7 +61,8 @@ class Claim:
     def begin(self, record: str, *, resume: bool) -> None:
         """Make room, unless the run in it goes on, and note what this run will do."""
         if not resume:
-            self._mark()
+            self.marker.truncate(0)
+            self._mark(f"A run of ngmca for {self.folder.name!a} works here, or was stopped.\n")
             clear(self.work, keep=(MARKER,))
         write_whole(self.work / RECORD, record.encode(errors="surrogateescape"))  # paths as they are
 
@@ -76,9 +78,10 @@ class Claim:
 
         It is another place than was asked for where something came into being there meanwhile.
         """
-        clear(self.work, keep=(*FILES, MARKER))
         sync(self.work)
-        self._mark(WHOLE)
+        if not self.whole:
+            self._mark(WHOLE)
+        clear(self.work, keep=(*FILES, MARKER))  # not before: until then it is gone on from the rest
         if os.name == "nt":  # which moves no folder with an open file
             self.marker.close()
         aside = self._make_room()
@@ -90,10 +93,9 @@ class Claim:
             _remove_empty(aside)  # what somebody put into it meanwhile stays
         return place
 
-    def _mark(self, last: str = "") -> None:
+    def _mark(self, line: str) -> None:
         """Say in the marker how far the run is."""
-        self.marker.truncate(0)
-        self.marker.write(f"A run of ngmca for {self.folder.name!a} works here, or was stopped.\n{last}")
+        self.marker.write(line)
         self.marker.flush()
         os.fsync(self.marker.fileno())
 
@@ -101,22 +103,25 @@ class Claim:
         """Where the result is now that is to be replaced; what is no result stays where it is."""
         if not self.folder.is_dir():
             return None
-        if not os.listdir(self.folder):
-            self.folder.rmdir()
+        empty = not os.listdir(self.folder)
+        if not empty and (not self.force or why_no_result(self.folder)):
             return None
-        if not self.force or why_no_result(self.folder):
+        shutil.copymode(self.folder, self.work)  # what was private stays so
+        if empty:
+            self.folder.rmdir()
             return None
         aside = made_up(self.folder, f"{secrets.token_hex(6)}.{REPLACED}")
         self.folder.rename(aside)
         return aside
 
-    def _abandon(self) -> None:
+    def abandon(self) -> None:
         """Take away what an error left, except what a run can go on from."""
         if not self.work.exists() or self.whole:
             return
         going_on = (MARKER, RECORD, CHECKPOINT, SEPARATED)
         clear(self.work, keep=going_on if self.kept else ())
-        _remove_empty(self.work)
+        for folder in (self.work, *self.made):
+            _remove_empty(folder)
 
 
 @contextmanager
@@ -126,21 +131,20 @@ def claimed(folder: Path, *, force: bool, resume: bool = False) -> Iterator[Clai
     All that can be wrong with the folder is told now, before anything is computed. After an error
     there is left what a run can go on from, and nothing else.
     """
-    _check_replaceable(folder, force=force)
+    check_replaceable(folder, force=force)
     work = unfinished(folder)
     if os.path.lexists(work):
         refuse_foreign(work)
         if is_whole(work) and not (force or resume):
             raise occupied(f"an earlier run for {folder} {STOPPED}")
+    made = tuple(above for above in work.parents if not above.exists())
     work.mkdir(parents=True, exist_ok=True)
     with _held(work / MARKER, folder) as marker:
-        claim = Claim(folder, work, force, marker)
+        claim = Claim(folder, work, force, marker, made)
         try:
-            if not marker.tell():
-                claim._mark()
             yield claim
         except BaseException:
-            claim._abandon()
+            claim.abandon()
             raise
 
 
@@ -161,7 +165,7 @@ def _held(path: Path, folder: Path) -> Iterator[IO[str]]:
         yield marker
 
 
-def _check_replaceable(folder: Path, *, force: bool) -> None:
+def check_replaceable(folder: Path, *, force: bool) -> None:
     """Refuse to overwrite a result unasked, and anything that is not a result at all."""
     if not os.path.lexists(folder):
         return

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict, fields
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,12 @@ from ngmca.diagnosis import Diagnostics
 from ngmca.diagnosis.numbers import energy_shares
 from ngmca.io import Dataset, ReadError
 from ngmca.io.dataset import shown, told
-from ngmca.io.guards import check_hdf5
 from ngmca.result import Domain, History, Restart, Separation
 from ngmca.saving.posterior import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
-from ngmca.saving.whole_files import write_whole
+from ngmca.saving.sealed import contents, is_signed, write_sealed
 
 COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in ("A", "S", "picked", *PACKED)}
-CHECKED = {"fletcher32": True}  # or a flipped bit on a disk would be read as another number
 FACTORS = ("A", "S")
 DIMENSIONS = {  # of the diagnostics that are not single numbers
     "sigma": ("measurement",),
@@ -63,14 +60,8 @@ def write_result(
         "notes": json.dumps(data.notes),
         "record": json.dumps(record, default=str),
     }
-    packed = {
-        name: CHECKED | COMPRESSED.get(name, {})
-        for name, (across, values) in variables.items()
-        if len(across) and np.asarray(values).dtype.kind in "fiub"
-    } | {"axis": CHECKED}
-    stored = BytesIO()  # HDF5 does not survive a disk that is full
-    xr.Dataset(variables, coordinates, attributes).to_netcdf(stored, engine="h5netcdf", encoding=packed)
-    write_whole(path, lambda file: file.write(stored.getbuffer()))
+    packed = {name: how for name, how in COMPRESSED.items() if name in variables}
+    write_sealed(path, xr.Dataset(variables, coordinates, attributes), packed)
 
 
 def _separated(s: Separation) -> dict[str, Any]:
@@ -83,6 +74,8 @@ def _separated(s: Separation) -> dict[str, Any]:
         "restart_cost": ("restart", [restart.cost for restart in s.restarts]),
         "restart_agreement": ("restart", [restart.agreement for restart in s.restarts]),
     }
+    if s.restarts and all(restart.sources for restart in s.restarts):
+        found["restart_sources"] = (("restart", "source"), [restart.sources for restart in s.restarts])
     for part in fields(History):
         across = ("iteration", "source") if part.name == "threshold" else ("iteration",)
         found[f"history_{part.name}"] = (across, getattr(s.history, part.name))
@@ -106,38 +99,29 @@ def _stored_name(name: str) -> str:
 
 def is_result(file: Path) -> bool:
     """Whether a file was written by `write_result`, by what it says about itself."""
-    import xarray as xr
-
     with file.open("rb") as opened:
         if opened.read(4) != b"\x89HDF":
             return False
     try:
-        with xr.open_dataset(file, engine="h5netcdf") as stored:
-            return "ngmca" in stored.attrs
-    except Exception:  # a damaged file makes xarray and HDF5 raise what comes
+        return is_signed(file)
+    except ReadError:
         return False
 
 
 def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, dict[str, Any]]:
     """What `write_result` wrote."""
-    import xarray as xr
-
     file = find(path)
     try:
-        check_hdf5(file)
-        with xr.open_dataset(file, engine="h5netcdf") as opened:
-            stored = opened.load()
-        if "ngmca" not in stored.attrs:
+        stored = contents(file)
+        values, attributes = stored["values"], stored["attributes"]
+        if "ngmca" not in attributes:
             raise ValueError("it was not written by ngmca")
-        values = {str(name): variable.values for name, variable in stored.variables.items()}
         return (
-            _to_separation(values, stored.attrs),
-            _to_dataset(values, stored.attrs, stored["axis"].attrs),
+            _to_separation(values, attributes),
+            _to_dataset(values, attributes, stored["axis"]),
             _to_diagnostics(values),
-            json.loads(stored.attrs["record"]),
+            json.loads(attributes["record"]),
         )
-    except ReadError:
-        raise
     except Exception as error:  # a damaged file makes xarray and HDF5 raise what comes
         raise ReadError(f"{file} is not a whole result of ngmca: {told(error)}.") from error
 
@@ -150,7 +134,15 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
     # in memory as they were: sums in another order differ in the last digit
     for name in json.loads(attributes.get("fortran", "[]")):
         values[name] = np.asfortranarray(values[name])
-    restarts = zip(values["restart_cost"], values["restart_agreement"], strict=True)
+    restarts = [
+        Restart(float(cost), float(agreement), tuple(map(float, sources)))
+        for cost, agreement, sources in zip(
+            values["restart_cost"],
+            values["restart_agreement"],
+            values.get("restart_sources", [()] * len(values["restart_cost"])),
+            strict=True,
+        )
+    ]
     unknown = {"mixing_violation": np.full(len(values["history_cost"]), np.nan)}  # in older files
     history: dict[str, Any] = {
         part.name: values.get(f"history_{part.name}", unknown.get(part.name)) for part in fields(History)
@@ -164,7 +156,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         stopped=str(attributes["stopped"]),
         violation=float(attributes["violation"]),
         history=History(**history),
-        restarts=tuple(Restart(float(cost), float(agreement)) for cost, agreement in restarts),
+        restarts=tuple(restarts),
         posterior=from_variables(values),
         domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
     )

@@ -57,7 +57,10 @@ def unfinished(folder: Path) -> Path:
 def replaced(folder: Path) -> list[Path]:
     """Results that runs were replacing when they were killed: nobody removes them but their owner."""
     start = made_up(folder, "").name
-    beside = (path for path in folder.parent.iterdir() if path.name.startswith(start))
+    try:
+        beside = [path for path in folder.parent.iterdir() if path.name.startswith(start)]
+    except OSError:  # a folder that may be written to and not looked into
+        return []
     return sorted(path for path in beside if path.suffix == f".{REPLACED}")
 
 

@@ -10,13 +10,17 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ngmca.diagnosis import Diagnostics, Finding, diagnose, findings, summary
-from ngmca.io import Dataset, ReadError, write_table
+from ngmca._support.arguments import as_array
+from ngmca._support.views import misfit
+from ngmca.diagnosis import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
+from ngmca.io import Dataset, ReadError, read, write_table
+from ngmca.io.units import NO_AXIS, meaning
 from ngmca.result import Marginals, Posterior, Separation
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import RESULT
 from ngmca.saving.whole_files import appearing
 
+DEFECTS = "defects"  # what they are called in the record of a run
 Columns = list[tuple[str, Any]]  # of a table: names, and what is below them
 
 
@@ -30,9 +34,22 @@ class Run:
     record: dict[str, Any] = field(default_factory=dict)  # parameters, versions, hash of the input
 
     @cached_property
+    def defects(self) -> list[Defect]:
+        """Spikes and the like in the data; a saved run has kept them, without the data."""
+        if DEFECTS in self.record:
+            return [Defect(**one) for one in self.record[DEFECTS]]
+        return defects(self.data.Y)
+
+    @cached_property
     def findings(self) -> list[Finding]:
-        """Warnings, the gravest first, worded once for all who show them."""
-        return findings(self.separation, self.diagnostics)
+        """Warnings, those first that cost most, worded once for all who show them."""
+        return findings(self.separation, self.diagnostics, self.data, self.defects)
+
+    @property
+    def kept_record(self) -> dict[str, Any]:
+        """What a file keeps besides numbers: parameters and the like, and the defects of the data."""
+        found = [asdict(one) for one in self.defects]
+        return self.record | {DEFECTS: found} if found else self.record
 
     @cached_property
     def summary(self) -> list[str]:
@@ -61,9 +78,13 @@ def save(
         What else to keep; the report shows it among the parameters.
     """
     target = Path(path)
-    described = _described(separation, data)
-    seen = diagnose(described.Y, separation) if described.Y.size else None
-    write_result(target, separation, described, seen, {"separate": record} if record else {})
+    known = described(separation, data)
+    kept: dict[str, Any] = {"separate": record} if record else {}
+    if known.Y.size:
+        run = Run(separation, diagnose(known.Y, separation), known, kept)
+        write_result(target, separation, known, run.diagnostics, run.kept_record)
+    else:
+        write_result(target, separation, known, None, kept)
     return target
 
 
@@ -97,20 +118,43 @@ def load_run(path: str | os.PathLike[str]) -> Run:
 
 def write(folder: Path, run: Run) -> None:
     """Write the result and the tables of a run into a folder."""
-    write_result(folder / RESULT, run.separation, run.data, run.diagnostics, run.record)
+    write_result(folder / RESULT, run.separation, run.data, run.diagnostics, run.kept_record)
     _write_tables(folder, run)
 
 
-def _described(separation: Separation, data: Dataset | ArrayLike | None) -> Dataset:
+def described(separation: Separation, data: Any) -> Dataset:
     """What is known about the data (no columns in Y where they are not given), if it fits."""
     m, n = len(separation.A), separation.S.shape[1]
     if data is None:
         return Dataset(Y=np.zeros((m, 0)), axis=np.arange(n, dtype=float))
-    given = data if isinstance(data, Dataset) else Dataset(Y=np.asarray(data))
-    shape = (len(given.Y), len(given.positions))
-    if given.Y.ndim != 2 or shape != (m, n):
-        raise ValueError(f"data are {shape[0]} x {shape[1]}, and {m} x {n} were separated.")
+    given = as_dataset(data)
+    shape = (len(given.Y), len(given.positions)) if given.Y.ndim == 2 else given.Y.shape
+    if shape != (m, n):
+        raise ValueError(misfit(shape, (m, n)))
     return given
+
+
+def as_dataset(data: Any) -> Dataset:
+    """A Dataset of itself, of a DataFrame or DataArray with its axis and names, or of an array."""
+    if isinstance(data, Dataset):
+        return data
+    if hasattr(data, "dims"):  # xarray
+        return read(data)
+    if not hasattr(data, "columns"):
+        return Dataset(Y=as_array(data, "data"))
+    try:
+        axis = None if _counts(data.columns) else np.asarray(data.columns, dtype=float)
+    except (TypeError, ValueError):
+        axis = None  # names
+    names = () if _counts(data.index) else tuple(str(name) for name in data.index)
+    title = str(data.columns.name or NO_AXIS)
+    quantity, unit = meaning(title) or (title, "")
+    return Dataset(np.asarray(data, dtype=float), axis, quantity, unit, names)
+
+
+def _counts(index: Any) -> bool:
+    """Whether an index only counts from 0 on, as pandas does unasked."""
+    return index.dtype.kind == "i" and list(index) == list(range(len(index)))
 
 
 def _write_tables(folder: Path, run: Run) -> None:
@@ -126,6 +170,7 @@ def _write_tables(folder: Path, run: Run) -> None:
         place = np.indices(data.image_shape).reshape(2, -1)
         rows = [("row", place[0]), ("column", place[1])]
     rows += zip(names, separation.A.T, strict=True)
+    rows += zip([f"{name} %" for name in names], 100 * separation.shares.T, strict=True)
     if posterior is not None:
         rows += _bars(names, posterior, posterior.A, lambda values: values.T)
     _write_table(folder / "mixing.csv", rows)

@@ -7,8 +7,10 @@ was named, and only where that is a plain file.
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,6 +42,8 @@ def appearing(path: Path, *, replacing: bool = True) -> Iterator[Path]:
     try:
         yield part
         sync(part)
+        if replacing and target.exists():
+            shutil.copymode(target, part)  # what was private stays so
         if replacing:
             part.replace(target)
         else:
@@ -50,9 +54,11 @@ def appearing(path: Path, *, replacing: bool = True) -> Iterator[Path]:
 
 
 def made_up(path: Path, kind: str) -> Path:
-    """A name beside `path` that is unmistakably ours."""
-    kept = os.fsdecode(os.fsencode(path.name)[:LONGEST])
-    return path.with_name(f"{kept}{MARK}{kind}")
+    """A name beside `path` that is unmistakably ours, and another one for every other path."""
+    name = os.fsencode(path.name)
+    if len(name) > LONGEST:
+        name = name[:LONGEST] + sha256(name).hexdigest()[:12].encode()
+    return path.with_name(f"{os.fsdecode(name)}{MARK}{kind}")
 
 
 def is_part(name: str) -> bool:
@@ -62,24 +68,28 @@ def is_part(name: str) -> bool:
 
 def sync(path: Path) -> None:
     """Push a file, or the names in a folder, to the disk; not all systems can do that for folders."""
-    folder = path.is_dir()
-    if folder and os.name == "nt":
-        return
-    handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
+    if path.is_dir():
+        with suppress(OSError):
+            _sync(path, os.O_RDONLY)
+    else:
+        _sync(path, os.O_RDWR)
+
+
+def _sync(path: Path, flags: int) -> None:
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
-    except OSError:
-        if not folder:
-            raise
     finally:
         os.close(handle)
 
 
 def check_free(path: Path, *, force: bool) -> None:
     """Refuse to replace a file unasked, and what is no plain file at all."""
-    if path.exists() and not path.is_file():
+    if os.path.lexists(path) and not path.is_file():
         what = "a folder" if path.is_dir() else "no plain file"
         raise occupied(f"{path} is {what}: choose the name of a file")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     if path.exists() and not force:
         raise occupied(f"{path} exists; force=True replaces it")
 

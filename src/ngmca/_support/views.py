@@ -1,0 +1,83 @@
+"""Sources and weights as a picture of matplotlib or as tables of pandas, for work in Python."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEEDED = {
+    "matplotlib": "plot needs matplotlib: pip install 'ngmca[plot]'",
+    "pandas": "to_dataframe needs pandas: pip install pandas",
+}
+
+
+def tables(A: NDArray, S: NDArray, shares: NDArray, data: Any) -> tuple[Any, Any]:
+    """Two DataFrames: sources with one row a channel, and weights with one row a measurement."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(NEEDED["pandas"]) from error
+    axis, label, names = described(data, len(A), S.shape[1])
+    columns = [f"source {i + 1}" for i in range(len(S))]
+    sources = pd.DataFrame(S.T, index=pd.Index(axis, name=label), columns=columns)
+    rows = pd.Index(names, name="measurement")
+    parts = pd.DataFrame(100 * shares, index=rows, columns=[f"{name} %" for name in columns])
+    return sources, pd.concat([pd.DataFrame(A, index=rows, columns=columns), parts], axis=1)
+
+
+def picture(S: NDArray, shares: NDArray, data: Any) -> Any:
+    """A figure: each source against the axis, and beside it its share in every measurement."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(NEEDED["matplotlib"]) from error
+    axis, label, names = described(data, len(shares), S.shape[1])
+    shape = getattr(data, "image_shape", None)
+    figure, panels = pyplot.subplots(
+        len(S), 2, figsize=(9, 1.2 + 1.5 * len(S)), squeeze=False, layout="constrained",
+        sharex="col", width_ratios=(2, 1),
+    )  # fmt: skip
+    for i, (row, share) in enumerate(zip(S, 100 * shares.T, strict=True)):
+        left, right = panels[i]
+        left.plot(axis, row, color=f"C{i % 10}", linewidth=1)
+        left.set_ylabel(f"source {i + 1}")
+        left.set_xlim(*_ends(axis))
+        if shape:
+            shown = right.imshow(share.reshape(shape))
+            figure.colorbar(shown, ax=right, label="%")
+        else:
+            right.bar(np.arange(1, len(share) + 1), share, color=f"C{i % 10}")
+            right.set_ylabel("%")
+    panels[-1][0].set_xlabel(label)
+    if not shape and len(names) <= 12 and names[0] != "1":
+        panels[-1][1].set_xticks(np.arange(1, len(names) + 1), names, rotation=90)
+    panels[0][1].set_title("share of each pixel" if shape else "share of each measurement", fontsize=10)
+    return figure
+
+
+def _ends(axis: NDArray) -> tuple[Any, Any]:
+    """The first and the last position: axes that fall are drawn so. Those of names have none."""
+    return (axis[0], axis[-1]) if axis.dtype.kind in "fiu" and len(axis) > 1 else (None, None)
+
+
+def described(data: Any, m: int, n: int) -> tuple[Any, str, list[str]]:
+    """Axis, its label and the names of the measurements: of a Dataset, a DataFrame, or none."""
+    if data is None:
+        return np.arange(n), "channel", [str(i + 1) for i in range(m)]
+    if hasattr(data, "columns"):
+        axis, label, names = data.columns, data.columns.name, data.index
+    else:
+        axis, label, names = data.positions, data.axis_label, data.names
+    if (len(names), len(axis)) != (m, n):
+        raise ValueError(misfit((len(names), len(axis)), (m, n)))
+    return np.asarray(axis), str(label or "channel"), [str(name) for name in names]
+
+
+def misfit(given: tuple[int, ...], separated: tuple[int, int]) -> str:
+    """The words about data of another shape than what was separated."""
+    sizes = " x ".join(map(str, given))
+    turned = given == separated[::-1]
+    return (
+        f"data are {sizes}, and {separated[0]} x {separated[1]} were separated (measurements x "
+        f"channels): give {'them transposed' if turned else 'those that were separated'}."
+    )

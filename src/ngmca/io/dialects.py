@@ -1,0 +1,149 @@
+"""What instruments and programs write besides numbers: types, double axes, pairs of columns, units."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.evidence import SHORTEST_AXIS, is_counter
+from ngmca.io.orange import unmarked
+from ngmca.io.tables import Table
+from ngmca.io.units import from_unit, heading, role
+
+AUXILIARY = re.compile(r"^(dark|reference|raw data|%tr|absorbance|irradiance)\b", re.I)
+CORRECTED = re.compile(r"^dark subtracted", re.I)
+
+
+def tidied(table: Table) -> Table:
+    """The same without what programs add: lines of types, numbers of pixels, a second axis."""
+    tidy = _one_axis(_without_pixels(unmarked(table)))
+    dropped = [
+        name for name, j in zip(table.names, table.columns, strict=False) if j not in tidy.columns
+    ]
+    remark = f"columns that are passed over: {', '.join(filter(None, dropped))}."
+    return replace(tidy, remarks=(remark,)) if any(dropped) else tidy
+
+
+def _without_pixels(table: Table) -> Table:
+    """The same without columns that count, before one that is called an axis."""
+    roles = [role(name) for name in table.names]
+    if "spectral" not in roles or roles[0] == "spectral":
+        return table
+    first = roles.index("spectral")
+    count = [
+        j in table.words or is_counter(table.values[:, j]) or table.names[j].lower() == "pixel"
+        for j in range(first)
+    ]
+    if all(count):
+        return table.take(range(first, len(roles)))
+    last = len(roles) - 1  # intensity, wavelength
+    swapped = first == last == 1 and monotonic(table.values[:, 1])
+    return table.take([1, 0]) if swapped else table
+
+
+def _one_axis(table: Table) -> Table:
+    """The same with one of several axes, and with what was corrected of what was measured."""
+    roles = [role(name) for name in table.names]
+    axes = [j for j, one in enumerate(roles) if one == "spectral" and j not in table.words]
+    kinds = {heading(table.names[j])[0].lower() for j in axes}
+    leading = axes == list(range(len(axes)))
+    if len(axes) > 1 and leading and len(kinds) == len(axes):
+        shifts = [j for j in axes if "shift" in table.names[j].lower()]
+        axes, others = shifts[:1] or axes[:1], range(len(axes), len(roles))
+        table = table.take([*axes, *others])
+    corrected = [j for j, name in enumerate(table.names) if CORRECTED.match(name)]
+    if corrected:
+        table = table.take([0, *corrected])
+        return table.rows(np.isfinite(table.values).all(axis=1))
+    found = (AUXILIARY.match(name) for name in table.names[1:])
+    if len({one[1].lower() for one in found if one}) > 1:
+        columns = ", ".join(f"{table.columns[j] + 1} {name}" for j, name in enumerate(table.names))
+        raise ReadError(
+            f"{table.where} has columns of different kinds: {columns}. Say which to read, as "
+            "columns='2'."
+        )
+    return table
+
+
+def check_first(table: Table) -> None:
+    """Refuse a table in which another column than the first is called an axis."""
+    axes = [j for j, name in enumerate(table.names) if role(name) == "spectral" and j not in table.words]
+    if axes and axes[0] > 0:
+        j = axes[0]
+        raise ReadError(
+            f"{table.where}: column {table.columns[j] + 1} is called {table.names[j]!r}, and others "
+            "stand before it. Say which are data, as columns='3-5', or give axis= as it should be read."
+        )
+
+
+def pairs_of(table: Table) -> list[Table]:
+    """Tables of two columns each, where position and intensity alternate; none where they do not."""
+    count = table.values.shape[1] // 2
+    if count < 2 or table.values.shape[1] % 2 or table.words or len(table.values) < SHORTEST_AXIS:
+        return []
+    x = table.values[:, 0::2]
+    headings = {name.lower() for name in table.names[0::2]}
+    alike = (x == x[:, :1]).all() and monotonic(x[:, 0])
+    named = bool(table.names) and {role(n) for n in table.names[0::2]} == {"spectral"}
+    twice = named and len({heading(h.rsplit(".", 1)[0])[0] for h in headings}) == 1
+    if not (alike or twice or _bare_pairs(table)):
+        return []
+    return [_pair(table, k) for k in range(count)]
+
+
+def _bare_pairs(table: Table) -> bool:
+    """Whether every second column, and no other, rises or falls all the way, up to where it ends."""
+    if len(table.values) < 10:
+        return False
+    columns = [column[np.isfinite(column)] for column in table.values.T]
+    return all(monotonic(c) for c in columns[0::2]) and not any(monotonic(c) for c in columns[1::2])
+
+
+def _pair(table: Table, k: int) -> Table:
+    one = table.take([2 * k, 2 * k + 1])
+    missing = np.isnan(one.values).all(axis=1)
+    if missing.any() and not np.diff(missing.astype(int)).min() < 0:  # a shorter column ends earlier
+        return one.rows(~missing)
+    return one
+
+
+def name_of(table: Table, title: str) -> str:
+    """The name of the one spectrum in a table, from the lines above it."""
+    above = [cell for cell in table.above if cell]
+    return above[0] if above else title or (table.names[1] if len(table.names) > 1 else "")
+
+
+def unit_told(table: Table, name: str) -> tuple[str, str]:
+    """Name and unit of an axis, from its heading or from the lines around the table."""
+    quantity, unit = heading(name.split("\\")[0].strip())
+    beside = table.units[0].strip("[]() ") if table.units else ""
+    beside = beside or _unit_in(table.facts)
+    if unit or not beside:
+        return quantity, unit
+    known = from_unit(beside, quantity)
+    return known if not name else (quantity, known[1])
+
+
+def _unit_in(facts: dict[str, str]) -> str:
+    """The unit of the axis in lines such as XUNITS or AxisUnit."""
+    for key, value in facts.items():
+        if key.startswith("axistype") and value.lower().startswith("spectr"):
+            return facts.get(key.replace("axistype", "axisunit"), "")
+    found = (facts.get(key, "") for key in ("xunits", "x units", "x unit", "spectro in", "range in"))
+    return next((unit for unit in found if from_unit(unit, "")[0]), "")
+
+
+def check_facts(table: Table, columns: str | None) -> None:
+    """Refuse a table that has less lines, or other columns, than the lines above it announce."""
+    announced = table.facts.get("npoints", "").replace(" ", "")
+    if announced.isdigit() and int(announced) != len(table.values):
+        raise ReadError(
+            f"{table.where} announces {announced} points and holds {len(table.values)}: it is damaged."
+        )
+    kinds = [table.facts[key] for key in ("yunits", "yunits2", "yunits3") if table.facts.get(key)]
+    if columns is None and len(kinds) > 1 and table.values.shape[1] == len(kinds) + 1:
+        raise ReadError(
+            f"{table.where} has columns of different kinds: {', '.join(kinds)}. Say which to read, as "
+            "columns='2'."
+        )

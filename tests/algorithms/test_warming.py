@@ -1,0 +1,58 @@
+"""Kernels made ready while a file is read."""
+
+import os
+import subprocess
+import sys
+from threading import Event
+
+from ngmca._support.first_use import telling
+from ngmca.algorithms import warming
+
+NEEDED = """
+import numpy as np, ngmca
+from threading import Event
+from ngmca._support.first_use import telling
+from ngmca.algorithms import warming
+told = []
+with telling(lambda: told.append("warming")):
+    warming.warm_up(Event())
+with telling(lambda: told.append("separating")):
+    for kind in (np.float64, np.float32):
+        Y = ngmca.simulate.spectra(m=12, n=300, r=3, snr=20, seed=0).Y.astype(kind)
+        assert ngmca.separate(Y, 3, seed=0, domain="wavelet").domain.name == "wavelet"
+print(told)
+"""
+
+
+def test_all_is_compiled_ahead_and_told_once(tmp_path):
+    """Of single precision too; a second process finds it in the cache, and has nothing to tell."""
+    for expected in ("['warming']", "[]"):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", NEEDED],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.strip() == expected, done.stderr
+
+
+def test_what_is_over_in_a_moment_is_not_waited_for(monkeypatch):
+    begun = []
+    monkeypatch.setattr(warming, "warm_up", begun.append)
+    with warming.meanwhile():
+        pass
+    assert begun == []
+    monkeypatch.setattr(warming, "MOMENT", 0.0)
+    inside = Event()
+    monkeypatch.setattr(warming, "warm_up", lambda over: begun.append(over) or inside.set())
+    with warming.meanwhile():
+        assert inside.wait(60)
+        assert not begun[0].is_set()
+    assert begun[0].is_set()
+
+
+def test_nothing_is_told_where_nothing_is_compiled():
+    told = []
+    with telling(lambda: told.append(1)):
+        pass
+    assert told == []
