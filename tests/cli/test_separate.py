@@ -78,6 +78,22 @@ def test_a_run_stopped_at_another_start_keeps_the_first(tmp_path, table, monkeyp
     np.testing.assert_array_equal(ngmca.load(out).S, expected.S)
 
 
+def test_what_fails_after_all_starts_costs_none_of_them(tmp_path, table, monkeypatch):
+    out = tmp_path / "out"
+
+    def broken(*arguments, **options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ngmca.cli.separate.diagnose", broken)
+        run("separate", table, "-r", 3, "-o", out, "--n-init", 2, code=130)
+    with monkeypatch.context() as patched:
+        for name in ("_iterated", "_best_start"):
+            patched.setattr(f"ngmca.cli.separate.{name}", None)
+        run("separate", "--resume", out)
+    assert len(ngmca.load(out).restarts) == 2
+
+
 def test_tables_hold_axis_and_names_and_every_digit(out):
     separation = ngmca.load(out)
     sources = read(out / "sources.csv")
