@@ -105,7 +105,7 @@ def test_whatever_goes_wrong_is_one_line(monkeypatch, table, error, code, messag
 
 
 def test_where_an_internal_error_is_can_be_shown(monkeypatch, table):
-    monkeypatch.setattr(info, "examine", None)
+    monkeypatch.setattr(info, "examine", lambda data: 1 / 0)
     assert "Traceback" not in run("info", table, code=1).stderr
     monkeypatch.setenv("NGMCA_TRACEBACK", "1")
     assert "Traceback" in run("info", table, code=1).stderr
@@ -163,7 +163,9 @@ def test_names_that_are_not_utf_8_are_names(tmp_path, table):
 )
 def test_poor_terminals(table, env):
     code, out, err = told("info", table, env={"PYTHONIOENCODING": "utf-8"} | env)
-    assert (code, err) == (0, b"note: the first column of tubes.csv is the axis, 9 to 1.\n")
+    assert code == 0
+    assert err.startswith(b"note: the first column of tubes.csv is the axis, 9 to 1")
+    assert err.count(b"\n") == 1
     assert b"3 singular values stand above the noise" in out
     bar = "█".encode() if "COLUMNS" in env else b"#"
     assert b"   1 " + 40 * bar in out

@@ -217,6 +217,8 @@ def as_bad_input() -> Iterator[None]:
         warnings.simplefilter("always")
         try:
             yield
+        except UnicodeError:  # about a name, not about an argument
+            raise
         except (ValueError, TypeError) as error:
             raise ReadError(str(error)) from error
         finally:

@@ -34,6 +34,7 @@ def demo(
     """Simulate spectra, separate them, and show how well that went."""
     out = result_folder.absolute(out)
     table, result = out / "mixture.csv", out / "result"
+    out.mkdir(parents=True, exist_ok=True)
     _check_table(table, force=force)
     check_replaceable(result, force=force)  # before the table is written
     mixture = simulators.spectra(m=24, n=1200, r=SUBSTANCES, lines=7, width=3.0, snr=18, seed=seed)
@@ -60,7 +61,6 @@ def _check_table(table: Path, *, force: bool) -> None:
 
 def _write(table: Path, mixture: simulators.Mixture) -> None:
     """The mixture as a table, with an axis in ppm."""
-    table.parent.mkdir(parents=True, exist_ok=True)
     axis = np.linspace(9.5, 0.5, mixture.Y.shape[1]).round(5)
     rows = {f"{TUBE} {i + 1}": row for i, row in enumerate(mixture.Y)}
     with appearing(table) as part:

@@ -70,7 +70,9 @@ def solve(
     """
     G, C = np.asarray(G, dtype=np.float64), np.asarray(C)
     shape = (len(G), W.bands, W.period)
-    Lam = np.ascontiguousarray(np.broadcast_to(np.asarray(Lam, dtype=C.dtype), shape))
+    Lam = np.asarray(Lam, dtype=C.dtype)
+    # `broadcast_to` makes it read-only, for which kernels would be compiled once more
+    Lam = np.ascontiguousarray(Lam if Lam.shape == shape else np.broadcast_to(Lam, shape))
     shifted = (C - np.broadcast_to(direct, C.shape)).astype(C.dtype)
     rho = penalty(G) if rho is None else rho
     duals = start(W, C if S0 is None else S0, zero=S0 is None) if duals is None else duals

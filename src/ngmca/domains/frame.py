@@ -159,8 +159,9 @@ def synthesise(frame: Frame, coefficients: NDArray) -> NDArray:
 
 
 def plan(frame: Frame, dtype: DTypeLike) -> tuple:
-    """What the kernels ask to know of a frame."""
-    return frame.height, frame.levels, frame.filters.astype(dtype), frame.centre, frame.parity
+    """What the kernels ask to know of a frame; the height last, of an image only."""
+    line = frame.levels, frame.filters.astype(dtype), frame.centre, frame.parity
+    return (*line, frame.height) if frame.height else line
 
 
 def scratch(frame: Frame, dtype: DTypeLike) -> tuple[NDArray, NDArray, NDArray]:

@@ -8,24 +8,28 @@ import numpy as np
 
 from ngmca._support.compiled import swift
 
+LINE = 4  # length of the plan of a line; an image has its height besides, and is compiled only if met
+
 
 @swift
 def analyse_row(x, out, plan, padded, smooth):
     """out (bands, period) := W x for one source."""
-    height, levels, filters, centre, parity = plan
-    if height == 0:
+    if len(plan) == LINE:
+        levels, filters, centre, parity = plan
         analyse_line(x, out, levels, filters, centre, parity, padded)
     else:
+        levels, filters, centre, parity, height = plan
         analyse_image(x, out, height, levels, filters, centre, parity, padded, smooth)
 
 
 @swift
 def synthesise_row(coefficients, x, plan, padded, smooth):
     """x := W' coefficients for one source; the last band is overwritten."""
-    height, levels, filters, centre, parity = plan
-    if height == 0:
+    if len(plan) == LINE:
+        levels, filters, centre, parity = plan
         synthesise_line(coefficients, x, levels, filters, centre, parity, padded, smooth)
     else:
+        levels, filters, centre, parity, height = plan
         synthesise_image(coefficients, x, height, levels, filters, centre, parity, padded, smooth)
 
 
@@ -84,7 +88,8 @@ def analyse_line(x, out, levels, filters, centre, parity, padded):
     half = x.dtype.type(np.sqrt(0.5))
     last = out[out.shape[0] - 1]
     if period == n:
-        last[:] = x
+        for t in range(n):
+            last[t] = x[t]
     else:
         for t in range(n):
             last[t] = half * x[t]
@@ -112,9 +117,11 @@ def synthesise_line(coefficients, x, levels, filters, centre, parity, padded, sm
             band = last if c == channels - 1 else coefficients[level * (channels - 1) + c]
             extend(band, period, parity[c], margin, padded)
             correlate(padded, margin + step * centre, -step, filters[c], period, c > 0, smooth)
-        last[:] = smooth
+        for t in range(period):
+            last[t] = smooth[t]
     if period == n:
-        x[:] = last
+        for t in range(n):
+            x[t] = last[t]
     else:
         for t in range(n):
             x[t] = half * (last[t] + last[period - 1 - t])
@@ -217,7 +224,9 @@ def synthesise_image(coefficients, x, height, levels, filters, centre, parity, p
                 middle, margin, margin + step * centre, -step, filters[c], parity[c],
                 c > 0, padded, total,
             )  # fmt: skip
-        last[:] = total
+        for i in range(H):
+            for j in range(W):
+                last[i, j] = total[i, j]
     for i in range(height):
         for j in range(width):
             if double == 2:

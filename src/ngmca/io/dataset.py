@@ -179,7 +179,7 @@ def real_numbers(array: Any, where: str) -> NDArray:
     if array.dtype.kind not in "fiub":
         raise ReadError(f"{where} holds {array.dtype}, not numbers.")
     if array.dtype != np.float32:
-        array = array.astype(np.float64)
+        array = array.astype(np.float64, copy=False)
     if not np.isfinite(array).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         what = "a missing value (NaN)" if np.isnan(array[place]) else "infinity"

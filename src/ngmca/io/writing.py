@@ -35,6 +35,8 @@ def write_table(
 
 def _cells(column: Column) -> Sequence[Any]:
     values = column.tolist() if isinstance(column, np.ndarray) else column
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        return values
     return [_no_formula(value) for value in values]
 
 

@@ -54,9 +54,11 @@ def descend_rows(G, C, bound, X, max_iter, tol):
         largest = 0.0
         for i in range(r):
             if G[i, i] <= 0.0:
-                X[i] = 0.0
+                for t in range(m):
+                    X[i, t] = 0.0
                 continue
-            row[:] = C[i]
+            for t in range(m):
+                row[t] = C[i, t]
             for j in range(r):
                 g = G[i, j]
                 if j != i and g != 0.0:

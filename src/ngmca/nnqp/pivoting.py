@@ -61,11 +61,20 @@ def solve_rows(
     cast = len(G) * np.finfo(X.dtype).eps / 2 if X.dtype != np.float64 else 0.0
     order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
     if unit:
-        return _solve_rows(G, C, X, shift, order) + cast
+        return _solve_in_double(G, C, X, shift, order) + cast
     G, scale = equilibrate(G)
-    worst = _solve_rows(G, C * scale, X, shift * scale, order)
+    worst = _solve_in_double(G, C * scale, X, shift * scale, order)
     X *= scale
     return worst + cast
+
+
+def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, order: NDArray) -> float:
+    """`_solve_rows`, which is compiled for double precision only: it works in it anyway."""
+    solution = X.astype(np.float64, copy=False)
+    worst = float(_solve_rows(G, C.astype(np.float64, copy=False), solution, shift, order))
+    if solution is not X:
+        X[:] = solution
+    return worst
 
 
 def _by_support(X: NDArray) -> NDArray:
@@ -108,12 +117,18 @@ def _solve_on(G, F, k, z, W, inverse, known):
 
 
 @compiled
+def _solve_apart(G, F, k, z, W, inverse, known):
+    """`_solve_on` for where it is seldom called: not compiled anew into every caller."""
+    return _solve_on(G, F, k, z, W, inverse, known)
+
+
+@compiled
 def _refine(G, c, F, k, z, W, inverse, known):
     """Bring z closer to G^-1 c on F, where elimination has lost many digits."""
     error = np.empty(k)
     for _ in range(3):
         _residual(G, c, F, k, z, error)
-        _solve_on(G, F, k, error, W, inverse, known)
+        _solve_apart(G, F, k, error, W, inverse, known)
         for a in range(k):
             z[a] += error[a]
 
@@ -208,7 +223,7 @@ def _minimum_on(G, c, F, k, z, W, inverse, known):
     """z := G^-1 c on the k indices of F, as exactly as can be; False if G is singular there."""
     for a in range(k):
         z[a] = c[F[a]]
-    if _solve_on(G, F, k, z, W, inverse, known) < k:
+    if _solve_apart(G, F, k, z, W, inverse, known) < k:
         return False
     if inverse[-1] > 0.0:
         _refine(G, c, F, k, z, W, inverse, known)
@@ -290,9 +305,10 @@ def _advance(x, F, k, direction, step):
 def _active_set(G, c, F, z, y, W, inverse, known, x):
     """Go down from 0, one entry entering at a time, for G of any rank; the size of the support."""
     r = c.size
-    x[:] = 0.0
     refused = np.zeros(r, dtype=np.bool_)
-    k = 0
+    for i in range(r):
+        x[i] = 0.0
+    k = np.intp(0)
     for _ in range(20 + 20 * r):
         for a in range(k):
             z[a] = x[F[a]]
@@ -309,11 +325,11 @@ def _active_set(G, c, F, z, y, W, inverse, known, x):
             z[a] = -G[F[a], entering]
         z[k] = 0.0
         if (
-            _solve_on(G, F, k + 1, z, W, inverse, known) <= k
+            _solve_apart(G, F, k + 1, z, W, inverse, known) <= k
         ):  # flat along the new entry: walk to a bound
             for a in range(k):
                 z[a] = -G[F[a], entering]
-            _solve_on(G, F, k, z, W, inverse, known)
+            _solve_apart(G, F, k, z, W, inverse, known)
             z[k] = 1.0
             step = _step(x, F, k + 1, z, np.inf)
             if step == np.inf:
@@ -326,7 +342,8 @@ def _active_set(G, c, F, z, y, W, inverse, known, x):
         if x[entering] == 0.0:
             refused[entering] = True
         else:
-            refused[:] = False
+            for i in range(r):
+                refused[i] = False
     return k
 
 
@@ -363,7 +380,7 @@ def _solve_rows(G, C, X, shift, order):
     worst = 0.0
     for t in order:
         correlation, solution = C[t], X[t]
-        k = 0
+        k = np.intp(0)  # not the literal, for which the kernels below would be compiled once more
         for i in range(r):
             c[i] = correlation[i] - shift[i]
             F[k] = i
@@ -373,7 +390,7 @@ def _solve_rows(G, C, X, shift, order):
         sound = _solve_on(G, F, k, z, W, inverse, known) == k and inverse[-1] == 0.0
         broken, size = _broken_signs(G, c, F, k, z, y)
         if broken > 0 or not sound:  # the last support is not the new one, or needs more care
-            broken = broken if sound else 0
+            broken = broken if sound else np.intp(0)
             k = _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive, broken, size)
             if k < 0:
                 k = _active_set(G, c, F, z, y, W, inverse, known, x)
