@@ -140,7 +140,7 @@ def test_more_components_than_samples_warn_once(data):
 
 
 def test_too_many_components_are_explained(data):
-    with pytest.raises(ValueError, match=r"n_components=61 .* use n_components <= 60"):
+    with pytest.raises(ValueError, match=r"n_components=61 .* use at most 60"):
         ngmca.NGMCA(61).fit(data.Y)
     with pytest.raises(ValueError, match="tau"):
         ngmca.NGMCA(3, tau=-1).fit(data.Y)
