@@ -192,7 +192,10 @@ def test_results_that_do_not_arrive_are_a_failure(table, command):
 def test_a_full_stderr_stops_nothing(table):
     with open("/dev/full", "wb") as full:
         code, out, _ = told("info", table, stderr=full)
-    assert code == 0
+        noting = "from ngmca.cli import console, main; console.note('x'); main()"
+        noted, _, _ = told("info", table, script=noting, stderr=full)
+        failed, _, _ = told("info", "nowhere.csv", stderr=full)
+    assert (code, noted, failed) == (0, 0, 2)
     assert b"3 singular values" in out
 
 

@@ -12,7 +12,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import typer
 from rich.console import Console
@@ -202,12 +202,21 @@ def run(app: Callable[..., Any]) -> int:
         code = stop.exit_code
     except SystemExit as stop:  # of rich, when who reads has enough, and of completion
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
-    try:
-        sys.stdout.flush()
-    except OSError as error:  # what is left is thrown away, or Python would try once more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return code or _told(error).exit_code
+    error = _flushed(sys.stdout)
+    code = code or (_told(error).exit_code if error is not None else 0)
+    if sys.stderr is not None:
+        _flushed(sys.stderr)  # remarks that nobody gets cost nothing
     return code
+
+
+def _flushed(stream: TextIO) -> OSError | None:
+    """Write out what is left; what cannot be is thrown away, or Python would try once more, and fail."""
+    try:
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return error
+    return None
 
 
 @contextmanager
