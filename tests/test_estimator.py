@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import ngmca
+from ngmca import sampling
 
 CHECKS = """
 import json, warnings
@@ -126,6 +128,18 @@ def test_parameters_reach_the_separation(data):
     assert len(result.restarts) == 2
     assert result.n_iter <= 30
     assert ngmca.NGMCA(3, method="naive", random_state=0).fit(data.Y).n_iter_ == 500
+
+
+def test_components_are_posterior_means_unless_the_data_refute_them(data, monkeypatch):
+    model = ngmca.NGMCA(3, posterior=True, domain="direct", random_state=0).fit(data.Y)
+    np.testing.assert_array_equal(model.components_, model.posterior_.S.mean)
+    whole = sampling.posterior
+    monkeypatch.setattr(sampling, "posterior", lambda *a, **b: replace(whole(*a, **b), refuted=True))
+    refuted = clone(model).fit(data.Y)
+    assert refuted.posterior_.refuted
+    np.testing.assert_array_equal(refuted.components_, refuted.separation_.S)
+    W = ngmca.NGMCA(3, domain="direct", random_state=0).fit_transform(data.Y)
+    np.testing.assert_array_equal(refuted.transform(data.Y), W)
 
 
 def test_it_works_in_a_pipeline(data):

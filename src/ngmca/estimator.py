@@ -34,7 +34,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     posterior : bool
         Sample around the separation; `components_` are then the posterior means of the sources. Of
         lines and bands (`separation_.domain` is "wavelet") they stay the separation's, and there are
-        intervals besides.
+        intervals besides; they stay so too where the data refute the model (`posterior_.refuted`).
     max_iter : int or "auto"
         Number of iterations, at most: `n_iter` of `ngmca.separate`.
     random_state : int, RandomState or None
@@ -127,10 +127,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             seed=_seed(self.random_state),
             progress=bool(self.verbose),
         )
-        self.components_ = np.ascontiguousarray(self.separation_.S)
+        self.components_ = np.ascontiguousarray(self.separation_.answer[1], dtype=X.dtype)
         self.posterior_ = self.separation_.posterior
-        if self.posterior_ is not None and self.posterior_.model == "sparse":
-            self.components_ = np.ascontiguousarray(self.posterior_.S.mean, dtype=X.dtype)
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter
         weights = self._weights(engine)

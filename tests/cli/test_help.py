@@ -1,18 +1,40 @@
 """What the commands say about themselves."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_line import run
 
+from ngmca.io import detect
 
-@pytest.mark.parametrize("command", ["separate", "info", "report", "evaluate", "simulate", "demo"])
+DOCS = Path(__file__).parents[2] / "docs"
+COMMANDS = ["separate", "posterior", "info", "report", "evaluate", "simulate", "demo"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples(command):
     told = run(command, "--help").stdout
     assert f"ngmca {command}" in told
     assert "Example" in told
+
+
+def test_the_docs_have_every_command_and_every_option_of_separate():
+    told, written = run("separate", "--help").stdout, (DOCS / "command-line.md").read_text()
+    options = set(re.findall(r"--[a-z][a-z-]*[a-z]", told.split("Examples")[0])) - {"--help"}
+    assert len(options) > 20
+    named = set(re.findall(r"--[a-z][a-z-]*[a-z]", written))
+    assert {option for option in options if not option.startswith("--no-")} <= named
+    assert all(f"    ngmca {command}" in written for command in COMMANDS)
+
+
+def test_the_docs_have_the_suffixes_of_every_format():
+    written = (DOCS / "formats.md").read_text()
+    suffixes = {*detect.TEXT, *detect.JCAMP, *detect.SHEETS, *detect.PIPE, *detect.ADVICE} - {".fid"}
+    assert [suffix for suffix in sorted(suffixes) if f"`{suffix}`" not in written] == []
 
 
 def test_help_loses_no_word_to_markup():

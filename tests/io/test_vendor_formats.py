@@ -12,25 +12,28 @@ import real_data
 from ngmca import io
 from ngmca.io.opening import open_here
 
-real_data.PACKAGES.setdefault("orange_spectroscopy", ("orange_spectroscopy==0.9.3", ()))
 AXIS = np.linspace(4000.0, 400.0, 37)
 SPECTRA = np.round(np.random.default_rng(0).random((6, 37)), 3).astype(np.float32)
 
 
-def spc(Y, *, flags=0x04, kind=1, intensity=2, planes=0, exponent=-128, order="<", own_axis=None):
-    """Galactic SPC: 512 bytes of header, 32 before each spectrum."""
+def spc(
+    Y, *, flags=0x04, kind=1, intensity=2, planes=0, exponent=-128, order="<", own_axis=None,
+    places=None, step=0.0,
+):  # fmt: skip
+    """Galactic SPC: 512 bytes of header, 32 before each spectrum with its place among the others."""
+    places = [(10.0 * i, 0.0) for i in range(len(Y))] if places is None else places
     flags |= 0x80 * (own_axis is not None)
     head = struct.pack(
         order + "BBBbIddIBBBB", flags, 0x4B if order == "<" else 0x4C, 0, exponent,
         Y.shape[1], AXIS[0], AXIS[-1], len(Y), kind, intensity, 4, 0,
     )  # fmt: skip
     head = head.ljust(88, b"\0") + b"a title".ljust(130, b"\0") + b"Raman shift (cm-1)".ljust(30, b"\0")
-    head = (head.ljust(316, b"\0") + struct.pack(order + "I", planes)).ljust(512, b"\0")
+    head = (head.ljust(316, b"\0") + struct.pack(order + "IfB", planes, step, 2)).ljust(512, b"\0")
     whole = {-128: order + "f4"}.get(exponent, order + ("i2" if flags & 1 else "i4"))
     scale = 1.0 if exponent == -128 else 2.0 ** (exponent - 8 * np.dtype(whole).itemsize)
     axis = b"" if own_axis is None else own_axis.astype(order + "f4").tobytes()
     parts = [
-        struct.pack(order + "BbHf", 0, exponent, i, 10.0 * i).ljust(32, b"\0")
+        struct.pack(order + "BbHf16xf", 0, exponent, i, *places[i]).ljust(32, b"\0")
         + (y if exponent == -128 else np.round(y / scale)).astype(whole).tobytes()
         for i, y in enumerate(Y)
     ]
@@ -113,7 +116,7 @@ def perkinelmer(y, unit=b"A"):
 
 def perkinelmer_image(Y, columns, rows):
     """PerkinElmer .fsm: a header, and a block for each pixel."""
-    sizes = struct.pack("<10d", 1, 1, -100, AXIS[0], AXIS[-1], 0, 0, 0, 0, 0)
+    sizes = struct.pack("<10d", 10, 5, -100, AXIS[0], AXIS[-1], 0, 0, 50, 7, 0)
     sizes += struct.pack("<3i", columns, rows, Y.shape[1])
     labels = b"".join(map(text_of, (b"Y - micrometers", b"X - micrometers", b"cm-1", b"%T")))
     pixels = b"".join(block(5105, y.astype("<f4").tobytes()) for y in Y)
@@ -326,6 +329,18 @@ def test_spc_map_and_transmittance(tmp_path):
     assert any("absorbance" in note for note in data.notes)
 
 
+@pytest.mark.parametrize("step", [0.0, 5.0])
+def test_spc_map_with_coordinates(tmp_path, step):
+    places = [(x, 0.0 if step and y > 7 else y) for y in (7.0, 12.0) for x in (50.0, 60.0, 70.0)]
+    data = io.read(written(tmp_path / "map.spc", spc(SPECTRA, planes=2, places=places, step=step)))
+    assert data.image_shape == (2, 3)
+    assert data.meta["x"] == [50, 60, 70, 50, 60, 70]
+    assert data.meta["y"] == [7, 7, 7, 12, 12, 12]
+    assert (data.meta["x_unit"], data.meta["y_unit"]) == ("s", "um")
+    plain = io.read(written(tmp_path / "plain.spc", spc(SPECTRA, planes=2)))
+    assert not {"x", "y"} & set(plain.meta)  # pixels that are counted are nowhere
+
+
 def test_spc_with_lists_of_peaks(tmp_path):
     lists = [([10.5, 12.0], [1, 2]), ([12.0, 13.25, 14.0], [3, 4, 5])]
     data = io.read(written(tmp_path / "gcms.spc", spc_of_masses(lists)))
@@ -380,6 +395,9 @@ def test_perkinelmer_spectrum_and_image(tmp_path):
     image = io.read(written(tmp_path / "many.fsm", perkinelmer_image(100 * SPECTRA, columns=3, rows=2)))
     assert image.image_shape == (2, 3)
     np.testing.assert_allclose(image.Y, -np.log10(np.clip(SPECTRA, 1e-4, None)), atol=1e-6)
+    assert image.meta["x"] == [50, 60, 70, 50, 60, 70]
+    assert image.meta["y"] == [7, 7, 7, 12, 12, 12]
+    assert (image.meta["x_unit"], image.meta["y_unit"]) == ("um", "um")
 
 
 @pytest.mark.parametrize("unit", [4, 6])
@@ -512,6 +530,8 @@ def test_real_files_of_other_programs():
     image = io.read(folder / "perkinelmer" / "4x4_pixel_PE_image.fsm")
     pixel = io.read(folder / "perkinelmer" / "single_PE_spectrum.sp")
     assert image.image_shape == (4, 4)
+    np.testing.assert_allclose(image.meta["x"][:4], [17480, 17530, 17580, 17630], atol=1e-4)
+    np.testing.assert_allclose(image.meta["y"][::4], [2749, 2799, 2849, 2899], atol=1e-4)
     np.testing.assert_allclose(image.Y[5], pixel.Y[0], atol=1e-6)
     assert io.read(folder / "sample1.spa").Y.shape == (1, 1738)
     masses = io.read(folder / "m_xyxy.spc")

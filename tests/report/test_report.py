@@ -45,6 +45,20 @@ def test_axes_are_drawn_as_the_field_draws_them(fields, falling, expected):
         assert (left > right) is expected
 
 
+@pytest.mark.parametrize("shape", [None, (2, 4)])
+@pytest.mark.parametrize("exponent", [-600, 600])
+def test_numbers_of_any_size_are_drawn(exponent, shape):
+    Y = ngmca.simulate.spectra(m=8, n=200, r=3, lines=4, snr=20, seed=0).Y
+    told = []
+    for unit in (1.0, 2.0**exponent):
+        separation = ngmca.separate(unit * Y, 3, n_iter=20, seed=0)
+        run = Run(separation, diagnose(unit * Y, separation), Dataset(unit * Y, image_shape=shape))
+        told.append(re.search(r"<b>([\d.]+ dB)</b><span>signal to noise", html(run))[1])
+        for found, drawn in zip(separation.S, figures.sources(run).data, strict=True):
+            np.testing.assert_allclose(drawn.y / unit, found / unit, rtol=1e-6)
+    assert told[0] == told[1]
+
+
 def test_long_lines_keep_their_peaks():
     y = np.zeros(200_003)
     y[[77_777, 150_001, 200_002]] = [5, -3, 2]

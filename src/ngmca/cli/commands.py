@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ngmca.cli import demo, evaluate, info, paper, report, separate, simulate
+from ngmca.cli import demo, evaluate, info, paper, posterior, report, separate, simulate
 
 app = typer.Typer(
     name="ngmca",
@@ -16,6 +16,7 @@ app = typer.Typer(
     help="Sparse non-negative blind source separation: from a file of measurements to its sources.",
 )
 app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
+app.command("posterior", epilog=posterior.EXAMPLES)(posterior.posterior)
 app.command("info", epilog=info.EXAMPLES)(info.info)
 app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)

@@ -77,11 +77,10 @@ EXAMPLES = """
 
   ngmca separate --resume result
 
-Formats: .npy .npz .csv .tsv .txt (.gz), .mat, HDF5, Zarr, NetCDF.
+Formats: .npy .npz .csv .tsv .txt (.gz), .mat, HDF5, Zarr, NetCDF, SPC, PerkinElmer, Princeton, mzML.
 
-With `pip install 'ngmca\\[io]'` also Bruker, Varian, NMRPipe, JCAMP-DX, ENVI, imzML, rosettasciio's.
-
-A folder of spectra is read as one table.
+With `pip install 'ngmca\\[io]'` also Excel, LibreOffice, Bruker, Varian, NMRPipe, JCAMP-DX, OPUS, Omnic,
+ENVI, imzML, and what rosettasciio reads. A folder of spectra is read as one table.
 """
 
 
@@ -124,7 +123,9 @@ def separate(
     ] = None,
     posterior: Annotated[
         bool | None,
-        typer.Option("--posterior/--no-posterior", help="Sample for error bars."),
+        typer.Option(
+            "--posterior/--no-posterior", help="Sample for error bars; later: `ngmca posterior OUT`."
+        ),
     ] = None,
     samples: Annotated[
         int | None, typer.Option(help="Samples of each chain of --posterior (as many as it takes).")
@@ -155,6 +156,11 @@ def separate(
     run, place = perform(
         settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, known=known
     )
+    tell(run, place, quiet=quiet, as_json=as_json)
+
+
+def tell(run: results.Run, place: Path, *, quiet: bool, as_json: bool) -> None:
+    """Print what was found and where it is, as sentences or as JSON."""
     if as_json:
         warned = [as_warning(finding) for finding in run.findings]
         told = {"out": str(place), "warnings": warned, **run.record["record"]}
@@ -172,15 +178,19 @@ def perform(
     resume: bool = False,
     quiet: bool = False,
     known: str | None = None,
+    found: Separation | None = None,
 ) -> tuple[results.Run, Path]:
-    """Read, separate and write; the run, and the folder that it is in: `out`, unless that was taken."""
+    """Read, separate and write; the run, and the folder that it is in: `out`, unless that was taken.
+
+    What was `found` in the same data before is not looked for again.
+    """
     compiling = telling(lambda: note(COMPILING, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _told_what_is_kept(claim):
         if resume and claim.whole:
             run = results.load_run(claim.work / result_folder.RESULT)
             undrawn = None
         else:
-            run = _run(claim, settings, known, resume=resume, quiet=quiet)
+            run = _run(claim, settings, known, found, resume=resume, quiet=quiet)
             undrawn = _draw(claim.work, run)
         place = claim.finish()
     if place != out:
@@ -194,7 +204,13 @@ def perform(
 
 
 def _run(
-    claim: Claim, settings: Settings, known: str | None, *, resume: bool, quiet: bool
+    claim: Claim,
+    settings: Settings,
+    known: str | None,
+    found: Separation | None,
+    *,
+    resume: bool,
+    quiet: bool,
 ) -> results.Run:
     """Read and separate; the run, of which all but the report is then in the folder to work in."""
     data, record = _read(settings, quiet=quiet)
@@ -205,10 +221,12 @@ def _run(
     with as_bad_input():
         engine = open_data(data.Y)
         _check_options(engine, settings)
+        if found is not None:
+            results.described(found, data)
     claim.check_room(_size(data, settings))
     claim.begin(to_toml(settings, record), resume=resume)
     begun = time.monotonic()
-    separation = _separated(engine, settings, claim.work, quiet=quiet)
+    separation = _separated(engine, settings, claim.work, found, quiet=quiet)
     record["seconds"] = round(time.monotonic() - begun, 2)
     record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
     record["starts"] = max(1, len(separation.restarts))
@@ -245,6 +263,8 @@ def _draw(folder: Path, run: results.Run) -> Exception | None:
 def _told_what_is_kept(claim: Claim) -> Iterator[None]:
     """Ends of a run before its time, told with the way to go on where there is one."""
     onward = f"Go on with: ngmca separate --resume {claim.folder}"
+    if claim.force and claim.folder.exists():  # what is there is replaced at the end
+        onward += " --force"
     try:
         yield
     except loop.StoppedRunError as stop:
@@ -309,17 +329,21 @@ def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
     return data, record
 
 
-def _separated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) -> Separation:
+def _separated(
+    engine: InMemory, settings: Settings, work: Path, found: Separation | None, *, quiet: bool
+) -> Separation:
     """The separation, with its posterior if asked for, from where an earlier run came to."""
-    found = work / result_folder.SEPARATED
-    if found.is_file():
-        separation = results.load(found)
+    kept = work / result_folder.SEPARATED
+    if found is not None:
+        separation = found
+    elif kept.is_file():
+        separation = results.load(kept)
     else:
         separation = _iterated(engine, settings, work, quiet=quiet)
-        results.save(found, separation)  # before anything else is attempted
+        results.save(kept, separation)  # before anything else is attempted
     if not separation.restarts and settings.starts(engine.shape) > 1:
         separation = _best_start(engine, settings, separation, quiet=quiet)
-        results.save(found, separation)
+        results.save(kept, separation)
     if not settings.posterior:
         return separation
     with as_bad_input(), warnings.catch_warnings():

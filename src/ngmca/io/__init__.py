@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ngmca._support.apart import Apart
-from ngmca.io.combine import combine
+from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.dataset import Dataset, ReadError, shown
 from ngmca.io.detect import reader_of
-from ngmca.io.jcampdx import combine_peaks
 from ngmca.io.labelled import from_xarray
 from ngmca.io.opening import open_one, parts_of, whereabouts
 from ngmca.io.sizes import memory_left
@@ -48,17 +47,18 @@ def read(
         Whether channels are in the rows of the file. None finds out from its axis, and takes rows as
         measurements where there is none.
     dataset
-        Path or name of the data inside a file that has several: HDF5, Zarr, NetCDF, .npz, .mat.
+        Path or name of the data inside a file that has several: HDF5, Zarr, NetCDF, .npz, .mat; the
+        sheet of a workbook, the spectrum of an OPUS file ("sm"), the title of a microscope's signal.
     nucleus
         Which experiments to take out of a folder with several nuclei, such as "1H".
     axis
-        Where a table in text has its axis: "first-column" (channels are down the rows), "first-row"
-        or "none". None finds out, or asks.
+        Where a table (text, or the sheet of a workbook) has its axis: "first-column" (channels are down
+        the rows), "first-row" or "none". None finds out, or asks.
     header, skip
-        Which line of a text holds the names of columns, 0 for none, and how many lines at its top are
+        Which line of a table holds the names of columns, 0 for none, and how many lines at its top are
         passed over.
     columns
-        Which columns of a text are data, by number ("2-5,7") or name ("a,b"), the axis not among them.
+        Which columns of a table are data, by number ("2-5,7") or name ("a,b"), the axis not among them.
     """
     options: dict[str, Any] = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
     tables = {"axis": axis, "header": header, "skip": skip, "columns": columns}

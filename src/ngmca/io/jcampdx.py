@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ngmca.io.combine import combine
+from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.dataset import Dataset, ReadError, shown, told
 from ngmca.io.extras import require
+from ngmca.io.intensity import absorbance
 from ngmca.io.units import from_unit
 
 
@@ -55,17 +55,6 @@ def _check_end(path: Path) -> None:
         raise ReadError(f"{path} does not end with ##END=: it is truncated or damaged.")
 
 
-def combine_peaks(parts: list[Dataset], names: list[str]) -> Dataset:
-    """Lists of peaks on the union of their positions, 0 where a list has no peak."""
-    axis = np.unique(np.concatenate([np.round(part.positions, 4) for part in parts]))
-    Y = np.zeros((len(parts), len(axis)))
-    for row, part in zip(Y, parts, strict=True):
-        np.add.at(row, np.searchsorted(axis, np.round(part.positions, 4)), part.Y[0])
-    note = f"{len(parts)} lists of peaks were put on the union of their {len(axis)} positions."
-    first = parts[0]
-    return Dataset(Y, axis, first.axis_name, first.axis_unit, tuple(names), None, first.meta, (note,))
-
-
 def _has_data(block: dict[str, Any], path: Path) -> bool:
     kind = str(block.get("data type", block.get("datatype", "")))
     if "FID" in kind.upper():
@@ -91,19 +80,10 @@ def _spectrum(block: dict[str, Any], path: Path) -> Dataset:
     if bad.size:
         raise ReadError(f"{path}: point {bad[0] + 1}, at {x[bad[0]]:g}, has no value.")
     name, unit = from_unit(str(block.get("xunits", "")).strip())
-    y, y_unit, notes = _absorbance(y, str(block.get("yunits", "")).strip())
+    y, y_unit, notes = absorbance(y, str(block.get("yunits", "")).strip())
     meta = {
         "title": str(block.get("title", path.stem)),
         "intensity": y_unit.lower(),
         "peaks": _is_peaks(block),
     }
     return Dataset(y[None, :], x, name, unit, (path.stem,), None, meta, notes)
-
-
-def _absorbance(y: NDArray, unit: str) -> tuple[NDArray, str, tuple[str, ...]]:
-    """Only absorbance adds up over a mixture: transmittance is turned into it."""
-    if "TRANSMI" not in unit.upper():
-        return y, unit, ()
-    scale = 100.0 if "%" in unit or "PERCENT" in unit.upper() or y.max() > 2 else 1.0
-    absorbance = -np.log10(np.clip(y / scale, 1e-4, None))
-    return absorbance, "absorbance", ("transmittance was turned into absorbance, -log10 T, at most 4.",)

@@ -1,6 +1,7 @@
 """PerkinElmer's block files: one infrared spectrum (.sp), or an image of them (.fsm)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.binary import one, take
-from ngmca.io.dataset import Dataset, ReadError, shown
+from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
 from ngmca.io.intensity import absorbance
-from ngmca.io.units import from_unit
+from ngmca.io.units import from_unit, known_unit
 
 MAGIC = b"PEPE"
 DESCRIPTION = 44  # bytes before the first block
@@ -68,7 +69,7 @@ def _image(raw: bytes, blocks: list[tuple[int, int, int]], path: Path) -> Datase
     place = next(place for kind, place, _ in blocks if kind == IMAGE)
     name = _words(raw, place, path)
     place += 2 + one(raw, place, "<i2", path)
-    _, _, _, start, end, *_ = take(raw, place, "<f8", 10, path).tolist()
+    wide, high, _, start, end, _, _, left, top, _ = take(raw, place, "<f8", 10, path).tolist()
     columns, rows, points = take(raw, place + 80, "<i4", 3, path).tolist()
     labels, place = [], place + 92
     for _ in range(4):  # of x, y, axis and intensities
@@ -82,7 +83,21 @@ def _image(raw: bytes, blocks: list[tuple[int, int, int]], path: Path) -> Datase
         )
     Y = np.stack([take(raw, place, "<f4", points, path) for place, _ in pixels]).astype(float)
     data = _dataset(Y, np.linspace(start, end, points), labels[2], labels[3], name, path)
-    return Dataset(**{**vars(data), "image_shape": (rows, columns)})
+    x, y = _steps(left, wide, columns), _steps(top, high, rows)
+    meta = data.meta | (_coordinates(x, y, labels[:2]) if monotonic(x) and monotonic(y) else {})
+    return replace(data, image_shape=(rows, columns), meta=meta)
+
+
+def _steps(first: float, step: float, count: int) -> NDArray:
+    with np.errstate(over="ignore", invalid="ignore"):  # of a damaged file
+        return first + step * np.arange(count)
+
+
+def _coordinates(x: NDArray, y: NDArray, labels: list[str]) -> dict[str, Any]:
+    """x and y of every pixel, with their units from labels such as `X - micrometers`."""
+    parts = (label.partition(" - ") for label in labels)
+    units = {f"{name.lower()}_unit": known_unit(unit.strip()) for name, _, unit in parts if unit}
+    return {"x": np.tile(x, len(y)).tolist(), "y": np.repeat(y, len(x)).tolist(), **units}
 
 
 def _dataset(Y: NDArray, axis: NDArray, label: str, kind: str, title: str, path: Path) -> Dataset:

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.binary import one, take, words
-from ngmca.io.combine import combine
+from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
 from ngmca.io.intensity import absorbance
-from ngmca.io.jcampdx import combine_peaks
 from ngmca.io.units import NO_AXIS, heading
 
 SHORT, MANY, LABELS, OWN_AXES, UNEVEN = 1, 4, 32, 64, 128  # bits of the first byte
@@ -49,8 +48,9 @@ class Header:
     points: int  # of each spectrum, or the place of the directory where they have axes of their own
     ends: tuple[float, float]
     spectra: int
-    kinds: tuple[int, int, int]  # of axis, intensities, and what counts the spectra
+    kinds: tuple[int, int, int, int]  # of axis, intensities, what counts the spectra, and the planes
     planes: int  # among which the spectra are spread evenly: the rows of a map
+    step: float  # from one plane to the next; 0 where each spectrum says where it is
     label: str  # of the axis
     title: str
 
@@ -74,8 +74,8 @@ def read_spc(path: Path, **_: Any) -> Dataset:
         raise ReadError(
             f"{path} is an interferogram: Fourier-transform it first, then save the spectrum."
         )
-    place, parts, names = HEADER, [], []
-    axis = None
+    place, axis = HEADER, None
+    parts, counts, levels = [], [], []
     if not header.flags & OWN_AXES:
         axis = np.linspace(*header.ends, header.points)
         if header.flags & UNEVEN:
@@ -83,10 +83,13 @@ def read_spc(path: Path, **_: Any) -> Dataset:
             place += 4 * header.points
     places = _directory(raw, header, path)
     for i in range(header.spectra):
-        x, y, count, place = _spectrum(raw, places[i] if places else place, header, axis, path)
+        start = places[i] if places else place
+        levels.append(one(raw, start + 24, header.order + "f4", path))
+        x, y, count, place = _spectrum(raw, start, header, axis, path)
+        counts.append(count)
         parts.append(_dataset(x, y, header, path))
-        names.append(f"{count:g}{_unit(header.kinds[2])}" if header.spectra > 1 else path.stem)
-    return _together(parts, names, header, path)
+    data = _together(parts, counts, header, path)
+    return replace(data, meta=data.meta | _coordinates(data.image_shape, counts, levels, header))
 
 
 def _header(raw: bytes, path: Path) -> Header:
@@ -100,8 +103,9 @@ def _header(raw: bytes, path: Path) -> Header:
         points=one(raw, 4, order + "u4", path),
         ends=(first, last),
         spectra=spectra if raw[0] & MANY else 1,
-        kinds=(raw[28], raw[29], raw[30]),
+        kinds=(raw[28], raw[29], raw[30], one(raw, 324, "u1", path)),
         planes=one(raw, 316, order + "u4", path),
+        step=one(raw, 320, order + "f4", path),
         label=words(raw[218:248]) if raw[0] & LABELS else "",
         title=words(raw[88:218]),
     )
@@ -153,10 +157,11 @@ def _dataset(x: NDArray, y: NDArray, header: Header, path: Path) -> Dataset:
     return Dataset(y[None, :], x, name, unit, (), None, meta, notes)
 
 
-def _together(parts: list[Dataset], names: list[str], header: Header, path: Path) -> Dataset:
+def _together(parts: list[Dataset], counts: list[float], header: Header, path: Path) -> Dataset:
     """All spectra; those of masses with positions of their own as lists of peaks."""
     if not any(part.Y.size for part in parts):
         raise ReadError(f"{path} has no points in any of its spectra: it is damaged.")
+    names = [f"{count:g}{_unit(header.kinds[2])}" for count in counts]
     if len(set(names)) < len(names):
         names = [str(i + 1) for i in range(len(names))]
     peaks = len(parts) > 1 and all(part.meta["peaks"] for part in parts)
@@ -170,6 +175,22 @@ def _together(parts: list[Dataset], names: list[str], header: Header, path: Path
     meta = data.meta | ({"title": shown(header.title)} if header.title else {})
     meta["peaks"] = len(parts) == 1 and parts[0].meta["peaks"]
     return replace(data, meta=meta, image_shape=(header.planes, columns) if whole else None)
+
+
+def _coordinates(
+    shape: tuple[int, int] | None, counts: list[float], levels: list[float], header: Header
+) -> dict[str, Any]:
+    """x and y of every pixel of a map, with their units, where the file has them."""
+    if shape is None:
+        return {}
+    x, y = np.reshape(counts, shape), np.reshape(levels, shape)
+    if np.isfinite(header.step) and header.step:  # of the planes only the first has its place
+        y = np.broadcast_to(y[0, 0] + header.step * np.arange(shape[0])[:, None], shape)
+    even = (x == x[:1]).all() and (y == y[:, :1]).all()
+    if not (even and monotonic(x[0]) and monotonic(y[:, 0])):
+        return {}
+    units = {"x_unit": _unit(header.kinds[2]).strip(), "y_unit": _unit(header.kinds[3]).strip()}
+    return {"x": x.ravel().tolist(), "y": y.ravel().tolist(), **units}
 
 
 def _unit(kind: int) -> str:

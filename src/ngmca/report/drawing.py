@@ -59,6 +59,12 @@ def thin(x: NDArray, y: NDArray, most: int = LONGEST) -> tuple[NDArray, NDArray]
     return x[keep], y[keep]
 
 
+def compact(values: NDArray) -> NDArray:
+    """The values in single precision, half as long in the page, unless that cannot hold them."""
+    peak = float(np.abs(values).max(initial=0.0))
+    return values.astype(np.float32) if peak == 0 or 1e-30 < peak < 1e38 else values
+
+
 def line(
     data: Dataset, y: NDArray, name: str, tint: str, *, width: float, fill: str | None = None
 ) -> go.Scatter:
@@ -67,7 +73,7 @@ def line(
     tinted = f"rgba({int(tint[1:3], 16)},{int(tint[3:5], 16)},{int(tint[5:7], 16)},0.15)"
     return go.Scatter(
         x=x.astype(np.float32 if len(x) < 1000 else float),
-        y=y.astype(np.float32),
+        y=compact(y),
         name=name,
         mode="lines",
         line={"color": tint, "width": width},

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca.io import Dataset
-from ngmca.report.drawing import literal, small, style
+from ngmca.report.drawing import compact, literal, small, style
 
 LARGEST_MAP = 1 << 16  # pixels of one map
 
@@ -26,7 +26,7 @@ def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> go
     hover = f"{across} %{{x:.5g}}, {down} %{{y:.5g}}: %{{z:.3g}}{unit}<extra></extra>"
     figure = go.Figure(
         go.Heatmap(
-            z=pixels.astype(np.float32), x=x, y=y, colorscale="Viridis", hovertemplate=hover,
+            z=compact(pixels), x=x, y=y, colorscale="Viridis", hovertemplate=hover,
             colorbar=bar | {"ticksuffix": unit},
         )
     )  # fmt: skip

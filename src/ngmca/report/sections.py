@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from ngmca.data import in_own_units
 from ngmca.diagnosis import agreement, leftover_share, peaks, percent
 from ngmca.report import drawing, figures, weights
 from ngmca.report.maps import image
@@ -231,9 +232,9 @@ def _warnings(run: Run) -> str:
 
 def _snr(run: Run) -> str:
     """Energy of the fit over that of the noise, in dB."""
-    A, S = run.separation.A, run.separation.S
+    A, (S, unit) = run.separation.A, in_own_units(run.separation.S)  # whose squares do not overflow
     power = float(np.vdot(A.T @ A, S @ S.T)) / (len(A) * S.shape[1])
-    noise = float(np.mean(run.diagnostics.sigma**2))
+    noise = float(np.mean((run.diagnostics.sigma / unit) ** 2))
     return f"{10 * math.log10(power / noise):.1f} dB" if power > 0 and noise > 0 else "none"
 
 

@@ -25,6 +25,7 @@ from ngmca.saving.result_folder import (
     WHOLE,
     clear,
     is_whole,
+    kept,
     refuse_foreign,
     unfinished,
     why_no_result,
@@ -56,7 +57,7 @@ class Claim:
     @property
     def kept(self) -> bool:
         """Whether there is anything to go on from."""
-        return self.whole or any((self.work / name).is_file() for name in (CHECKPOINT, SEPARATED))
+        return self.whole or kept(self.work)
 
     def begin(self, record: str, *, resume: bool) -> None:
         """Make room, unless the run in it goes on, and note what this run will do."""

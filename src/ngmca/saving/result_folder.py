@@ -72,6 +72,11 @@ def is_whole(folder: Path) -> bool:
         return False
 
 
+def kept(work: Path) -> bool:
+    """Whether a folder holds what a run that was stopped can go on from."""
+    return any((work / name).is_file() for name in (CHECKPOINT, SEPARATED))
+
+
 def why_no_result(folder: Path) -> str:
     """What shows that a folder is not, or not only, the result of a run; empty if it is one."""
     foreign = _foreign(folder)
