@@ -1,7 +1,8 @@
 """Bounded row norms: coordinate descent over whole rows, compiled.
 
 With all rows but one fixed, the best row is the projection of its unconstrained optimum on the orthant
-and on the ball: explicit, since the quadratic term weighs all entries of a row alike.
+and on the ball: explicit, since the quadratic term weighs all entries of a row alike. Where every
+column has its own G it does not, and the row is found by a search for the multiplier of its bound.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
+from ngmca.nnqp.shapes import descend_shaped
 
 
 def bounded(
@@ -25,7 +27,8 @@ def bounded(
 
     Ends after `max_iter` rounds over the rows, or when a round moves X by less than `tol` of its norm.
     The objective falls at every row. The violation is what one more round would change, relative to the
-    largest entry of X before or after it: 0 exactly at the minimum.
+    largest entry of X before or after it: 0 exactly at the minimum. `shaped` with "free" rows does the
+    same where some are fixed, or where every column has its own G.
     """
     G, C, X0 = check_problem(G, C, X0)
     X = np.zeros_like(C) if X0 is None else np.maximum(X0, 0).copy(order="C")
@@ -38,6 +41,25 @@ def bounded(
     moved = float(np.abs(further - X).max(initial=0))
     peak = float(max(X.max(initial=0), further.max(initial=0)))
     return Solution(X=X, violation=moved / peak if peak > 0 else 0.0, n_iter=rounds)
+
+
+def descend_each(
+    H: NDArray,
+    which: NDArray,
+    C: NDArray,
+    bound: NDArray,
+    X: NDArray,
+    max_iter: int,
+    tol: float,
+    fixed: NDArray | None = None,
+) -> tuple[int, float]:
+    """The same for rows of C and X (m, r) with a matrix H[which[i]] each; columns of X are bounded.
+
+    Returns the number of rounds, and the last largest change. Columns that are `fixed` stay as they are.
+    """
+    return descend_shaped(
+        H, C, X, "free", bound=bound, which=which, fixed=fixed, max_iter=max_iter, tol=tol
+    )
 
 
 @compiled

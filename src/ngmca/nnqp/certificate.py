@@ -20,12 +20,18 @@ class Solution:
 def equilibrate(G: NDArray) -> tuple[NDArray, NDArray]:
     """D G D with a diagonal between 1/2 and 2, and the diagonal of D (0 where G has a zero row).
 
-    D holds powers of 2, so that nothing is rounded.
+    D holds powers of 2, so that nothing is rounded. G is one matrix, or a stack of them.
     """
-    diagonal = np.asarray(np.diagonal(G), dtype=np.float64)
+    scale = scales(G)
+    return G * scale[..., None, :] * scale[..., :, None], scale
+
+
+def scales(G: NDArray) -> NDArray:
+    """The diagonal of the D of `equilibrate`."""
+    diagonal = np.asarray(np.diagonal(G, axis1=-2, axis2=-1), dtype=np.float64)
     scale = np.ldexp(1.0, -(np.frexp(diagonal)[1] // 2))
     scale[diagonal <= 0] = 0
-    return G * scale * scale[:, None], scale
+    return scale
 
 
 def violation(G: NDArray, C: NDArray, X: NDArray) -> float:
@@ -33,15 +39,17 @@ def violation(G: NDArray, C: NDArray, X: NDArray) -> float:
 
     With D = diag(G)^-1/2, to the next power of 2, it is the largest entry of |min(Z, Gz Z - Cz)| for
     Z = X / D, Gz = D G D and Cz = D C, in units of the largest entry of Cz or Z in its column:
-    independent of the units of the rows, and near the rounding error for an exact solution.
+    independent of the units of the rows, and near the rounding error for an exact solution. Stacks of
+    problems, (..., r, r) and (..., r, n), are one problem after the other.
     """
     G, C, X = (np.asarray(array, dtype=np.float64) for array in (G, C, X))
     Gz, scale = equilibrate(G)
-    Cz = C * scale[:, None]
-    Z = np.divide(X, scale[:, None], out=np.zeros_like(Cz), where=scale[:, None] > 0)
-    wrong = np.abs(np.minimum(Z, Gz @ Z - Cz)).max(axis=0, initial=0)
-    unbounded = ((scale == 0)[:, None] & ((C > 0) | (X < 0))).any(axis=0)
-    size = np.maximum(np.abs(Cz), np.abs(Z)).max(axis=0, initial=0)
+    scale = scale[..., None]
+    Cz = C * scale
+    Z = np.divide(X, scale, out=np.zeros_like(Cz), where=scale > 0)
+    wrong = np.abs(np.minimum(Z, Gz @ Z - Cz)).max(axis=-2, initial=0)
+    unbounded = ((scale == 0) & ((C > 0) | (X < 0))).any(axis=-2)
+    size = np.maximum(np.abs(Cz), np.abs(Z)).max(axis=-2, initial=0)
     relative = np.divide(wrong, size, out=np.zeros_like(wrong), where=size > 0)
     return float(np.where(unbounded, np.inf, relative).max(initial=0))
 
@@ -83,21 +91,30 @@ def check_level(level: ArrayLike, name: str) -> NDArray:
     return values
 
 
-def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, NDArray, NDArray | None]:
-    """The arrays as floats, or an error that names the one that is wrong."""
+def check_problem(
+    G: NDArray, C: NDArray, X0: NDArray | None, which: NDArray | None = None
+) -> tuple[NDArray, NDArray, NDArray | None]:
+    """The arrays as floats, or an error that names the one that is wrong.
+
+    With `which` (n,), G is a stack (p, r, r), and column t of C has the matrix G[which[t]].
+    """
     G = arguments.as_array(G, "G").astype(np.float64, copy=False)
     C = arguments.as_array(C, "C")
     C = C if C.dtype == np.float32 else C.astype(np.float64, copy=False)
-    if G.ndim != 2 or G.shape[0] != G.shape[1]:
-        raise ValueError(f"G must be square (r, r), got shape {G.shape}.")
-    if C.ndim != 2 or C.shape[0] != len(G):
-        raise ValueError(f"C must have shape ({len(G)}, n) to fit G, got {C.shape}.")
+    shape = "(r, r)" if which is None else "(p, r, r), a stack for `which`"
+    if G.ndim != (2 if which is None else 3) or G.shape[-2] != G.shape[-1]:
+        raise ValueError(f"G must be square {shape}, got shape {G.shape}.")
+    r = G.shape[-1]
+    if C.ndim != 2 or C.shape[0] != r:
+        raise ValueError(f"C must have shape ({r}, n) to fit G, got {C.shape}.")
+    if which is not None:
+        _check_which(which, len(G), C.shape[1])
     if not (np.isfinite(G).all() and np.isfinite(C).all()):
         raise ValueError("G and C must be finite: replace NaN and infinity before solving.")
     scaled, scale = equilibrate(G)
-    if (G[scale == 0] != 0).any() or not np.allclose(scaled, scaled.T, rtol=0, atol=1e-8):
+    if (G[scale == 0] != 0).any() or not np.allclose(scaled, scaled.swapaxes(-1, -2), rtol=0, atol=1e-8):
         raise ValueError("G must be symmetric and positive semi-definite, as A.T @ A is.")
-    if len(G) and np.linalg.eigvalsh(scaled).min() < -1e-8 * len(G):
+    if r and np.linalg.eigvalsh(scaled).min(initial=0) < -1e-8 * r:
         raise ValueError(
             "G must be positive semi-definite, as A.T @ A is: it has a negative eigenvalue."
         )
@@ -109,3 +126,13 @@ def check_problem(G: NDArray, C: NDArray, X0: NDArray | None) -> tuple[NDArray, 
     if not np.isfinite(X0).all():
         raise ValueError("X0 must be finite: replace NaN and infinity, or leave it out.")
     return G, C, X0.astype(C.dtype, copy=False)
+
+
+def _check_which(which: NDArray, p: int, n: int) -> None:
+    """An error unless every column has a matrix of the stack."""
+    which = np.asarray(which)
+    whole = which.shape == (n,) and which.dtype.kind in "iu"
+    if not whole or (n and not 0 <= which.min() <= which.max() < p):
+        raise ValueError(
+            f"which must name a matrix of G, 0 to {p - 1}, for each of the {n} columns of C."
+        )

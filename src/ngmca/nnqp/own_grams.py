@@ -1,0 +1,64 @@
+"""A Gram matrix for every row: what missing entries and weights of entries lead to.
+
+Row i of C and X (m, r) has the matrix H[which[i]] of a stack H (p, r, r); rows with equal weights share
+one.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support.compiled import compiled
+from ngmca.nnqp.certificate import scales, violation
+from ngmca.nnqp.pivoting import _solve_rows
+
+BLOCK = 1 << 20  # numbers in the matrices that a certificate copies at once
+
+
+def solve_each(
+    H: NDArray, which: NDArray, C: NDArray, X: NDArray, shift: NDArray | None = None
+) -> float:
+    """Solve for the rows of C (m, r) minus shift (r,), in place of X (m, r); the worst violation.
+
+    As `solve_rows`: exact, started at the support of X, and independent of the units of H. A row of
+    which nothing is known, with H and C 0, is 0.
+    """
+    scale = scales(H)
+    own = scale[which]
+    C = np.subtract(C, 0.0 if shift is None else shift, dtype=np.float64, order="C") * own
+    H, Z = (np.ascontiguousarray(array, dtype=np.float64) for array in (H, X))
+    order, ends = np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(H)))
+    worst = float(_solve_stack(H, scale, C, Z, order, ends))
+    np.multiply(Z, own, out=X, casting="same_kind")
+    return worst + (C.shape[1] * np.finfo(X.dtype).eps / 2 if X.dtype != np.float64 else 0.0)
+
+
+@compiled
+def _solve_stack(H, scale, C, X, order, ends):
+    """`_solve_rows` for one matrix of H after the other; those of matrix p end at ends[p] in `order`."""
+    r = C.shape[1]
+    G = np.empty((r, r))
+    shift = np.zeros(r)
+    worst = 0.0
+    start = 0
+    for p in range(len(H)):
+        end = ends[p]
+        if end > start:
+            for i in range(r):
+                for j in range(r):
+                    G[i, j] = H[p, i, j] * scale[p, j] * scale[p, i]
+            worst = max(worst, _solve_rows(G, C, X, shift, order[start:end]))
+        start = end
+    return worst
+
+
+def violation_each(H: NDArray, which: NDArray, C: NDArray, X: NDArray) -> float:
+    """The largest `violation` of a row of X (m, r), each with its matrix H[which[i]]."""
+    return max(
+        (violation(H[which[b]], C[b][..., None], X[b][..., None]) for b in blocks(X)), default=0.0
+    )
+
+
+def blocks(X: NDArray) -> list[slice]:
+    """Rows of X (m, r) in parts small enough for a matrix (r, r) each."""
+    step = max(1, BLOCK // max(1, X.shape[1] ** 2))
+    return [slice(start, start + step) for start in range(0, len(X), step)]
