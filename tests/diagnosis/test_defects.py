@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from peak_memory import peak_memory
 
 import ngmca
+from ngmca.data import open_data
 from ngmca.diagnosis import defects, diagnose
 from ngmca.io import Dataset
 from ngmca.saving.results import Run, load_run
@@ -115,3 +117,8 @@ def test_pixels_and_channels_are_named_by_their_place():
     worst = int((Y.max() == Y).sum(axis=1).argmax())
     assert f"The pixel in row {worst // 6}, column {worst % 6} (" in told["saturated"]
     assert "2201.5 cm-1" in told["dead"]
+
+
+def test_no_copy_of_the_data_is_made():
+    Y = np.tile(CLEAN, (2, 80))  # 37 MB
+    assert peak_memory(lambda: defects(open_data(Y))) < Y.nbytes / 5

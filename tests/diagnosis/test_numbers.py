@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from peak_memory import peak_memory
 
 import ngmca
 from ngmca.data import engine as engines
@@ -37,9 +38,46 @@ def test_blocks_do_not_change_the_diagnostics(monkeypatch):
     mixture, separation = separated()
     whole = diagnose(mixture.Y, separation)
     monkeypatch.setattr(engines, "LARGE", 700)
+    monkeypatch.setattr(numbers, "FEW", 5)
+    monkeypatch.setattr(numbers, "TILE", 35)  # neither rows nor columns fit
     parts = diagnose(mixture.Y, separation)
     for name, value in vars(whole).items():
         np.testing.assert_allclose(getattr(parts, name), value, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("tile", [1, 40, 10_000])
+def test_neighbours_signs_and_bins_are_counted_once(monkeypatch, tile):
+    """Beside plain NumPy, also where one piece of the data ends and the next begins."""
+    mixture, separation = separated()
+    Y = mixture.Y.copy()
+    Y[3, 7:9], Y[5, 8] = 0, -9 * Y.max()
+    monkeypatch.setattr(numbers, "FEW", 5)
+    monkeypatch.setattr(numbers, "TILE", tile)
+    d = diagnose(Y, separation)
+    Z = (Y - separation.A @ separation.S) / d.sigma[:, None]
+    assert d.autocorrelation == pytest.approx(np.sum(Z[:, 1:] * Z[:, :-1]) / np.sum(Z**2))
+    assert d.negative == np.mean(Y < 0)
+    assert d.zeros == np.mean(Y == 0)
+    far = -numbers.FAR * d.sigma[:, None] > Y
+    assert d.negative_energy == pytest.approx(np.sum(Y[far] ** 2) / np.sum(Y**2))
+    counts = np.histogram(Z, numbers.BINS)[0]
+    np.testing.assert_allclose(d.histogram, counts / Z.size / 0.1)
+    assert d.outside == pytest.approx(1 - counts.sum() / Z.size, abs=1e-12)
+
+
+def test_threads_do_not_change_a_bit(monkeypatch):
+    mixture, separation = separated()
+    monkeypatch.setattr(engines, "WORTH_THREADS", 0)
+    monkeypatch.setattr(numbers, "TILE", 40)
+    one, two = (diagnose(open_data(mixture.Y, threads=n), separation) for n in (1, 2))
+    for name, value in vars(one).items():
+        np.testing.assert_array_equal(getattr(two, name), value, err_msg=name)
+
+
+def test_the_residual_is_never_held_whole():
+    A, S, Y = np.ones((40, 2)), np.ones((2, 100_000)), np.ones((40, 100_000))
+    engine = open_data(Y, threads=1)
+    assert peak_memory(lambda: numbers.row_residuals(engine, A, S)) < Y.nbytes / 8
 
 
 @pytest.mark.parametrize("turned", [False, True])

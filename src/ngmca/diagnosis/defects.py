@@ -17,6 +17,7 @@ FEWEST = 5  # measurements from which on one can be told from the others
 DEAD = 0.1  # share of constant channels up to which they are the exception
 STEP = 0.05  # of the height of the mean spectrum, that a dead channel is away from its neighbours
 NAMED = 20  # entries of one kind that are kept
+CACHED = 1 << 17  # entries of whole rows that are looked at together
 
 
 @dataclass(frozen=True)
@@ -50,30 +51,36 @@ class _Sight:
         self.largest = np.zeros(m)  # entry of each row
         self.height, self.place = np.zeros(m), np.zeros(m, int)  # of what stands out most in each row
         self.low, self.high, self.mean = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n)
-        for rows, y in engine.row_blocks():
+        line, work = np.empty(n), np.empty((max(1, CACHED // n), n))  # asked for once: that is slow
+        for rows, block in engine.row_blocks(CACHED):
+            y = np.ascontiguousarray(block)  # the first index may count fastest, as in MATLAB
             self.largest[rows] = y.max(axis=1)
-            np.minimum(self.low, y.min(axis=0), out=self.low)
-            np.maximum(self.high, y.max(axis=0), out=self.high)
-            self.mean += y.sum(axis=0, dtype=float) / m
-            self.height[rows], self.place[rows] = _steepest(y)
+            np.minimum(self.low, y.min(axis=0, out=line), out=self.low)
+            np.maximum(self.high, y.max(axis=0, out=line), out=self.high)
+            self.mean += y.sum(axis=0, dtype=float, out=line)
+            self.height[rows], self.place[rows] = _steepest(y, work[: len(y)])
+        self.mean /= m
 
 
-def _steepest(y: NDArray) -> tuple[NDArray, NDArray]:
-    """How far the entry that stands out most of each row does, and where it is.
+def _steepest(y: NDArray, out: NDArray) -> tuple[NDArray, NDArray]:
+    """How far the entry that stands out most of each row does, and where it is; `out` is written over.
 
     0 where the rest of the row does the like, as in one of sharp lines or of noise.
     """
-    out = np.maximum(_standing_out(y), 0)
+    np.maximum(_standing_out(y, out), 0, out=out)
     place = out.argmax(axis=1)
     height = np.take_along_axis(out, place[:, None], axis=1)[:, 0]
     rest = np.sqrt(np.maximum(np.einsum("ij,ij->i", out, out) - height**2, 0) / y.shape[1])
     return np.where(height > STEEP * rest, height, 0), place
 
 
-def _standing_out(y: NDArray) -> NDArray:
-    """How much every entry is above those at both sides of it, which are 0 beyond the ends."""
-    wide = np.pad(y, ((0, 0), (REACH, REACH)))
-    return y - np.maximum(wide[:, : -2 * REACH], wide[:, 2 * REACH :])
+def _standing_out(y: NDArray, out: NDArray) -> NDArray:
+    """How much every entry is above those at both sides of it, which are 0 beyond the ends: in `out`."""
+    out[:, -REACH:] = 0
+    out[:, :-REACH] = y[:, REACH:]
+    np.maximum(out[:, REACH:], y[:, :-REACH], out=out[:, REACH:])
+    np.maximum(out[:, :REACH], 0, out=out[:, :REACH])
+    return np.subtract(y, out, out=out)
 
 
 def _spikes(engine: InMemory, seen: _Sight) -> list[Defect]:
@@ -92,7 +99,8 @@ def _spikes(engine: InMemory, seen: _Sight) -> list[Defect]:
 def _is_alone(engine: InMemory, i: int, j: int, height: float) -> bool:
     """Whether nothing like a spike is at channel j of the other measurements."""
     low = max(j - REACH, 0)
-    others = _standing_out(engine.rows(slice(None))[:, low : j + REACH + 1])[:, j - low]
+    around = engine.rows(slice(None))[:, low : j + REACH + 1]
+    others = _standing_out(around, np.empty(around.shape))[:, j - low]
     others[i] = 0
     return bool(height > ALONE * others.max())
 

@@ -19,7 +19,10 @@ NUMBERS = "fiubc"  # kinds of arrays that may be the data or their axis
 def read_hdf5(
     path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
 ) -> Dataset:
-    """A dataset of an HDF5 file, with a vector beside it, or its dimension scale, as the axis."""
+    """A dataset of an HDF5 file, with a vector beside it, or its dimension scale, as the axis.
+
+    Numbers that lie in the file as they are in memory are a map of it, which their user copies.
+    """
     import h5py
 
     try:
@@ -32,7 +35,8 @@ def read_hdf5(
             check_claim(float(item.nbytes), None, f"{name} in {path}")
             notes = _written(_share_written(item), f"{name} in {path}", item.nbytes)
             vectors = _beside(found, name)
-            array = item[()].T if _is_matlab(item) else item[()]
+            stored = _mapped(item, path)
+            array = stored.T if _is_matlab(item) else stored
     except (OSError, KeyError, RuntimeError) as error:
         raise ReadError(f"{path} is not a whole HDF5 file: {told(error)}.") from error
     return _labelled(array, vectors, f"{name} in {path}", transpose, name).noted(*notes)
@@ -74,6 +78,17 @@ def _arrays_in(group: Any) -> dict[str, Any]:
 def _collect(found: dict[str, Any], name: str, item: Any, kind: Any) -> None:
     if isinstance(item, kind) and item.dtype.kind in NUMBERS and item.shape is not None:
         found[name] = item
+
+
+def _mapped(item: Any, path: Path) -> NDArray:
+    """The numbers of an HDF5 dataset: where they lie in one piece, a map of the file; else a copy."""
+    from h5py import h5t
+
+    place, size, kind = item.id.get_offset(), item.id.get_storage_size(), item.id.get_type()
+    plain = any(kind.equal(native) for native in (h5t.NATIVE_DOUBLE, h5t.NATIVE_FLOAT))
+    if place is None or not plain or size != item.nbytes or place + size > path.stat().st_size:
+        return np.asarray(item[()])
+    return np.memmap(path, item.dtype, "r", place, item.shape)
 
 
 def _is_matlab(item: Any) -> bool:

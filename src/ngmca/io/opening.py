@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngmca._support.apart import Apart, CrashedError, NotStartedError, RaisedError, TooLongError
 from ngmca.io.dataset import Dataset, ReadError, shown, told
@@ -74,6 +75,12 @@ def parts_of(path: Path) -> list[Path]:
 
 def open_here(path: Path, options: dict[str, Any]) -> Dataset:
     """The data in a file, read by this process."""
+    data = _opened(path, options)
+    return data if _place(data.Y, path) is None else replace(data, Y=np.array(data.Y))
+
+
+def _opened(path: Path, options: dict[str, Any]) -> Dataset:
+    """The data in a file, of which Y may be a map: that crashes whoever uses it when the file is cut."""
     name, reader = reader_of(path)
     try:
         data = reader(path, **options)
@@ -92,8 +99,39 @@ def open_here(path: Path, options: dict[str, Any]) -> Dataset:
 
 
 def open_plain(path: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The fields of what `open_here` gives, for the way from one process to another."""
-    return vars(open_here(Path(path), options))
+    """The fields of what is in a file, for the way from one process to another.
+
+    Instead of a Y that lies in the file as it is: where. It need not go through a pipe.
+    """
+    data = _opened(Path(path), options)
+    place = _place(data.Y, Path(path))
+    return vars(data) | ({} if place is None else {"Y": place})
+
+
+def _place(Y: NDArray, path: Path) -> dict[str, Any] | None:
+    """Offset, type and shape of an array that is part of a map of this file, None for any other."""
+    whole = Y
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    turned = not Y.flags.c_contiguous
+    if not isinstance(whole, np.memmap) or whole.mode != "r" or (turned and not Y.flags.f_contiguous):
+        return None
+    if whole.filename is None or not path.samefile(whole.filename):  # but the data beside a header
+        return None
+    offset = whole.offset + Y.ctypes.data - whole.ctypes.data
+    return {"offset": offset, "dtype": Y.dtype.str, "shape": Y.shape, "turned": turned}
+
+
+def _read_at(path: Path, place: dict[str, Any]) -> NDArray:
+    """The array at a place in a file."""
+    shape = place["shape"][::-1] if place["turned"] else place["shape"]
+    try:
+        flat = np.fromfile(path, place["dtype"], math.prod(shape), offset=place["offset"])
+    except MemoryError:
+        raise ReadError(f"{path} needs more memory than this machine has.") from None
+    if flat.size < math.prod(shape):
+        raise ReadError(f"{path} became shorter while it was read: try again when it is whole.")
+    return flat.reshape(shape).T if place["turned"] else flat.reshape(shape)
 
 
 def call_apart(apart: Apart, function: str, path: Path, *arguments: Any, size: float = 0.0) -> Any:
@@ -117,6 +155,8 @@ def call_apart(apart: Apart, function: str, path: Path, *arguments: Any, size: f
 def _open_apart(path: Path, options: dict[str, Any], apart: Apart, size: float) -> Dataset:
     fields: dict[str, Any] = call_apart(apart, "ngmca.io.opening:open_plain", path, options, size=size)
     listed: dict[str, Any] = {key: tuple(v) for key, v in fields.items() if isinstance(v, list)}
+    if isinstance(fields["Y"], dict):
+        listed["Y"] = _read_at(path, fields["Y"])
     return Dataset(**fields | listed)
 
 
