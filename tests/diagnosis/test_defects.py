@@ -26,6 +26,46 @@ def test_a_spike_is_found_where_it_is(channel, unit):
     assert defects(Y * unit)[0].share > 0.9
 
 
+@pytest.mark.parametrize("channel", [0, 300, 1199])
+def test_a_spike_below_0_is_found(channel):
+    Y = CLEAN.copy()
+    Y[7, channel] -= 50 * CLEAN.max()
+    assert found(Y) == [("spike", 7, channel)]
+
+
+@pytest.mark.parametrize("n", [60, 1200])
+def test_several_spikes_of_one_measurement_are_found(n):
+    Y = CLEAN[:, :n].copy()
+    places = [5, 20, n - 3]
+    Y[7, places] += np.array([60, -50, 40]) * CLEAN.max()
+    assert found(Y) == [("spike", 7, place) for place in places]
+
+
+def test_a_spike_of_two_channels_is_one():
+    Y = CLEAN.copy()
+    Y[7, 300:302] += np.array([40, 50]) * CLEAN.max()
+    assert found(Y) == [("spike", 7, 301)]
+
+
+def test_a_channel_that_is_hot_in_two_measurements_is_found():
+    Y = CLEAN.copy()
+    Y[[3, 9], 300] += np.array([50, 40]) * CLEAN.max()
+    assert found(Y) == [("spike", 3, 300), ("spike", 9, 300)]
+    Y[[4, 5], 300] += 45 * CLEAN.max()  # a line of some measurements
+    assert found(Y) == []
+
+
+def test_an_empty_measurement_is_found_and_named():
+    Y = CLEAN.copy()
+    Y[7] = 0
+    assert found(Y) == [("empty", 7, 0)]
+    told = {f.kind: f for f in run_of(Y).findings}["empty-measurement"]
+    assert told.title == "One measurement is empty"
+    assert told.text.startswith("Measurement 8: all entries are 0")
+    Y[:12] = 0  # a mask
+    assert found(Y) == []
+
+
 def test_a_spike_on_the_slope_of_a_band_is_found():
     Y = ngmca.simulate.bands(m=20, n=800, r=3, snr=40, seed=0).Y
     place = int(Y[4].argmax()) + 8
@@ -49,6 +89,11 @@ def test_saturated_measurements_and_their_entries():
     assert (Y[seen[0].measurement, seen[0].channel : seen[0].channel + 3] == Y.max()).all()
 
 
+def test_a_detector_of_few_digits_is_saturated_all_the_same():
+    Y = np.minimum(rounded(1, 0.0), 3.0)
+    assert {one.kind for one in defects(Y)} == {"saturated"}
+
+
 @pytest.mark.parametrize("value", [0.7, 0.0])
 def test_a_dead_channel(value):
     Y = CLEAN + 0.2 * CLEAN.max()  # a detector that never says 0 otherwise
@@ -62,8 +107,18 @@ def quantised_band():
     return np.round(np.exp(-(((x - 0.5) / 0.1) ** 2)) * heights[:, None], 3)
 
 
+def rounded(digits, shift):
+    """Smooth measurements of which few digits are left; the first has the highest top."""
+    x = np.linspace(0, 1, 500)
+    heights = np.linspace(3.7 + shift, 1.0, 8)
+    return np.round(np.exp(-(((x - 0.5) / 0.3) ** 2)) * heights[:, None], digits)
+
+
 def harmless():
     rng = np.random.default_rng(0)
+    for shift in np.linspace(-0.05, 0.05, 7):
+        yield rounded(1, shift)
+        yield rounded(0, shift)
     yield CLEAN
     yield np.zeros((6, 40))
     yield np.ones((6, 40))

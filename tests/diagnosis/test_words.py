@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import diagnose, findings, leftover_share, percent, summary
+from ngmca.diagnosis import diagnose, findings, leftover_share, percent, spectrum, summary
 from ngmca.io import Dataset
 
 
@@ -188,3 +188,17 @@ def test_words_are_those_of_the_library_and_of_a_chemist():
 )  # fmt: skip
 def test_percent(share, told):
     assert percent(share) == told
+
+
+def test_each_noise_level_is_told_with_what_it_is():
+    """The noise found, all that is left over, and the guess before any separation are three numbers."""
+    mixture, separation = separated(4, n_iter=30)
+    numbers = diagnose(mixture.Y, separation)
+    (told,) = (one for one in summary(separation, numbers) if one.startswith("The noise"))
+    assert f"of {np.median(separation.noise):.3g} (median" in told
+    assert (
+        f"left over, noise, structure and outliers, has {np.sqrt(np.mean(numbers.row_rms**2)):.3g}."
+        in told
+    )
+    assert f"it was estimated at {spectrum(mixture.Y).noise:.3g}, as `ngmca info`" in told
+    assert "Before" not in " ".join(summary(separation, replace(numbers, rough_noise=0.0)))

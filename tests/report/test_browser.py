@@ -6,6 +6,8 @@ Text out of the data is shown letter by letter, and nothing in it is followed.
 import os
 import shutil
 import subprocess
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +65,11 @@ def reports(tmp_path_factory):
     A, S = rng.random((500, 50)), np.where(rng.random((50, 5000)) < 0.1, rng.random((50, 5000)), 0.0)
     curves = ngmca.History(np.ones(9), np.ones((9, 50)), *3 * [np.ones(9)])
     large = ngmca.Separation(A, S, np.ones(50), np.full(500, 0.1), 9, "iterations", 1e-9, curves)
+    with warnings.catch_warnings(action="ignore"):
+        posterior = ngmca.posterior(Y, small, domain="wavelet", n_samples=10, burn=10, seed=0)
+    with_bars = replace(small, posterior=posterior)
     return {
+        "bars": write(folder / "bars.html", with_bars, image),
         "spectra": write(folder / "spectra.html", small, spectra),
         "image": write(folder / "image.html", small, image),
         "large": write(folder / "large.html", large, A @ S + 0.1 * rng.standard_normal((500, 5000))),
@@ -114,6 +120,31 @@ def test_every_figure_is_drawn_without_a_complaint(browser, reports, name, width
         assert figure["width"] > 0.6 * min(width, 400) * (0.55 if name == "image" else 1)
         assert figure["ink"] > 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing sticks out
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("name", ["spectra", "bars"])
+def test_no_title_lies_under_the_buttons(browser, reports, name, width):
+    page, _ = opened(browser, reports[name], width)
+    found = page.evaluate(
+        """[...document.querySelectorAll('.js-plotly-plot')].map(box => {
+             const title = box.querySelector('.gtitle'), bar = box.querySelector('.modebar');
+             if (!title) return null;
+             const a = title.getBoundingClientRect(), b = bar.getBoundingClientRect();
+             return {text: title.textContent, gap: b.left - a.right, under: b.top < a.bottom};
+           }).filter(one => one)"""
+    )
+    assert len(found) > 5
+    assert [one["text"] for one in found if one["gap"] < 0 and one["under"]] == []
+    page.close()
+
+
+def test_the_buttons_keep_a_picture_or_go_back_and_send_nothing(browser, reports):
+    page, _ = opened(browser, reports["bars"], 1280)
+    titles = "[...document.querySelectorAll('.modebar-btn')].map(button => button.dataset.title)"
+    assert set(page.evaluate(titles)) == {"Download plot as a PNG", "Reset axes"}
+    assert "Plotly Cloud" not in page.content().split("</head>")[1]
     page.close()
 
 

@@ -48,7 +48,7 @@ def test_bands_have_an_interval_around_the_answer(found):
     assert {"5 %", "95 %", "source 1"} <= names(figures.sources(run))
     np.testing.assert_allclose(drawn(figures.sources(run), "source 1"), found[1].S[0], rtol=1e-6)
     assert "90 % interval" in names(weights(run))
-    assert "lines and bands" in sources(run).body
+    assert "the 90 % interval around the answer" in sources(run).body
     assert any("for lines and bands: 90 % intervals" in words for words in run.summary)
     assert describe(run)["posterior"]["model"] == "bands"
 

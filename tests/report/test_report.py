@@ -9,10 +9,11 @@ import pytest
 
 import ngmca
 from ngmca.diagnosis import diagnose, peaks, percent
+from ngmca.diagnosis.finding import Finding
 from ngmca.io import Dataset
 from ngmca.report import drawing, figures, html, write
 from ngmca.report.maps import image
-from ngmca.report.sections import made_of, sources
+from ngmca.report.sections import fits, made_of, sources
 from ngmca.report.weights import shares
 from ngmca.result import Restart
 from ngmca.saving.results import Run, _write_tables
@@ -83,7 +84,16 @@ def test_a_band_with_wiggles_is_one_peak():
     wiggles = 1 + 0.05 * np.sin(12 * x) + 0.01 * rng.standard_normal(2000)
     found = peaks(x, bands * wiggles)
     np.testing.assert_allclose(found, [3, 7], atol=0.3)
-    np.testing.assert_allclose(peaks(x, np.exp(-x)), [0])  # highest where the axis begins
+
+
+def test_an_end_of_the_axis_is_no_peak():
+    x = np.linspace(350, 700, 176)
+    band = np.exp(-(((x - 600) / 30) ** 2))
+    edge = 3 * np.exp(-(x - 350) / 40)
+    for rising in (edge, edge[::-1], np.minimum(edge, 2.5), edge * (1 + 1e-3 * np.cos(x))):
+        assert peaks(x, rising) == []
+    np.testing.assert_allclose(peaks(x, edge + band), [600], atol=3)
+    np.testing.assert_allclose(peaks(x, 10 + np.exp(-(((x - 500) / 30) ** 2))), [500], atol=3)
 
 
 def test_shares_are_drawn_and_written_in_percent(tmp_path):
@@ -107,6 +117,41 @@ def test_shares_are_drawn_and_written_in_percent(tmp_path):
     )
     maps = made_of(replace(run, data=replace(run.data, image_shape=(2, 4)))).plots
     np.testing.assert_allclose(maps[1].data[0].z.ravel(), 100 * run.separation.shares[:, 1], rtol=1e-6)
+
+
+AQUATION = [f"Aquation of trans-[Co(en)2Cl2]+ (t{i})" for i in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (AQUATION, ["…(t1)", "…(t2)", "…(t3)", "…(t4)", "…(t5)"]),
+        (["short", "names"], ["short", "names"]),
+        (["early a longish name", "later, a longish name"], ["early a longi…", "later, a long…"]),
+        ([f"run_of_the_mill_0{i}_on_monday.csv" for i in (1, 2)], ["…01…", "…02…"]),
+        (["x" * 40 + "1", "x" * 40 + "2"], ["…xxxxxxxxxxxx1", "…xxxxxxxxxxxx2"]),
+        (["x" * 40 + i + "y" * 40 for i in "ab"], ["1: xxxxxxxxxx…", "2: xxxxxxxxxx…"]),
+        (["the very same name"] * 2, ["the very same…"] * 2),
+    ],
+)
+def test_short_names_differ_where_the_names_do(names, expected):
+    assert drawing.shortened_all(names) == expected
+
+
+def test_fits_of_names_that_begin_alike_have_titles_of_their_own():
+    run = made_run(row_names=(*AQUATION, *(name.replace("t", "u") for name in AQUATION[:3])))
+    titles = [plot.layout.title.text for plot in fits(run).plots]
+    assert len(set(titles)) == len(titles) > 1
+
+
+def test_warnings_are_told_in_the_words_of_the_reader():
+    run = made_run()
+    told = Finding("chains", "Care", "Sample longer (n_samples=).")
+    vars(run)["findings"] = [told]  # a cached property
+    assert "Sample longer (n_samples=)." in html(run)
+    page = html(run, lambda text: text.replace("n_samples=", "--samples"))
+    assert "Sample longer (--samples)." in page
+    assert "n_samples=" not in page
 
 
 def test_names_that_have_no_room_side_by_side_stand_upright():

@@ -109,9 +109,10 @@ def decide(state: State, options: Options) -> Domain:
     length, zeros = code(S, in_gradient(state.A, state.noise), shape), float(np.mean(S == 0))
     told = f"neighbouring channels of the sources are correlated by {found:.2f}"
     if found > ORDERED and zeros > SPARSE:
-        return Domain("wavelet", f"{told}, and {zeros:.0%} of them are 0: lines", found)
+        return Domain("wavelet", f"{told}, and {100 * zeros:.0f} % of them are 0: lines", found)
     if found > (IMAGE if shape else 0) and length < SHORTER:
-        return Domain("wavelet", f"{told}; wavelets need {length:.0%} of what channels need", found)
+        why = f"{told}; wavelets need {100 * length:.0f} % of what channels need"
+        return Domain("wavelet", why, found)
     return Domain("direct", f"{told}; wavelets would need {length:.1f} times as much as channels", found)
 
 

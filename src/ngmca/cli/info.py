@@ -102,7 +102,7 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     values = f"{facts['smallest']:.4g} to {facts['largest']:.4g}"
     say(f"values       {values}, {percent(facts['negative'])} negative")
     ratio = f"{facts['snr']:.1f} dB" if np.isfinite(facts["snr"]) else "beyond measure"
-    say(f"noise        about {facts['noise']:.3g}, signal to noise {ratio}")
+    say(f"noise        about {facts['noise']:.3g} before any separation, signal to noise {ratio}")
     _bars(np.array(facts["singular_values"]), facts["noise_edge"])
     above, shown = facts["above_noise"], len(facts["singular_values"])
     more = "or more " if above == shown and shown < min(m, n) else ""

@@ -26,6 +26,7 @@ from ngmca.cli.console import (
     as_warning,
     fail,
     give_json,
+    in_flags,
     note,
     one_line_errors,
     say,
@@ -391,4 +392,4 @@ def _best_start(engine: InMemory, settings: Settings, first: Separation, *, quie
 def _report(run: results.Run) -> str:
     from ngmca import report  # Plotly takes a second to load: not before it is needed
 
-    return report.html(run)
+    return report.html(run, in_flags)

@@ -17,14 +17,14 @@ WHOLE = 0.5  # share of the energy of a source in one measurement, whose defect 
 
 def spoiled(defects: Sequence[Defect]) -> bool:
     """Whether defects hold so much that what was found says little about the number of sources."""
-    return sum(defect.share for defect in defects) > SPOILED
+    return sum(defect.share for defect in defects if defect.kind != "empty") > SPOILED
 
 
 def about_defects(
     separation: Separation, data: Dataset | None, defects: Sequence[Defect]
 ) -> list[Finding]:
     """One warning for each kind of defect that there is enough of to matter."""
-    kinds = {"spike": _spikes, "saturated": _saturated, "dead": _dead}
+    kinds = {"spike": _spikes, "saturated": _saturated, "dead": _dead, "empty": _empty}
     by_kind = {kind: [one for one in defects if one.kind == kind] for kind in kinds}
     found = [tell(separation, data, by_kind[kind]) for kind, tell in kinds.items() if by_kind[kind]]
     return [one for one in found if one.cost > HARMLESS]
@@ -47,8 +47,8 @@ def _position(data: Dataset | None, j: int) -> str:
 def _spikes(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
     places = [f"{place_of(data, d.measurement)} at {_position(data, d.channel)}" for d in found]
     text = (
-        f"{_capital(listed(places))}: neither its neighbours nor other measurements have the like, as "
-        "with cosmic rays or a faulty detector. "
+        f"{_capital(listed(places))}: neither the channels around nor the other measurements, but for "
+        "one at most, have the like, as with cosmic rays or a faulty detector. "
         f"{_described(separation, found)}Put the mean of the neighbours there, or leave the measurement "
         "out, and separate again."
     )
@@ -77,6 +77,13 @@ def _dead(separation: Separation, data: Dataset | None, found: list[Defect]) -> 
     )
     title = "A channel is dead" if len(found) == 1 else f"{len(found)} channels are dead"
     return Finding("dead", title, text, sum(one.share for one in found))
+
+
+def _empty(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
+    named = listed([place_of(data, one.measurement) for one in found])
+    text = f"{_capital(named)}: all entries are 0, as if nothing had been measured. Leave this out."
+    title = "One measurement is empty" if len(found) == 1 else f"{len(found)} measurements are empty"
+    return Finding("empty-measurement", title, text, sum(one.share for one in found))
 
 
 def _described(separation: Separation, found: list[Defect]) -> str:

@@ -39,13 +39,21 @@ def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
     return [
         f"{many} {percent(diagnostics.explained)} of the energy of {m} measurements "
         f"with {n} channels each.",
-        f"The noise found has a standard deviation of {noise:.3g} (median over the measurements); "
-        f"the residual has {residual:.3g}.",
+        _noise(noise, residual, diagnostics.rough_noise),
         *([f"{percent(active)} of the entries of the sources are not 0."] if channels else []),
         *_domain(separation.domain),
         _end(separation),
         *_error_bars(separation),
     ]
+
+
+def _noise(noise: float, residual: float, rough: float) -> str:
+    """The noise, and how it differs from all that is left over, and from what `info` says."""
+    before = f" Before any separation it was estimated at {rough:.3g}, as `ngmca info` does."
+    return (
+        f"The noise has a standard deviation of {noise:.3g} (median over the measurements); all that is "
+        f"left over, noise, structure and outliers, has {residual:.3g}.{before if rough > 0 else ''}"
+    )
 
 
 def _domain(domain: Domain) -> list[str]:

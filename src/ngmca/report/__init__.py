@@ -1,6 +1,7 @@
 """One HTML file that shows a separation: it opens offline, in any browser."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,12 @@ def write(
     return target
 
 
-def html(run: Run) -> str:
-    """The report of a run as one self-contained page."""
-    return render(_title(run), sections(run))
+def html(run: Run, words: Callable[[str], str] = str) -> str:
+    """The report of a run as one self-contained page.
+
+    `words` puts warnings, which name arguments of the library, into other words: options of a command.
+    """
+    return render(_title(run), sections(run, words))
 
 
 def _title(run: Run) -> str:

@@ -1,5 +1,6 @@
 """What the figures of the report share: lines, axes, labels and the look of it all."""
 
+import re
 from html import escape
 from typing import Any
 
@@ -160,17 +161,35 @@ def place_of(data: Dataset, i: int) -> str:
     if data.image_shape:
         row, column = divmod(i, data.image_shape[1])
         return f"pixel in row {row}, column {column}"
-    return f"measurement {literal(shortened(data.names[i], 30))}"
+    return f"measurement {literal(shortened_all(list(data.names), 30)[i])}"
 
 
-def shortened_all(names: list[str]) -> list[str]:
-    """Names that fit below bars; where their beginnings are the same, their ends are shown."""
-    short = [shortened(name) for name in names]
-    if len(set(short)) == len(set(names)):
-        return short
-    first, last = min(names), max(names)
-    common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
-    return ["…" + name[common:][-12:] if len(name) > 14 else name for name in names]
+def shortened_all(names: list[str], most: int = 14) -> list[str]:
+    """Names of at most `most` letters that differ where the names do: their beginnings, if those do.
+
+    Otherwise what all have in common is left out, and where that does not help they are numbered.
+    """
+    middles = _differing(names)
+    ends = [name if len(name) <= most else "…" + name[1 - most :] for name in middles]
+    for short in ([shortened(name, most) for name in one] for one in (names, middles, ends)):
+        if len(set(short)) == len(set(names)):
+            return short
+    return [shortened(f"{i}: {name}", most) for i, name in enumerate(names, 1)]
+
+
+def _differing(names: list[str]) -> list[str]:
+    """Names without the words that all begin or end with."""
+    words = [re.split(r"(?<=[ _/-])", name) for name in names]
+    fewest = min(map(len, words))
+    before = _alike(words, fewest)
+    after = _alike([one[::-1] for one in words], fewest - before)
+    kept = ["".join(one[before : len(one) - after]).rstrip(" _/-") for one in words]
+    return [("…" if before else "") + one + ("…" if after else "") for one in kept]
+
+
+def _alike(words: list[list[str]], most: int) -> int:
+    """How many of the first words are the same in all, at most so many."""
+    return next((i for i in range(most) if len({one[i] for one in words}) > 1), most)
 
 
 def shortened(name: str, most: int = 14) -> str:

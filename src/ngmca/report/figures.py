@@ -131,8 +131,8 @@ def structure(run: Run) -> go.Figure:
     )
     figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.4})
     style(figure, 300)
-    figure.update_layout(title=small("Structure left over (above 1: more than noise)"))
-    figure.update_yaxes(title="strength / noise", rangemode="tozero")
+    figure.update_layout(title=small("Structure left over"))
+    figure.update_yaxes(title="strength (noise: up to 1)", rangemode="tozero")
     figure.update_xaxes(title="direction", tickformat="d", nticks=min(len(values) + 1, 11))
     return figure
 
@@ -142,7 +142,7 @@ def along_axis(run: Run) -> go.Figure:
     figure = go.Figure(line(run.data, run.diagnostics.column_rms, "residual", COLOURS[0], width=1))
     figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.2})
     style(figure, 300)
-    figure.update_layout(title=small("Residual along the axis, all measurements"))
+    figure.update_layout(title=small("Residual along the axis"))
     figure.update_yaxes(title="residual / noise", rangemode="tozero")
     axis_of(figure, run.data)
     return figure
@@ -172,7 +172,7 @@ def per_measurement(run: Run) -> go.Figure:
     figure.update_layout(
         showlegend=True,
         legend=above(),
-        title=small("Residual and noise of each measurement"),
+        title=small("Residual of each measurement"),
         margin={"t": 56},
     )
     figure.update_yaxes(rangemode="tozero", title="standard deviation")

@@ -51,10 +51,12 @@ footer{color:var(--soft);font-size:13px;padding:0 2px}
  header h1{font-size:19px}}
 """
 
+# Two buttons, to keep a picture and to see all again. More would lie on the titles of narrow figures,
+# and the one that sends a figure to Plotly's servers, there by default, has no place beside data.
 DRAW = """
 const plots=[...document.querySelectorAll('.plot')];
-const settings={responsive:true,displaylogo:false,
- modeBarButtonsToRemove:['select2d','lasso2d','autoScale2d']};
+const settings={responsive:true,displaylogo:false,showSendToCloud:false,plotlyServerURL:'',
+ modeBarButtonsToRemove:['select2d','lasso2d','autoScale2d','zoom2d','pan2d','zoomIn2d','zoomOut2d']};
 function draw(box){
  const figure=JSON.parse(box.querySelector('script').textContent);
  return Plotly.newPlot(box,figure.data,figure.layout,settings);

@@ -1,6 +1,7 @@
 """The sections of the report, from the summary to the parameters: each is a small function."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -34,10 +35,10 @@ class Section:
     folded: bool = False
 
 
-def sections(run: Run) -> list[Section]:
-    """All that is to be shown, in order."""
+def sections(run: Run, words: Callable[[str], str] = str) -> list[Section]:
+    """All that is to be shown, in order; `words` puts warnings into those of the reader."""
     return [
-        overview(run),
+        overview(run, words),
         sources(run),
         made_of(run),
         mixing(run),
@@ -48,7 +49,7 @@ def sections(run: Run) -> list[Section]:
     ]
 
 
-def overview(run: Run) -> Section:
+def overview(run: Run, words: Callable[[str], str] = str) -> Section:
     """What was found in plain words, and the warnings."""
     s, d = run.separation, run.diagnostics
     noise = float(np.median(d.sigma))
@@ -63,7 +64,7 @@ def overview(run: Run) -> Section:
         f"<div class=tile><b>{escape(a)}</b><span>{escape(b)}</span></div>" for a, b in tiles
     )
     told = "".join(f"<p>{escape(sentence)}</p>" for sentence in run.summary)
-    return Section("summary", "Summary", f"<div class=tiles>{drawn}</div>{told}{_warnings(run)}")
+    return Section("summary", "Summary", f"<div class=tiles>{drawn}</div>{told}{_warnings(run, words)}")
 
 
 def sources(run: Run) -> Section:
@@ -128,13 +129,13 @@ def _bars_told(run: Run) -> str:
         return ""
     if posterior.refuted:
         return " There are no error bars: what was found contradicts the model behind them (see above)."
-    held = "where the truth lies with a probability of 90 %"
-    held += " or less (see the warning above)." if posterior.warnings else "."
+    care = ", to be read with the warning above." if posterior.warnings else "."
     if posterior.model == "bands":
-        return f" The answer is that for lines and bands. Dark: {held}"
+        return f" Dark: the 90 % interval around the answer, where the truth should lie{care}"
     return (
         " The answer is the mean of the posterior, which no threshold has shrunk; the tables have it as "
-        f"the columns named mean, beside the separation it began with. Dark: {held}"
+        "the columns named mean, beside the separation it began with. Dark: the 90 % interval, where "
+        f"the truth should lie{care}"
     )
 
 
@@ -215,7 +216,7 @@ def _decibels(value: float) -> str:
     return "the same" if value > SAME else f"{value:.0f} dB"
 
 
-def _warnings(run: Run) -> str:
+def _warnings(run: Run, words: Callable[[str], str]) -> str:
     if not run.findings:
         beyond = leftover_share(run.diagnostics)
         left = f"what is left over beyond noise has {percent(beyond)} of the energy of the data"
@@ -225,7 +226,7 @@ def _warnings(run: Run) -> str:
         )
     return "".join(
         f"<div class='note warn' data-kind='{escape(f.kind)}'>"
-        f"<b>{escape(f.title)}.</b> {escape(f.text)}</div>"
+        f"<b>{escape(f.title)}.</b> {escape(words(f.text))}</div>"
         for f in run.findings
     )
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from ngmca.data import InMemory
 from ngmca.result import Marginals, Posterior
+from ngmca.sampling.around import around, share_inside
 from ngmca.sampling.bands_kernels import (
     draw_coefficients,
     draw_shears,
@@ -39,7 +40,7 @@ from ngmca.sampling.chains import Chains, Length, Trace, Track
 from ngmca.sampling.convergence import agreement, effective_size, split_rhat
 from ngmca.sampling.kernels import sample_mixing
 from ngmca.sampling.model import draw_variance, residual_squares
-from ngmca.sampling.warnings import broad_bands, disagreement, few_measurements, spent_budget
+from ngmca.sampling.warnings import disagreement, elsewhere, spent_budget
 
 EVIDENCE = 0.25  # power of prior and penalty along shears: independent pieces of evidence an entry
 FLOOR = 0.1  # least scale of coefficients over their noise: sharper ones hardly let a chain move
@@ -206,9 +207,17 @@ def band_tracks(
 def collect_bands(
     chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
 ) -> Posterior:
-    """What the chains say, in units of the engine."""
+    """What the chains say, in units of the engine: intervals around the start, which is the answer.
+
+    Where the mixing is given there is no other answer than the draws.
+    """
     A, S = start
-    mixing = (A, np.zeros_like(A)) if fixed else chains.moments("mixing")
+    sources, mixing = Marginals(*chains.moments("sources")), Marginals(A, np.zeros_like(A))
+    inside = np.ones(len(S))
+    if not fixed:
+        draws = Marginals(*chains.moments("mixing"))
+        inside = np.minimum(share_inside(sources, S, 1), share_inside(draws, A, 0))
+        sources, mixing = around(sources, S), around(draws, A)
     traces = {"noise": chains.trace()[:, :, 0]}
     rhat = {"noise": split_rhat(traces["noise"])}
     ess = {"noise": effective_size(traces["noise"])}
@@ -218,8 +227,8 @@ def collect_bands(
         variance = variance.T if name == "S" else variance
         rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance)
     return Posterior(
-        S=Marginals(*chains.moments("sources")),
-        A=Marginals(*mixing),
+        S=sources,
+        A=mixing,
         noise=Marginals(*chains.moments("noise")),
         pi=None,
         stay=None,
@@ -232,8 +241,7 @@ def collect_bands(
         error=chains.error("sources"),
         settled=chains.settled,
         warnings=(
-            *few_measurements(A.shape, fixed=fixed),
-            *broad_bands(S, fixed=fixed),
+            *elsewhere(inside),
             *disagreement(rhat),
             *(() if final else spent_budget(chains)),
         ),

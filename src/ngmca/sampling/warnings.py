@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 from ngmca.sampling.chains import ENOUGH, Chains
 
 DISAGREE = 1.1  # R-hat of the sources or the mixing above which chains do not tell the same
-ENOUGH_ROWS = 3  # measurements a source from which intervals of bands were seen to hold what they say
-BROAD = 26.0  # lag in channels up to which sources are alike: from it on they held less
+AWAY = 0.5  # share of the answer in the draws' own 90 % intervals below which they are elsewhere
 
 
 def disagreement(rhat: dict[str, NDArray]) -> tuple[str, ...]:
@@ -20,6 +19,20 @@ def disagreement(rhat: dict[str, NDArray]) -> tuple[str, ...]:
         f"the chains disagree about {apart.size} of {len(worst)} sources ({_named(apart)}; R-hat up to "
         f"{worst.max():.2f}, where 1 is agreement): the means and intervals of these are not to be "
         "trusted. Sample longer (n_samples=), and compare with another start (seed=).",
+    )
+
+
+def elsewhere(inside: NDArray) -> tuple[str, ...]:
+    """Sources whose draws are not where the answer is, from its share in their intervals, in words."""
+    away = np.flatnonzero(inside < AWAY)
+    if not away.size:
+        return ()
+    shares = ", ".join(f"{100 * share:.0f} %" for share in inside[away[:5]])
+    return (
+        f"the data do not settle {_named(away)}: answers with a little of the other sources in them fit "
+        f"as well, and the draws came to one of these. Of the answer {shares} lie in the draws' own "
+        "90 % intervals. Those given here are wider, as wide as the draws are far from the answer. "
+        "Measurements in which a source is nearly alone, or absent, would settle it.",
     )
 
 
@@ -51,29 +64,6 @@ def _named(which: NDArray) -> str:
     """Sources by the numbers that users see, the first few of them."""
     numbers = ", ".join(str(i + 1) for i in which[:5]) + (", ..." if which.size > 5 else "")
     return f"source{'s' if which.size > 1 else ''} {numbers}"
-
-
-def few_measurements(shape: tuple[int, int], *, fixed: bool) -> tuple[str, ...]:
-    """Hardly more measurements than sources, for lines and bands, in words."""
-    m, r = shape
-    if fixed or m >= ENOUGH_ROWS * r or r == 1:
-        return ()
-    return (
-        f"{m} measurements of {r} sources are few for error bars of bands: at 10 of 5, 90 % intervals "
-        "were seen to hold 56 % of A and 77 % of S. More measurements would help.",
-    )
-
-
-def broad_bands(S: NDArray, *, fixed: bool) -> tuple[str, ...]:
-    """Bands so broad that intervals were seen to be too narrow, in words."""
-    width = band_width(S)
-    if fixed or len(S) == 1 or width < BROAD:
-        return ()
-    return (
-        f"the bands are broad, sources are alike over {width:.0f} channels: where so little tells them "
-        "apart, 90 % intervals were seen to hold 85 % of A and 88 % of S, in single mixtures 70 and "
-        "76 %.",
-    )
 
 
 def band_width(S: NDArray) -> float:
