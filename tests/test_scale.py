@@ -1,5 +1,7 @@
 """The size of numbers does not matter: data that are a power of 2 as large give the same answers."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -108,8 +110,7 @@ def test_a_summary_of_huge_residuals_is_finite():
     Y = DATA.Y * 2.0**600
     found = ngmca.separate(Y, 3, seed=0, n_iter=5)
     told = diagnosis.summary(found, diagnosis.diagnose(Y, found))[1]
-    assert "inf" not in told
-    assert "nan" not in told
+    assert not set(re.findall(r"[a-z]+", told)) & {"inf", "nan"}
 
 
 @pytest.mark.parametrize("exponent", [*EXPONENTS, 1022])

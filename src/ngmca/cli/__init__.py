@@ -34,4 +34,6 @@ def main() -> None:
         told = " ".join(f"{type(error).__name__}: {error}".split())
         sys.exit(f"error: ngmca cannot start: {told[:500]}")
     signal.signal(signal.SIGINT, usual)
-    sys.exit(console.run(commands.app))
+    code = console.run(commands.app)
+    sys.stderr = None  # it has been flushed: remarks at the very end that nobody gets are no failure
+    sys.exit(code)
