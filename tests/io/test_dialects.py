@@ -277,7 +277,7 @@ REFUSED = {
     "Avantes, dark and reference.txt": (
         ["Integration time: 10", AVANTES, "[nm];[counts];[counts];[counts]", *lines(X, *Y3, sep=";")],
         r"different kinds: 1 Wave, 2 Sample, 3 Dark, 4 Reference\..*columns='2'"),
-    "position second.txt": (lines(Y1[0], X, sep=" "), "its second column rises or falls"),
+    "position second.txt": (lines(Y1[0], X, sep=" "), "its column 2 rises or falls"),
     "axis in the middle.csv": (
         ["Row,Omega,Wavenumber,O1,O2", *lines(X % 7, X % 5, X, *Y3[:2])],
         "column 3 is called 'Wavenumber'"),

@@ -290,6 +290,18 @@ def test_a_missing_cell_of_a_spreadsheet_is_refused_with_its_place(tmp_path):
         io.read(tmp_path / "gap.xlsx")
 
 
+def test_formulas_without_values_are_empty_columns(tmp_path):
+    rows = [[*row[:2], None] for row in sheet()]
+    rows[0][2] = "difference"
+    xlsx(tmp_path / "raw.xlsx", {"Run": rows})
+    data = io.read(tmp_path / "raw.xlsx")
+    np.testing.assert_allclose(data.Y, SPECTRA[:1])
+    assert any("columns that are empty and passed over: difference." in note for note in data.notes)
+    xlsx(tmp_path / "axis.xlsx", {"Run": [[row[0], row[2]] for row in rows]})
+    with pytest.raises(io.ReadError, match=r"axis\.xlsx, sheet Run: column 1 is called 'wavenumber"):
+        io.read(tmp_path / "axis.xlsx")
+
+
 def test_text_that_is_called_xls_is_read_as_text(tmp_path):
     lines = ["\t".join(map(str, row)) for row in sheet()]
     data = io.read(written(tmp_path / "export.xls", "\n".join(lines).encode()))
@@ -433,6 +445,19 @@ def test_mzml_gives_full_scans_in_bins_named_by_time(tmp_path, group):
     np.testing.assert_array_equal(data.Y, [[1, 2, 0], [3, 0, 4]])
     assert (data.axis_name, data.row_names) == ("m/z", ("0.5 min", "0.75 min"))
     assert any("1 scans of MS level 2" in note for note in data.notes)
+
+
+def test_mzml_of_both_polarities_is_told(tmp_path):
+    content = mzml([(1, 0.1, [100.0], [1]), (1, 0.2, [100.0], [2])])
+    assert not io.read(written(tmp_path / "run.mzML", content)).notes
+    signs = iter((b"MS:1000129", b"MS:1000130"))
+    parts = content.split(b"<spectrum index")
+    mixed = [
+        parts[0],
+        *(part.replace(b">", b'><cvParam accession="%b"/>' % next(signs), 1) for part in parts[1:]),
+    ]
+    data = io.read(written(tmp_path / "run.mzML", b"<spectrum index".join(mixed)))
+    assert data.notes == ("negative and positive scans are in one table.",)
 
 
 def test_mzml_with_fewer_spectra_than_announced_is_refused(tmp_path):

@@ -199,8 +199,8 @@ def test_paths_that_are_not_there(tmp_path):
 
 
 def test_wrong_arguments(tmp_path):
-    path = tmp_path / "d.csv"
-    path.write_text(GOOD)
+    path = tmp_path / "d.npy"
+    np.save(path, Y)
     out = str(tmp_path / "out")
     separate = ("separate", str(path), "-o", out)
     assert "number of sources is missing" in complaint(*separate)

@@ -76,7 +76,7 @@ def from_named(
     """The data out of several named arrays, with their axis if one of them fits."""
     name = choose({key: value.shape for key, value in arrays.items()}, dataset, path)
     vectors = {key: value for key, value in arrays.items() if value.size == max(value.shape, default=0)}
-    axis, axis_name, unit = find_axis(vectors, arrays[name].shape)
+    axis, axis_name, unit = find_axis(vectors, arrays[name].shape, transpose)
     return from_array(
         arrays[name],
         axis,

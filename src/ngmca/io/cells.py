@@ -1,19 +1,26 @@
-"""Text as lines of cells: which delimiter, which decimals, where the numbers begin and end."""
+"""Text as lines of cells: which delimiter, which decimals, which lines are numbers."""
 
 import csv
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ngmca.io.dataset import ReadError
+import numpy as np
+
+from ngmca.io.dataset import monotonic
+from ngmca.io.numerals import (
+    DECIMAL_COMMA,
+    INTEGER_OR_COMMA,
+    check_commas,
+    check_points,
+    check_thousands,
+    otherwise,
+    seems_number,
+)
 
 COMMENTS = ("#", "%", "//", "!")
 SAMPLE = 600  # lines at the top, and at the end, that are looked at to find the table
 LOOK = 24  # cells of a line that are looked at
-DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?|[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?")
 
 
 class Lines(NamedTuple):
@@ -21,6 +28,10 @@ class Lines(NamedTuple):
 
     numbers: list[int]
     texts: list[str]
+
+    def part(self, first: int, stop: int | None = None) -> "Lines":
+        """Those from a place on, up to another."""
+        return Lines(self.numbers[first:stop], self.texts[first:stop])
 
 
 @dataclass(frozen=True)
@@ -41,10 +52,19 @@ class Style:
 
     def number(self, cell: str) -> float | None:
         """A cell as a number, or None; nan is one."""
+        text = cell.replace(",", ".") if self.comma else cell
         try:
-            return float(cell.replace(",", ".") if self.comma else cell) if "_" not in cell else None
+            return float(text) if "_" not in text else None
         except ValueError:
-            return None
+            return otherwise(text)
+
+    def numbers(self, cells: Sequence[str]) -> int:
+        """How many cells hold a number."""
+        return sum(self.number(cell) is not None for cell in cells)
+
+    def is_word(self, cell: str) -> bool:
+        """Whether a cell is a name: no number, nothing that seems one, no mark of a missing one."""
+        return bool(cell) and self.number(cell) is None and not seems_number(cell)
 
 
 @dataclass(frozen=True)
@@ -81,69 +101,37 @@ def lines_of(text: str, skip: int = 0) -> tuple[Lines, Lines]:
 
 def style_of(lines: Lines, where: str) -> Style:
     """How the table among some lines is written."""
-    some = [text for _, text in _sample(lines) if _mostly_digits(text)][-200:]
+    some = [text for _, text in sample(lines) if _mostly_digits(text)][-200:]
     some = some or lines.texts[-20:]
     delimiter = _delimiter(some)
     plain = Style(delimiter)
+    check_points([plain.cells(text)[:LOOK] for text in some], where)
     if delimiter == ",":
+        check_commas([plain.cells(text)[:LOOK] for text in some], where)
         return plain
     cells = [cell for text in some[:20] + some[-20:] for cell in plain.cells(text)[:200]]
     if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells):
-        _check_thousands(cells, where)
+        check_thousands(cells, where)
         return Style(delimiter, comma=True)
     return plain
-
-
-def _check_thousands(cells: list[str], where: str) -> None:
-    """Refuse 1,234 where other numbers have no comma, and 1.234 beside 5,6: they may be thousands."""
-    commas = [cell for cell in cells if "," in cell]
-    dots = [cell for cell in cells if "." in cell and "," not in cell]
-    plain = [cell for cell in cells if cell.lstrip("+-").isdigit()]
-    for some, others in ((commas, dots or plain), (dots, commas)):
-        if some and others and all(THOUSANDS.fullmatch(cell) for cell in some):
-            raise ReadError(
-                f"{where} has numbers such as {some[0]!r} and {others[0]!r}: are these decimals, or "
-                "thousands set apart? Write all numbers with a decimal point and nothing else."
-            )
 
 
 def kind_of(cells: Sequence[str], style: Style) -> Kind:
     """What a line looks like, from its first and last cells."""
     some = [*cells[: LOOK // 2], *cells[max(LOOK // 2, len(cells) - LOOK // 2) :]]
-    numbers = sum(style.number(cell) is not None for cell in some)
+    numbers = style.numbers(some)
     first = style.number(cells[0]) is not None if cells[0] else None
     return Kind(len(cells), numbers, sum(map(bool, some)), first)
 
 
-def find_table(lines: Lines, style: Style) -> tuple[int, int, int] | None:
-    """First and last line of the table, and its width: most numbers are in lines of that form."""
-    kinds = {i: kind_of(style.cells(text), style) for i, text in _sample(lines)}
-    rows = [kind for kind in kinds.values() if kind.is_row]
-    weights: Counter[tuple[int, bool | None]] = Counter()
-    for kind in [kind for kind in rows if kind.first is not None] or rows:
-        weights[kind.width, kind.first] += kind.numbers
-    if not weights:
-        return None
-    form = max(weights, key=lambda form: weights[form])
-    places = [i for i, kind in kinds.items() if kind.is_row and (kind.width, kind.first) == form]
-    if len(places) > 2 and not form[1] and not _row_at(places[0] + 1, kinds):  # names, then their types
-        places = places[1:]
-    last = [i for i, kind in kinds.items() if kind.is_row and kind.width == form[0] and i >= places[0]]
-    return places[0], _end(last[-1], bool(form[1]), kinds, places), form[0]
+def rising(cells: Sequence[str], style: Style) -> bool:
+    """Whether cells are numbers that rise or fall all the way, as an axis does."""
+    found = [style.number(cell) for cell in cells]
+    values = [number for number in found if number is not None]
+    return len(values) == len(found) and monotonic(np.array(values))
 
 
-def _row_at(place: int, kinds: dict[int, Kind]) -> bool:
-    return place in kinds and kinds[place].is_row
-
-
-def _end(last: int, first_is_number: bool, kinds: dict[int, Kind], places: list[int]) -> int:
-    """The last line, without those at the end that name a setting beside its number."""
-    while first_is_number and kinds[last].first is False and last > places[-1]:
-        last -= 1
-    return last
-
-
-def _sample(lines: Lines) -> Iterator[tuple[int, str]]:
+def sample(lines: Lines) -> Iterator[tuple[int, str]]:
     """Lines at the top and at the end of a file, all of a short one, with their places."""
     count = len(lines.texts)
     for i in (*range(min(SAMPLE, count)), *range(max(SAMPLE, count - SAMPLE), count)):
@@ -164,5 +152,5 @@ def _delimiter(some: list[str]) -> str | None:
     if sum("," in line for line in some) < 0.5 * len(some):
         return None
     words = [word for line in some[-20:] for word in line.split()]  # 1,5 2,5: commas inside are decimal
-    decimal = sum(bool(DECIMAL_COMMA.fullmatch(w)) or w.lstrip("+-").isdigit() for w in words)
+    decimal = sum(w[0] != "," and bool(INTEGER_OR_COMMA.fullmatch(w)) for w in words)
     return None if len(words) > len(some[-20:]) and decimal >= 0.7 * len(words) else ","

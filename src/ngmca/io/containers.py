@@ -34,7 +34,7 @@ def read_hdf5(
             item = found[name]
             check_claim(float(item.nbytes), None, f"{name} in {path}")
             notes = _written(_share_written(item), f"{name} in {path}", item.nbytes)
-            vectors = _beside(found, name)
+            vectors = _scales(item, found) or _beside(found, name)
             stored = _mapped(item, path)
             array = stored.T if _is_matlab(item) else stored
     except (OSError, KeyError, RuntimeError) as error:
@@ -186,19 +186,39 @@ def _written(share: float, where: str, size: float) -> tuple[str, ...]:
 
 
 def _beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
-    """The vectors in the same group as a dataset."""
+    """The vectors in the same group as a dataset, by names with their units."""
     group = name.rpartition("/")[0]
     return {
-        key: np.ravel(item[()])
+        _with_unit(key, item): np.ravel(item[()])
         for key, item in found.items()
         if key.rpartition("/")[0] == group and key != name and item.size == max(item.shape, default=0)
     }
 
 
+def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:
+    """The vectors that are attached to the directions of an HDF5 dataset."""
+    scales = [scale for direction in item.dims for scale in direction.values()]
+    return {
+        _with_unit(key, vector): np.ravel(vector[()])
+        for key, vector in found.items()
+        if vector in scales and vector.size == max(vector.shape, default=0)
+    }
+
+
+def _with_unit(key: str, item: Any) -> str:
+    """A name as it is written in headings, with the unit that is stored beside the numbers."""
+    told = [item.attrs.get(word, "") for word in ("long_name", "units")]
+    name, unit = (
+        t.decode(errors="replace") if isinstance(t, bytes) else t if isinstance(t, str) else ""
+        for t in told
+    )
+    return f"{name or key} [{unit}]" if unit.strip() else name or key
+
+
 def _labelled(
     array: NDArray, vectors: dict[str, NDArray], where: str, transpose: bool | None, name: str
 ) -> Dataset:
-    axis, axis_name, unit = find_axis(vectors, array.shape)
+    axis, axis_name, unit = find_axis(vectors, array.shape, transpose)
     return from_array(
         array,
         axis,

@@ -6,23 +6,78 @@ from dataclasses import replace
 import numpy as np
 
 from ngmca.io.dataset import ReadError, monotonic
-from ngmca.io.evidence import SHORTEST_AXIS, is_counter
+from ngmca.io.evidence import SHORTEST_AXIS, is_counter, is_even
+from ngmca.io.intensity import kind_told
 from ngmca.io.orange import unmarked
 from ngmca.io.tables import Table
 from ngmca.io.units import from_unit, heading, role
 
-AUXILIARY = re.compile(r"^(dark|reference|raw data|%tr|absorbance|irradiance)\b", re.I)
+AUXILIARY = re.compile(r"^(dark|dunkel|reference|referenz|raw data|%tr|absorbance|irradiance)\b", re.I)
+ASIDE = re.compile(
+    r"^((dark|dunkel|reference|referenz|background|hintergrund|baseline|sd|std|err|error)\b|t°|temperature)",
+    re.I,
+)
+ORIGIN = re.compile(r"^(.*?)\s*\(([XY])\d*\)$")  # A(X1), B(Y1)
 CORRECTED = re.compile(r"^dark subtracted", re.I)
 
 
 def tidied(table: Table) -> Table:
     """The same without what programs add: lines of types, numbers of pixels, a second axis."""
-    tidy = _one_axis(_without_pixels(unmarked(table)))
+    tidy = _kinds_told(_one_axis(_without_pixels(_without_index(unmarked(_of_origin(table))))))
     dropped = [
-        name for name, j in zip(table.names, table.columns, strict=False) if j not in tidy.columns
+        name or f"column {j + 1}"
+        for name, j in zip(table.names, table.columns, strict=False)
+        if j not in tidy.columns
     ]
-    remark = f"columns that are passed over: {', '.join(filter(None, dropped))}."
-    return replace(tidy, remarks=(remark,)) if any(dropped) else tidy
+    return tidy.told(f"columns that are passed over: {', '.join(dropped)}." if dropped else "")
+
+
+def _of_origin(table: Table) -> Table:
+    """The same with names as Origin has them, A(X1) and B(Y1), without the marks and those of axes."""
+    found = [ORIGIN.match(name) for name in table.names]
+    marks = [one for one in found if one]
+    if not found or len(marks) < len(found) or marks[0][2] != "X":
+        return table
+    return replace(table, names=tuple(one[1] if one[2] == "Y" else "" for one in marks))
+
+
+def _without_index(table: Table) -> Table:
+    """The same without what pandas adds: numbers of rows, and of columns, where both only count."""
+    width = table.values.shape[1]
+    index = width > 1 and table.names and not table.names[0] and 0 not in table.words
+    if not index or not is_counter(table.values[:, 0]):
+        return table
+    if table.names[1:] == tuple(str(j) for j in range(width - 1)) and table.values[0, 0] == 0:
+        return replace(table.take(range(1, width)), names=())
+    spectral = [role(name) == "spectral" for name in table.names]
+    return table.take(range(1, width)) if any(spectral[2:]) else table
+
+
+def _kinds_told(table: Table) -> Table:
+    """The same, and what is said of transmittance, dark spectra and errors among its columns."""
+    words = [*table.names[1:], *table.units[1:], table.facts.get("yunits", "")]
+    kinds = {kind_told(word) for word in words if len(word) > 1}  # a sample may be called A
+    if {"absorbance", "transmittance"} <= kinds and not _in_pairs(table):
+        raise _different(table)
+    told = ""
+    if "transmittance" in kinds:
+        told = "it is said to be transmittance, which does not add up: turn it into -log10 T first."
+    aside = [f"{table.columns[j] + 1} {n}" for j, n in enumerate(table.names) if j and ASIDE.match(n)]
+    strange = (
+        f"columns that are read and may be no measurements: {', '.join(aside)}; columns= leaves out."
+    )
+    return table.told(told, strange if aside else "")
+
+
+def _in_pairs(table: Table) -> bool:
+    return len(table.names) > 2 and role(table.names[2]) == "spectral"
+
+
+def _different(table: Table) -> ReadError:
+    columns = ", ".join(f"{table.columns[j] + 1} {name}" for j, name in enumerate(table.names))
+    return ReadError(
+        f"{table.where} has columns of different kinds: {columns}. Say which to read, as columns='2'."
+    )
 
 
 def _without_pixels(table: Table) -> Table:
@@ -35,7 +90,8 @@ def _without_pixels(table: Table) -> Table:
         j in table.words or is_counter(table.values[:, j]) or table.names[j].lower() == "pixel"
         for j in range(first)
     ]
-    if all(count):
+    named = any(j in table.words for j in range(first))  # one point a line, beside the name of a sample
+    if all(count) and not (named and not monotonic(table.values[:, first])):
         return table.take(range(first, len(roles)))
     last = len(roles) - 1  # intensity, wavelength
     swapped = first == last == 1 and monotonic(table.values[:, 1])
@@ -58,19 +114,15 @@ def _one_axis(table: Table) -> Table:
         return table.rows(np.isfinite(table.values).all(axis=1))
     found = (AUXILIARY.match(name) for name in table.names[1:])
     if len({one[1].lower() for one in found if one}) > 1:
-        columns = ", ".join(f"{table.columns[j] + 1} {name}" for j, name in enumerate(table.names))
-        raise ReadError(
-            f"{table.where} has columns of different kinds: {columns}. Say which to read, as "
-            "columns='2'."
-        )
+        raise _different(table)
     return table
 
 
 def check_first(table: Table) -> None:
     """Refuse a table in which another column than the first is called an axis."""
     axes = [j for j, name in enumerate(table.names) if role(name) == "spectral" and j not in table.words]
-    if axes and axes[0] > 0:
-        j = axes[0]
+    if axes and axes != [0]:
+        j = next(j for j in axes if j > 0)
         raise ReadError(
             f"{table.where}: column {table.columns[j] + 1} is called {table.names[j]!r}, and others "
             "stand before it. Say which are data, as columns='3-5', or give axis= as it should be read."
@@ -85,6 +137,8 @@ def pairs_of(table: Table) -> list[Table]:
     x = table.values[:, 0::2]
     headings = {name.lower() for name in table.names[0::2]}
     alike = (x == x[:, :1]).all() and monotonic(x[:, 0])
+    if len({re.sub(r"[\d.]+$", "", name) for name in headings}) > 1:
+        return []
     named = bool(table.names) and {role(n) for n in table.names[0::2]} == {"spectral"}
     twice = named and len({heading(h.rsplit(".", 1)[0])[0] for h in headings}) == 1
     if not (alike or twice or _bare_pairs(table)):
@@ -97,7 +151,15 @@ def _bare_pairs(table: Table) -> bool:
     if len(table.values) < 10:
         return False
     columns = [column[np.isfinite(column)] for column in table.values.T]
-    return all(monotonic(c) for c in columns[0::2]) and not any(monotonic(c) for c in columns[1::2])
+    axes = columns[0::2]
+    if not all(map(monotonic, axes)) or any(monotonic(c) for c in columns[1::2]):
+        return False
+    steps = [np.abs(np.diff(c)) for c in axes]
+    if any(some.max() > 20 * np.median(some) for some in steps):  # decays from a first row of names
+        return False
+    overlap = [min(max(axes[0]), max(c)) - max(min(axes[0]), min(c)) for c in axes]
+    near = all(2 * some >= np.ptp(axes[0]) for some in overlap)
+    return near and len({(bool(c[0] < c[-1]), is_even(c)) for c in axes}) == 1
 
 
 def _pair(table: Table, k: int) -> Table:

@@ -51,6 +51,32 @@ def in_spectral_range(v: NDArray) -> bool:
     return bool(v.min() >= SPECTRAL[0] and v.max() <= SPECTRAL[1] and not is_counter(v))
 
 
+def _doubted(points: Points, v: NDArray, count: int, more: float = 0.0) -> Points:
+    """Points for an axis without a name, less where it may be times or numbers of measurements.
+
+    Never so much less that the other reading wins by that: it is to be asked about.
+    """
+    less = more
+    if count > max(len(v), FEW):
+        less += 3.0
+    elif count >= SURE and len(v) < 3 * count and not in_spectral_range(v):
+        less += 4.0
+    return [*points, (-min(less, max(0.0, sum(one for one, _ in points))), "")]
+
+
+def unnamed(v: NDArray, count: int, numbered: bool) -> Points:
+    """What the numbers say of a first column that is not called anything known, beside named ones.
+
+    `numbered` says whether numbers that may be an axis are in those names.
+    """
+    points: Points = [(2.0, "it alone has no name of a measurement")]
+    if len(v) >= 3 * count:
+        points.append((1.0, "it is the long one"))
+    if in_spectral_range(v):
+        points.append((1.0, f"{v[0]:g} to {v[-1]:g} is where spectra are measured"))
+    return _doubted(points, v, count, 2.5 if numbered else 0.0)
+
+
 def bare(v: NDArray, rest: NDArray) -> Points:
     """What speaks for a first column without a name being an axis, and no data like its neighbours."""
     points: Points = []
@@ -66,13 +92,43 @@ def bare(v: NDArray, rest: NDArray) -> Points:
         points.append((1.0, f"{v[0]:g} to {v[-1]:g} is where spectra are measured"))
     if stands_out(v, rest):
         points.append((1.0, "its numbers are not like those beside it"))
-    return points
+    return _doubted(points, v, rest.shape[1])
 
 
 def is_even(v: NDArray) -> bool:
     """Whether numbers rise or fall in steps of about one size."""
     steps = np.abs(np.diff(v))
     return monotonic(v) and bool(steps.max() <= 4 * steps.min())
+
+
+def almost_axis(v: NDArray) -> bool:
+    """Whether numbers are an axis but for a few that stand still or turn back."""
+    steps = np.diff(v)
+    if len(v) < SURE or not np.isfinite(steps).all():
+        return False
+    one_way = max(np.mean(steps > 0), np.mean(steps < 0))
+    usual = np.median(np.abs(steps))
+    even = np.mean((np.abs(steps) <= 4 * usual) & (4 * np.abs(steps) >= usual))
+    return bool(one_way >= 0.9 or (usual > 0 and even >= 0.95 and len(v) >= 3 * SURE))
+
+
+def is_label(v: NDArray, rest: NDArray) -> bool:
+    """Whether a first column without a name is no data: it alone rises or falls, unlike the others."""
+    if len(v) < SURE or not monotonic(v):
+        return False
+    rising = np.mean([monotonic(column) for column in rest[:, :20].T])
+    return bool(rising <= 0.2 and (is_even(v) or stands_out(v, rest)))
+
+
+def other_axis(v: NDArray, rest: NDArray) -> int | None:
+    """Which of the columns beside an axis is one, too: the same, or as even; None where none is."""
+    if len(v) < 2 * SURE:
+        return None
+    columns = [rest[:, j] for j in range(min(rest.shape[1], MOST))]
+    even = [j for j, c in enumerate(columns) if is_even(c)]
+    sure = [j for j in even if in_spectral_range(columns[j])]
+    found = [j for j, c in enumerate(columns) if np.array_equal(c, v)] or sure
+    return next(iter(found or (even if 2 * len(even) <= len(columns) else [])), None)
 
 
 def stands_out(v: NDArray, rest: NDArray) -> bool:

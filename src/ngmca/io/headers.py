@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from ngmca.io.cells import COMMENTS, Lines, Style, kind_of
-from ngmca.io.units import is_known, is_unit
+from ngmca.io.cells import COMMENTS, Lines, Style, kind_of, rising
+from ngmca.io.units import is_known, is_unit, role
 
 KEY = re.compile(r"^[#%!/\s]*([A-Za-z][\w \[\].]*?)\s*(?:\(([^)]*)\))?\s*[=:\t,;]+\s*(.*)$")
+LOWEST = 100.0  # of an axis without a name, such as wavelengths in nm
 BRACKETED = re.compile(r"[\[(].*[\])]")
 
 
@@ -19,6 +20,7 @@ class Labels(NamedTuple):
     over: tuple[tuple[str, ...], ...] = ()  # more lines of names above those, nearest first
     units: tuple[str, ...] = ()  # below the names
     title: str = ""  # the last line above that is none of these
+    passed: tuple[tuple[int, str], ...] = ()  # a line of numbers below the names, with its number
 
 
 def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
@@ -32,7 +34,20 @@ def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
     units = rows.pop(0) if len(rows) > 1 and _are_units(rows[0]) else ()
     if not rows or _is_setting(rows, style, width):
         return Labels(units=units, title=as_title(title or remark))
-    return Labels(rows[0], tuple(rows[1:]), units, as_title(title or remark))
+    passed: tuple[tuple[int, str], ...] = ()
+    if len(rows) > 1 and not units and _names_something_else(rows[0], rows[1], style):
+        rows, passed = rows[1:], ((head.numbers[-1], head.texts[-1]),)
+    return Labels(rows[0], tuple(rows[1:]), units, as_title(title or remark), passed)
+
+
+def _names_something_else(near: tuple[str, ...], far: tuple[str, ...], style: Style) -> bool:
+    """Whether a line of numbers, as of concentrations, stands between the names of columns and these."""
+    numbers, filled = style.numbers(near[1:]), sum(map(bool, near[1:]))
+    named = all(far) and len(set(far)) == len(far) and not style.numbers(far)
+    if not named or 2 * numbers <= filled or role(near[0]) in ("spectral", "channel"):
+        return False
+    found = [style.number(cell) or 0.0 for cell in near[1:]]
+    return bool(near[0]) or not (rising(near[1:], style) and min(found) >= LOWEST)
 
 
 def as_title(text: str) -> str:
@@ -63,6 +78,8 @@ def _commented(text: str, style: Style, width: int) -> list[str] | None:
     for mark in COMMENTS:
         text = text.removeprefix(mark)
     cells = [cell.strip("# ") for cell in style.cells(text.strip())]
+    if len(cells) == 2 * width - 1 and not any(cells[1::2]):  # two tabs after each name
+        cells = cells[::2]
     if len(cells) != width or width < 2 or cells[0].endswith(("=", ":")):  # a setting
         return None
     kind = kind_of(cells, style)

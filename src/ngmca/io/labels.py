@@ -1,13 +1,43 @@
 """What the names above and the columns beside numbers say: an axis, names, places of measurements."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.dataset import monotonic
+from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.evidence import in_spectral_range, is_counter
 from ngmca.io.tables import Table
-from ngmca.io.units import heading, known_unit, meaning
+from ngmca.io.units import heading, is_place, known_unit, meaning, role
+
+
+def settled(table: Table) -> Table:
+    """The same, its first column as names where words stand among its numbers, and names can.
+
+    Where they cannot, lines at the end that have a word there are passed over.
+    """
+    if 0 in table.words or np.isfinite(table.values[:, 0]).all():
+        return table
+    cells, style = table.cells(0), table.style
+    words, numbers = [style.is_word(c) for c in cells], [style.number(c) is not None for c in cells]
+    heads, name = axis_above(table) is not None, table.names[0] if table.names else ""
+    listed = table.values[numbers, 0]
+    names = heads or role(name) in ("time", "counting") or not (table.names or monotonic(listed))
+    if role(name) == "spectral" and (any(numbers) or not any(words)):
+        names = False
+    if not table.names and len(listed) and is_counter(listed):
+        names = True
+    if names and all(cells) and (any(words) or not any(numbers)):
+        return replace(table, words={**table.words, 0: cells})
+    end = len(cells) - next((i for i, word in enumerate(reversed(words)) if not word), len(cells))
+    if end == 0 or end == len(cells):
+        return table
+    passed = ", ".join(
+        f"{n} ({c})" for n, c in zip(table.lines.numbers[end:][:4], cells[end:], strict=False)
+    )
+    return table.rows(slice(0, end)).told(f"lines below the table that are passed over: {passed}.")
 
 
 def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
@@ -23,6 +53,13 @@ def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
     return places[0], places[-1] + 1, axis, units.pop()
 
 
+def numbers_in_names(table: Table) -> bool:
+    """Whether names above columns are like A400, A402: they may be channels."""
+    found = [table.style.number(re.sub(r"^\D+", "", name)) for name in table.names[1:]]
+    numbers = np.array([number for number in found if number is not None])
+    return len(numbers) == len(found) and monotonic(numbers) and in_spectral_range(numbers)
+
+
 def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
     """The number in a name such as 400, 400 nm or X400, and its unit."""
     number = table.style.number(name)
@@ -33,7 +70,24 @@ def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
         number = table.style.number(text)
         if number is not None and meaning(unit):
             return number, known_unit(unit)
-    return (table.style.number(name[1:]), "") if name[0] == "X" else (None, "")
+    if name[0] == "X":  # as R does, which makes a minus a point
+        return table.style.number(f"-{name[2:]}" if name[1:2] == "." else name[1:]), ""
+    word, _, digits = name.rpartition(" ")  # m/z 41
+    return (table.style.number(digits), known_unit(word)) if meaning(word) else (None, "")
+
+
+def check_beside(table: Table, others: Sequence[int]) -> None:
+    """Refuse columns beside an axis above whose heading seems to be on it: 400-402, 698x."""
+    leading = next((j for j in range(len(table.names)) if j not in others), 0)
+    for j in others:
+        name = table.names[j]
+        strange = name[:1].isdigit() or not (table.style.is_word(name) or j < leading)
+        if j > 0 and strange and j not in table.words:
+            raise ReadError(
+                f"{table.where}: column {table.columns[j] + 1} is headed {name!r}, which is no number, "
+                "and others are an axis. Write a number there, or say which columns are data, as "
+                "columns='3-5'."
+            )
 
 
 def name_across(table: Table, others: Sequence[int]) -> str:
@@ -64,12 +118,11 @@ def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
 
 def coordinates(table: Table, others: Sequence[int]) -> tuple[NDArray, NDArray] | None:
     """x and y of each measurement, where two columns beside the data are these."""
-    names = [
-        heading(table.names[j])[0].lower()[:1] if table.names[j] else "" for j in others if table.names
-    ]
     if len(others) != 2 or any(j in table.words for j in others):
         return None
+    names = [table.names[j] for j in others if table.names]
+    names = [heading(name)[0].lower()[:1] if is_place(name) else name for name in names]
     first, second = (table.values[:, j] for j in others)
-    if names in (["x", "y"], ["", ""]):
+    if names == ["x", "y"] or (names == ["", ""] and table.style.delimiter == "\t"):  # as LabSpec does
         return first, second
     return (second, first) if names == ["y", "x"] else None

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ngmca.io.dataset import ReadError
-from ngmca.io.evidence import CLEAR, SHORTEST_AXIS, SMOOTHER
+from ngmca.io.evidence import CLEAR, SHORTEST_AXIS, is_counter
 from ngmca.io.labels import axis_above
 from ngmca.io.readings import Reading, across, down, none, with_header
 from ngmca.io.tables import Table
@@ -16,9 +16,14 @@ def choose(table: Table, axis: str | None, transpose: bool | None) -> Reading:
     """The reading that was asked for, or that is clear; an error with both where none is."""
     if axis not in (None, *AXES):
         raise ReadError(f"axis={axis!r} is not known: it is one of {', '.join(AXES)}.")
-    table = with_header(table, axis)
-    if axis is not None:
-        return _asked(table, axis, transpose)
+    headed = with_header(table, axis)
+    new = headed.remarks[len(table.remarks) :]
+    chosen = _found(headed, transpose) if axis is None else _asked(headed, axis, transpose)
+    return replace(chosen, told=(*chosen.told, *new))
+
+
+def _found(table: Table, transpose: bool | None) -> Reading:
+    """The reading that is clear."""
     readings = [one for one in (down(table), across(table)) if one is not None]
     above = axis_above(table) is not None
     if transpose is not None:
@@ -27,7 +32,8 @@ def choose(table: Table, axis: str | None, transpose: bool | None) -> Reading:
     if not above:
         readings.append(none(table, transpose, alone=not readings))
     chosen = _clear(readings, table)
-    if chosen.layout == "first-row" and table.names and role(table.names[0]) == "spectral":
+    counts = 0 not in table.words and is_counter(table.values[:, 0])  # so that it has no name itself
+    if chosen.layout == "first-row" and counts and table.names and role(table.names[0]) == "spectral":
         return replace(chosen, name=chosen.name or table.names[0])
     if chosen.axis is None and transpose is None:
         _check_orientation(chosen, table)
@@ -65,11 +71,13 @@ def _turned(readings: list[Reading], transpose: bool | None, table: Table) -> li
 
 
 def _check_orientation(reading: Reading, table: Table) -> None:
-    """Ask where a table without an axis is smooth down its columns and not at all along its rows."""
+    """Ask where a table without an axis is more like spectra down its columns than along its rows."""
     m, n = reading.Y.shape
-    if min(m, n) >= 2 * SHORTEST_AXIS and reading.score <= -SMOOTHER:
+    counted = table.columns[0] > 0 and not table.names  # its names only counted
+    unclear = reading.score < 0 or (counted and reading.score == 0)
+    if min(m, n) >= 2 * SHORTEST_AXIS and unclear:
         raise ReadError(
             f"{table.where} has no axis and can be read in two ways: {m} measurements x {n} channels "
-            f"(transpose=False), or, as it is smooth down its columns, {n} measurements x {m} channels "
-            "(transpose=True). Give the option for the right one."
+            f"(transpose=False), or {n} measurements x {m} channels (transpose=True). Give the option "
+            "for the right one."
         )

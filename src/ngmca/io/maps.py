@@ -12,31 +12,65 @@ from ngmca.io.readings import Reading
 from ngmca.io.tables import Table
 from ngmca.io.units import is_place, role
 
+WIDTHS = range(3, 7)  # columns of a table with one point a line
 NAMED = 12  # digits of a coordinate in the name of a measurement
 
 
 def read_long(table: Table) -> Reading | None:
     """The reading of a table with one point a line: coordinates, position on the axis, intensity."""
     width = table.values.shape[1]
-    if table.words or width not in (3, 4) or len(table.values) < 2 * SHORTEST_AXIS:
+    if width not in WIDTHS or width - 1 in table.words or len(table.values) < 2 * SHORTEST_AXIS:
         return None
+    table = _coded(table)
     if not np.isfinite(table.values[: 4 * SHORTEST_AXIS]).all():
         return None
-    found = [one for one in (_folded(table, j) for j in range(width - 1)) if one is not None]
-    if not found and _says_long(table):
-        raise ReadError(
-            f"{table.where} has one point a line, and its spectra do not have the same positions: "
-            "interpolate them to common ones first."
-        )
+    numbers = [j for j in range(width - 1) if j not in table.words]
+    found = [one for one in (_folded(table, j) for j in numbers) if one is not None]
+    if not found:
+        _check_whole(table, numbers)
     if len(found) < 2:
         return found[0] if found else None
     return _clear(found, table)
 
 
+def _coded(table: Table) -> Table:
+    """The same with a number for each word, as they come, beside the words."""
+    values = table.values.copy() if table.words else table.values
+    for j, column in table.words.items():
+        codes = {word: i for i, word in enumerate(dict.fromkeys(column))}
+        values[:, j] = [codes[word] for word in column]
+    return replace(table, values=values)
+
+
+def _check_whole(table: Table, numbers: list[int]) -> None:
+    """Refuse a table with one point a line of which the spectra are not whole, or not alike."""
+    for j in numbers:
+        column = table.values[:, j]
+        size = len(np.unique(column))
+        again = SHORTEST_AXIS <= size < len(column) and monotonic(column[:size])
+        if (
+            again
+            and len(column) % size
+            and np.array_equal(column, np.resize(column[:size], len(column)))
+        ):
+            raise ReadError(
+                f"{table.where} has one point a line, and its last spectrum is not whole: {len(column)} "
+                f"lines are no multiple of {size} positions. Leave out the lines of that spectrum."
+            )
+    if _says_long(table):
+        raise ReadError(
+            f"{table.where} has one point a line, and its spectra do not have the same positions: "
+            "interpolate them to common ones first."
+        )
+
+
 def _says_long(table: Table) -> bool:
     """Whether the names above the columns are those of coordinates, an axis and an intensity."""
     roles = [role(name) for name in table.names[:-1]]
-    first = [is_place(name) or role(name) in ("time", "counting") for name in table.names[:-2]]
+    first = [
+        is_place(name) or role(name) in ("time", "counting") or j in table.words
+        for j, name in enumerate(table.names[:-2])
+    ]
     return bool(roles) and roles[-1] == "spectral" and all(first)
 
 
@@ -58,7 +92,7 @@ def _folded(table: Table, j: int) -> Reading | None:
     coordinates = places[:, 0]
     if len(np.unique(coordinates, axis=0)) < len(coordinates):
         return None
-    return _reading(table, values[order, -1], axis[0], coordinates, j, others)
+    return _reading(table, values[order, -1], axis[0], order[:, 0], j, others)
 
 
 def _starts(places: NDArray) -> NDArray:
@@ -74,23 +108,28 @@ def _by_position(column: NDArray, size: int) -> NDArray | None:
 
 
 def _reading(
-    table: Table, Y: NDArray, axis: NDArray, places: NDArray, j: int, others: list[int]
+    table: Table, Y: NDArray, axis: NDArray, firsts: NDArray, j: int, others: list[int]
 ) -> Reading:
+    """Spectra along a column, named by what stands in the others of their first lines."""
     name = table.names[j] if table.names else ""
     points = [*smoothness(Y), *nature(axis, name)]
     marks = [table.names[k] if table.names else "" for k in others]
-    two = len(others) == 2
-    if two and not any(marks):
-        marks = ["x", "y"]
-        points.append((2.0 if j == 2 else 0.0, "it comes after x and y" if j == 2 else ""))
+    if len(others) in (2, 3) and not any(marks) and not table.words:
+        marks = ["x", "y", "z"][: len(others)]
+        points.append((2.0 if j == len(others) else 0.0, "it comes after x and y"))
+    columns = [
+        [table.words[k][i] if k in table.words else f"{table.values[i, k]:.{NAMED}g}" for i in firsts]
+        for k in others
+    ]
+    if len(others) == 1 and table.words:
+        marks = [""]  # the word itself is the name
     rows = tuple(
-        ", ".join(
-            f"{mark}={v:.{NAMED}g}" if mark else f"{v:.{NAMED}g}"
-            for mark, v in zip(marks, row, strict=True)
-        )
-        for row in places.tolist()
+        ", ".join(f"{mark}={v}" if mark else v for mark, v in zip(marks, row, strict=True))
+        for row in zip(*columns, strict=True)
     )
-    where = (places[:, 0], places[:, 1]) if two else None
+    spread = [k for k in others if len(others) == 2 or np.ptp(table.values[firsts, k]) > 0]
+    two = all(map(is_place, marks)) and len(spread) == 2
+    where = (table.values[firsts, spread[0]], table.values[firsts, spread[1]]) if two else None
     return Reading(f"column {table.columns[j] + 1}", Y, axis, name, rows, points, where)
 
 

@@ -21,6 +21,7 @@ Groups = dict[str | None, dict[str, str]]  # terms by the name of a group
 BIN = 0.1  # width in m/z on which spectra with peaks of their own are put
 TYPES = {"MS:1000521": "<f4", "MS:1000523": "<f8", "MS:1000519": "<i4", "MS:1000522": "<i8"}
 LEVEL, TIME, MZ, INTENSITY = "MS:1000511", "MS:1000016", "MS:1000514", "MS:1000515"
+POLARITY = {"MS:1000129": "negative", "MS:1000130": "positive"}
 PLAIN, ZLIB = "MS:1000576", "MS:1000574"
 SECONDS = "UO:0000010"  # the unit of a time; minutes without it
 
@@ -57,7 +58,7 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
     """The full scans of a run, on their own m/z axis or in bins of 0.1, named by their time."""
     spectra: list[tuple[NDArray, NDArray]] = []
     names: list[str] = []
-    others = 0
+    others, signs = 0, set[str]()
     try:
         for element, groups in _scans(path):
             terms = _terms(element, groups)
@@ -65,6 +66,7 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
                 others += 1
                 continue
             spectra.append(_arrays(element, groups, path))
+            signs.update(word for term, word in POLARITY.items() if term in terms)
             names.append(terms.get(TIME, str(len(names) + 1)))
     except (ElementTree.ParseError, EOFError, zlib.error, OSError, ValueError) as error:
         if isinstance(error, ReadError):
@@ -76,7 +78,8 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
         )
     axis, Y, note = _on_one_axis(spectra)
     left_out = f"{others} scans of MS level 2 and above were left out." if others else ""
-    return Dataset(Y, axis, "m/z", "", tuple(names)).noted(*filter(None, (note, left_out)))
+    mixed = f"{' and '.join(sorted(signs))} scans are in one table." if len(signs) > 1 else ""
+    return Dataset(Y, axis, "m/z", "", tuple(names)).noted(*filter(None, (note, left_out, mixed)))
 
 
 def _scans(path: Path) -> Iterator[tuple[ElementTree.Element, Groups]]:

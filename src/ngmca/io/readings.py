@@ -7,8 +7,16 @@ from numpy.typing import NDArray
 
 from ngmca.io import evidence
 from ngmca.io.dataset import ReadError, monotonic
-from ngmca.io.evidence import SHORTEST_AXIS, Points
-from ngmca.io.labels import axis_above, beside, coordinates, name_across
+from ngmca.io.doubts import check_almost, check_no_axis, check_other, should_be_axis, turns_back
+from ngmca.io.evidence import SHORTEST_AXIS, Points, is_label
+from ngmca.io.labels import (
+    axis_above,
+    beside,
+    check_beside,
+    coordinates,
+    name_across,
+    numbers_in_names,
+)
 from ngmca.io.tables import Table
 from ngmca.io.units import role
 
@@ -24,6 +32,7 @@ class Reading:
     rows: tuple[str, ...] = ()
     points: Points = field(default_factory=list)
     places: tuple[NDArray, NDArray] | None = None  # x and y of each measurement
+    told: tuple[str, ...] = ()  # what is passed over in it
 
     @property
     def score(self) -> float:
@@ -53,13 +62,21 @@ def with_header(table: Table, axis: str | None) -> Table:
     corner = cells[0] if table.style.number(cells[0]) is None else ""
     names = (corner, *(cells[j] for j in table.columns[1:]))
     below = replace(table.rows(slice(1, None)), names=names)
-    if 0 in table.words and (not corner or role(corner)):
-        return below
+    if 0 in table.words and (not cells[0] or role(corner)):
+        return _filled(below)
     if axis_above(below) is None:
         return table
     strange = np.isnan(table.values[0]).sum() > len(table.words)  # words, or nan, above numbers
     headed = _alone_rises(table.values[1:20, 1:]) if 0 in table.words else _has_corner(table.values)
-    return below if strange or headed else table
+    return _filled(below) if strange or headed else table
+
+
+def _filled(table: Table) -> Table:
+    """The same without columns in which there is a name and nothing below it."""
+    empty = [j for j, column in table.words.items() if not any(column)]
+    kept = [j for j in range(len(table.names)) if j not in empty or j == 0]
+    named = ", ".join(table.names[j] for j in empty if j and table.names[j])
+    return table.take(kept).told(f"columns that are empty and passed over: {named}." if named else "")
 
 
 def _alone_rises(others: NDArray) -> bool:
@@ -68,8 +85,9 @@ def _alone_rises(others: NDArray) -> bool:
 
 
 def _has_corner(values: NDArray) -> bool:
-    """Whether a table without names has an axis both down and across, and a 0 where they meet."""
-    if values[0, 0] != 0 or min(values.shape) < SHORTEST_AXIS + 1:
+    """Whether a table without names has an axis down and across, and a 0 or a count where they meet."""
+    counts = (0, len(values) - 1, values.shape[1] - 1)
+    if values[0, 0] not in counts or min(values.shape) < SHORTEST_AXIS + 1:
         return False
     down, across, inner = values[1:, 0], values[0, 1:], values[1:, 1:]
     if not (monotonic(down) and monotonic(across) and np.isfinite(inner).all()):
@@ -90,10 +108,22 @@ def down(table: Table, asked: bool = False) -> Reading | None:
     if not asked and metas and len(metas) < len(data):  # words and an axis above: the latter is it
         return None
     table.check()
+    if not asked:
+        check_other(table, data)
     Y = values[:, data].T
     rows = tuple(table.names[j] or table.above[j] for j in data) if table.names else ()
-    reading = Reading("first-column", Y, axis, name, rows if any(rows) else ())
+    reading = Reading("first-column", Y, axis, name, rows if any(rows) else (), told=_words_told(table))
     return replace(reading, points=_points_down(table, axis, Y))
+
+
+def _words_told(table: Table) -> tuple[str, ...]:
+    """What is said of columns of words that are passed over; refused where numbers are in them, too."""
+    beside = [j for j in table.words if j > 0]
+    for j in beside:
+        if np.isfinite(table.values[:, j]).any() and axis_above(table) is None:
+            raise table.wrong(int(np.argmin(np.isfinite(table.values[:, j]))), j)
+    named = [f"{table.columns[j] + 1} {table.names[j] if table.names else ''}".strip() for j in beside]
+    return (f"columns of words that are passed over: {', '.join(named)}.",) if named else ()
 
 
 def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
@@ -104,19 +134,8 @@ def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
         if asked or role(name) == "spectral":
             table.take([0]).check()
         return False
-    steps = np.diff(axis)
-    if np.median(steps) < 0:
-        steps = -steps
-    nearly = len(axis) >= evidence.SURE and np.mean(steps > 0) >= 0.9
-    named = role(name) == "spectral" and axis_above(table) is None
-    if asked or named or (nearly and table.values.shape[1] == 2):
-        i = int(np.argmax(steps <= 0)) + 1
-        what = "stands still" if steps[i - 1] == 0 else "turns back"
-        raise ReadError(
-            f"{table.where}, line {table.lines.numbers[i]}: the first column {what} at {axis[i]:g}, and "
-            "an axis must rise or fall all the way. Sort the lines and take out double ones, or give "
-            "axis='none'."
-        )
+    if asked or should_be_axis(table, name):
+        raise turns_back(table, axis)
     return False
 
 
@@ -127,35 +146,35 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
         return [(5.0, "")]
     if table.names and axis_above(table) is not None:
         return points + evidence.nature(axis, name.split("\\")[0], len(Y))
+    counts: Points = [(-1.5, "")] if evidence.is_counter(axis) else []
     if not table.names:
-        counts: Points = [(-1.5, "")] if evidence.is_counter(axis) else []
         return points + counts + evidence.bare(axis, Y.T)
+    if not role(name):
+        return points + counts + evidence.unnamed(axis, len(Y), numbers_in_names(table))
+    known = {"spectral": 3.0, "channel": 3.0, "time": -1.0, "counting": -3.0}[role(name)]
     points.append((2.0, "it alone has no name of a measurement"))
-    known = {"spectral": 3.0, "channel": 3.0, "time": -1.0, "counting": -3.0}.get(role(name), 0.0)
-    points.append((known, f"it is called {name!r}" if known > 0 else ""))
-    return [*points, (-1.5, "")] if evidence.is_counter(axis) else points
+    return [*points, *counts, (known, f"it is called {name!r}" if known > 0 else "")]
 
 
 def across(table: Table, asked: bool = False) -> Reading | None:
     """Channels along the rows, with the axis above them or in the first row."""
     above = axis_above(table)
     if above is None and table.names:
-        _check_almost(table, asked)
+        check_almost(table, asked)
         return None
     if above is None:
         return _first_row(table, asked)
     start, stop, axis, unit = above
-    if not asked and start == 0 and stop == 1:
-        return None
-    table.check()
     others = [j for j in range(len(table.names)) if not start <= j < stop]
+    check_beside(table, others)
+    table.check()
     Y = table.values[:, start:stop]
     name = unit or name_across(table, others)
     reading = Reading(
         "first-row", Y, axis, name, beside(table, others), places=coordinates(table, others)
     )
     points = evidence.smoothness(Y)
-    if "spectr" in table.facts.values() or any(key.startswith("axistype") for key in table.facts):
+    if any(k.startswith("axistype") and v.lower() == "spectr" for k, v in table.facts.items()):
         points.append((3.0, "the lines above say so"))
     return replace(reading, points=points + evidence.nature(axis, name, len(Y)))
 
@@ -165,30 +184,27 @@ def _first_row(table: Table, asked: bool) -> Reading | None:
     values = np.delete(table.values, list(table.words), axis=1) if table.words else table.values
     if len(values) < 2 or not monotonic(values[0]):
         return None
-    if not asked and (values.shape[1] < SHORTEST_AXIS or 0 in table.words):
+    few = values.shape[1] < SHORTEST_AXIS and not _are_channels(values)
+    if not asked and (few or 0 in table.words):
         return None
     table.check()
     Y = values[1:]
     points = evidence.smoothness(Y)
     if evidence.is_counter(values[0]):
         points.append((-1.5, ""))
-    points += evidence.bare(values[0], Y.T)
+    if values.shape[1] < SHORTEST_AXIS and not few:
+        points.append((3.0, "no other row is like it"))
+    else:
+        points += evidence.bare(values[0], Y.T)
     rows = table.words[0][1:] if 0 in table.words else ()
     return Reading("first-row", Y, values[0], "", rows, points)
 
 
-def _check_almost(table: Table, asked: bool) -> None:
-    """Refuse numbers above the columns that are an axis but for a few that stand still or turn back."""
-    numbers = [table.style.number(name) for name in table.names]
-    found = np.array([number for number in numbers if number is not None])
-    if len(found) < evidence.SURE or not np.isfinite(found).all():
-        return
-    steps = np.sign(np.diff(found))
-    if asked or abs(steps.sum()) >= 0.8 * len(steps):
-        raise ReadError(
-            f"{table.where}: the numbers above its columns do not rise or fall all the way, as an axis "
-            "must. Give axis='first-column' or axis='none' if they are names."
-        )
+def _are_channels(values: NDArray) -> bool:
+    """Whether a first row of few numbers is that of wavelengths: no other row is like it."""
+    first, others = values[0], values[1:]
+    whole = bool((first == np.round(first)).all() and evidence.in_spectral_range(first))
+    return whole and len(others) > 1 and evidence.stands_out(first, others.T) and others.max() < first[0]
 
 
 def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
@@ -196,23 +212,18 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
     label = _is_label(table)
     data = [j for j in range(label, table.values.shape[1]) if j not in table.words]
     table.check()
-    if alone and table.names and not table.words and _numbered(table):
-        raise ReadError(
-            f"{table.where}: the numbers above its columns are neither an axis nor above one. Give "
-            "header=0 if they are data, axis='none' if they are names."
-        )
     Y = table.values[:, data]
     if Y.size < 2:
         raise ReadError(f"{table.where} has no table of numbers in it.")
-    if alone and Y.shape[1] == 2 and len(Y) >= evidence.SURE and monotonic(Y[:, 1]):
-        raise ReadError(
-            f"{table.where}: its second column rises or falls all the way, its first does not. Put the "
-            "axis first, or give axis='none' if it has none."
-        )
+    others = [j for j in range(table.values.shape[1]) if j not in data]
+    if alone:
+        check_no_axis(table, data)
     one = transpose is None and table.values.shape[1] == 1  # one number a line: one spectrum
     if transpose or one:
-        return Reading("none", Y.T)
-    others = [j for j in range(table.values.shape[1]) if j not in data]
+        rows = tuple(table.names[j] for j in data) if table.names else ()
+        left = ", ".join(f"{table.columns[j] + 1}" for j in others)
+        told = (f"columns that are passed over: {left}.",) if others else ()
+        return Reading("none", Y.T, rows=rows if any(rows) else (), told=told)
     return Reading("none", Y, rows=beside(table, others), points=evidence.smoothness(Y))
 
 
@@ -222,9 +233,6 @@ def _is_label(table: Table) -> bool:
         return False
     named = bool(table.names) and role(table.names[0]) in ("time", "counting")
     counts = len(table.values) >= SHORTEST_AXIS and evidence.is_counter(table.values[:, 0])
-    return table.label_first or named or counts
-
-
-def _numbered(table: Table) -> bool:
-    numbers = [table.style.number(name) is not None for name in table.names[1:]]
-    return len(numbers) >= SHORTEST_AXIS and all(numbers)
+    index = bool(table.names) and not table.names[0] and all(table.names[1:])
+    first, rest = table.values[:, 0], table.values[:, 1:]
+    return table.label_first or named or counts or index or (not table.names and is_label(first, rest))

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from ngmca.io.dataset import ReadError
+from ngmca.io.dataset import ReadError, monotonic
 from ngmca.io.tables import Table
 from ngmca.io.units import role
 
@@ -28,7 +28,9 @@ def _label(table: Table, chosen: list[int]) -> int | None:
     left = [j for j in range(table.values.shape[1]) if j not in chosen]
     spectral = [j for j in left if j < len(table.names) and role(table.names[j]) == "spectral"]
     shifts = [j for j in spectral if "shift" in table.names[j].lower()]
-    return next(iter([*shifts, *spectral, *(j for j in left if j == 0)]), None)
+    rising = [j for j in left if monotonic(table.values[:, j])]
+    others = rising if len(rising) == 1 else [j for j in left if j == 0]
+    return next(iter([*shifts, *spectral, *others]), None)
 
 
 def _by_number(table: Table, columns: str) -> list[int]:

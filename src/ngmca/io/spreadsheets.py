@@ -46,10 +46,15 @@ def _size(rows: Cells) -> tuple[int, int]:
 def _as_text(rows: Cells, where: str, short: str, options: dict[str, Any]) -> Dataset:
     """What the reader of text tables makes of the cells: the same layouts mean the same there."""
     used = [any(row[j] != "" for row in rows) for j in range(len(rows[0]))]
-    lines = ["\t".join(_text(c) for c, keep in zip(row, used, strict=True) if keep) for row in rows]
+    kept = [[_text(c) for c, keep in zip(row, used, strict=True) if keep] for row in rows]
+    lines = ["\t".join(cells) for cells in kept]
+    lines = [
+        line.strip("\t") if _numbers([row]) == 0 and sum(map(bool, cells)) == 1 else line
+        for line, row, cells in zip(lines, rows, kept, strict=True)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "cells.tsv"
-        table.write_text("\n".join(line.rstrip("\t") for line in lines) + "\n", encoding="utf-8")
+        table.write_text("\n".join(lines) + "\n", encoding="utf-8")
         try:
             data = read_text(table, **options)
         except ReadError as error:

@@ -1,14 +1,19 @@
 """Tables found in text: numbers, words beside them, names above them, and what else the file says."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.cells import SAMPLE, THOUSANDS, Lines, Style, find_table, kind_of, style_of
+from ngmca.io.cells import COMMENTS, SAMPLE, Lines, Style, kind_of, style_of
 from ngmca.io.dataset import ReadError
-from ngmca.io.headers import facts_in, labels_of
+from ngmca.io.extent import Place, find_table
+from ngmca.io.headers import Labels, as_title, facts_in, labels_of
+from ngmca.io.units import role
+
+MARKS = "".join(COMMENTS) + " \t"
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,15 @@ class Table:
         words = {j: tuple(column[i] for i in places) for j, column in self.words.items()}
         return replace(self, values=self.values[keep], words=words, lines=lines)
 
+    def told(self, *remarks: str) -> "Table":
+        """The same with more that the user should know."""
+        return replace(self, remarks=(*self.remarks, *filter(None, remarks)))
+
+    def cells(self, j: int) -> tuple[str, ...]:
+        """What stands in a column."""
+        place = self.columns[j]
+        return tuple((*self.style.cells(text), *[""] * (place + 1))[place] for text in self.lines.texts)
+
     def check(self, first_row: int = 0) -> None:
         """Refuse cells that hold no number, naming the first."""
         wrong = ~np.isfinite(self.values[first_row:])
@@ -66,12 +80,15 @@ class Table:
         if not wrong.any():
             return
         i, j = np.argwhere(wrong)[0]
-        i += first_row
-        place = self.columns[j]
-        cells = self.style.cells(self.lines.texts[i])
-        cell = cells[place] if place < len(cells) else ""
+        raise self.wrong(int(i) + first_row, int(j))
+
+    def wrong(self, i: int, j: int) -> ReadError:
+        """An error about a cell that holds no number."""
         line = f"{self.where}, line {self.lines.numbers[i]}"
-        raise ReadError(f"{line}, field {place + 1} {_complaint(cell, self.style)}")
+        place = self.columns[j]
+        cell = (*self.style.cells(self.lines.texts[i]), *[""] * (place + 1))[place]
+        complaint = _complaint(cell, self.style)
+        return ReadError(f"{line}, field {place + 1} {complaint}")
 
 
 def _complaint(cell: str, style: Style) -> str:
@@ -80,24 +97,52 @@ def _complaint(cell: str, style: Style) -> str:
     if style.number(cell) is not None:
         return f"is {cell[:30]}: replace it or leave out its line."
     told = f"holds {cell[:30]!r}, which is not a number."
-    return f"{told} Write it without marks between thousands." if THOUSANDS.fullmatch(cell) else told
+    marked = not style.is_word(cell) and any(mark in cell for mark in ", '")
+    return f"{told} Write it without marks between thousands." if marked else told
 
 
 def tables_of(lines: Lines, comments: Lines, where: str, header: int | None = None) -> list[Table]:
     """The tables in a file, from top to bottom."""
     start = _line_of_names(lines, header, where) if header else 0
-    lines = Lines(lines.numbers[start:], lines.texts[start:])
-    below = Lines(lines.numbers[1:], lines.texts[1:]) if header else lines
+    named = lines.part(start, start + 1) if header else None
+    below = lines.part(start + 1) if header else lines
     if not below.texts:
         raise ReadError(f"{where} has a header and no numbers below it.")
     style = style_of(below, where)
     found = find_table(below, style)
     if found is None:
-        return [_no_table(lines, style, where)]
-    first, last, width = found
-    offset = 1 if header else 0
-    tables = list(_blocks(lines, comments, style, (first + offset, last + offset, width), where))
+        return [_no_table(lines.part(start), style, where)]
+    below, remark = _uncommented(below, comments, style, found)
+    found = find_table(below, style) or found
+    tables = [t.told(remark) for t in _blocks(below, named, comments, style, found, where)]
     return [replace(table, names=()) for table in tables] if header == 0 else tables
+
+
+def _uncommented(lines: Lines, comments: Lines, style: Style, place: Place) -> tuple[Lines, str]:
+    """The lines, with those that a name such as #3 made a comment, and which others were left out."""
+    head = lines.part(max(0, place.first - 1), place.first)
+    named = [n for n, text in zip(*head, strict=True) if len(style.cells(text)) == place.width]
+    begin = (named or [lines.numbers[place.first]])[0]  # a comment above may hold the names
+    kept: list[tuple[int, str]] = []
+    left: list[tuple[int, str]] = []
+    for number, text in zip(*comments, strict=True):
+        cells = style.cells(text.lstrip(MARKS))
+        if number < begin or len(cells) != place.width:
+            continue
+        if place.numbered and style.number(cells[0]) is not None and kind_of(cells, style).is_row:
+            left.append((number, text))
+        elif place.width > 1 and kind_of(style.cells(text), style).is_row:
+            kept.append((number, text))
+    remark = f"lines that are comments and passed over: {_listed([n for n, _ in left])}." if left else ""
+    if not kept:
+        return lines, remark
+    merged = sorted([*zip(*lines, strict=True), *kept])
+    return Lines([n for n, _ in merged], [text for _, text in merged]), remark
+
+
+def _listed(numbers: Sequence[int], most: int = 8) -> str:
+    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
+    return ", ".join(map(str, numbers[:most])) + more
 
 
 def _line_of_names(lines: Lines, header: int, where: str) -> int:
@@ -121,21 +166,31 @@ def _no_table(lines: Lines, style: Style, where: str) -> Table:
 
 
 def _blocks(
-    lines: Lines, comments: Lines, style: Style, place: tuple[int, int, int], where: str
+    lines: Lines, named: Lines | None, comments: Lines, style: Style, place: Place, where: str
 ) -> Iterator[Table]:
     """Tables of one width below each other, and what stands around them."""
-    first, last, width = place
+    first, last, width, _ = place
     _check_around(lines, style, range(first), width, where, last + 1 - first)
     _check_around(lines, style, range(last + 1, len(lines.texts)), width, where)
     around = [*comments.texts[:SAMPLE], *lines.texts[:first], *lines.texts[last + 1 :]]
     facts = facts_in(around)
-    head = Lines(lines.numbers[:first], lines.texts[:first])
-    body = Lines(lines.numbers[first : last + 1], lines.texts[first : last + 1])
+    body, head, foot = lines.part(first, last + 1), lines.part(0, first), lines.part(last + 1)
+    passed = _rows_in(foot, style, width) if width > 2 else []
+    if named is not None:
+        passed, head = [*_rows_in(head, style, width), *passed], named
+    remark = f"lines of numbers that are passed over: {_listed(passed)}." if passed else ""
     plain = _all_numbers(body, style)
     blocks = [(head, body, plain)] if plain is not None else _careful(head, body, style, width, where)
     for above, rows, values in blocks:
-        made = _table(above, comments, rows, values, style, width)
-        yield replace(made, facts=facts, where=where)
+        made = _table(above, comments, rows, values, style, width, where)
+        yield replace(made, facts=facts).told(remark)
+
+
+def _rows_in(lines: Lines, style: Style, width: int) -> list[int]:
+    """Numbers of lines that look like those of the table."""
+    cells = [style.cells(text) for text in lines.texts]
+    alike = [len(c) == width and kind_of(c, style).is_row for c in cells]
+    return [number for number, fits in zip(lines.numbers, alike, strict=True) if fits]
 
 
 def _check_around(
@@ -191,32 +246,43 @@ def _careful(
     yield above, kept, np.stack(rows)
 
 
-def _is_word(cell: str, style: Style) -> bool:
-    """Whether a cell is a name, and no number with marks between its thousands."""
-    return bool(cell) and style.number(cell) is None and not THOUSANDS.fullmatch(cell)
-
-
 def _floats(cells: list[str], style: Style) -> NDArray:
-    try:
-        return np.array([float(cell) for cell in cells])
-    except ValueError:
-        found = (style.number(cell) for cell in cells)
-        return np.array([np.nan if number is None else number for number in found])
+    if "_" not in "".join(cells):  # float would read 1_2 as 12
+        with suppress(ValueError):
+            return np.array([float(cell) for cell in cells])
+    found = (style.number(cell) for cell in cells)
+    return np.array([np.nan if number is None else number for number in found])
 
 
 def _table(
-    head: Lines, comments: Lines, body: Lines, values: NDArray, style: Style, width: int
+    head: Lines, comments: Lines, body: Lines, values: NDArray, style: Style, width: int, where: str
 ) -> Table:
-    """A table with its names, and with its columns of words."""
+    """A table with its names and its columns of words, and what is said of columns without anything."""
+    table = Table(values, lines=body, style=style, where=where, columns=tuple(range(width)))
     wordy = np.flatnonzero(2 * np.isnan(values).sum(axis=0) > len(values)).tolist()
-    words = {j: tuple(style.cells(text)[j] for text in body.texts) for j in wordy}
-    empty = {j for j, column in words.items() if not any(column)}
-    words = {j: column for j, column in words.items() if any(_is_word(c, style) for c in column)}
-    table = Table(values, words, lines=body, style=style, columns=tuple(range(width)))
+    columns = {j: table.cells(j) for j in wordy}
+    empty = {j for j, column in columns.items() if not any(column)}
+    words = {j: column for j, column in columns.items() if any(map(style.is_word, column))}
     last = max(j for j in range(width) if j not in empty) + 1  # delimiters may end every line
-    table = table.take(range(last)) if last < width else table
+    above = style.cells(head.texts[-1]) if head.texts else []
+    last = width if len(above) == width and any(above[last:]) else last  # or there are names for nothing
+    table = replace(table, words=words).take(range(last))
     remark = next((text for n, text in zip(*comments, strict=True) if n == body.numbers[0] - 1), "")
-    names, over, units, title = labels_of(head, remark, style, last)
-    table = replace(table, names=names, over=over, units=units, title=title)
+    table = _named(table, labels_of(head, remark, style, last), head)
     kept = [j for j in range(last) if j not in empty]  # and stand twice between cells
-    return table.take(kept) if len(kept) < last else table
+    bare = [name for j, name in enumerate(table.names) if j in empty and name]
+    told = f"columns that are empty and passed over: {', '.join(bare)}." if bare else ""
+    return table.take(kept).told(told)
+
+
+def _named(table: Table, labels: Labels, head: Lines) -> Table:
+    """A table with the names above its columns; refused where they are those of other columns."""
+    table = replace(table, names=labels.names, over=labels.over, units=labels.units, title=labels.title)
+    above = table.style.cells(head.texts[-1]) if head.texts else []
+    if not labels.names and 1 < len(above) != table.values.shape[1] and role(above[0]) == "spectral":
+        raise ReadError(
+            f"{table.where}, line {head.numbers[-1]} names {len(above)} columns, and the lines below "
+            f"have {table.values.shape[1]} fields: are commas both decimal and between cells?"
+        )
+    told = "line {} ({}) is passed over: header={} takes it as names."
+    return table.told(*(told.format(n, as_title(text), n) for n, text in labels.passed))

@@ -17,6 +17,7 @@ from ngmca.io.combine import combine, same_axis
 from ngmca.io.dataset import Dataset, ReadError, monotonic, shown, told
 from ngmca.io.evidence import SHORTEST_AXIS
 from ngmca.io.headers import as_title
+from ngmca.io.labels import settled
 from ngmca.io.layout import choose
 from ngmca.io.orange import headed, split_header
 from ngmca.io.readings import Reading
@@ -73,17 +74,18 @@ def _read_table(
 ) -> list[tuple[Dataset, str]]:
     """The data in a table, or in each pair of its columns, with a name."""
     dialects.check_facts(table, columns)
+    table = settled(table)
     table = dialects.tidied(table) if columns is None else selected(table, columns, axis)
     long = maps.read_long(table) if axis is None else None
     if long is not None and transpose is not None:
         raise ReadError(f"{table.where} has one point a line: leave out transpose=.")
     if long is not None:
         return [(_dataset(long, table), table.title)]
-    if axis is None:
-        dialects.check_first(table)
     pairs = dialects.pairs_of(table) if axis is None and not transpose else []
     if pairs:
         return [(_dataset(choose(one, None, None), one), dialects.name_of(one, "")) for one in pairs]
+    if axis is None and not table.label_first:
+        dialects.check_first(table)
     return [(_dataset(choose(table, axis, transpose), table), dialects.name_of(table, table.title))]
 
 
@@ -97,12 +99,15 @@ def _dataset(reading: Reading, table: Table) -> Dataset:
             f"its rows are taken as {m} measurements" if len(table.values) == m else "it is one spectrum"
         )
         note = f"{file} has no axis: {what} of {n} channels."
-        notes = (note,) if table.names or reading.rows or m == 1 else ()
-        return Dataset(reading.Y, None, NO_AXIS, "", reading.rows, notes=notes)
+        return Dataset(
+            reading.Y, None, NO_AXIS, "", reading.rows, notes=(note, *table.remarks, *reading.told)
+        )
     ends = f"{reading.axis[0]:g} to {reading.axis[-1]:g}"
     why = f" ({reading.why})" if reading.why else ""
     note = f"the {reading.layout.replace('-', ' ')} of {file} is the axis, {ends}{why}."
-    data = Dataset(reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks))
+    data = Dataset(
+        reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks, *reading.told)
+    )
     return data if reading.places is None else maps.placed(data, *reading.places)
 
 
@@ -114,9 +119,9 @@ def _joined(parts: list[tuple[Dataset, str]], path: Path) -> Dataset:
         raise ReadError(
             f"{path} holds {len(parts)} tables, not all with an axis: save each to its own file."
         )
-    if any(len(data.Y) > 1 for data, _ in parts) and not all(
-        same_axis(parts[0][0], d) for d, _ in parts
-    ):
+    twice = len({name for _, name in parts if name}) < sum(bool(name) for _, name in parts)
+    several = twice or any(len(data.Y) > 1 for data, _ in parts)  # one that was measured in two parts
+    if several and not all(same_axis(parts[0][0], d) for d, _ in parts):
         raise ReadError(
             f"{path} holds {len(parts)} tables with different axes: save each to a file of its own."
         )

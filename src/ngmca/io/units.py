@@ -36,6 +36,11 @@ MEANINGS = {  # words in small letters, with spaces, to name and unit
     "wn": WAVENUMBER,
     "wavelength": ("wavelength", ""),
     "wavelengths": ("wavelength", ""),
+    "wl": ("wavelength", ""),
+    "lambda": ("wavelength", ""),
+    "λ": ("wavelength", ""),
+    "wellenlänge": ("Wellenlänge", ""),
+    "wellenzahl": ("Wellenzahl", "cm-1"),
     "nm": NANOMETRES,
     "nanometer": NANOMETRES,
     "nanometers": NANOMETRES,
@@ -61,7 +66,9 @@ TIMES = {"time", "times", "t", "s", "sec", "second", "seconds", "ms", "us", "ns"
          "minute", "minutes", "h", "hour", "hours", "delay"}  # fmt: skip
 COUNTING = {"sample", "samples", "spectrum", "spectra", "index", "idx", "id", "no", "nr", "number",
             "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "temperature", "temp",
-            "concentration", "conc", "ph", "dose", "depth", "position"}  # fmt: skip
+            "concentration", "conc", "ph", "dose", "depth", "position", "thickness", "size", "distance",
+            "potential", "voltage", "pressure", "specimen"}  # fmt: skip
+PLACES = {"x", "y", "z", "x position", "y position", "z position"}
 CHANNELS = {"channel", "channels", "pixel", "pixels", "point", "points"}
 MEASURED = {"au", "a.u.", "a.u", "abs", "absorbance", "counts", "cts", "cnt", "intensity", "int.",
             "%", "%t", "mdeg", "v", "mv", "arb. units", "c", "degc", "°c", "k", "m", "mm", "um", "µm",
@@ -110,11 +117,14 @@ def from_unit(unit: str, otherwise: str = "x") -> tuple[str, str]:
 def role(text: str) -> str:
     """What a heading stands for: `spectral`, `channel`, `time`, `counting`, or nothing known."""
     name, unit = heading(REPEATED.sub("", text.strip()))
-    if is_place(name) or name[:1].isdigit():  # 400 nm is a place on an axis, not its name
+    if (
+        not text.strip() or is_place(name) or name[:1].isdigit()
+    ):  # 400 nm is a place on an axis, not its name
         return ""
-    if is_spectral(name) or is_spectral(unit):
+    quantity = " ".join(name.lower().replace("_", " ").split())
+    if is_spectral(name) or (is_spectral(unit) and quantity not in COUNTING):  # a depth in um is none
         return "spectral"
-    words = {" ".join(name.lower().replace("_", " ").split()), unit.lower()}
+    words = {quantity, unit.lower()}
     if words & TIMES or "time" in name.lower().split():
         return "time"
     if words & CHANNELS:
@@ -123,8 +133,8 @@ def role(text: str) -> str:
 
 
 def is_place(name: str) -> bool:
-    """Whether a heading is that of a coordinate: x or y."""
-    return heading(name)[0].strip().lower() in ("x", "y", "x position", "y position")
+    """Whether a heading is that of a coordinate: x, y or z."""
+    return heading(name)[0].strip().lower() in PLACES
 
 
 def is_known(text: str) -> bool:
