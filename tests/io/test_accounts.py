@@ -105,7 +105,7 @@ READ = {
     "two tabs after each name": (
         ["#Time\t\t#Wave\t\t#Intensity",
          *lines(np.repeat(np.linspace(0.5, 30, 12), 75), np.tile(WL, 12), Y.ravel(), sep="\t")],
-        Y, WL, None),
+        Y, WL, [f"Time={t:.6g}" for t in np.linspace(0.5, 30, 12)]),
     "a depth beside an axis": (
         across(np.linspace(0.5, 30, 12), spectra(12, ordered=False), corner="depth_um"),
         spectra(12, ordered=False), WL, None),
