@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -158,3 +159,102 @@ def test_too_many_components_are_explained(data):
         ngmca.NGMCA(61).fit(data.Y)
     with pytest.raises(ValueError, match="tau"):
         ngmca.NGMCA(3, tau=-1).fit(data.Y)
+
+
+def holed(Y, share=0.2, seed=3):
+    return np.where(np.random.default_rng(seed).random(Y.shape) < share, np.nan, Y)
+
+
+def test_rows_with_gaps_are_solved_on_what_was_observed(data):
+    X = holed(data.Y)
+    X[4] = np.nan  # nothing is known of it
+    model = ngmca.NGMCA(3, random_state=0)
+    with pytest.warns(UserWarning, match="nothing"):
+        W = model.fit_transform(X)
+    assert ngmca.evaluate(data.S, model.components_).mean_sdr > 15
+    np.testing.assert_array_equal(W[4], 0)
+    np.testing.assert_allclose(model.transform(X), W, rtol=1e-8, atol=1e-8)
+    for row, weights in zip(X, W, strict=True):
+        seen = ~np.isnan(row)
+        S = model.components_[:, seen]
+        expected = nnls(S.T, row[seen])[0] if seen.any() else np.zeros(3)
+        np.testing.assert_allclose(weights, expected, rtol=1e-6, atol=1e-8)
+    rest = np.nansum((X - W @ model.components_) ** 2)
+    assert model.reconstruction_err_ == pytest.approx(np.sqrt(rest))
+    masked = np.ma.masked_invalid(X)
+    np.testing.assert_array_equal(model.transform(masked), model.transform(X))
+
+
+def test_infinity_is_refused_still(data):
+    with pytest.raises(ValueError, match="infinity"):
+        ngmca.NGMCA(3).fit(np.where(data.Y.max() == data.Y, np.inf, data.Y))
+
+
+def test_levels_of_channels_weigh_the_fit_of_new_rows(data):
+    levels = np.where(np.arange(60) < 30, 0.01, 1.0)
+    model = ngmca.NGMCA(3, noise=levels, random_state=0).fit(data.Y)
+    rng = np.random.default_rng(1)
+    new = rng.random((5, 3)) @ model.components_ + levels * rng.standard_normal((5, 60))
+    for row, weights in zip(new, model.transform(new), strict=True):
+        expected = nnls(model.components_.T / levels[:, None], row / levels)[0]
+        np.testing.assert_allclose(weights, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_closure_holds_for_new_rows(data):
+    A = data.A / data.A.sum(axis=1, keepdims=True)
+    model = ngmca.NGMCA(3, closure=True, random_state=0)
+    W = model.fit_transform(A @ data.S + data.noise / 30)
+    np.testing.assert_allclose(W.sum(axis=1), 1)
+    np.testing.assert_allclose(model.transform(data.Y[:4]).sum(axis=1), 1)
+    totals = ngmca.NGMCA(3, closure=np.full(30, 2.0), random_state=0, max_iter=20).fit(data.Y)
+    with pytest.raises(ValueError, match="closure"):
+        totals.transform(data.Y[:4])
+
+
+@pytest.mark.parametrize("closure", [None, True])
+def test_a_background_is_fitted_and_dropped(data, closure):
+    A = data.A / data.A.sum(axis=1, keepdims=True)
+    hills = np.outer(np.linspace(1, 3, 30), ngmca.backgrounds.polynomial(60)[1]) * data.S.max()
+    model = ngmca.NGMCA(3, baseline="polynomial", closure=closure, random_state=0).fit(
+        A @ data.S + hills
+    )
+    assert ngmca.evaluate(data.S, model.components_).mean_sdr > 10
+    W = np.array([[0.2, 0.3, 0.5], [1, 0, 0]])
+    X = W @ model.components_ + hills[:2]
+    np.testing.assert_allclose(model.transform(X), W, atol=1e-4)
+
+
+def test_spikes_of_new_rows_have_no_weight_if_robust(data):
+    model = ngmca.NGMCA(3, robust=True, random_state=0).fit(data.Y)
+    rng = np.random.default_rng(0)
+    W = rng.random((6, 3))
+    X = W @ model.components_ + data.noise.std() * rng.standard_normal((6, 60))
+    spiked = X.copy()
+    spiked[np.arange(6), rng.integers(0, 60, 6)] += 100 * data.noise.std()
+    plain = clone(model).set_params(robust=False).fit(data.Y).transform(X)
+    error = np.abs(model.transform(spiked) - plain).max()
+    assert error < 0.1
+    assert (
+        np.abs(clone(model).set_params(robust=False).fit(data.Y).transform(spiked) - plain).max()
+        > 4 * error
+    )
+
+
+def test_known_sources_are_components_as_they_were_given(data):
+    model = ngmca.NGMCA(3, known_sources=data.S[:1], random_state=0)
+    W = model.fit_transform(data.Y)
+    np.testing.assert_allclose(model.components_[0], data.S[0], rtol=1e-6, atol=1e-9 * data.S.max())
+    np.testing.assert_allclose(W[:, 0], data.A[:, 0], atol=0.1 * data.A[:, 0].max())
+
+
+def test_counts_have_their_own_noise():
+    truth = ngmca.simulate.sparse(m=30, n=60, r=3, p_S=0.3, snr=20, seed=0)
+    expected = truth.A @ truth.S
+    expected *= 20 / expected.mean()
+    counts = np.random.default_rng(0).poisson(expected).astype(float)
+    error = {}
+    for noise in (None, ngmca.Counts()):
+        model = ngmca.NGMCA(3, noise=noise, random_state=0)
+        fit = model.fit_transform(counts) @ model.components_
+        error[noise] = np.linalg.norm((fit - expected) / np.sqrt(expected + 1))
+    assert error[ngmca.Counts()] < 0.9 * error[None]

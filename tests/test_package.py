@@ -41,6 +41,7 @@ HEAVY = {
     "scipy": {
         "_support",
         "algorithms",
+        "domains",
         "metrics",
         "simulate",
         "io",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ngmca import io, metrics, nnqp, paper, report, rivals, simulate
     from ngmca import rivals as baselines  # noqa: F401
+    from ngmca.data import Counts
+    from ngmca.domains import backgrounds
     from ngmca.estimator import NGMCA
     from ngmca.metrics import evaluate
     from ngmca.result import History, Posterior, Restart, Separation, State
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NGMCA",
+    "Counts",
     "History",
     "Posterior",
     "Restart",
     "Separation",
     "State",
+    "backgrounds",
     "evaluate",
     "io",
     "iterate",
@@ -41,7 +45,8 @@ __all__ = [
 
 # Everything is loaded when first asked for: all of it takes a second, and a process that reads a file
 # needs little of it.
-_HOME = {"NGMCA": "estimator", "evaluate": "metrics", "posterior": "sampling"}
+_HOME = {"NGMCA": "estimator", "Counts": "data", "backgrounds": "domains"}
+_HOME |= {"evaluate": "metrics", "posterior": "sampling"}
 _HOME |= dict.fromkeys(("load", "save"), "saving") | dict.fromkeys(("iterate", "separate"), "separation")
 _HOME |= dict.fromkeys(("History", "Posterior", "Restart", "Separation", "State"), "result")
 _ROOMS = {

@@ -1,5 +1,6 @@
 """The scikit-learn face: X is Y, `components_` is S, `fit_transform` returns A."""
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -12,10 +13,13 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ngmca._support.arguments import as_array, check_rank
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS
-from ngmca.data import InMemory, in_own_units, open_data
-from ngmca.nnqp.pivoting import solve_rows
+from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms.weights import weights_of, weights_of_any_sign
+from ngmca.data import Counts, InMemory, Levels, in_own_units, open_data
 from ngmca.rivals import SIGNED
 from ngmca.separation import separate
+
+WITH_GAPS = ("soft", "anls")  # methods that do without missing entries
 
 
 class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -23,14 +27,22 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     X (n_samples, n_features) holds one measured spectrum a row. It is explained as `W @ components_`
     with non-negative spectra in `components_` and non-negative weights W, which `fit_transform` and
-    `transform` return. Negative entries of X are normal: they are noise.
+    `transform` return. Negative entries of X are normal: they are noise. NaN are missing: every row is
+    fitted to what was observed of it, and nothing is filled in.
 
     Parameters
     ----------
     n_components : int
         Number of sources.
-    method, tau, refinement, bounded, solver, max_sub_iter, noise, tol, domain, sample_shape, n_init
+    method, tau, refinement, bounded, solver, max_sub_iter, tol, domain, sample_shape, n_init
         As in `ngmca.separate`.
+    noise, robust, known_sources, known_mixing, known_scale, zero_sources, zero_mixing, closure,
+    profiles, baseline, penalised
+        As in `ngmca.separate`, too. `transform` weighs by the levels of channels ("poisson" and
+        `ngmca.Counts` too), gives no weight to outliers if `robust`, fits a background with a `baseline`
+        and drops it, and keeps to a `closure`. Levels of entries, and of measurements, belong to
+        the X they were given for, and to others with as many rows. What is known of the mixing
+        (known_mixing, zero_mixing, profiles) holds for `separation_.A`, not for `transform`.
     posterior : bool
         Sample around the separation; `components_` are then the posterior means of the sources. Of
         lines and bands (`separation_.domain` is "wavelet") they stay the separation's, and there are
@@ -54,7 +66,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     noise_ : (n_samples,)
         Standard deviation of the noise in each measurement.
     reconstruction_err_ : float
-        Frobenius norm of `X - transform(X) @ components_`.
+        Frobenius norm of `X - transform(X) @ components_`, less a background if there is a baseline,
+        over what was observed.
     n_iter_ : int
         Number of iterations done.
     """
@@ -70,7 +83,17 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         bounded: bool = DEFAULTS.bounded,
         solver: str = DEFAULTS.solver,
         max_sub_iter: int = DEFAULTS.max_sub_iter,
-        noise: ArrayLike | None = None,
+        noise: Any = None,
+        robust: bool = False,
+        known_sources: ArrayLike | None = None,
+        known_mixing: ArrayLike | None = None,
+        known_scale: str = NOTHING.known_scale,
+        zero_sources: ArrayLike | None = None,
+        zero_mixing: ArrayLike | None = None,
+        closure: Any = None,
+        profiles: str | Sequence[str | None] | None = None,
+        baseline: str | ArrayLike | None = None,
+        penalised: str = NOTHING.penalised,
         tol: float | None = DEFAULTS.tol,
         domain: str = DEFAULTS.domain,
         sample_shape: tuple[int, int] | None = DEFAULTS.sample_shape,
@@ -88,6 +111,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.solver = solver
         self.max_sub_iter = max_sub_iter
         self.noise = noise
+        self.robust = robust
+        self.known_sources = known_sources
+        self.known_mixing = known_mixing
+        self.known_scale = known_scale
+        self.zero_sources = zero_sources
+        self.zero_mixing = zero_mixing
+        self.closure = closure
+        self.profiles = profiles
+        self.baseline = baseline
+        self.penalised = penalised
         self.tol = tol
         self.domain = domain
         self.sample_shape = sample_shape
@@ -104,8 +137,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @one_blas_thread
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
-        as_array(X, "X")  # scikit-learn would take masked entries, and numbers in text
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        X = self._checked(X, reset=True)
         check_rank(self.n_components, X.shape, "n_components", warn=False)
         engine = open_data(X)
         self.separation_ = separate(
@@ -119,6 +151,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             solver=self.solver,
             max_sub_iter=self.max_sub_iter,
             noise=self.noise,
+            robust=self.robust,
+            known_sources=self.known_sources,
+            known_mixing=self.known_mixing,
+            known_scale=self.known_scale,
+            zero_sources=self.zero_sources,
+            zero_mixing=self.zero_mixing,
+            closure=self.closure,
+            profiles=self.profiles,
+            baseline=self.baseline,
+            penalised=self.penalised,
             tol=self.tol,
             domain=self.domain,
             sample_shape=self.sample_shape,
@@ -131,18 +173,21 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.posterior_ = self.separation_.posterior
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter
-        weights = self._weights(engine)
-        components = self.components_ / X.dtype.type(engine.unit)
-        self.reconstruction_err_ = engine.unit * engine.residual_energy(weights, components) ** 0.5
-        return weights
+        S, unit = self._explaining()
+        W = self._weights(engine, S, unit)
+        self.reconstruction_err_ = engine.unit * engine.residual_energy(W, S) ** 0.5
+        return self._told(W, unit, engine)
 
     @one_blas_thread
     def transform(self, X: Any) -> NDArray:
-        """argmin_{W >= 0} |X - W components_|, exactly, for every row of X; W of any sign for `gmca`."""
+        """argmin_{W >= 0} |X - W components_|, exactly, for every row of X; W of any sign for `gmca`.
+
+        Each row counts where it was observed. One of which nothing was has weights of 0.
+        """
         check_is_fitted(self)
-        as_array(X, "X")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return self._weights(open_data(X))
+        engine = open_data(self._checked(X, reset=False))
+        S, unit = self._explaining()
+        return self._told(self._weights(engine, S, unit), unit, engine)
 
     @one_blas_thread
     def inverse_transform(self, X: Any) -> NDArray:
@@ -157,16 +202,45 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
-    def _weights(self, engine: InMemory) -> NDArray:
-        """Solved in units in which squares neither overflow nor vanish."""
+    def _checked(self, X: Any, *, reset: bool) -> NDArray:
+        """Rows of numbers, NaN where they are missing; infinity is refused."""
+        if isinstance(X, np.ma.MaskedArray):
+            X = np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
+        as_array(X, "X")  # scikit-learn would take numbers in text
+        finite = "allow-nan" if self.method in WITH_GAPS else True
+        kinds = [np.float64, np.float32]
+        return validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=finite)
+
+    def _explaining(self) -> tuple[NDArray, float]:
+        """Sources, in a unit whose squares neither overflow nor vanish; rows of a background; unit."""
         S, unit = in_own_units(self.components_.astype(np.float64))
+        background = self.separation_.background
+        return (S if background is None else np.vstack([S, background.basis])), unit
+
+    def _weights(self, engine: InMemory, S: NDArray, unit: float) -> NDArray:
+        """Weights of sources and background, in units of the engine and of S."""
         if self.method in SIGNED:
-            W = engine.times(np.linalg.pinv(S))
-        else:
-            C = engine.times(S.T)
-            W = np.zeros(C.shape)
-            solve_rows(S @ S.T, C, W)
-        return (W * (engine.unit / unit)).astype(engine.dtype)
+            return weights_of_any_sign(engine, S)
+        r = len(self.components_)
+        levels = Levels.of(self._noise_of(engine.shape[0]), engine)
+        totals = Known(closure=self.closure).constraints(engine, r, levels).totals
+        if totals is not None:
+            totals = totals * (unit / engine.unit)
+        robust = bool(self.robust)
+        return weights_of(engine, S, levels, totals, background=len(S) - r, robust=robust)
+
+    def _noise_of(self, m: int) -> Any:
+        """What is known of the noise of m measurements: that of channels, or if as many were fitted."""
+        if self.noise is None or isinstance(self.noise, str | Counts):
+            return self.noise
+        levels, fitted = np.asarray(self.noise), len(self.noise_)
+        if levels.shape == (self.n_features_in_,) != (fitted,):
+            return levels[None]
+        return None if levels.shape[:1] == (fitted,) and m != fitted else levels
+
+    def _told(self, W: NDArray, unit: float, engine: InMemory) -> NDArray:
+        """Weights of the sources in the units of X, without those of a background."""
+        return (W[:, : len(self.components_)] * (engine.unit / unit)).astype(engine.dtype)
 
     @property
     def _n_features_out(self) -> int:
@@ -174,6 +248,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.method in WITH_GAPS
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

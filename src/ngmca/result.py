@@ -41,7 +41,7 @@ class Marginals:
         if self.active is None:
             near = self.sd > self.mean * _spread_at(-ndtri(low))  # without the cut it would go below 0
             ends = [np.where(near, 0, ends[0]), np.where(near, self.quantile(level), ends[1])]
-        return ends[0], ends[1]
+        return np.where(np.isinf(self.sd), 0, ends[0]), ends[1]
 
     def quantile(self, q: float, *, given_active: bool = False) -> NDArray:
         """The value that the entry exceeds with probability 1 - q."""
@@ -52,7 +52,8 @@ class Marginals:
         ratio = np.sqrt(np.maximum((ratio**2 + 1) * active - 1, 0))  # spread over mean, if active
         above = np.full_like(ratio, 1 - q) if given_active else np.minimum((1 - q) * share, 1.0)
         found = self.mean * share * _cut_normal(ratio, above)
-        return np.where((1 - q < active) | given_active, found, 0.0)
+        found = np.where((1 - q < active) | given_active, found, 0.0)
+        return np.where(np.isinf(self.sd), np.inf, found)  # nothing was observed of it
 
     def scaled(self, unit: float) -> "Marginals":
         """The same in units that are smaller by `unit`."""
@@ -142,6 +143,26 @@ class Domain:
 DIRECT = Domain("direct")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Background:
+    """What belongs to no substance: a smooth part of each measurement, weights @ basis."""
+
+    weights: NDArray = field(repr=False)  # (m, q), not negative
+    basis: NDArray = field(repr=False)  # (q, n)
+
+    @property
+    def values(self) -> NDArray:
+        """(m, n) the background of every measurement."""
+        return np.asarray(self.weights @ self.basis)
+
+    def scaled(self, unit: float) -> "Background":
+        """The same for data that are `unit` times as large."""
+        return replace(self, weights=self.weights * unit)
+
+    def __repr__(self) -> str:
+        return f"Background of {len(self.basis)} smooth parts"
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """One iterate: unit columns in A, and S the answer of the S-step for (A, lam)."""
@@ -158,6 +179,8 @@ class State:
     momentum: Any = field(default=None, repr=False)  # what `iterate` needs besides to go on from here
     settled: bool = False  # nothing moves any more: the iterations end here
     domain: Domain = field(default=DIRECT, repr=False)
+    background: Background | None = field(default=None, repr=False)
+    outliers: NDArray | None = field(default=None, repr=False)  # (k, 2) measurement and sample
 
     def scaled(self, unit: float) -> "State":
         """The same for data that are `unit` times as large."""
@@ -170,6 +193,7 @@ class State:
             noise=self.noise * unit,
             cost=_squared(self.cost, unit),
             momentum=None if self.momentum is None else self.momentum.scaled(unit),
+            background=None if self.background is None else self.background.scaled(unit),
         )
 
 
@@ -227,6 +251,9 @@ class Separation:
     restarts: tuple[Restart, ...] = ()  # with n_init > 1, one a first guess
     posterior: Posterior | None = field(default=None, repr=False)  # if it was asked for
     domain: Domain = DIRECT  # where the sources were taken to be sparse
+    background: Background | None = field(default=None, repr=False)  # if a baseline was asked for
+    outliers: NDArray | None = field(default=None, repr=False)  # (k, 2), with robust=True
+    parts: tuple[slice, ...] = (slice(None),)  # measurements of each of several data sets
 
     @property
     def answer(self) -> tuple[NDArray, NDArray]:
@@ -278,6 +305,7 @@ class Separation:
             noise=self.noise * unit,
             history=self.history.scaled(unit),
             restarts=tuple(replace(one, cost=_squared(one.cost, unit)) for one in self.restarts),
+            background=None if self.background is None else self.background.scaled(unit),
         )
 
     def __repr__(self) -> str:
@@ -302,6 +330,8 @@ def recorded(
         violation=last.violation,
         history=history,
         domain=last.domain,
+        background=last.background,
+        outliers=last.outliers,
     )
     return replace(found, **changes) if changes else found
 

@@ -1,23 +1,23 @@
 """`separate` and `iterate`: from measurements to sources."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ngmca import rivals, sampling
 from ngmca._support import arguments
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
-from ngmca.algorithms import DEFAULTS, METHODS, Options, iterate_naive, iterate_thresholded
-from ngmca.algorithms.bands import followed_by_bands
+from ngmca.algorithms import DEFAULTS, METHODS, Options
+from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.options import refuse
+from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.restarts import choose, with_restarts
-from ngmca.algorithms.start import first_guess
-from ngmca.data import InMemory, open_data
+from ngmca.data import Counts, InMemory, open_data
 from ngmca.result import Separation, State, line, recorded
 
 
@@ -33,7 +33,18 @@ def separate(
     bounded: bool = DEFAULTS.bounded,
     solver: str = DEFAULTS.solver,
     max_sub_iter: int = DEFAULTS.max_sub_iter,
-    noise: ArrayLike | None = None,
+    noise: Any = None,
+    mask: ArrayLike | None = None,
+    robust: bool = False,
+    known_sources: ArrayLike | None = None,
+    known_mixing: ArrayLike | None = None,
+    known_scale: str = NOTHING.known_scale,
+    zero_sources: ArrayLike | None = None,
+    zero_mixing: ArrayLike | None = None,
+    closure: Any = None,
+    profiles: str | Sequence[str | None] | None = None,
+    baseline: str | ArrayLike | None = None,
+    penalised: str = NOTHING.penalised,
     tol: float | None = DEFAULTS.tol,
     domain: str = DEFAULTS.domain,
     sample_shape: tuple[int, int] | None = DEFAULTS.sample_shape,
@@ -49,7 +60,10 @@ def separate(
     Parameters
     ----------
     Y : (m, n)
-        Measurements x channels. Negative entries are normal: they are noise.
+        Measurements x channels. Negative entries are normal: they are noise. NaN, and what is masked in
+        a masked array, is missing. A list of such matrices, with the same channels, is several data sets
+        with common sources: the rows of A follow each other, `Separation.parts` says whose they are,
+        and `noise` and `closure` may be lists too.
     r : int
         Number of sources.
     method : "soft", "hard", "naive", "anls" or the name of a rival in `ngmca.rivals`
@@ -59,8 +73,8 @@ def separate(
         among n_init of its runs the lowest cost is kept. Options that a method would not heed are
         refused by name.
     tau : float
-        The threshold falls to tau standard deviations of the noise: 1 is a good compromise, 2 when
-        measurements are hardly more than sources, 0 for noiseless data.
+        The threshold falls to tau standard deviations of the noise: 1 is a good compromise, 0 for
+        noiseless data.
     n_iter : int or "auto"
         Number of iterations, at most; in wavelets there are as many again, and at most 260. With a
         number, `soft` follows the paper: the threshold falls along a straight line. With "auto" it gets
@@ -77,9 +91,36 @@ def separate(
         Exact sub-problems, or the paper's iterations for them, `max_sub_iter` at most. (The bounded
         steps of the refinement, and those of `hard`, which no finite method solves, are iterations
         always; `History` has the certificates of all steps.)
-    noise : float or (m,)
-        Standard deviation of the noise, if it is known; otherwise it is estimated all along. `naive`
-        looks at the noise in its own estimates of the sources instead, and has no use for it.
+    noise : float, (m,), (n,), (m, n), "poisson" or ngmca.Counts
+        Standard deviation of the noise, if it is known: of all entries, of each measurement, of each
+        sample (where there are as many of both, (n,) must be (1, n)) or of each entry. The fit is then
+        weighted, and thresholds follow. "poisson" is for counts, whose variance is the signal itself;
+        `ngmca.Counts` has a gain and a read-out level. Otherwise it is estimated all along, one level a
+        measurement, and all count alike. `naive` looks at the noise in its own estimates of the sources
+        instead, and has no use for it.
+    mask : (m, n) of booleans
+        True where an entry is missing, besides those that are NaN or masked in Y. Nothing is filled in:
+        every sample is fitted to what was observed of it.
+    robust : bool
+        Give no weight to single entries far beyond the noise that no source explains, as cosmic rays;
+        `Separation.outliers` lists them.
+    known_sources : (k, n)
+        The first k sources, if they are known; rows of NaN are not. They come back as they were given,
+        and the columns of A have their amounts; with known_scale="free" columns of norm 1 as all others.
+    known_mixing : (m, k)
+        The first k columns of A, if they are known; columns of NaN are not.
+    zero_sources, zero_mixing : (r, n), (m, r) of booleans
+        True where S, or A, is known to be 0: a substance without a signal there, or absent.
+    closure : True, float or (m,)
+        Rows of A sum up to 1, or to these totals. The scales of A and S are then physical: columns of A
+        do not have norm 1.
+    profiles : "unimodal", "increasing", "decreasing", or one of them or None for each source
+        Shapes of the columns of A along the measurements, as in elution or kinetics.
+    baseline : "polynomial", "splines" or (q, n)
+        A smooth non-negative background in each measurement that belongs to no source: a sum of such
+        rows (`ngmca.backgrounds` makes them). `Separation.background` has it.
+    penalised : "S", "A" or "both"
+        What is sparse: the sources, the mixing instead, or both.
     tol : float
         The iterations end early once the threshold has arrived and the columns of A, of norm 1, move by
         less than this.
@@ -116,20 +157,33 @@ def separate(
         DEFAULTS.method if method in rivals.METHODS else method,
         *(tau, n_iter, refinement, bounded, solver, max_sub_iter, tol, domain, sample_shape),
     )
-    engine = open_data(Y, threads=threads)
+    known = Known(
+        *(known_sources, known_mixing, known_scale, zero_sources, zero_mixing),
+        *(closure, profiles, baseline, penalised),
+    )
+    if posterior:
+        sampling.check_known(known.given, bands=domain == "wavelet")
+    engine = open_data(Y, mask=mask, threads=threads)
+    arguments.check_switch(robust, "robust")
     if method in rivals.METHODS:
+        _check_rival(method, engine, known, robust, noise)
         given_anyway = {"threads": threads is not None, "domain": domain == "wavelet"}
         given_anyway["sample_shape"] = sample_shape is not None
         refuse(method, [name for name, was in given_anyway.items() if was], "rivals do without")
         found = _best_rival(method, engine, r, given, noise=noise, start=start, seed=generator(seed),
                             n_init=n_init, progress=progress)  # fmt: skip
     else:
-        problem = Problem.of(engine, r, given, noise, start)
+        problem = Problem.of(engine, r, given, noise, start, known=known, robust=robust)
         found = _best_run(problem, n_init, generator(seed), progress).scaled(engine.unit)
+    found = replace(found, parts=engine.parts)
     if not posterior:
         return found
+    beforehand = {
+        name: getattr(known, name)
+        for name in ("known_sources", "known_mixing", "known_scale", "zero_sources", "zero_mixing")
+    }
     sampled = sampling.posterior(
-        engine, found, noise=noise, seed=seed, threads=threads, progress=progress
+        engine, found, noise=noise, seed=seed, threads=threads, progress=progress, **beforehand
     )
     return replace(found, posterior=sampled)
 
@@ -157,7 +211,18 @@ def iterate(
     bounded: bool = DEFAULTS.bounded,
     solver: str = DEFAULTS.solver,
     max_sub_iter: int = DEFAULTS.max_sub_iter,
-    noise: ArrayLike | None = None,
+    noise: Any = None,
+    mask: ArrayLike | None = None,
+    robust: bool = False,
+    known_sources: ArrayLike | None = None,
+    known_mixing: ArrayLike | None = None,
+    known_scale: str = NOTHING.known_scale,
+    zero_sources: ArrayLike | None = None,
+    zero_mixing: ArrayLike | None = None,
+    closure: Any = None,
+    profiles: str | Sequence[str | None] | None = None,
+    baseline: str | ArrayLike | None = None,
+    penalised: str = NOTHING.penalised,
     tol: float | None = DEFAULTS.tol,
     domain: str = DEFAULTS.domain,
     sample_shape: tuple[int, int] | None = DEFAULTS.sample_shape,
@@ -179,8 +244,13 @@ def iterate(
     given = Options(
         method, tau, n_iter, refinement, bounded, solver, max_sub_iter, tol, domain, sample_shape
     )
-    engine = open_data(Y, threads=threads)
-    problem = Problem.of(engine, r, given, noise, start, resume)
+    known = Known(
+        *(known_sources, known_mixing, known_scale, zero_sources, zero_mixing),
+        *(closure, profiles, baseline, penalised),
+    )
+    engine = open_data(Y, mask=mask, threads=threads)
+    arguments.check_switch(robust, "robust")
+    problem = Problem.of(engine, r, given, noise, start, resume, known, robust)
     return _iterate(problem, generator(seed).spawn(1)[0])
 
 
@@ -197,55 +267,14 @@ def _iterate(problem: "Problem", rng: np.random.Generator) -> Iterator[State]:
         yield state.scaled(problem.engine.unit)
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Checked arguments, in the units of the engine."""
-
-    engine: InMemory
-    r: int
-    options: Options
-    start: tuple[NDArray, NDArray] | None
-    resume: State | None = None
-
-    @classmethod
-    def of(
-        cls,
-        engine: InMemory,
-        r: int,
-        options: Options,
-        noise: ArrayLike | None = None,
-        start: Any = None,
-        resume: State | None = None,
-    ) -> "Problem":
-        """The problem, or an error that says which argument is wrong."""
-        r = arguments.check_rank(r, engine.shape)
-        shape = arguments.check_shape(options.sample_shape, engine.shape[1])
-        sigma = arguments.check_noise(noise, engine)
-        if start is not None:
-            A, S = arguments.check_start(start, engine, r)
-            start = A.astype(engine.dtype), S.astype(engine.dtype)
-        if resume is not None:
-            arguments.check_start(resume, engine, r, name="resume")
-            if resume.domain.name == "wavelet" and (
-                not options.transformed or options.domain == "direct"
-            ):
-                raise ValueError(
-                    "resume is a state in wavelets: go on with the options it was found with."
-                )
-            resume = resume.scaled(1 / engine.unit)
-        return cls(engine, r, replace(options, noise=sigma, sample_shape=shape), start, resume)
-
-    def states(self, rng: np.random.Generator) -> Iterator[State]:
-        """The iterations from the start, or from a guess drawn by rng."""
-        algorithm = iterate_naive if self.options.method == "naive" else iterate_thresholded
-        if self.resume is not None:
-            A, S = self.resume.A, self.resume.S
-        else:
-            A, S = self.start or first_guess(self.engine, self.r, rng)
-        states = algorithm(self.engine, A, S, self.options, self.resume)
-        if not self.options.transformed:
-            return states
-        return followed_by_bands(self.engine, states, self.options, self.resume)
+def _check_rival(method: str, engine: InMemory, known: Known, robust: bool, noise: Any) -> None:
+    """Refuse what rivals would not heed."""
+    unheeded = known.given | ({"robust"} if robust else set())
+    if isinstance(noise, str | Counts):
+        unheeded.add("noise")
+    refuse(method, unheeded, "rivals do without")
+    if engine.weights is not None:
+        raise ValueError(f"Y has missing entries, which method={method!r} cannot do without.")
 
 
 def _best_run(problem: Problem, n_init: int, rng: np.random.Generator, progress: bool) -> Separation:
@@ -253,7 +282,7 @@ def _best_run(problem: Problem, n_init: int, rng: np.random.Generator, progress:
     options = problem.options
     with progress_bar(options.most * n_init, show=progress) as shown:
         runs = [_collect(shown(problem.states(child))) for child in rng.spawn(n_init)]
-        return runs[0] if n_init == 1 else choose(problem.engine, runs, options)
+    return runs[0] if n_init == 1 else choose(problem.engine, runs, options, plain=problem.plain)
 
 
 def _collect(states: Iterable[State]) -> Separation:

@@ -54,11 +54,11 @@ def test_a_source_that_dies_on_the_way_is_revived_from_the_true_residual(monkeyp
     """What it sees must be the answer of the A-step, whose product with S is the fit."""
     seen = []
 
-    def watched(engine, A, S):
+    def watched(engine, A, S, known):
         if not A.any(axis=0).all():
             Y = engine.rows(slice(None))
             seen.append(violation(S @ S.T, S @ Y.T, A.T))
-        return revive(engine, A, S)
+        return revive(engine, A, S, known)
 
     monkeypatch.setattr(soft_and_hard, "revive", watched)
     for seed in range(3):

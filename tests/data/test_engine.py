@@ -19,7 +19,7 @@ def setting(shape, r=3, seed=0, dtype=np.float64, order="C"):
     return Y, A.astype(dtype), S.astype(dtype)
 
 
-def plain(G, C, X):
+def plain(G, C, X, columns):
     return solve_rows(G, C, X, np.full(len(G), 0.1), unit=True)
 
 
@@ -45,7 +45,7 @@ def test_other_questions(shape):
     engine = InMemory(Y)
     assert engine.peak(A, S) == pytest.approx(np.abs(A.T @ (A @ S - Y)).max())
     np.testing.assert_allclose(engine.correlate(A), A.T @ Y)
-    np.testing.assert_allclose(engine.noise(A, S, final=True), noise.mad(Y - A @ S))
+    np.testing.assert_allclose(engine.by_residual().noise(A, S, final=True), noise.mad(Y - A @ S))
     X = np.zeros_like(A)
     engine.solve_mixing(S @ S.T, Y @ S.T, X)
     assert violation(S @ S.T, S @ Y.T, X.T) <= 1e-12

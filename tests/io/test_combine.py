@@ -77,7 +77,7 @@ def test_all_lists_of_peaks_of_every_file_are_kept(tmp_path):
     data = read([many, tmp_path / "one.jdx"])
     np.testing.assert_array_equal(data.axis, [10, 11, 12, 13, 20])
     np.testing.assert_array_equal(data.Y, [[1, 0, 2, 0, 0], [0, 0, 3, 4, 5], [0, 6, 0, 7, 0]])
-    assert data.row_names == ("x", "y", "one")
+    assert data.row_names == ("many: x", "many: y", "one")
     assert "3 lists of peaks" in data.notes[-1]
 
 

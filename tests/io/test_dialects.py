@@ -253,8 +253,9 @@ REFUSED = {
         r"line 11: the first column turns back at 330"),
     "a word.csv": (
         at(PLAIN, 4, "280.0,0.1,oops,0.2"), "line 5, field 3 holds 'oops', which is not a number"),
-    "a hole.csv": (at(PLAIN, 4, "280.0,0.1,,0.2"), "line 5, field 3 is empty"),
-    "nan.csv": (at(PLAIN, 4, "280.0,0.1,NaN,0.2"), "line 5, field 3 is NaN"),
+    "a hole in the axis.csv": (
+        ["wavelength,a,b,c", *at(PLAIN, 4, ",0.1,0.3,0.2")], "line 6, field 1 is empty"),
+    "infinity.csv": (at(PLAIN, 4, "280.0,0.1,inf,0.2"), "line 5, field 3 is inf"),
     "short.csv": (at(PLAIN, 4, "280.0,0.1"), "line 5 has 2 fields, other lines have 4"),
     "short at the end.csv": ([*PLAIN, "820.0,0.1"], "line 32 has 2 fields, other lines have 4"),
     "sizes at the top.txt": (

@@ -282,9 +282,14 @@ def test_of_several_tables_in_a_spreadsheet_one_is_chosen_by_name(tmp_path):
         io.read(tmp_path / "runs.xlsx", dataset="Sunday")
 
 
-def test_a_missing_cell_of_a_spreadsheet_is_refused_with_its_place(tmp_path):
+def test_an_empty_cell_of_a_spreadsheet_is_missing_and_told(tmp_path):
     rows = sheet()
     rows[4][2] = None
+    xlsx(tmp_path / "gap.xlsx", {"Run": rows})
+    data = io.read(tmp_path / "gap.xlsx")
+    np.testing.assert_array_equal(np.argwhere(np.isnan(data.Y)), [[1, 3]])
+    assert any("1 missing entries" in note for note in data.notes)
+    rows[4][2] = "OVR"
     xlsx(tmp_path / "gap.xlsx", {"Run": rows})
     with pytest.raises(io.ReadError, match=r"gap\.xlsx, sheet Run, line 5"):
         io.read(tmp_path / "gap.xlsx")

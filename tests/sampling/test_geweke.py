@@ -7,12 +7,12 @@ import pytest
 from scipy.special import gammainc, gammaincinv
 
 import ngmca
-from ngmca.data import InMemory, open_data
+from ngmca.data import InMemory, Weighted, open_data
 from ngmca.sampling import chain as chains
 from ngmca.sampling.chain import Chain, Rules
 from ngmca.sampling.convergence import effective_size
 from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.sampler import Target
+from ngmca.sampling.target import Target
 
 
 def small(seed=0, **settings):
@@ -56,7 +56,12 @@ def asked(A, X, p):
     return np.concatenate([*parts, [np.tanh(A[:, 0] @ A[:, 1]), np.tanh(X[:, 0] @ X[:, 1])]])
 
 
-def geweke(count=10_000, block=None, kind="white", fixed=False):
+# Missing entries, a sample seen once, and levels of entries.
+GAPS = np.array([[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0]])
+UNEQUAL = np.array([[1.0, 0.2, 4.0, 0.5], [0.1, 1.0, 2.0, 0.3], [5.0, 0.0, 1.0, 0.7]])
+
+
+def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
     """z scores of the means of what is asked: draws from the prior against sweeps."""
     rng = np.random.default_rng(0)
     A, X, parameters = from_prior(rng, kind)
@@ -72,7 +77,11 @@ def geweke(count=10_000, block=None, kind="white", fixed=False):
     found = np.empty_like(expected)
     for k in range(count):
         noise = rng.standard_normal((len(A), len(X))) * np.sqrt(chain.parameters.variance[:, None])
-        chain._engine = InMemory(chain.A @ chain.X.T + noise)
+        fit = chain.A @ chain.X.T
+        if weights is None:
+            chain._engine = InMemory(fit + noise)
+        else:
+            chain._engine = Weighted(fit + noise / np.sqrt(np.maximum(weights, 1e-9)), weights)
         chain._engine.block = block or chain._engine.block
         chain.sweep()
         found[k] = asked(chain.A, chain.X, chain.parameters)
@@ -95,6 +104,29 @@ def geweke(count=10_000, block=None, kind="white", fixed=False):
 def test_sweeps_leave_the_prior_as_it_is(monkeypatch, block, kind, fixed, every):
     monkeypatch.setattr(chains, "SHEAR_EVERY", every)
     assert geweke(block=block, kind=kind, fixed=fixed).max() < 4
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind", "fixed"),
+    [(GAPS, "white", False), (GAPS, "rows", True), (UNEQUAL, "given", False), (UNEQUAL, "rows", False)],
+)
+def test_sweeps_leave_the_prior_as_it_is_with_missing_and_unequal_entries(
+    monkeypatch, weights, kind, fixed
+):
+    monkeypatch.setattr(chains, "SHEAR_EVERY", 1)
+    assert geweke(5000, block=2, kind=kind, fixed=fixed, weights=weights).max() < 4
+
+
+@pytest.mark.parametrize("part", ["grams", "moments"])
+def test_weights_that_are_not_heeded_are_noticed(monkeypatch, part):
+    right = getattr(Weighted, part)
+
+    def wrong(engine, factor):
+        alike = Weighted(engine.rows(slice(None)), np.ones(engine.shape))
+        return right(alike, factor)
+
+    monkeypatch.setattr(Weighted, part, wrong)
+    assert geweke(3000, weights=GAPS).max() > 5
 
 
 @pytest.mark.parametrize("kernel", ["sample_sources", "neighbour_odds", "sample_mixing", "shear"])
@@ -125,7 +157,7 @@ def test_columns_of_norm_1_change_nothing_that_has_no_scale():
     told, norms = [], []
     for unit in (True, False):
         rules = replace(problem.rules, unit=unit, priors=Priors())
-        chain = replace(problem, rules=rules).chains(np.random.default_rng(1), 2, 1).tracks[0].chain
+        chain = replace(problem, rules=rules).chains(np.random.default_rng(6), 2, 1).tracks[0].chain
         trace = []
         for _ in range(300):
             chain.sweep()

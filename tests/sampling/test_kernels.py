@@ -76,8 +76,9 @@ def test_two_sources_agree_with_integration(c):
     np.testing.assert_allclose(odds, np.tile(np.log(pi / (1 - pi)), (6, 1)))
     X, sums = np.zeros((n, 2)), np.zeros((3, n, 2))
     C = np.tile(c, (n, 1))
-    kernels.sample_sources(G, C, X, beta, odds, 30, np.uint64(1), 0, np.empty((3, 0, 0)))
-    kernels.sample_sources(G, C, X, beta, odds, 1, np.uint64(2), 0, sums)
+    plain = kernels.ALIKE, kernels.NONE_HELD
+    kernels.sample_sources(G[None], C, X, beta, odds, 30, np.uint64(1), 0, np.empty((3, 0, 0)), *plain)
+    kernels.sample_sources(G[None], C, X, beta, odds, 1, np.uint64(2), 0, sums, *plain)
     totals = kernels.transitions(X)[:2]
     active, mean = brute_force(G, c, pi, beta)
     assert (np.abs(active - 0.5) < 0.49).all()  # or hardly anything is tested
@@ -107,8 +108,9 @@ def test_neighbours_agree_with_a_sum_over_all_patterns():
     X, found, count = np.zeros((4, 1)), np.zeros((3, 4, 1)), 40_000
     for k in range(count):
         kernels.sample_sources(
-            np.array([[g]]), c[:, None], X, np.array([beta]), odds, 1, np.uint64(k), 0, found
-        )
+            np.array([[[g]]]), c[:, None], X, np.array([beta]), odds, 1, np.uint64(k), 0, found,
+            kernels.ALIKE, kernels.NONE_HELD,
+        )  # fmt: skip
     np.testing.assert_allclose(found[0, :, 0] / count, expected, atol=0.01)
 
 
@@ -164,10 +166,11 @@ def test_shears_agree_with_a_sum_over_all_patterns():
     Y = A @ X.T + rng.standard_normal((3, 9))
     first, other, count = A.copy(), X.copy(), 30_000
     told = np.empty((count, 8))
+    all_move = np.ones(2, bool), np.ones(2, bool)
     law = (np.full(2, RATE), np.full(2, START), np.full(2, STAY), np.full(2, WEAK))
     for k in range(count):
         A[:, 1], X[:, 0] = first[:, 1], other[:, 0]  # only the shear of source 0 is of interest
-        shear(A.T @ A, Y.T @ A, X, A, *law, np.uint64(k))
+        shear((A.T @ A)[None], Y.T @ A, X, A, *law, np.uint64(k), kernels.ALIKE, *all_move)
         told[k] = (A[0, 0] - first[0, 0]) / first[0, 1], 0, *(X[RUNS, 1] > 0)
     found = told.mean(axis=0)
     found[1] = told[:, 0].std()

@@ -10,7 +10,7 @@ import ngmca
 from ngmca.data import open_data
 from ngmca.result import Marginals
 from ngmca.sampling.chain import Sums
-from ngmca.sampling.sampler import Target
+from ngmca.sampling.target import Target
 
 
 def small(seed=0, **settings):

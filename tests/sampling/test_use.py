@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.sampling.sampler import _streams
+from ngmca.sampling.target import streams
 
 
 def small(seed=0, **settings):
@@ -191,13 +191,13 @@ def test_wrong_arguments(options, error, words):
 def test_seeds():
     """The same seed gives the same chains, which share no stream with the first guess."""
     rng = np.random.default_rng(3)
-    first = [child.generate_state(2).tolist() for child in _streams(3, 2)]
-    again = [child.generate_state(2).tolist() for child in _streams(np.random.SeedSequence(3), 2)]
+    first = [child.generate_state(2).tolist() for child in streams(3, 2)]
+    again = [child.generate_state(2).tolist() for child in streams(np.random.SeedSequence(3), 2)]
     assert first == again
     assert first[0] != first[1]
     guesses = [child.generate_state(2).tolist() for child in np.random.SeedSequence(3).spawn(4)]
     assert not any(stream in guesses for stream in first)
-    moved = [_streams(rng, 1)[0].generate_state(2).tolist() for _ in range(2)]
+    moved = [streams(rng, 1)[0].generate_state(2).tolist() for _ in range(2)]
     assert moved[0] != moved[1]
 
 
@@ -207,7 +207,7 @@ def test_a_budget_that_is_spent_is_said(monkeypatch):
     for module in (ngmca.sampling.chains, ngmca.sampling.warnings):
         monkeypatch.setattr(module, "ENOUGH", 1e-3)
     short = replace(ngmca.sampling.chains.SPARSE, most=250)
-    monkeypatch.setattr(ngmca.sampling.sampler, "SPARSE", short)
+    monkeypatch.setattr(ngmca.sampling.target, "SPARSE", short)
     with pytest.warns(UserWarning, match=r"stopped at 210 sweeps, with 150 samples .* error .* 0\.\d\d"):
         found = ngmca.posterior(data.Y, separation, seed=0)
     assert not found.settled

@@ -10,6 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+MOST_UNEQUAL = 1e6  # ratio of noise levels
+
 
 class Measured(Protocol):
     """What an engine says of its data."""
@@ -42,12 +44,47 @@ def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
     return array
 
 
+def check_observed(Y: Any, mask: Any = None, name: str = "Y") -> tuple[NDArray, NDArray | None]:
+    """Y as `check_data` has it, with 0 for what is missing, and where that is; None where nothing is."""
+    missing = _missing(Y, name)
+    if mask is not None:
+        given = np.asarray(mask)
+        if given.dtype != bool:
+            raise TypeError(f"mask must be an array of booleans, true where {name} is missing.")
+        if given.shape != np.shape(Y):
+            raise ValueError(f"mask must have the shape of {name}, {np.shape(Y)}, got {given.shape}.")
+        missing = given if missing is None else missing | given
+    if missing is None or not missing.any():
+        return check_data(Y if missing is None else np.ma.getdata(Y), name), None
+    if missing.all():
+        raise ValueError(f"all entries of {name} are missing: there is nothing to separate.")
+    values = np.asarray(np.ma.getdata(Y) if isinstance(Y, np.ma.MaskedArray) else as_array(Y, name))
+    return check_data(np.where(missing, values.dtype.type(0), values), name), missing
+
+
+def _missing(Y: Any, name: str) -> NDArray | None:
+    """Where Y is masked or NaN; None where it is nowhere."""
+    if isinstance(Y, str | PathLike):
+        return None  # `check_data` tells
+    if isinstance(Y, np.ma.MaskedArray):
+        values, masked = np.ma.getdata(Y), np.ma.getmaskarray(Y)
+    else:
+        values, masked = as_array(Y, name), None
+    if values.dtype.kind != "f" or values.ndim != 2 or not values.size:
+        return masked
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isnan(np.sum(values)):  # infinity less infinity is NaN too, and is looked at
+            return masked
+    missing = np.isnan(values)
+    return missing if masked is None else missing | masked
+
+
 def as_array(values: Any, name: str) -> NDArray:
     """An array of real numbers."""
     if hasattr(values, "toarray"):
         raise TypeError(f"{name} is a sparse matrix: pass {name}.toarray().")
     if any(map(np.ma.is_masked, values if isinstance(values, list | tuple) else [values])):
-        raise ValueError(f"{name} has masked entries: fill them or leave out their columns.")
+        raise ValueError(f"{name} has masked entries: this needs all of them.")
     try:
         array = np.asarray(values)
         array = _numbers(values, array) if array.dtype.kind == "O" else array
@@ -105,16 +142,21 @@ def check_shape(shape: Any, n: int) -> tuple[int, int] | None:
     return (h, w) if min(h, w) > 1 else None
 
 
-def check_noise(noise: ArrayLike | None, engine: Measured) -> NDArray | None:
-    """One noise level a measurement, in units of the engine, or None to estimate it."""
-    if noise is None:
-        return None
-    m = engine.shape[0]
-    levels = as_array(noise, "noise")
-    levels = levels.astype(np.float64)
-    if levels.ndim > 1 or levels.size not in (1, m):
+def check_levels(noise: Any, engine: Measured) -> NDArray:
+    """Noise levels in units of the engine: (1, 1), (m, 1), (1, n) or (m, n).
+
+    One number a measurement, or one a sample; where there are as many of both, a measurement.
+    """
+    m, n = engine.shape
+    levels = as_array(noise, "noise").astype(np.float64)
+    if levels.ndim == 1 and levels.size in (m, n):
+        levels = levels[:, None] if levels.size == m else levels[None]
+    levels = levels[None] if levels.ndim == 1 and levels.size == 1 else levels
+    levels = levels[None, None] if levels.ndim == 0 else levels
+    if levels.ndim != 2 or levels.shape[0] not in (1, m) or levels.shape[1] not in (1, n):
         raise ValueError(
-            f"noise must be a number or one number a measurement ({m}), got shape {levels.shape}."
+            f"noise must be a number, one for each measurement ({m}), one for each sample ({n}), or one "
+            f"for each entry ({m} x {n}), got shape {np.shape(noise)}."
         )
     if not np.isfinite(levels).all() or (levels < 0).any():
         raise ValueError("noise levels are standard deviations: they must be finite and not negative.")
@@ -124,7 +166,23 @@ def check_noise(noise: ArrayLike | None, engine: Measured) -> NDArray | None:
             f"noise is too large: nothing of Y can be seen below {loudest:.3g}. Give its standard "
             "deviation in the units of Y."
         )
-    return np.broadcast_to(levels / engine.unit, (m,)).copy()
+    least = float(levels.min())
+    if loudest > least * MOST_UNEQUAL:
+        raise ValueError(
+            f"noise levels from {least:.3g} to {loudest:.3g} are too unequal to weigh by: leave out "
+            "what is without noise or drowns in it, or give levels within a factor of 1e6."
+        )
+    return levels / engine.unit
+
+
+def check_noise(noise: ArrayLike | None, engine: Measured) -> NDArray | None:
+    """One noise level a measurement, in units of the engine, or None to estimate it."""
+    if noise is None:
+        return None
+    levels = check_levels(noise, engine)
+    if levels.shape[1] > 1:
+        raise ValueError(f"noise must be a number or one number a measurement ({engine.shape[0]}) here.")
+    return np.broadcast_to(levels[:, 0], (engine.shape[0],)).copy()
 
 
 def check_mixing(A: ArrayLike, m: int, name: str = "A") -> NDArray:

@@ -17,12 +17,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.constraints import Constraints
 from ngmca.algorithms.known_mixing import sources_for
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
-from ngmca.algorithms.soft_and_hard import bounded_mixing, iterate_thresholded
-from ngmca.data import InMemory, in_gradient, open_data
+from ngmca.algorithms.soft_and_hard import iterate_thresholded
+from ngmca.algorithms.steps import a_step, bounded_mixing
+from ngmca.data import Followed, Grams, InMemory, Sweep, Weighted, in_gradient, open_whole
 from ngmca.domains import Frame, analyse, analysis, frame_of, synthesis
+from ngmca.domains.frame import synthesise
+from ngmca.nnqp.own_grams import solve_each
 from ngmca.result import Domain, State
 
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
@@ -40,6 +44,7 @@ IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below w
 DIRECT, WINDOW = 1.0, 9  # the threshold on channels of line spectra, and how far a line keeps it away
 EMPTY, EMPTIEST = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
 AT_ZERO = 0.3  # noise levels below which a channel of a denoised source is empty
+FOLLOWED, FOLLOWED_TOL = 60, 1e-6  # fits of weighted data in the last S-step, and when S stays
 GAP, GAP_STEPS = 1e-5, 40  # of the last S-step, and how long it is worked for
 
 
@@ -70,22 +75,34 @@ def followed_by_bands(
 ) -> Iterator[State]:
     """The states of `soft`, and after its last those in a frame, if its sources have an order."""
     if resume is not None and resume.domain.name == "wavelet":
-        ended = resume.settled or resume.k - resume.domain.begun >= _most(options)
-        rest = iterate_bands(engine, resume.A, resume.S, options, resume, form=form)
-        yield from iter([resume]) if ended else rest
+        yield from resumed_bands(engine, options, resume, form)
         return
     for state in states:
-        if not state.settled and state.k < options.schedule.n_iter:
+        if state.settled or state.k >= options.schedule.n_iter:
+            yield from bands_after(engine, state, options, form)
+        else:
             yield state
-            continue
-        domain = decide(state, options)
-        if domain.name == "direct":
-            yield replace(state, domain=domain)
-            return
-        yield replace(state, settled=False)
-        A, S = _freed(engine, state, options)
-        before = replace(state, domain=replace(domain, begun=state.k))
-        yield from iterate_bands(engine, A, S, options, before, form=form)
+
+
+def resumed_bands(
+    engine: InMemory, options: Options, resume: State, form: Form = FORM
+) -> Iterator[State]:
+    """The states in a frame after one of them."""
+    ended = resume.settled or resume.k - resume.domain.begun >= _most(options)
+    rest = iterate_bands(engine, resume.A, resume.S, options, resume, form=form)
+    yield from iter([resume]) if ended else rest
+
+
+def bands_after(engine: InMemory, state: State, options: Options, form: Form = FORM) -> Iterator[State]:
+    """The last state of `soft`, and those in a frame after it, if its sources have an order."""
+    domain = decide(state, options)
+    if domain.name == "direct":
+        yield replace(state, domain=domain)
+        return
+    yield replace(state, settled=False)
+    A, S = _freed(engine, state, options)
+    before = replace(state, domain=replace(domain, begun=state.k))
+    yield from iterate_bands(engine, A, S, options, before, form=form)
 
 
 def _most(options: Options) -> int:
@@ -95,10 +112,13 @@ def _most(options: Options) -> int:
 
 def decide(state: State, options: Options) -> Domain:
     """Where the sources of `soft` are sparse, and why."""
-    S, shape = state.S, options.sample_shape
+    free = options.known.free
+    A, S, shape = state.A[:, free], state.S[free], options.sample_shape
     found, n = correlation(S, shape), S.shape[1]
     if options.domain != "auto":
         return Domain(options.domain, "as it was asked for", found)
+    if options.known.zero_sources is not None:
+        return Domain("direct", "channels at which a source is known to be 0 are single ones", found)
     if n < FEWEST:
         return Domain("direct", f"{n} channels are too few to show lines or bands", found)
     if not found > WHITE:
@@ -106,7 +126,7 @@ def decide(state: State, options: Options) -> Domain:
     W = frame_of(n, shape)
     if len(S) * W.bands * W.period > LARGEST:
         return Domain("direct", f"wavelets of {len(S)} x {n:,} would take too much memory", found)
-    length, zeros = code(S, in_gradient(state.A, state.noise), shape), float(np.mean(S == 0))
+    length, zeros = code(S, in_gradient(A, state.noise), shape), float(np.mean(S == 0))
     told = f"neighbouring channels of the sources are correlated by {found:.2f}"
     if found > ORDERED and zeros > SPARSE:
         return Domain("wavelet", f"{told}, and {100 * zeros:.0f} % of them are 0: lines", found)
@@ -142,6 +162,8 @@ def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
 
     Of pixels, the smaller one of those to the right and below.
     """
+    if not len(S):  # all of them are known
+        return 0.0
     found = np.zeros((len(S), 2))
     for i, row in enumerate(S):
         x = (row - row.mean(dtype=np.float64)).reshape(shape or (1, -1))
@@ -154,7 +176,7 @@ def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
 
 def _freed(engine: InMemory, state: State, options: Options) -> tuple[NDArray, NDArray]:
     """Factors after plain factorisation from a state."""
-    plain = Options("anls", n_iter=FREE, tol=0.0, noise=options.noise)
+    plain = Options("anls", n_iter=FREE, tol=0.0, noise=options.noise, known=options.known)
     for free in iterate_thresholded(engine, state.A, state.S, plain):
         last = free
     return last.A, last.S
@@ -190,42 +212,77 @@ def iterate_bands(
     domain = replace(before.domain, levels=W.levels)
     A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
     given = None if options.noise is None else options.noise * change
-    duals, momentum = analysis.start(W, S), _Momentum(A)
+    free = options.known.free
+    duals, momentum = analysis.start(W, S[free]), _Momentum(A)
     moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
     weights: Weights | None = None
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0 or weights is None:
             sigma = fast.noise(A.astype(np.float32), S) if given is None else given
         if k % EVERY == 0 or weights is None:
-            weights = weighted(W, A, S, sigma, options, form)
+            weights = weighted(W, A[:, free], S[free], fast.effective(sigma), options, form)
             corner = momentum.last
         k += 1
-        C = np.ascontiguousarray(fast.correlate(A.astype(np.float32)) - weights.direct)
+        fast.follow(A, S)
+        G, C = _free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
+        C = np.ascontiguousarray(C - weights.direct)
         if form.synthesis:
-            synthesis.descend(A.T @ A, C, W, weights.Lam, duals, STEPS, RHO)
+            synthesis.descend(G, C, W, weights.Lam, duals, STEPS, RHO)
         else:
-            analysis.descend(A.T @ A, C, W, weights.Lam, duals, STEPS, RHO, fast.threads_for(len(S)))
-        S = np.maximum(duals.samples, 0)
+            analysis.descend(G, C, W, weights.Lam, duals, STEPS, RHO, fast.threads_for(len(S)))
+        S = _with_free(S, np.maximum(duals.samples, 0), free)
+        fast.follow(A, S)
         SS, YS = fast.moments(S)
-        stepped, quality = (A, np.nan) if known else _mixing(SS, YS.astype(np.float64), A)
+        stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
         active = np.count_nonzero(S) / S.size
         state = State(
-            domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), weights.lam, sigma,
-            fast.cost(A, SS, YS), active, np.nan, quality, domain=domain,
+            domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
+            sigma, fast.fit_cost(A, S, SS, YS), active, np.nan, quality, domain=domain,
         )  # fmt: skip
-        A = momentum.next(A, stepped)
+        A = stepped if options.known.shaped else momentum.next(A, stepped)
+        if options.known.shaped:
+            momentum.last = A
         if k % EVERY == 0 and not known:
             moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
-    yield _certified(engine, fast, momentum.last, duals, options, state, k < most, form)
+    yield _certified(engine, fast, momentum.last, S, duals, options, state, k < most, form)
+
+
+def _free_part(A: NDArray, C: NDArray, S: NDArray, known: Constraints) -> tuple[NDArray, NDArray]:
+    """Gram matrix and correlations of the free sources, once the given ones are taken away."""
+    G = A.T @ A
+    if known.sources is None:
+        return G, C
+    free, given = known.free, known.given
+    taken = (G[free][:, given] @ S[given]).astype(C.dtype)
+    return np.ascontiguousarray(G[free][:, free]), np.ascontiguousarray(C[free] - taken)
+
+
+def _with_free(S: NDArray, found: NDArray, free: NDArray | slice) -> NDArray:
+    """S with new values of its free sources."""
+    if isinstance(free, slice):
+        return found
+    S = S.copy()
+    S[free] = found
+    return S
+
+
+def _all(lam: NDArray, options: Options) -> NDArray:
+    """Thresholds of the free sources among those of all."""
+    if options.known.sources is None:
+        return lam
+    found = np.zeros(options.known.total)
+    found[options.known.free] = lam
+    return found
 
 
 def _certified(
     engine: InMemory,
     fast: InMemory,
     A: NDArray,
+    S: NDArray,
     duals: analysis.Duals,
     options: Options,
     state: State,
@@ -233,41 +290,82 @@ def _certified(
     form: Form,
 ) -> State:
     """The last state: S for the final A, in the precision of the data, to a duality gap."""
-    change = engine.unit / fast.unit
+    change, known = engine.unit / fast.unit, options.known
     W = frame_of(engine.shape[1], options.sample_shape)
-    S = np.maximum(duals.samples, 0)
     sigma = fast.noise(A.astype(np.float32), S, final=True)
     sigma = sigma if options.noise is None else options.noise * change
-    weights = weighted(W, A, S, sigma, options, form)
+    weights = weighted(W, A[:, known.free], S[known.free], fast.effective(sigma), options, form)
     state_of = analysis.Duals(
         *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
     )
-    C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change) - weights.direct
-    solve = synthesis.solve if form.synthesis else analysis.solve
-    found = solve(
-        A.T @ A,
-        np.ascontiguousarray(C, dtype=engine.dtype),
-        W,
-        weights.Lam,
-        duals=state_of,
-        tol=GAP,
-        max_iter=GAP_STEPS,
-        rho=RHO,
-    )
-    S = found.S / engine.dtype.type(change)
+    S = S.astype(engine.dtype)
+    if isinstance(engine, Weighted):
+        S, violation = _followed_to_the_end(engine, fast, A, S, W, weights, state_of, known)
+    else:
+        C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
+        G, C = _free_part(A, C, S, known)
+        C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
+        solve = synthesis.solve if form.synthesis else analysis.solve
+        found = solve(G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
+        S = _with_free(S, found.S, known.free)
+        violation = found.gap / max(abs(found.objective), 1e-300)
+    S = S / engine.dtype.type(change)
     SS, YS = engine.moments(S)
     return replace(
         state,
         A=A.astype(engine.dtype),
         S=S,
-        lam=weights.lam / change,
+        lam=_all(weights.lam / change, options),
         noise=sigma / change if options.noise is None else options.noise,
         cost=engine.cost(A, SS, YS),
         active=np.count_nonzero(S) / S.size,
-        violation=found.gap / max(abs(found.objective), 1e-300),
+        violation=violation,
         settled=settled,
         domain=replace(state.domain, empty=weights.empty),
     )
+
+
+def _followed_to_the_end(
+    engine: Weighted,
+    fast: InMemory,
+    A: NDArray,
+    S: NDArray,
+    W: Frame,
+    weights: Weights,
+    duals: analysis.Duals,
+    known: Constraints,
+) -> tuple[NDArray, float]:
+    """S for weighted data, fit after fit until it stays, and its duality gap over the objective."""
+    ratio = fast.unit / engine.unit
+    seen, free = Followed(engine, engine.dtype, ratio), known.free
+    for _ in range(FOLLOWED):
+        seen.follow(A, S)
+        G, C = _free_part(A, seen.correlate(A.astype(engine.dtype)), S, known)
+        C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
+        found = analysis.solve(G, C, W, weights.Lam, duals=duals, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
+        before, S, duals = S, _with_free(S, found.S, free), found.duals
+        if np.linalg.norm(S - before) <= FOLLOWED_TOL * np.linalg.norm(S):
+            break
+    grams = engine.grams(A)
+    C = engine.correlate(A) / ratio
+    if known.sources is not None:
+        fixed = np.where(known.given[:, None], S, 0)
+        C = C - grams.times(fixed.T.astype(np.float64)).T
+        grams = grams.among(np.flatnonzero(known.given == 0))
+    C = np.ascontiguousarray(C[free] - weights.direct, dtype=np.float64)
+    P = np.clip(RHO * duals.coefficients, -weights.Lam, weights.Lam)
+    return S, _weighted_gap(grams, C, W, weights.Lam, P, S[free].astype(np.float64))
+
+
+def _weighted_gap(grams: Grams, C: NDArray, W: Frame, Lam: NDArray, P: NDArray, S: NDArray) -> float:
+    """How far S is from optimal at most, over the objective, for multipliers |P| <= Lam."""
+    B = C - synthesise(W, np.ascontiguousarray(P, dtype=np.float64))
+    V = np.ascontiguousarray(S.T)
+    solve_each(grams.stack, grams.which, np.ascontiguousarray(B.T), V)
+    bound = float(np.vdot(V, grams.times(V)) / 2 - np.vdot(B.T, V))
+    penalty = float(np.vdot(Lam.astype(np.float64), np.abs(analyse(W, np.ascontiguousarray(S)))))
+    value = float(np.vdot(S.T, grams.times(S.T)) / 2 - np.vdot(C, S)) + penalty
+    return max(value - bound, 0.0) / max(abs(value), 1e-300)
 
 
 def weighted(
@@ -327,10 +425,23 @@ class _Momentum:
         return np.asarray(ahead / np.maximum(np.linalg.norm(ahead, axis=0), 1e-300))
 
 
-def _mixing(SS: NDArray, YS: NDArray, A: NDArray) -> tuple[NDArray, float]:
-    """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate."""
-    X, quality = bounded_mixing(SS, YS, A)
+def _mixing(
+    engine: InMemory, SS: NDArray, YS: NDArray, A: NDArray, S: NDArray, options: Options
+) -> tuple[NDArray, float]:
+    """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate.
+
+    Known sources take over the norms of their columns, in place of S.
+    """
+    YS = YS.astype(np.float64)
+    if options.known.any:
+        sweep = Sweep(S, SS, YS, np.nan, np.nan, np.nan)
+        X, quality = a_step(engine, sweep, A, options, bounded=True)
+    else:
+        X, quality = bounded_mixing(SS, YS, A)
     norm = np.linalg.norm(X, axis=0)
+    given = options.known.given
+    if given.any():
+        S[given] *= np.where(norm > 0, norm, 1)[given, None].astype(S.dtype)
     return np.where(norm > 0, X / np.where(norm > 0, norm, 1), A), quality
 
 
@@ -347,7 +458,7 @@ def log_cost(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray, options: 
 @one_blas_thread
 def sources_for_mixing(Y: ArrayLike | InMemory, A: ArrayLike) -> State:
     """What iterations in a frame find for a mixing A that is known: the limit for this prior."""
-    engine = open_data(Y)
+    engine = open_whole(Y)
     mixing = arguments.check_mixing(A, engine.shape[0])
     mixing = mixing / np.linalg.norm(mixing, axis=0)
     options = Options(domain="wavelet")

@@ -29,4 +29,4 @@ def sources_for(engine: InMemory, A: NDArray, tau: float, sigma: NDArray | None 
 
 
 def _step(engine: InMemory, A: NDArray, S: NDArray, lam: NDArray) -> Sweep:
-    return engine.sweep(A.astype(engine.dtype), S, lambda G, C, X: solve_rows(G, C, X, lam))
+    return engine.sweep(A.astype(engine.dtype), S, lambda G, C, X, _: solve_rows(G, C, X, lam))

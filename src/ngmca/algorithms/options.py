@@ -1,17 +1,18 @@
 """How to separate: the one table of options and their defaults, and which method heeds which."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca.algorithms.constraints import FREE, Constraints
 from ngmca.algorithms.schedule import BANDS, Schedule, schedule
 
 DOMAINS = ("auto", "direct", "wavelet")
 METHODS = ("soft", "hard", "naive", "anls")
 SOLVERS = ("pivot", "fista")
-NEUTRAL = ("method", "noise", "domain", "sample_shape")  # data, or true of every method
+NEUTRAL = ("method", "noise", "known", "domain", "sample_shape")  # data, or true of every method
 # What a method would not heed. `max_sub_iter` is also without meaning where `pivot` solves all steps.
 UNHEEDED = {
     "soft": (),
@@ -36,6 +37,7 @@ class Options:
     domain: str = "auto"
     sample_shape: tuple[int, int] | None = None
     noise: NDArray | None = None  # (m,), or None to estimate it
+    known: Constraints = field(default=FREE, compare=False)
 
     def __post_init__(self) -> None:
         arguments.check_choice(self.method, "method", METHODS)
@@ -61,10 +63,22 @@ class Options:
             unheeded = (*unheeded, "max_sub_iter")
         refuse(self.method, self.changed() & set(unheeded), "other methods have this option")
 
+    def in_channels(self) -> "Options":
+        """The same for sources that have no order, as rows of A have none that is known."""
+        if self.domain == "wavelet":
+            raise ValueError("penalised='A' and domain='wavelet' do not go together.")
+        return replace(self, domain="direct", sample_shape=None)
+
+    def without_closure(self) -> "Options":
+        """The same for thresholds that shrink sources."""
+        if self.known.totals is None or self.method == "anls":
+            return self
+        return replace(self, known=replace(self.known, totals=None))
+
     def changed(self) -> set[str]:
         """Names of the options that differ from their defaults; `noise` is data, and not among them."""
-        named = (field for field in fields(self) if field.name not in NEUTRAL)
-        return {field.name for field in named if getattr(self, field.name) != field.default}
+        named = (part for part in fields(self) if part.name not in NEUTRAL)
+        return {part.name for part in named if getattr(self, part.name) != part.default}
 
     @property
     def transformed(self) -> bool:

@@ -3,14 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.algorithms.constraints import FREE, Constraints, Gram, among, constrained, exact_rows, without
+from ngmca.algorithms.options import Options
+from ngmca.algorithms.steps import a_step
 from ngmca.data import InMemory
-from ngmca.nnqp.pivoting import solve_rows
 
 LEAST_SQUARES_ROUNDS = 2
 EXACT_ROUNDS = 2
 
 
-def first_guess(engine: InMemory, r: int, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+def first_guess(
+    engine: InMemory, r: int, rng: np.random.Generator, known: Constraints = FREE
+) -> tuple[NDArray, NDArray]:
     """A (m, r) with unit columns and S (r, n), from random directions.
 
     A few rounds of projected least squares turn the directions towards the data, a few rounds of exact
@@ -19,14 +23,40 @@ def first_guess(engine: InMemory, r: int, rng: np.random.Generator) -> tuple[NDA
     m, n = engine.shape
     A = rng.random((m, r)).astype(engine.dtype)
     S = np.zeros((r, n), dtype=engine.dtype)
+    engine = engine.completed()  # for a start this is good enough
+    A, S = with_background(engine, A, S, known)
+    exactly = Options(method="anls", known=known)
     for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
-        A, S = revive(engine, A, S)
-        A, S = unit_columns(A, S)
-        exact = k >= LEAST_SQUARES_ROUNDS
-        sweep = engine.sweep(A, S, solve_rows if exact else projected)
+        A, S = revive(engine, A, S, known)
+        A, S = known.imposed(*unit_columns(A, S))
+        solve = exact_rows if k >= LEAST_SQUARES_ROUNDS else projected
+        sweep = engine.sweep(A, S, constrained(solve, known))
         A, S = np.array(A), sweep.S
-        (solve_rows if exact else projected)(sweep.SS, sweep.YS, A)
-    return unit_columns(A, S)
+        if known.on_mixing and solve is exact_rows:
+            A, _ = a_step(engine, sweep, A, exactly, bounded=False)
+        else:
+            solve(sweep.SS, sweep.YS, A)
+    return known.imposed(*unit_columns(A, S))
+
+
+def with_background(
+    engine: InMemory, A: NDArray, S: NDArray, known: Constraints
+) -> tuple[NDArray, NDArray]:
+    """A and S with what is known; known sources, and a baseline, have the weights that fit best."""
+    if not known.any:
+        return A, S
+    extra = known.total - A.shape[1]
+    A = np.hstack([A, np.zeros((len(A), extra), dtype=A.dtype)])
+    S = np.vstack([S, np.zeros((extra, S.shape[1]), dtype=S.dtype)])
+    A, S = known.imposed(A, S)
+    given = known.given
+    if given.any():
+        G, C = engine.moments(S)
+        rest = without(G, C, A.astype(np.float64), np.flatnonzero(~given), np.flatnonzero(given))
+        alone = np.zeros(rest.shape)
+        engine.solve_mixing(among(G, np.flatnonzero(given)), rest, alone)
+        A[:, given] = alone
+    return A, S
 
 
 def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray, NDArray]:
@@ -44,13 +74,15 @@ def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray
     return A / norm, S * norm[:, None] if scale else S
 
 
-def revive(engine: InMemory, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+def revive(
+    engine: InMemory, A: NDArray, S: NDArray, known: Constraints = FREE
+) -> tuple[NDArray, NDArray]:
     """Give sources without a direction (zero column in A) one that the residual Y - A S asks for.
 
     Their row of S becomes 0: the product A S, and with it every other source, stays as it is. No two
-    of them get the same direction.
+    of them get the same direction. A known source may be absent.
     """
-    dead = np.flatnonzero(~A.any(axis=0))
+    dead = np.flatnonzero(~A.any(axis=0) & ~known.given if known.any else ~A.any(axis=0))
     if not dead.size:
         return A, S
     A, S = A.copy(), S.copy(order="K")
@@ -61,6 +93,8 @@ def revive(engine: InMemory, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
     if blank.size:
         directions[:, blank] = _any_directions(len(A), blank)
     A[:, dead] = directions
+    if known.zero_mixing is not None:
+        A[known.zero_mixing] = 0
     return A, S
 
 
@@ -73,7 +107,8 @@ def _any_directions(m: int, which: NDArray) -> NDArray:
     return stacked / np.linalg.norm(stacked, axis=0)
 
 
-def projected(G: NDArray, C: NDArray, X: NDArray) -> float:
+def projected(G: Gram, C: NDArray, X: NDArray) -> float:
     """X := [C G^+]_+, least squares projected on the orthant."""
+    assert isinstance(G, np.ndarray)  # of data without gaps
     np.maximum(C @ np.linalg.pinv(G, rcond=1e-10, hermitian=True), 0, out=X)
     return 0.0

@@ -34,6 +34,16 @@ FLAGS = {  # arguments of the library, and what they are called here
     "n_iter": "--iterations",
     "refinement": "--refinement",
     "noise": "--noise",
+    "gain": "--gain",
+    "readout": "--readout",
+    "robust": "--robust",
+    "known_sources": "--known-sources",
+    "known_mixing": "--known-mixing",
+    "known_scale": "--known-scale",
+    "closure": "--closure",
+    "profiles": "--profiles",
+    "baseline": "--baseline",
+    "penalised": "--penalised",
     "domain": "--domain",
     "seed": "--seed",
     "posterior": "--posterior",
@@ -50,11 +60,18 @@ FLAGS = {  # arguments of the library, and what they are called here
     "peaks": "--peaks",
     "snr": "--snr",
 }
-NO_WORDS = ("tau", "n_iter")  # names that are arguments wherever they stand
+NO_WORDS = (
+    "tau",
+    "n_iter",
+    "known_sources",
+    "known_mixing",
+    "known_scale",
+)  # names that are arguments wherever they stand
 _APART = r"(?<![\w/\\.`=-])"  # not inside a path, a longer name or an option
 _GIVEN = re.compile(_APART + rf"({'|'.join(FLAGS)})=('[^']*'|\"[^\"]*\"|[\w./+-]*\w|)")
 _ALONE = re.compile(_APART + rf"({'|'.join(NO_WORDS)})(?![\w/\\=-]|\.\w)")
 _SUBJECT = re.compile(rf"^({'|'.join(FLAGS)})(?= (?:must|has no meaning))")
+_PAIR = re.compile(rf"(?<!-)\b({'|'.join(FLAGS)})\b(?=.* do not go together)")
 _CROP = re.compile(r"\bDataset\.crop\b")
 
 
@@ -63,7 +80,7 @@ def in_flags(text: str) -> str:
 
     The library writes an argument as `name=`, with or without a value.
     """
-    text = _CROP.sub("--range", _GIVEN.sub(_flag, text))
+    text = _PAIR.sub(lambda found: FLAGS[found[1]], _CROP.sub("--range", _GIVEN.sub(_flag, text)))
     return _ALONE.sub(lambda found: FLAGS[found[1]], _SUBJECT.sub(lambda found: FLAGS[found[1]], text))
 
 

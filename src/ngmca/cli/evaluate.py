@@ -1,6 +1,5 @@
 """`ngmca evaluate`: found sources beside true ones."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,16 +7,12 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ngmca import io, metrics
+from ngmca import metrics
+from ngmca.cli.axes import at, ends, has_axis, overlap, rising, same, sources_in
 from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say
 from ngmca.cli.settings import AsJson
 from ngmca.io import Dataset, ReadError
-from ngmca.io.units import NO_AXIS
-from ngmca.saving import result_folder, results
-from ngmca.saving.result_file import is_result
 
-ENOUGH = 0.5  # of the shorter axis, that both must cover
-ROUNDED = 0.01  # of a step, by which equal axes may differ
 EXAMPLES = """
 [bold]Examples[/]
 
@@ -38,7 +33,7 @@ def evaluate(
     They are compared where they stand on the axis, if both have one: turned if they run in opposite
     directions, interpolated to the coarser axis where the axes differ.
     """
-    found, true = _on_one_axis(result, _sources(result), truth, _sources(truth))
+    found, true = _on_one_axis(result, sources_in(result), truth, sources_in(truth))
     _check_fit(result, found, truth, true)
     with as_bad_input():
         score = metrics.evaluate(true, found)
@@ -55,61 +50,20 @@ def evaluate(
 
 def _on_one_axis(result: Path, found: Dataset, truth: Path, true: Dataset) -> tuple[NDArray, NDArray]:
     """Found and true sources at the same channels, or an error that says why there are none."""
-    if not _has_axis(found) or not _has_axis(true):
+    if not has_axis(found) or not has_axis(true):
         for path, one, other in ((result, found, true), (truth, true, found)):
-            if _has_axis(other) and not _has_axis(one):
+            if has_axis(other) and not has_axis(one):
                 note(f"{path} has no axis: the sources are compared channel by channel.")
         return found.Y, true.Y
-    X, here = _rising(found)
-    Z, there = _rising(true)
-    low, high = _overlap(f"{result} goes from {_ends(found)}, {truth} from {_ends(true)}", found, true)
-    if _same(here, there):
+    X, here = rising(found)
+    Z, there = rising(true)
+    low, high = overlap(f"{result} goes from {ends(found)}, {truth} from {ends(true)}", found, true)
+    if same(here, there):
         return X, Z
     inside = [axis[(axis >= low) & (axis <= high)] for axis in (here, there)]
     grid = min(inside, key=len)  # the coarser one
     note(f"the axes differ: compared at {len(grid)} channels from {low:g} to {high:g}.")
-    return _at(grid, here, X), _at(grid, there, Z)
-
-
-def _has_axis(data: Dataset) -> bool:
-    """Whether it is known where the channels lie; a result has the numbers of channels if not."""
-    return data.axis is not None and data.axis_name != NO_AXIS
-
-
-def _rising(data: Dataset) -> tuple[NDArray, NDArray]:
-    """The sources and their axis, from its lowest place on."""
-    order = np.argsort(data.positions, kind="stable")
-    return data.Y[:, order], data.positions[order]
-
-
-def _at(grid: NDArray, axis: NDArray, S: NDArray) -> NDArray:
-    """Sources at other places of the axis."""
-    return np.stack([np.interp(grid, axis, row) for row in S])
-
-
-def _overlap(told: str, *both: Dataset) -> tuple[float, float]:
-    """The stretch that both axes cover: at least half of the shorter one, in the same unit."""
-    units = {data.axis_unit for data in both} - {""}
-    if len(units) > 1:
-        raise ReadError(f"the axes have different units: {told}. Bring them to one first.")
-    lows, highs = zip(*((data.positions.min(), data.positions.max()) for data in both), strict=True)
-    low, high = max(lows), min(highs)
-    shorter = min(high - low for low, high in zip(lows, highs, strict=True))
-    if high <= low or high - low < ENOUGH * shorter:
-        raise ReadError(f"the axes hardly meet: {told}. These are not the same channels.")
-    return float(low), float(high)
-
-
-def _ends(data: Dataset) -> str:
-    return f"{data.positions[0]:g} to {data.positions[-1]:g} {data.axis_unit}".rstrip()
-
-
-def _same(one: NDArray, other: NDArray) -> bool:
-    """Whether two axes are the same up to what a table rounds away."""
-    if len(one) != len(other):
-        return False
-    step = (one[-1] - one[0]) / max(len(one) - 1, 1)
-    return bool(np.abs(one - other).max() <= ROUNDED * step)
+    return at(grid, here, X), at(grid, there, Z)
 
 
 def _check_fit(result: Path, found: NDArray, truth: Path, true: NDArray) -> None:
@@ -123,15 +77,3 @@ def _check_fit(result: Path, found: NDArray, truth: Path, true: NDArray) -> None
     if len(found) < len(true):
         missed = len(true) - len(found)
         note(f"{told}: {missed} true sources have none to stand for them, which counts as -100 dB.")
-
-
-def _sources(path: Path) -> Dataset:
-    """Sources, as Y, with their axis: of a result, of a simulation, or of a table."""
-    work = result_folder.unfinished(result_folder.absolute(path))
-    whole = is_result(path) if path.is_file() else (path / result_folder.RESULT).is_file()
-    if whole or work.exists():
-        separation, data = results.load(path, with_data=True)
-        return replace(data, Y=separation.S)
-    if path.suffix == ".npz" and path.is_file():
-        return io.read(path, dataset="S", transpose=False)
-    return io.read(path)

@@ -77,8 +77,9 @@ def examine(data: Dataset) -> dict[str, Any]:
         "axis": data.axis_label if data.axis is not None else None,
         "axis_from": float(axis[0]),
         "axis_to": float(axis[-1]),
-        "smallest": float(data.Y.min()),
-        "largest": float(data.Y.max()),
+        "smallest": float(np.nanmin(data.Y)),
+        "largest": float(np.nanmax(data.Y)),
+        "missing": 0.0 if engine.weights is None else float(np.mean(engine.weights == 0)),
         "negative": negative_share(engine),
         "noise": seen.noise,
         "snr": signal_to_noise(engine, seen.noise),
@@ -101,6 +102,8 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
         say(f"rows         {message(', '.join(data.row_names[:4]))}{' ...' if m > 4 else ''}")
     values = f"{facts['smallest']:.4g} to {facts['largest']:.4g}"
     say(f"values       {values}, {percent(facts['negative'])} negative")
+    if facts["missing"]:
+        say(f"missing      {percent(facts['missing'])} of the entries")
     ratio = f"{facts['snr']:.1f} dB" if np.isfinite(facts["snr"]) else "beyond measure"
     say(f"noise        about {facts['noise']:.3g} before any separation, signal to noise {ratio}")
     _bars(np.array(facts["singular_values"]), facts["noise_edge"])

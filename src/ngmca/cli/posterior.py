@@ -1,14 +1,13 @@
 """`ngmca posterior`: error bars for a result that is there already."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ngmca import io
 from ngmca.cli.console import INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.cli.separate import perform, tell
-from ngmca.cli.settings import AsJson, Settings, from_file
+from ngmca.cli.settings import AsJson, Settings, changed, from_file, provenance
 from ngmca.io import ReadError
 from ngmca.result import Separation
 from ngmca.saving import result_folder
@@ -59,15 +58,15 @@ def posterior(
     tell(run, place, quiet=quiet, as_json=as_json)
 
 
-def _found(out: Path) -> tuple[Separation, Settings, str | None]:
-    """What a run found, its settings, and the hash that its data had."""
+def _found(out: Path) -> tuple[Separation, Settings, dict[str, Any]]:
+    """What a run found, its settings, and the record of its input."""
     if result_folder.find(out) == out:
         raise ReadError(
             f"{out} is a file, and error bars are put into the folder of a run of `ngmca separate`. In "
             "Python, ngmca.posterior(Y, ngmca.load(FILE)) samples them."
         )
     settings, record = from_file(out / result_folder.RECORD)
-    return load(out), settings, record.get("sha256")
+    return load(out), settings, record
 
 
 def _check_free(out: Path, found: Separation, *, force: bool) -> None:
@@ -83,7 +82,7 @@ def _check_free(out: Path, found: Separation, *, force: bool) -> None:
         )
 
 
-def _check_data(out: Path, settings: Settings, known: str | None) -> None:
+def _check_data(out: Path, settings: Settings, known: dict[str, Any]) -> None:
     """Refuse data that are not there, or not those of the result."""
     for one in settings.data:
         if not Path(one).exists():
@@ -91,7 +90,10 @@ def _check_data(out: Path, settings: Settings, known: str | None) -> None:
                 f"the data of {out} are not there any more: {one} does not exist. Say where they are "
                 f"now: ngmca posterior {out} DATA"
             )
-    if io.fingerprint([Path(one) for one in settings.data]) != known:
+    other = changed({"sha256": "", **known}, provenance(settings))
+    if other and other != "the data":
+        raise ReadError(f"{other} has changed since {out} was made with it: separate anew.")
+    if other:
         raise ReadError(
             f"the data have changed since {out} was made of them (their hash is not that of its "
             f"{result_folder.RECORD}): separate them anew with `ngmca separate --posterior`."

@@ -17,6 +17,7 @@ from ngmca._support.first_use import telling
 from ngmca.algorithms import DEFAULTS, DOMAINS, METHODS
 from ngmca.algorithms.restarts import choose
 from ngmca.algorithms.warming import meanwhile
+from ngmca.cli import given as beforehand
 from ngmca.cli import loop
 from ngmca.cli.console import (
     FAILED,
@@ -45,7 +46,9 @@ from ngmca.cli.settings import (
     Skip,
     Transpose,
     Which,
+    changed,
     from_file,
+    number_or_word,
     provenance,
     to_toml,
 )
@@ -113,8 +116,44 @@ def separate(
         ),
     ] = None,
     noise: Annotated[
-        float | None, typer.Option(help="Standard deviation of the noise (estimated).")
+        str | None,
+        typer.Option(
+            help="Standard deviation of the noise (estimated), poisson for counts, or a file of levels.",
+            metavar="VALUE|poisson|FILE",
+        ),
     ] = None,
+    gain: Annotated[
+        float | None, typer.Option(help="Value of the data for one event, of --noise poisson (1).")
+    ] = None,
+    readout: Annotated[
+        float | None,
+        typer.Option(help="Noise where there is no signal, of --noise poisson (0)."),
+    ] = None,
+    robust: Annotated[
+        bool | None,
+        typer.Option("--robust/--no-robust", help="Give no weight to spikes that no source explains."),
+    ] = None,
+    known_sources: Annotated[
+        str | None, typer.Option(help="Spectra of the first sources, that are known.", metavar="FILE")
+    ] = None,
+    known_mixing: Annotated[
+        str | None, typer.Option(help="Known weights: a row a measurement.", metavar="FILE")
+    ] = None,
+    known_scale: Annotated[
+        str | None, typer.Option(help="Whether known spectra have their scale: fixed or free (fixed).")
+    ] = None,
+    closure: Annotated[
+        str | None,
+        typer.Option(help="What the weights of a measurement sum up to.", metavar="TOTAL|FILE"),
+    ] = None,
+    profiles: Annotated[
+        str | None, typer.Option(help="Shape of weights: unimodal, increasing or decreasing.")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="A smooth background in each measurement.", metavar="polynomial|splines|FILE"),
+    ] = None,
+    penalised: Annotated[str | None, typer.Option(help="What is sparse: S, A or both (S).")] = None,
     domain: Annotated[
         str | None,
         typer.Option(
@@ -148,7 +187,11 @@ def separate(
     """Find the sources in measurements, and write them with a report into a folder."""
     given: dict[str, Any] = {
         "data": tuple(data) if data else None, "sources": sources, "method": method, "tau": tau,
-        "iterations": iterations, "refinement": refinement, "seed": seed, "noise": noise,
+        "iterations": iterations, "refinement": refinement, "seed": seed,
+        "noise": number_or_word(noise), "gain": gain, "readout": readout, "robust": robust,
+        "known_sources": known_sources, "known_mixing": known_mixing, "known_scale": known_scale,
+        "closure": number_or_word(closure), "profiles": profiles, "baseline": baseline,
+        "penalised": penalised,
         "n_init": n_init, "domain": domain, "posterior": posterior, "samples": samples,
         "transpose": transpose, "range": range_, "dataset": dataset,
         "nucleus": nucleus, "axis": axis, "header": header, "skip": skip, "columns": columns,
@@ -178,7 +221,7 @@ def perform(
     force: bool = False,
     resume: bool = False,
     quiet: bool = False,
-    known: str | None = None,
+    known: dict[str, Any] | None = None,
     found: Separation | None = None,
 ) -> tuple[results.Run, Path]:
     """Read, separate and write; the run, and the folder that it is in: `out`, unless that was taken.
@@ -207,7 +250,7 @@ def perform(
 def _run(
     claim: Claim,
     settings: Settings,
-    known: str | None,
+    known: dict[str, Any] | None,
     found: Separation | None,
     *,
     resume: bool,
@@ -215,19 +258,23 @@ def _run(
 ) -> results.Run:
     """Read and separate; the run, of which all but the report is then in the folder to work in."""
     data, record = _read(settings, quiet=quiet)
-    if known not in (None, record["sha256"]):
+    other = changed(known or {}, record)
+    if other:
+        has = "have" if other == "the data" else "has"
         if resume:
-            raise ReadError("the data have changed since the run began: begin anew, without --resume.")
-        note("the data have changed since that run.toml was written.", quiet=quiet)
+            raise ReadError(f"{other} {has} changed since the run began: begin anew, without --resume.")
+        note(f"{other} {has} changed since that run.toml was written.", quiet=quiet)
     with as_bad_input():
-        engine = open_data(data.Y)
-        _check_options(engine, settings)
+        engine = opened(data)
+        options = settings.options() | beforehand.options(settings, data, quiet=quiet)
+        _check_options(engine, settings, options)
         if found is not None:
             results.described(found, data)
     claim.check_room(_size(data, settings))
     claim.begin(to_toml(settings, record), resume=resume)
     begun = time.monotonic()
-    separation = _separated(engine, settings, claim.work, found, quiet=quiet)
+    separation = _separated(engine, settings, options, claim.work, found, quiet=quiet)
+    separation = replace(separation, parts=engine.parts)
     record["seconds"] = round(time.monotonic() - begun, 2)
     record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
     record["starts"] = max(1, len(separation.restarts))
@@ -237,11 +284,18 @@ def _run(
     return run
 
 
-def _check_options(engine: InMemory, settings: Settings) -> None:
+def opened(data: Dataset) -> InMemory:
+    """The engine of the data, which knows which of its measurements are of which file."""
+    engine = open_data(data.Y)
+    engine.parts = data.parts
+    return engine
+
+
+def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]) -> None:
     """Refuse what these data do not bear, before an earlier run makes room."""
     check_rank(settings.sources, engine.shape, warn=False)
     if settings.method in METHODS:
-        iterate(engine, settings.sources or 0, **settings.options())  # checks, and begins nothing
+        iterate(engine, settings.sources or 0, **options)  # checks, and begins nothing
 
 
 def _size(data: Dataset, settings: Settings) -> float:
@@ -282,8 +336,8 @@ def _told_what_is_kept(claim: Claim) -> Iterator[None]:
 
 def _gather(
     given: dict[str, Any], out: Path | None, config: Path | None, resume: Path | None
-) -> tuple[Settings, Path, str | None]:
-    """Settings from all sides, the folder, and the hash that the input had before, if known."""
+) -> tuple[Settings, Path, dict[str, Any]]:
+    """Settings from all sides, the folder, and the record of the run before, if there was one."""
     if resume is not None:
         out, config = _resumed(resume, out)
     begun, record = from_file(config) if config is not None else (Settings(), {})
@@ -300,7 +354,8 @@ def _gather(
         check_method(settings.method)
         if settings.posterior:
             check_sampling(settings.method)
-    return settings, result_folder.absolute(out), record.get("sha256")
+            sampling.check_known(settings.known, bands=settings.domain == "wavelet")
+    return settings, result_folder.absolute(out), record
 
 
 def _resumed(resume: Path, out: Path | None) -> tuple[Path, Path]:
@@ -331,7 +386,13 @@ def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
 
 
 def _separated(
-    engine: InMemory, settings: Settings, work: Path, found: Separation | None, *, quiet: bool
+    engine: InMemory,
+    settings: Settings,
+    options: dict[str, Any],
+    work: Path,
+    found: Separation | None,
+    *,
+    quiet: bool,
 ) -> Separation:
     """The separation, with its posterior if asked for, from where an earlier run came to."""
     kept = work / result_folder.SEPARATED
@@ -340,10 +401,10 @@ def _separated(
     elif kept.is_file():
         separation = results.load(kept)
     else:
-        separation = _iterated(engine, settings, work, quiet=quiet)
+        separation = _iterated(engine, settings, options, work, quiet=quiet)
         results.save(kept, separation)  # before anything else is attempted
     if not separation.restarts and settings.starts(engine.shape) > 1:
-        separation = _best_start(engine, settings, separation, quiet=quiet)
+        separation = _best_start(engine, settings, options, separation, quiet=quiet)
         results.save(kept, separation)
     if not settings.posterior:
         return separation
@@ -351,15 +412,18 @@ def _separated(
         warnings.simplefilter("ignore")  # what the chains warn of is among the findings
         shown = not quiet and stderr().is_terminal
         posterior = sampling.posterior(
-            engine, separation, noise=settings.noise, seed=settings.seed, progress=shown,
+            engine, separation, seed=settings.seed, progress=shown,
             n_samples=settings.samples or "auto",
+            **{name: value for name, value in options.items() if name in beforehand.SAMPLED},
         )  # fmt: skip
     return replace(separation, posterior=posterior)
 
 
-def _iterated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) -> Separation:
+def _iterated(
+    engine: InMemory, settings: Settings, options: dict[str, Any], work: Path, *, quiet: bool
+) -> Separation:
     """The separation, from the checkpoint in the folder, if there is one."""
-    r, options = settings.sources or 0, settings.options()
+    r = settings.sources or 0
     if settings.method in rivals.METHODS:  # rivals show no states: they run whole
         with as_bad_input():
             return separate_whole(engine, r, **options, n_init=settings.starts(engine.shape))
@@ -371,7 +435,9 @@ def _iterated(engine: InMemory, settings: Settings, work: Path, *, quiet: bool) 
         return loop.consume(states, so_far, work, total, show)
 
 
-def _best_start(engine: InMemory, settings: Settings, first: Separation, *, quiet: bool) -> Separation:
+def _best_start(
+    engine: InMemory, settings: Settings, options: dict[str, Any], first: Separation, *, quiet: bool
+) -> Separation:
     """The best of several starts, of which the first is known; a resumed run makes the others anew."""
     starts, r = settings.starts(engine.shape), settings.sources or 0
     if settings.method in rivals.METHODS:
@@ -380,12 +446,15 @@ def _best_start(engine: InMemory, settings: Settings, first: Separation, *, quie
     rng.spawn(1)  # of the first; the next ones are those of `ngmca.separate`
     runs = [first]
     for k in range(1, starts):
-        states = iterate(engine, r, **settings.options() | {"seed": rng})
+        states = iterate(engine, r, **options | {"seed": rng})
         total, told = settings.algorithm.most, f"start {k + 1} of {starts}  "
         with loop.progress(engine, total, 0, show=not quiet, told=told) as show:
             runs.append(loop.run_through(states, show))
     unit = engine.unit
-    best = choose(engine, [run.scaled(1 / unit) for run in runs], settings.algorithm)
+    plain = engine.weights is None and beforehand.is_plain(
+        {name: value for name, value in options.items() if name not in settings.options()}
+    )
+    best = choose(engine, [run.scaled(1 / unit) for run in runs], settings.algorithm, plain=plain)
     return best.scaled(unit)
 
 

@@ -15,11 +15,19 @@ import typer
 
 from ngmca import io
 from ngmca.algorithms import DEFAULTS, METHODS, Options
+from ngmca.domains import backgrounds
 from ngmca.io import Dataset, ReadError
 
 HEADER = "# Repeats this run: ngmca separate --config run.toml -o ANOTHER_FOLDER\n\n"
 LIBRARIES = ("ngmca", "numpy", "scipy", "numba")
 STARTS, CHEAP = 5, 1_000_000  # first guesses unasked; measurements x channels x sources up to which
+MAY_BE_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, unless they are such a word
+    "noise": ("poisson",),
+    "known_sources": (),
+    "known_mixing": (),
+    "closure": (),
+    "baseline": backgrounds.KINDS,
+}
 
 # Options of the command line that say how to read, for all commands that do.
 Transpose = Annotated[
@@ -43,6 +51,9 @@ Columns = Annotated[str | None, typer.Option(help="Columns of a text that are da
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
+KNOWN = ("known_sources", "known_mixing", "closure", "profiles", "baseline", "penalised")
+
+
 @dataclass(frozen=True)
 class Settings:
     """What to separate and how; the names are those of run.toml."""
@@ -55,7 +66,17 @@ class Settings:
     refinement: float = DEFAULTS.refinement
     seed: int = 0
     n_init: int | None = None
-    noise: float | None = None
+    noise: float | str | None = None
+    gain: float | None = None
+    readout: float | None = None
+    robust: bool = False
+    known_sources: str | None = None
+    known_mixing: str | None = None
+    known_scale: str | None = None
+    closure: float | str | None = None
+    profiles: str | None = None
+    baseline: str | None = None
+    penalised: str | None = None
     domain: str = DEFAULTS.domain
     posterior: bool = False
     samples: int | None = None
@@ -87,15 +108,29 @@ class Settings:
         return data.crop(*parse_range(self.range)) if self.range else data
 
     def options(self) -> dict[str, Any]:
-        """Keyword arguments of `ngmca.iterate` and `ngmca.separate`."""
+        """Keyword arguments of `ngmca.iterate` and `ngmca.separate`, but for what is in files."""
         return {
             "method": self.method,
             "tau": self.tau,
             "n_iter": self.iterations,
             "refinement": self.refinement,
-            "noise": self.noise,
             "domain": self.domain,
             "seed": self.seed,
+        }
+
+    @property
+    def known(self) -> set[str]:
+        """Names of what was said to be known beforehand."""
+        return {name for name in KNOWN if getattr(self, name) is not None}
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The settings that name a file, and its path."""
+        found = {name: getattr(self, name) for name in MAY_BE_FILES}
+        return {
+            name: value
+            for name, value in found.items()
+            if isinstance(value, str) and value not in MAY_BE_FILES[name]
         }
 
     @property
@@ -135,6 +170,8 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
             raise ReadError(f"{path}: `{key} = {value!r}` in [separate] is of the wrong kind.")
     if "data" in table:
         table["data"] = tuple(str(path.parent / Path(one)) for one in table["data"])
+    for name, value in Settings(**table).files.items():
+        table[name] = str(path.parent / Path(value))
     record = content.get("record")
     return Settings(**table), record if isinstance(record, dict) else {}
 
@@ -155,6 +192,7 @@ def _fits(value: Any, kind: Any) -> bool:
 def to_toml(settings: Settings, record: dict[str, Any]) -> str:
     """The text of run.toml."""
     table = settings.table() | {"data": [os.path.abspath(one) for one in settings.data]}
+    table |= {name: os.path.abspath(path) for name, path in settings.files.items()}
     return HEADER + tomli_w.dumps({"separate": table, "record": record})
 
 
@@ -167,7 +205,33 @@ def provenance(settings: Settings) -> dict[str, Any]:
         "platform": platform.platform(),
         "command": " ".join(["ngmca", *sys.argv[1:]]),
         "sha256": io.fingerprint([Path(one) for one in settings.data]),
+        **{f"sha256_{name}": _hashed(name, Path(one)) for name, one in settings.files.items()},
     }
+
+
+def _hashed(name: str, path: Path) -> str:
+    """The hash of a file that an option names."""
+    if not path.exists():
+        words = {"noise": ", and it is neither a number nor poisson", "closure": ", and it is no number"}
+        raise ReadError(f"{name}={path}: that file does not exist{words.get(name, '')}.")
+    return io.fingerprint([path])
+
+
+def changed(before: dict[str, Any], now: dict[str, Any]) -> str:
+    """Which input is not what it was when a record was written, in words; empty if none."""
+    for key, value in now.items():
+        if key.startswith("sha256") and before.get(key, value) != value:
+            name = key.removeprefix("sha256").removeprefix("_")
+            return f"the file of {name}=" if name else "the data"
+    return ""
+
+
+def number_or_word(text: str | None) -> float | str | None:
+    """A number, or what else was given, as the name of a file."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
 
 
 def parse_range(text: str) -> tuple[float, float]:

@@ -1,20 +1,32 @@
 """The engines: the only door to the measurements, and the only place that knows blocks and units."""
 
 from ngmca.data.blocks import Choice, gram, spread
-from ngmca.data.engine import WORTH_THREADS, InMemory, Solve, Sweep, open_data
+from ngmca.data.engine import WORTH_THREADS, InMemory, Solve, Sweep
+from ngmca.data.grams import Grams
+from ngmca.data.levels import Counts, Levels
 from ngmca.data.noise import in_gradient, mad
+from ngmca.data.opening import by_part, open_data, open_whole
 from ngmca.data.units import in_own_units
+from ngmca.data.weighted import Followed, Weighted, weighing
 
 __all__ = [
     "WORTH_THREADS",
     "Choice",
+    "Counts",
+    "Followed",
+    "Grams",
     "InMemory",
+    "Levels",
     "Solve",
     "Sweep",
+    "Weighted",
+    "by_part",
     "gram",
     "in_gradient",
     "in_own_units",
     "mad",
     "open_data",
+    "open_whole",
     "spread",
+    "weighing",
 ]

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support import arguments
-from ngmca._support.threads import available, in_parts, one_blas_thread
+from ngmca._support.threads import available, in_parts
 from ngmca.data import noise
 from ngmca.data.blocks import (
     BLOCK_BYTES,
@@ -26,18 +25,21 @@ from ngmca.data.blocks import (
     row_blocks,
     stacked,
 )
-from ngmca.data.probe import Probe
-from ngmca.data.units import check_unit, in_own_units
+from ngmca.data.freedom import corrected
+from ngmca.data.grams import Grams
+from ngmca.data.probe import Probe, thinned
+from ngmca.nnqp.own_grams import solve_each
 from ngmca.nnqp.pivoting import solve_rows
 
-# Solves the S-step for one block: (G, C (b, r), X (b, r) in place) -> violation
-Solve = Callable[[NDArray, NDArray, NDArray], float]
+# Solves the S-step for a block of samples: (G, C (b, r), X (b, r) in place, which they are) -> violation
+Solve = Callable[[Any, NDArray, NDArray, slice], float]
 
 SMALL_PRODUCT = 800_000  # multiplications: below a million OpenBLAS has faster kernels for thin factors
 TOGETHER = 8  # blocks of columns in one call
 ROWS_AT_ONCE = 2048  # of A, solved together
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
 NOISE_COLUMNS = 1 << 14  # for the final level of a measurement: a standard error of 0.9 %
+FINAL_SUPPORTS = 1 << 10  # samples or a few more that tell how much of the final noise the fit follows
 LARGE = 1 << 22  # entries of a residual held at once
 
 
@@ -46,31 +48,19 @@ class Sweep:
     """New sources for given mixing directions, and all that the A-step needs of them."""
 
     S: NDArray  # (r, n)
-    SS: NDArray  # S S', (r, r)
+    SS: Any  # S S', (r, r); of weighted data `Grams`, one for each measurement
     YS: NDArray  # Y S', (m, r)
     cost: float  # 1/2 |Y - A S|^2, to the rounding error of |Y|^2 in the precision of Y
     active: float  # share of entries of S that are not 0
     violation: float
 
 
-@one_blas_thread
-def open_data(data: Any, *, threads: int | None = None) -> "InMemory":
-    """The engine for an array, or for what is an engine already; errors name what is wrong.
-
-    It holds the data in units in which squares neither overflow nor vanish, `engine.unit`. All that
-    goes in and comes out is in these units; results are brought back by their method `scaled`.
-    """
-    if isinstance(data, InMemory):
-        return data
-    if threads is not None:
-        arguments.check_count(threads, "threads")
-    Y, unit = in_own_units(arguments.check_data(data))
-    check_unit(Y, unit)
-    return InMemory(Y, threads=threads, unit=unit)
-
-
 class InMemory:
     """Y (m, n) as an array, asked in blocks: of columns, or of rows where there are more of those."""
+
+    weights: NDArray | None = None  # (m, n) of the entries, where they do not count alike
+    parts: tuple[slice, ...] = (slice(None),)  # measurements of each of several data sets
+    corrected: bool = True  # whether `noise` knows what the fit follows of it
 
     def __init__(
         self, Y: NDArray, *, threads: int | None = None, unit: float = 1.0, seed: int = 0
@@ -93,7 +83,7 @@ class InMemory:
         SS, YS, active, worst = sweep(A, G, S.T, X, solve)
         return Sweep(X.T, SS, YS, self.cost(A, SS, YS), active / X.size, worst)
 
-    def cost(self, A: NDArray, SS: NDArray, YS: NDArray) -> float:
+    def cost(self, A: NDArray, SS: Any, YS: NDArray) -> float:
         """1/2 |Y - A S|^2 from S S' and Y S', without another look at the data."""
         return float(max(self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2, 0.0))
 
@@ -112,7 +102,7 @@ class InMemory:
             for columns in column_runs(starts, self.shape[1], step):
                 Yb, Xb = stacked(self._Y[:, columns], step), X[columns]
                 Xb[:] = old[columns]
-                worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb))
+                worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb, columns))
                 SS += Xb.T @ Xb
                 product = np.matmul(Yb, Xb.reshape(len(Yb), -1, r))
                 YS += product[0] if len(product) == 1 else product.sum(axis=0)
@@ -138,7 +128,7 @@ class InMemory:
             for start in starts:
                 block = slice(start, start + ROWS_AT_ONCE)
                 X[block] = old[block]
-                worst = max(worst, solve(G, C[block], X[block]))
+                worst = max(worst, solve(G, C[block], X[block], block))
                 active += int(np.count_nonzero(X[block]))
             return worst, active
 
@@ -159,11 +149,13 @@ class InMemory:
             C += self._Y[block].T @ A[block]
         return C
 
-    def solve_mixing(self, G: NDArray, C: NDArray, X: NDArray) -> float:
+    def solve_mixing(self, G: Any, C: NDArray, X: NDArray) -> float:
         """The A-step argmin_{X >= 0} 1/2 <X, XG> - <C, X> for the rows of C (m, r), in place of X.
 
         Returns the violation.
         """
+        if isinstance(G, Grams):
+            return solve_each(G.stack, G.which, C, X)
 
         def part(starts: range) -> float:
             worst = 0.0
@@ -178,7 +170,7 @@ class InMemory:
         """A'Y, (r, n)."""
         return np.dot(self._Y.T, A).T
 
-    def moments(self, S: NDArray) -> tuple[NDArray, NDArray]:
+    def moments(self, S: NDArray) -> tuple[Any, NDArray]:
         """S S' and Y S'."""
         return gram(S.T), np.dot(self._Y, S.T)
 
@@ -190,22 +182,35 @@ class InMemory:
             peak = max(peak, float(np.abs(S.T[block] @ G - self._Y[:, block].T @ A).max()))
         return peak
 
-    def noise(self, A: NDArray, S: NDArray, *, final: bool = False) -> NDArray:
+    def noise(
+        self, A: NDArray, S: NDArray, *, final: bool = False, held: NDArray | None = None
+    ) -> NDArray:
         """Robust noise level of each measurement, from a seeded set of the residual's entries.
 
-        Along the way a bounded number of entries is looked at, enough for the noise in the gradient to
-        1 % where sources are spread over many measurements. The final levels have a standard error of
-        1 % for every single measurement, or come from all of its samples.
+        It is corrected for what the fit follows of the noise (`data.freedom`); sources that are `held`
+        follow nothing. Along the way a bounded number of entries is looked at, enough for the noise in
+        the gradient to 1 % where sources are spread over many measurements. The final levels have a
+        standard error of 1 % for every single measurement, or come from all of its samples.
         """
         if not final or self._probe.exhaustive:
-            return self._probe.levels(A, S)
+            return self._probe.levels(A, S, held=held, plain=not self.corrected)
         m, n = self.shape
         columns = picks(n, NOISE_COLUMNS, np.random.default_rng(self._seed))
         sources = S[:, columns]
         step = max(1, 10 * BLOCK_BYTES // (8 * sources.shape[1]))
         blocks = [slice(i, i + step) for i in range(0, m, step)]
         found = [noise.deviations(self._Y[b][:, columns], A[b] @ sources)[1] for b in blocks]
-        return noise.GAUSSIAN * np.concatenate(found)
+        levels = noise.GAUSSIAN * np.concatenate(found)
+        if not self.corrected:
+            return levels
+        few = thinned(columns, n, FINAL_SUPPORTS)
+        return corrected(levels, A, self._Y[:, few].T @ A, S[:, few].T, n, held=held)
+
+    def by_residual(self) -> Self:
+        """The same data, whose noise is that of the residual as it is: the paper's."""
+        found = copy(self)
+        found.corrected = False
+        return found
 
     def leftover(self, A: NDArray, S: NDArray, k: int) -> NDArray:
         """k different unit directions (m, k) that the residual points to most strongly, or zeros.
@@ -235,6 +240,31 @@ class InMemory:
     def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray) -> NDArray:
         return np.maximum(self._Y[:, columns] - A @ S[:, columns], 0)
 
+    def completed(self) -> "InMemory":
+        """Data without gaps; of these, the engine itself."""
+        return self
+
+    def transposed(self) -> "InMemory":
+        """The data with measurements and samples exchanged."""
+        Y = np.ascontiguousarray(self._Y.T)
+        return InMemory(Y, threads=self._threads, unit=self.unit, seed=self._seed)
+
+    def whitened(self, rows: NDArray | None, columns: NDArray | None) -> "InMemory":
+        """The same data in units of rows (m,) and columns (n,)."""
+        return InMemory(
+            self._divided(rows, columns), threads=self._threads, unit=self.unit, seed=self._seed
+        )
+
+    def _divided(self, rows: NDArray | None, columns: NDArray | None) -> NDArray:
+        if rows is None and columns is None:
+            return self._Y
+        Y = np.empty_like(self._Y)
+        for which, block in self.row_blocks():
+            Y[which] = block if rows is None else block / rows[which, None]
+            if columns is not None:
+                Y[which] /= columns
+        return Y
+
     # What rivals, samplers and diagnoses ask besides.
 
     def in_units(self) -> "InMemory":
@@ -245,13 +275,28 @@ class InMemory:
         same.unit = 1.0
         return same
 
+    def follow(self, A: NDArray, S: NDArray) -> None:
+        """Take note of the fit; what data without weights answer does not depend on it."""
+
+    def effective(self, sigma: NDArray) -> NDArray:
+        """(m,) noise that the correlations see, for noise sigma of entries of weight 1."""
+        return sigma
+
+    def fit_cost(self, A: NDArray, S: NDArray, SS: Any, YS: NDArray) -> float:
+        """`cost`, for engines that need S for it."""
+        return self.cost(A, SS, YS)
+
     def single(self) -> "InMemory":
-        """The same data in single precision, in units of their largest entry."""
+        """The same data in single precision, in units of their largest entry.
+
+        They are for sources in a frame, whose samples do not tell what the fit follows of the noise.
+        """
         unit = self.magnitude or 1.0
         Y = np.empty_like(self._Y, dtype=np.float32)
         for rows, block in self.row_blocks():  # no other copy of the data
             Y[rows] = block / unit
-        return InMemory(Y, threads=self._threads, unit=self.unit * unit, seed=self._seed)
+        single = InMemory(Y, threads=self._threads, unit=self.unit * unit, seed=self._seed)
+        return single.by_residual()
 
     def times(self, X: NDArray) -> NDArray:
         """Y X for X (n, r), in the precision of the data, as (m, r) in double precision."""

@@ -4,11 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.data import noise
-from ngmca.data.blocks import picks
+from ngmca.data.blocks import Choice, picks
+from ngmca.data.freedom import corrected
 
 ENTRIES = 1 << 17  # of the residual tell the noise in the gradient to 0.3 %
 ROWS = 1 << 11  # at most, and then for unequal measurements to better than 1 %
 OWN = 128  # columns at most for the level of a row beyond these
+SUPPORTS = 3200  # entries of columns, 16 to 64 of them, that tell how much of the noise the fit follows
 
 
 class Probe:
@@ -27,27 +29,41 @@ class Probe:
         self._rows = picks(m, rows, rng)
         self._columns = picks(n, columns, rng)
         self._Y = np.ascontiguousarray(Y[self._rows][:, self._columns])
+        self._supports = thinned(self._columns, n, min(64, max(16, SUPPORTS // rows)))
+        self._few = np.ascontiguousarray(Y[self._rows][:, self._supports].T)
         self._last: NDArray | None = None
         self._guess: NDArray | None = None
         self._calls = 0
         self._every: _EveryRow | None = None if rows == m else _EveryRow(Y, rng)
 
-    def levels(self, A: NDArray, S: NDArray) -> NDArray:
-        """The level of each of the m measurements."""
-        model = np.ascontiguousarray(A[self._rows]) @ S[:, self._columns]
+    def levels(
+        self, A: NDArray, S: NDArray, *, held: NDArray | None = None, plain: bool = False
+    ) -> NDArray:
+        """The level of each of the m measurements; `plain` ones are those of the residual."""
+        part = np.ascontiguousarray(A[self._rows])
+        model = part @ S[:, self._columns]
         last, self._last = self._last, noise.deviations(self._Y, model, self._guess)
         # on the way down levels change steadily: expect the same change again
         self._guess = self._last if last is None else 2 * self._last - last
-        found = noise.GAUSSIAN * self._last[1]
+        rest = found = noise.GAUSSIAN * self._last[1]
+        if not plain:
+            X = S[:, self._supports].T
+            found = corrected(rest, part, self._few @ part, X, S.shape[1], held=held)
         if self._every is None:
             return found
         self._calls += 1
-        mean = float(np.sqrt(np.mean(found**2)))
         if self._calls & (self._calls - 1) == 0:
-            self._every.measure(A, S, mean)
-        levels = self._every.levels(mean)
+            self._every.measure(A, S, float(np.sqrt(np.mean(rest**2))))
+        levels = self._every.levels(float(np.sqrt(np.mean(found**2))))
         levels[self._rows] = found
         return levels
+
+
+def thinned(columns: Choice, n: int, count: int) -> Choice:
+    """Every so many of some of n columns, such that `count` or a few more are left."""
+    if isinstance(columns, slice):
+        return slice(None, None, max(1, n // count))
+    return columns[:: max(1, len(columns) // count)]
 
 
 class _EveryRow:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.data import InMemory, open_data
+from ngmca.diagnosis.gaps import bridged
 from ngmca.diagnosis.rank import Data
 
 REACH = 2  # channels to both sides from which on a spike is over
@@ -38,7 +39,7 @@ def defects(data: Data) -> list[Defect]:
     m, n = data.shape
     if m < FEWEST or n <= 4 * REACH:
         return []
-    engine = open_data(data)
+    engine = bridged(open_data(data))
     seen = _Sight(engine)
     found = [*_spikes(engine, seen), *_saturated(engine, seen), *_dead(seen), *_empty(engine)]
     shares = [replace(one, share=one.share / engine.energy) for one in found]

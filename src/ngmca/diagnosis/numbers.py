@@ -1,13 +1,14 @@
 """What a separation leaves unexplained, in numbers."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts, one_blas_thread
 from ngmca.data import InMemory, gram, open_data, spread
+from ngmca.diagnosis.gaps import filled, observed, observed_in, values_at, with_gaps, without
 from ngmca.diagnosis.rank import (
     KEPT,
     LOOKED_AT,
@@ -30,7 +31,10 @@ FEW = 16  # measurements of a tile at least: the sources are read once for all o
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Numbers about Y, A S and Y - A S, small enough to be kept beside the result."""
+    """Numbers about Y, A S and Y - A S, small enough to be kept beside the result.
+
+    They count what was observed, and outliers as missing. A background is a part of A S here.
+    """
 
     explained: float  # 1 - |Y - AS|^2 / |Y|^2
     negative: float  # share of negative entries of Y
@@ -48,7 +52,9 @@ class Diagnostics:
     singular_edge: float  # what the largest would be for pure noise
     share: NDArray  # (r,) energy |a_i|^2 |s_i|^2 of each source in the fit, over the sum of all
     picks: NDArray  # (p,) measurements to show, from best to worst explained
-    picked: NDArray  # (p, n) those measurements
+    picked: NDArray  # (p, n) those measurements, NaN where they are missing
+    missing: float = 0.0  # share of entries that are missing
+    outlying: NDArray = field(default_factory=lambda: np.zeros(0))  # (k,) values of the outliers
 
     def scaled(self, unit: float) -> "Diagnostics":
         """The same for data that are `unit` times as large."""
@@ -60,47 +66,61 @@ class Diagnostics:
             sigma=self.sigma * unit,
             row_rms=self.row_rms * unit,
             picked=self.picked * self.picked.dtype.type(unit),
+            outlying=self.outlying * unit,
         )
 
 
 @one_blas_thread
 def diagnose(data: Data, separation: Separation) -> Diagnostics:
     """Diagnostics of a separation of data (m, n), an array or an engine."""
-    engine = open_data(data)
-    A, S = separation.A, separation.S / separation.S.dtype.type(engine.unit)
+    whole = open_data(data)
+    engine = without(whole, separation.outliers)
+    sources = separation.S / separation.S.dtype.type(engine.unit)
+    A, S = _with_background(separation, sources, engine.unit)
     rest = row_residuals(engine, A, S)
-    row_rms = np.sqrt(rest / engine.shape[1])
+    row_rms = np.sqrt(rest / np.maximum(observed_in(engine, 1), 1))
     sigma = positive_levels(separation.noise / engine.unit, row_rms)
     entries = _entries(engine, A, S, sigma)
-    singular, edge = leftover_structure(engine, A, S, sigma)
-    seen = spectrum(engine, len(S) + KEPT)
+    singular, edge = leftover_structure(engine, A, S, sigma, len(sources))
+    seen = spectrum(filled(engine, A, S), len(S) + KEPT)
     picks = _pick(rest, engine.row_energy)
     found = Diagnostics(
         explained=1 - float(rest.sum()) / engine.energy if engine.energy > 0 else 0.0,
-        negative=entries.negative / _size(engine),
-        zeros=entries.zeros / _size(engine),
+        negative=entries.negative / observed(engine),
+        zeros=entries.zeros / observed(engine),
         negative_energy=entries.far / (engine.energy or 1.0),
         rough_noise=seen.noise / engine.unit,
         directions=float(seen.above),
         sigma=sigma,
         row_rms=row_rms,
-        column_rms=np.sqrt(entries.columns / len(A)),
+        column_rms=np.sqrt(entries.columns / np.maximum(observed_in(engine, 0), 1)),
         histogram=entries.density,
         outside=entries.outside,
         autocorrelation=entries.autocorrelation,
         singular=singular,
         singular_edge=edge,
-        share=energy_shares(A, S),
+        share=energy_shares(separation.A, sources),
         picks=picks,
-        picked=engine.rows(picks),
+        picked=with_gaps(whole, picks),
+        missing=1 - observed(whole) / (whole.shape[0] * whole.shape[1]),
+        outlying=values_at(whole, separation.outliers),
     )
     return found.scaled(engine.unit)
+
+
+def _with_background(separation: Separation, S: NDArray, unit: float) -> tuple[NDArray, NDArray]:
+    """A and S, the rows of the background among them."""
+    found = separation.background
+    if found is None:
+        return separation.A, S
+    weights = (found.weights / unit).astype(separation.A.dtype)
+    return np.hstack([separation.A, weights]), np.vstack([S, found.basis.astype(S.dtype)])
 
 
 def negative_share(data: Data) -> float:
     """Share of negative entries of the data."""
     engine = open_data(data)
-    return sum(int(np.count_nonzero(y < 0)) for _, y in engine.row_blocks()) / _size(engine)
+    return sum(int(np.count_nonzero(y < 0)) for _, y in engine.row_blocks()) / observed(engine)
 
 
 @one_blas_thread
@@ -108,7 +128,7 @@ def signal_to_noise(data: Data, sigma: float) -> float:
     """Signal-to-noise ratio in dB for noise of standard deviation sigma; infinite without."""
     engine = open_data(data)
     level = min(sigma / engine.unit, LOUDEST)
-    power, noise = engine.energy / _size(engine), level**2
+    power, noise = engine.energy / observed(engine), level**2
     if noise <= 0:
         return np.inf
     return float(10 * np.log10(max(power - noise, noise * 1e-3) / noise))
@@ -128,29 +148,33 @@ def row_residuals(engine: InMemory, A: NDArray, S: NDArray) -> NDArray:
 
 
 def leftover_structure(
-    engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray
+    engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray, r: int
 ) -> tuple[NDArray, float]:
     """Singular values of the standardised residual outside the span of A, and the edge of noise.
 
-    Inside the span the residual holds what thresholds took from the sources; that is no new source. Of
+    Inside the span the residual holds what thresholds took from the r sources; that is no new source. Of
     large data a part is looked at, see `rank`.
     """
     rows, columns = looked_at(engine.shape)
     part = engine.part(rows, columns)
     m, n = part.shape
-    r = A.shape[1]
     if m <= r or n < 2:
         return np.zeros(0), noise_edge(*engine.shape)
     spent = min(np.count_nonzero(S) / S.shape[1] / len(A), 0.5)  # share of the noise in the fit
     A, W = A[rows].astype(float), 1 / sigma[rows][:, None]
     Z = A @ S[:, columns]
     np.subtract(part.rows(slice(None)), Z, out=Z)
+    share = 1.0
+    if engine.weights is not None:
+        seen = engine.weights[rows][:, columns] > 0
+        Z *= seen
+        share = float(np.sqrt(seen.mean()))
     Z *= W
-    Q = np.linalg.qr(W * A)[0]
+    Q = np.linalg.qr(W * A[:, :r])[0]
     Z -= Q @ (Q.T @ Z)
     values = roots(gram(Z if m > n else Z.T))[: min(KEPT, m - r, n - 1)]
     grown = growth(part, engine)
-    return values * grown, noise_edge(m - r, n) / np.sqrt(1 - spent) * grown
+    return values * grown, noise_edge(m - r, n) * share / np.sqrt(1 - spent) * grown
 
 
 def positive_levels(noise: NDArray, row_rms: NDArray) -> NDArray:
@@ -208,6 +232,9 @@ def _entries(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray) -> _Entri
         found, last = _Entries(n), np.zeros(0)
         for i, j, y, rest in _tiles(engine, A, S, starts):
             z = rest / sigma[i][:, None]
+            there = None if engine.weights is None else engine.weights[i, j] > 0
+            if there is not None:
+                y = np.where(there, y, np.nan)  # which is neither negative nor 0
             low = y[y < -FAR * sigma[i][:, None]].astype(float)
             found.negative += int(np.count_nonzero(y < 0))
             found.zeros += int(np.count_nonzero(y == 0))  # ten times as fast as that of y
@@ -216,7 +243,7 @@ def _entries(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray) -> _Entri
             found.product += float(np.einsum("ij,ij->", z[:, 1:], z[:, :-1]))
             found.product += float(last @ z[:, 0]) if j.start else 0.0
             last = z[:, -1]
-            shown = z[chosen[i]]
+            shown = z[chosen[i]] if there is None else z[chosen[i]][there[chosen[i]]]
             found.counts += np.histogram(shown, len(BINS) - 1, (BINS[0], BINS[-1]))[0]
             found.seen += shown.size
         return found
@@ -224,6 +251,10 @@ def _entries(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray) -> _Entri
     total = _Entries(n)
     for one in in_parts(part, m, _height(engine), engine.threads_for(len(S))):
         total += one
+    if engine.weights is not None:  # neighbours of which one is missing add nothing to the product
+        there = engine.weights > 0
+        both = float(np.mean(there[:, 1:] & there[:, :-1]))
+        total.product *= float(there.mean()) / both if both else 0.0
     return total
 
 
@@ -243,6 +274,8 @@ def _tiles(
             j = slice(left, left + max(1, TILE // starts.step))
             rest = weights @ S[:, j]
             np.subtract(Y[:, j], rest, out=rest)  # memory that is asked for anew costs more than a pass
+            if engine.weights is not None:
+                rest *= engine.weights[i, j] > 0
             yield i, j, Y[:, j], rest
 
 
@@ -252,8 +285,3 @@ def _pick(rest: NDArray, energy: NDArray) -> NDArray:
     ranking = np.argsort(share, kind="stable")
     places = np.unique(np.linspace(0, len(ranking) - 1, PICKS).round().astype(int))
     return ranking[places]
-
-
-def _size(engine: InMemory) -> int:
-    """Number of entries."""
-    return engine.shape[0] * engine.shape[1]

@@ -45,7 +45,7 @@ class Spectrum:
 @one_blas_thread
 def spectrum(data: Data, count: int = KEPT) -> Spectrum:
     """The `count` largest singular values of the data, and how far those of the noise reach."""
-    engine = open_data(data)
+    engine = open_data(data).completed()
     part, values, noise = _examined(engine)
     grown = growth(part, engine)
     edge = noise_edge(*part.shape, max(noise, _least_noise(part)))
@@ -60,7 +60,7 @@ def noise_before(data: Data) -> float:
     tells its level (Gavish and Donoho, 2014): 0 if most of them are rounding errors. Signal in the way
     only makes an estimate larger.
     """
-    engine = open_data(data)
+    engine = open_data(data).completed()
     return _examined(engine)[2] * engine.unit
 
 

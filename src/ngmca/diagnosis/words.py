@@ -41,6 +41,7 @@ def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
         f"with {n} channels each.",
         _noise(noise, residual, diagnostics.rough_noise),
         *([f"{percent(active)} of the entries of the sources are not 0."] if channels else []),
+        *_apart(separation, diagnostics),
         *_domain(separation.domain),
         _end(separation),
         *_error_bars(separation),
@@ -54,6 +55,22 @@ def _noise(noise: float, residual: float, rough: float) -> str:
         f"The noise has a standard deviation of {noise:.3g} (median over the measurements); all that is "
         f"left over, noise, structure and outliers, has {residual:.3g}.{before if rough > 0 else ''}"
     )
+
+
+def _apart(separation: Separation, diagnostics: Diagnostics) -> list[str]:
+    """What belongs to no source: missing entries, outliers, a background."""
+    told = []
+    if diagnostics.missing:
+        told.append(
+            f"{percent(diagnostics.missing)} of the entries are missing: nothing is filled in, and all "
+            "figures are about what was observed."
+        )
+    if separation.outliers is not None:
+        count = len(separation.outliers)
+        told.append(f"{count or 'No'} outlier{'s' * (count != 1)} had no weight in the fit.")
+    if separation.background is not None:
+        told.append("A smooth background of each measurement, drawn apart, belongs to no source.")
+    return told
 
 
 def _domain(domain: Domain) -> list[str]:
@@ -120,7 +137,7 @@ def _no_noise(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
     """Robust noise levels fail where most entries are equal: counts that are mostly 0."""
     found = float(np.median(separation.noise))
     residual = float(np.median(diagnostics.row_rms))
-    negligible = residual <= 1e-6 * float(np.abs(diagnostics.picked).max(initial=0))
+    negligible = residual <= 1e-6 * float(np.nanmax(np.abs(diagnostics.picked), initial=0))
     if diagnostics.zeros < 0.5 or negligible or found > MISSED * residual:
         return []
     text = (

@@ -1,9 +1,18 @@
-"""Where sources are sparse: frames, and the sub-problems whose penalty lives there."""
+"""Where sources are sparse: frames, and the sub-problems whose penalty lives there; backgrounds."""
 
-from ngmca.domains import analysis, synthesis
+from ngmca.domains import analysis, backgrounds, synthesis
 from ngmca.domains.frame import Frame, analyse, frame, synthesise
 
-__all__ = ["Frame", "analyse", "analysis", "frame", "frame_of", "synthesis", "synthesise"]
+__all__ = [
+    "Frame",
+    "analyse",
+    "analysis",
+    "backgrounds",
+    "frame",
+    "frame_of",
+    "synthesis",
+    "synthesise",
+]
 
 LEVELS = 5
 IMAGE_WAVELET, IMAGE_LEVELS = "cubic", 2  # a third level has half as much again, and gains nothing

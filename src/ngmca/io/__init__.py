@@ -11,7 +11,7 @@ import numpy as np
 
 from ngmca._support.apart import Apart
 from ngmca.io.combine import combine, combine_peaks
-from ngmca.io.dataset import Dataset, ReadError, shown
+from ngmca.io.dataset import Dataset, ReadError, shown, with_gaps_told
 from ngmca.io.detect import reader_of
 from ngmca.io.labelled import from_xarray
 from ngmca.io.opening import open_one, parts_of, whereabouts
@@ -37,6 +37,8 @@ def read(
     columns: str | None = None,
 ) -> Dataset:
     """Measurements x channels out of a file, a folder, several of them, or an xarray object.
+
+    Empty cells of a table, those that say NaN or NA, and NaN in an array are missing: NaN, with a note.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def read(
     tables = {"axis": axis, "header": header, "skip": skip, "columns": columns}
     options |= {name: value for name, value in tables.items() if value is not None}
     if hasattr(path, "dims"):
-        return from_xarray(path, transpose=transpose, dataset=dataset)
+        return with_gaps_told(from_xarray(path, transpose=transpose, dataset=dataset), "the array")
     with Apart(memory_left() / 2) as apart:  # what it reads must find room here, too
         if isinstance(path, str | PathLike):
             return _read_one(_path(path), options, apart)

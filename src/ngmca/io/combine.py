@@ -25,6 +25,8 @@ def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
     meta = {key: value for key, value in parts[0].meta.items() if key != "title"}  # of one part only
     if all("path" in part.meta for part in parts):  # the folder of all, not the first of them
         meta["path"] = os.path.commonpath([Path(part.meta["path"]).absolute().parent for part in parts])
+    if any(len(part.Y) > 1 for part in parts):
+        meta["parts"] = [[name, len(part.Y)] for part, name in zip(parts, names, strict=True)]
     first = replace(parts[0], row_names=rows, image_shape=None, notes=notes, meta=meta)
     if all(same_axis(parts[0], part) for part in parts):
         return replace(first, Y=np.vstack([part.Y for part in parts]))
@@ -86,9 +88,11 @@ def interpolate(part: Dataset, axis: NDArray) -> NDArray:
 
 
 def _row_names(parts: Sequence[Dataset], names: Sequence[str]) -> tuple[str, ...]:
-    """A name for every row: of a part with several its own, if there are any, else that of the part."""
+    """A name for every row: that of its part, and of a part with several its own or its number."""
     named = (
-        part.row_names if part.row_names and len(part.Y) > 1 else _numbered(name, len(part.Y))
+        tuple(f"{name}: {row}" for row in part.row_names)
+        if part.row_names and len(part.Y) > 1
+        else _numbered(name, len(part.Y))
         for part, name in zip(parts, names, strict=True)
     )
     return tuple(row for block in named for row in block)

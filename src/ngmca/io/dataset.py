@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,15 @@ class Dataset:
     def names(self) -> tuple[str, ...]:
         """One name a measurement, numbers from 1 where the file has none."""
         return self.row_names or tuple(str(i + 1) for i in range(len(self.Y)))
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """The measurements of each of several files; all of them where there is one."""
+        sizes = [size for _, size in self.meta.get("parts", ())]
+        ends = np.cumsum([0, *sizes]).tolist()
+        if len(sizes) < 2 or ends[-1] != len(self.Y):
+            return (slice(None),)
+        return tuple(slice(a, b) for a, b in pairwise(ends))
 
     def __repr__(self) -> str:
         told = [" x ".join(map(str, self.Y.shape)), shown(self.axis_label)]
@@ -168,7 +178,7 @@ def _channels_first(
 
 
 def real_numbers(array: Any, where: str) -> NDArray:
-    """A float array, or an error that says why it is none."""
+    """A float array, NaN where it is missing, or an error that says why it is none."""
     array = np.asarray(array)
     if array.dtype.kind == "c":
         raise ReadError(f"{where} is complex: save its real part (phased) or its modulus.")
@@ -180,8 +190,19 @@ def real_numbers(array: Any, where: str) -> NDArray:
         raise ReadError(f"{where} holds {array.dtype}, not numbers.")
     if array.dtype != np.float32:
         array = array.astype(np.float64, copy=False)
-    if not np.isfinite(array).all():
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        what = "a missing value (NaN)" if np.isnan(array[place]) else "infinity"
-        raise ReadError(f"{where} has {what} at index {place}: replace it or leave out its column.")
+    if np.isinf(array).any():
+        place = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
+        raise ReadError(f"{where} has infinity at index {place}: replace it or leave out its column.")
     return array
+
+
+def with_gaps_told(data: Dataset, where: str) -> Dataset:
+    """The same with a note about how many entries are missing; an error where all of them are."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a sum too large may be NaN, too
+        count = int(np.count_nonzero(np.isnan(data.Y))) if np.isnan(np.sum(data.Y)) else 0
+    if not count:
+        return data
+    if count == data.Y.size:
+        raise ReadError(f"there are no numbers, all {count} entries are missing.")
+    share = f"{100 * count / data.Y.size:.2g} %"
+    return data.noted(f"{where} has {count} missing entries ({share}): they count nowhere.")

@@ -80,6 +80,7 @@ def unnamed(v: NDArray, count: int, numbered: bool) -> Points:
 def bare(v: NDArray, rest: NDArray) -> Points:
     """What speaks for a first column without a name being an axis, and no data like its neighbours."""
     points: Points = []
+    rest = _whole(rest.T).T
     others = list(rest[:, :20].T)
     rising = np.mean([monotonic(column) for column in others])
     if rising <= 0.2:
@@ -147,8 +148,19 @@ def smoothness(Y: NDArray) -> Points:
     smooth, it is the axis; where both are, the one along which there are more bands may be it. A reading
     gets these points and the one that is turned loses them, so that they count twice.
     """
-    points = _smoother(Y)
+    points = _smoother(_whole(Y))
     return [(points, "spectra are smooth along it" if points > 0 else "")]
+
+
+def _whole(Y: NDArray) -> NDArray:
+    """Rows with straight lines over what is missing of them."""
+    holes = np.isnan(Y)
+    if not holes.any():
+        return Y
+    Y, places = Y.copy(), np.arange(Y.shape[1])
+    for row, gone in zip(Y, holes, strict=True):
+        row[gone] = 0 if gone.all() else np.interp(places[gone], places[~gone], row[~gone])
+    return Y
 
 
 def _smoother(Y: NDArray) -> float:

@@ -22,6 +22,15 @@ MISSING = {"nd", "n.d.", "na", "n/a", "#n/a", "-", "--", "---", "ovr", "ovf", "o
            "#value!", "#ref!", "#num!", "?"}  # fmt: skip
 
 
+# Cells that are missing entries of a table; others of MISSING, as OVR and ND, say more than that.
+GAPS = {"", "nan", "na", "n/a", "#n/a", "-", "--", "null", "none", "missing", "?"}
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell is empty, or says no more than that there is no number."""
+    return cell.lower() in GAPS
+
+
 def otherwise(text: str) -> float | None:
     """A number with another minus, with marks between its thousands or with Fortran's exponent."""
     text = text.replace("\u2212", "-")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.apart import Apart, CrashedError, NotStartedError, RaisedError, TooLongError
-from ngmca.io.dataset import Dataset, ReadError, shown, told
+from ngmca.io.dataset import Dataset, ReadError, shown, told, with_gaps_told
 from ngmca.io.detect import reader_of
 
 OURS = ("npy", "npz", "text", "pickle")  # formats that no third-party or compiled reader touches
@@ -88,6 +88,7 @@ def _opened(path: Path, options: dict[str, Any]) -> Dataset:
             raise ReadError(f"{path} holds no numbers: {len(data.Y)} x {data.Y.shape[1]}.")
         if data.axis is not None and not np.isfinite(data.axis).all():
             raise ReadError(f"{path}: its axis has an entry that is not a finite number.")
+        data = with_gaps_told(data, shown(path.name))
     except ReadError as error:
         named = any(shown(part) in str(error) for part in (path.name, path))
         raise error if named else ReadError(f"{path}: {error}") from error

@@ -107,7 +107,7 @@ def down(table: Table, asked: bool = False) -> Reading | None:
     metas = [j for j in data if named and table.style.number(table.names[j]) is None]
     if not asked and metas and len(metas) < len(data):  # words and an axis above: the latter is it
         return None
-    table.check()
+    table.check(gaps=True)
     if not asked:
         check_other(table, data)
     Y = values[:, data].T
@@ -167,7 +167,8 @@ def across(table: Table, asked: bool = False) -> Reading | None:
     start, stop, axis, unit = above
     others = [j for j in range(len(table.names)) if not start <= j < stop]
     check_beside(table, others)
-    table.check()
+    table.take(others).check()
+    table.take(range(start, stop)).check(gaps=True)
     Y = table.values[:, start:stop]
     name = unit or name_across(table, others)
     reading = Reading(
@@ -187,7 +188,7 @@ def _first_row(table: Table, asked: bool) -> Reading | None:
     few = values.shape[1] < SHORTEST_AXIS and not _are_channels(values)
     if not asked and (few or 0 in table.words):
         return None
-    table.check()
+    table.check(gaps=True)
     Y = values[1:]
     points = evidence.smoothness(Y)
     if evidence.is_counter(values[0]):
@@ -211,11 +212,12 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
     """Numbers without an axis."""
     label = _is_label(table)
     data = [j for j in range(label, table.values.shape[1]) if j not in table.words]
-    table.check()
+    others = [j for j in range(table.values.shape[1]) if j not in data]
+    table.take(others).check()
+    table.take(data).check(gaps=True)
     Y = table.values[:, data]
     if Y.size < 2:
         raise ReadError(f"{table.where} has no table of numbers in it.")
-    others = [j for j in range(table.values.shape[1]) if j not in data]
     if alone:
         check_no_axis(table, data)
     one = transpose is None and table.values.shape[1] == 1  # one number a line: one spectrum

@@ -11,6 +11,7 @@ from ngmca.io.cells import COMMENTS, SAMPLE, Lines, Style, kind_of, style_of
 from ngmca.io.dataset import ReadError
 from ngmca.io.extent import Place, find_table
 from ngmca.io.headers import Labels, as_title, facts_in, labels_of
+from ngmca.io.numerals import is_missing
 from ngmca.io.units import role
 
 MARKS = "".join(COMMENTS) + " \t"
@@ -73,22 +74,23 @@ class Table:
         place = self.columns[j]
         return tuple((*self.style.cells(text), *[""] * (place + 1))[place] for text in self.lines.texts)
 
-    def check(self, first_row: int = 0) -> None:
-        """Refuse cells that hold no number, naming the first."""
-        wrong = ~np.isfinite(self.values[first_row:])
+    def check(self, *, gaps: bool = False) -> None:
+        """Refuse cells that hold no number, naming the first; with `gaps` some may be missing."""
+        wrong = ~np.isfinite(self.values)
         wrong[:, list(self.words)] = False
-        if not wrong.any():
-            return
-        i, j = np.argwhere(wrong)[0]
-        raise self.wrong(int(i) + first_row, int(j))
+        for i, j in np.argwhere(wrong).tolist():
+            if not (gaps and is_missing(self._cell(i, j))):
+                raise self.wrong(i, j)
 
     def wrong(self, i: int, j: int) -> ReadError:
         """An error about a cell that holds no number."""
         line = f"{self.where}, line {self.lines.numbers[i]}"
+        complaint = _complaint(self._cell(i, j), self.style)
+        return ReadError(f"{line}, field {self.columns[j] + 1} {complaint}")
+
+    def _cell(self, i: int, j: int) -> str:
         place = self.columns[j]
-        cell = (*self.style.cells(self.lines.texts[i]), *[""] * (place + 1))[place]
-        complaint = _complaint(cell, self.style)
-        return ReadError(f"{line}, field {place + 1} {complaint}")
+        return (*self.style.cells(self.lines.texts[i]), *[""] * (place + 1))[place]
 
 
 def _complaint(cell: str, style: Style) -> str:

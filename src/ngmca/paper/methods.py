@@ -16,7 +16,7 @@ from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.bands import TAU, Form, followed_by_bands
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.start import first_guess
-from ngmca.data import open_data
+from ngmca.data import open_whole
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate
@@ -82,8 +82,9 @@ def _ngmca(
         options |= {"solver": solver, "max_sub_iter": SUB_ITER}
 
     def run(trial: Trial) -> Found:
-        Y, r, tau, seed = trial.mixture.Y, trial.r, trial.tau, trial.seed
-        return separate(Y, r, method=method, tau=tau, seed=seed, threads=1, domain="direct", **options)
+        r, tau, seed = trial.r, trial.tau, trial.seed
+        Y = open_whole(trial.mixture.Y, threads=1).by_residual()  # noise as the paper has it
+        return separate(Y, r, method=method, tau=tau, seed=seed, domain="direct", **options)
 
     return run
 
@@ -130,7 +131,7 @@ def _in_frame(name: str, *, reweighted: bool) -> Callable[[Trial], Found]:
 
     @one_blas_thread
     def run(trial: Trial) -> Found:
-        engine = open_data(trial.mixture.Y, threads=1)
+        engine = open_whole(trial.mixture.Y, threads=1)
         shape = trial.mixture.sample_shape
         options = Options(tau=trial.tau, domain="wavelet", sample_shape=shape)
         A, S = first_guess(engine, trial.r, generator(trial.seed).spawn(1)[0])

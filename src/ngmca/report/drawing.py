@@ -54,7 +54,12 @@ def thin(x: NDArray, y: NDArray, most: int = LONGEST) -> tuple[NDArray, NDArray]
     whole = len(x) // size * size
     blocks = y[:whole].reshape(-1, size)
     start = np.arange(0, whole, size)
-    both = np.stack([start + blocks.argmin(axis=1), start + blocks.argmax(axis=1)], axis=1)
+    gone = np.isnan(blocks)  # a gap is drawn where all of a stretch is missing
+    low, high = (
+        np.where(gone, np.inf, blocks).argmin(axis=1),
+        np.where(gone, -np.inf, blocks).argmax(axis=1),
+    )
+    both = np.stack([start + low, start + high], axis=1)
     keep = np.concatenate([np.sort(both, axis=1).ravel(), np.arange(whole, len(x))])
     keep = np.unique(keep)  # lowest and highest of a flat stretch are one
     return x[keep], y[keep]
@@ -62,7 +67,7 @@ def thin(x: NDArray, y: NDArray, most: int = LONGEST) -> tuple[NDArray, NDArray]
 
 def compact(values: NDArray) -> NDArray:
     """The values in single precision, half as long in the page, unless that cannot hold them."""
-    peak = float(np.abs(values).max(initial=0.0))
+    peak = float(np.nanmax(np.abs(values), initial=0.0))
     return values.astype(np.float32) if peak == 0 or 1e-30 < peak < 1e38 else values
 
 

@@ -7,6 +7,7 @@ from plotly.subplots import make_subplots
 
 from ngmca.diagnosis import percent
 from ngmca.diagnosis.numbers import BINS
+from ngmca.report.apart import mark_outliers
 from ngmca.report.drawing import (
     COLOURS,
     INK,
@@ -71,12 +72,17 @@ def fit(run: Run, pick: int) -> go.Figure:
     """One measurement with its fit, and the residual below it with twice the noise."""
     i = int(run.diagnostics.picks[pick])
     y, data = run.diagnostics.picked[pick], run.data
-    model = run.separation.A[i] @ run.separation.S
+    model, background = run.separation.A[i] @ run.separation.S, run.separation.background
+    smooth = None if background is None else background.weights[i] @ background.basis
+    model = model if smooth is None else model + smooth
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.05
     )
     figure.add_trace(line(data, y, "measured", "#9aa5b1", width=1.2), row=1, col=1)
     figure.add_trace(line(data, model, "fit", COLOURS[1], width=1.2), row=1, col=1)
+    if smooth is not None:
+        figure.add_trace(line(data, smooth, "background", COLOURS[2], width=1), row=1, col=1)
+    mark_outliers(figure, run, i)
     figure.add_trace(line(data, y - model, "residual", COLOURS[0], width=0.9), row=2, col=1)
     sigma = float(run.diagnostics.sigma[i])
     for level in (-2 * sigma, 2 * sigma):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ngmca.data import in_own_units
 from ngmca.diagnosis import agreement, leftover_share, peaks, percent
-from ngmca.report import drawing, figures, weights
+from ngmca.report import apart, drawing, figures, weights
 from ngmca.report.maps import image
 from ngmca.saving.results import Run
 
@@ -40,9 +40,11 @@ def sections(run: Run, words: Callable[[str], str] = str) -> list[Section]:
     return [
         overview(run, words),
         sources(run),
+        *background(run),
         made_of(run),
         mixing(run),
         fits(run),
+        *outliers(run),
         residual(run),
         convergence(run),
         details(run),
@@ -85,6 +87,29 @@ def sources(run: Run) -> Section:
     return Section("sources", "Sources", f"<p>{text}</p>{_source_table(run)}", (figures.sources(run),))
 
 
+def background(run: Run) -> list[Section]:
+    """The smooth part of each measurement that belongs to no source, if it was looked for."""
+    if run.separation.background is None:
+        return []
+    text = (
+        "The smooth part of measurements that belongs to no source, as fluorescence or an offset. It is "
+        "in no figure of sources or weights; background.csv has it."
+    )
+    return [Section("background", "Background", f"<p>{text}</p>", apart.background(run))]
+
+
+def outliers(run: Run) -> list[Section]:
+    """Entries that were given no weight, if there are any."""
+    count = 0 if run.separation.outliers is None else len(run.separation.outliers)
+    if not count:
+        return []
+    text = (
+        f"{count} {'entry is' if count == 1 else 'entries are'} far beyond the noise, and no source "
+        f"explains {'it: it has' if count == 1 else 'them: they have'} no weight. See outliers.csv."
+    )
+    return [Section("outliers", "Outliers", f"<p>{text}</p>{apart.outlier_table(run)}")]
+
+
 def made_of(run: Run) -> Section:
     """What each measurement consists of, in percent: maps for images, else bars."""
     text = (
@@ -93,7 +118,8 @@ def made_of(run: Run) -> Section:
     )
     if not run.data.image_shape:
         plots: tuple[go.Figure, ...] = (weights.shares(run),)
-        return Section("shares", "What is in it", f"<p>{text.format('measurement')}</p>", plots)
+        body = f"<p>{text.format('measurement')}</p>{weights.by_file(run)}"
+        return Section("shares", "What is in it", body, plots)
     plots = _maps(run, 100 * run.separation.shares, "source {}", " %")
     return Section("shares", "What is in it", f"<p>{text.format('pixel')}</p>", plots, 3)
 
@@ -101,7 +127,7 @@ def made_of(run: Run) -> Section:
 def mixing(run: Run) -> Section:
     """The columns of A, of norm 1: maps for images, with their spread, else bars."""
     A = run.separation.answer[0]
-    text = "How much of each source is in every {}. Columns have norm 1: compare within a source."
+    text = f"How much of each source is in every {{}}. {weights.scale_told(run)}"
     posterior = weights.shown_posterior(run)
     if not run.data.image_shape:
         bars = _bars_told(run) if len(A) <= weights.BARS else ""

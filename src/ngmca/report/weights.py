@@ -1,5 +1,6 @@
 """The figures of the mixing: what each measurement is made of, and the columns of A."""
 
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,18 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from ngmca.report.drawing import INK, above, bare_rows, colour, label, literal, shortened_all, style
+from ngmca.report.drawing import (
+    INK,
+    SOFT,
+    above,
+    bare_rows,
+    colour,
+    label,
+    literal,
+    shortened,
+    shortened_all,
+    style,
+)
 from ngmca.result import Marginals, Posterior
 from ngmca.saving.results import Run
 
@@ -72,6 +84,46 @@ def weights(run: Run) -> go.Figure:
     return figure
 
 
+def scale_told(run: Run) -> str:
+    """What the sizes of weights mean, in words."""
+    if run.record.get("separate", {}).get("closure"):
+        return (
+            "Those of a measurement sum up to the given total: scales are physical, the weights are "
+            "concentrations in its unit, and can be compared between sources."
+        )
+    norms = np.linalg.norm(run.separation.A, axis=0)
+    if np.allclose(norms[norms > 0], 1, rtol=1e-3):
+        return "Columns have norm 1: compare within a source."
+    return (
+        "Columns of sources or weights that were known are in their units, the others have norm 1: "
+        "compare within a source."
+    )
+
+
+def parts_of(run: Run) -> list[tuple[str, slice]]:
+    """Name and measurements of each of several files; none where there is one."""
+    parts = run.data.parts if len(run.data.parts) > 1 else run.separation.parts
+    names = [name for name, _ in run.data.meta.get("parts", ())]
+    if len(names) != len(parts):
+        names = [f"data set {i + 1}" for i in range(len(parts))]
+    return list(zip(names, parts, strict=True)) if len(parts) > 1 else []
+
+
+def by_file(run: Run) -> str:
+    """A table of HTML with the mean share of each source in each of several files."""
+    parts, found = parts_of(run), 100 * run.separation.shares
+    if not parts:
+        return ""
+    head = "".join(f"<th>source {i + 1}" for i in range(found.shape[1]))
+    rows = "".join(
+        f"<tr><th>{escape(name)}" + "".join(f"<td>{value:.3g} %" for value in found[part].mean(axis=0))
+        for name, part in parts
+    )
+    return (
+        f"<p>On average, file by file:</p><div class=wide><table><tr><th>file{head}{rows}</table></div>"
+    )
+
+
 def shown_posterior(run: Run) -> Posterior | None:
     """The posterior, if its intervals are to be shown: not if what was found contradicts its model."""
     posterior = run.separation.posterior
@@ -88,6 +140,14 @@ def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
         ticks = {"tickvals": np.arange(1, m + 1), "title": None, "tickangle": -90 if upright else None}
         ticks["ticktext"] = [literal(name) for name in names]
     figure.update_xaxes(ticks, **place)
+    for name, part in parts_of(run):
+        if part.start:
+            figure.add_vline(part.start + 0.5, line={"color": SOFT, "dash": "dot", "width": 1})
+        words = literal(shortened(name, 20))
+        figure.add_annotation(
+            text=words, x=part.start + 0.6, y=1, yref="paper", xanchor="left", yanchor="bottom",
+            showarrow=False, font={"size": 11, "color": SOFT},
+        )  # fmt: skip
     figure.update_xaxes(range=[0.4, m + 0.6])
 
 

@@ -16,7 +16,7 @@ from ngmca._support import arguments
 from ngmca._support.seeds import Seed as Seed
 from ngmca._support.seeds import generator
 from ngmca.algorithms.start import first_guess, revive, unit_columns
-from ngmca.data import InMemory, open_data
+from ngmca.data import InMemory, open_whole
 
 # New rows from (G, C, rows); the rows may be changed in place.
 Step = Callable[[NDArray, NDArray, NDArray], NDArray]
@@ -61,7 +61,7 @@ def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: floa
 
     Without a start the first factors are those that `ngmca.separate` would draw from this seed.
     """
-    engine = open_data(Y, threads=1)
+    engine = open_whole(Y, threads=1)
     r = arguments.check_rank(r, engine.shape)
     n_iter = arguments.check_count(n_iter, "n_iter")
     tol = arguments.check_number(tol, "tol")

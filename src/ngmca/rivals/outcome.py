@@ -32,7 +32,7 @@ def as_separation(
     A, S = unit_columns(found.A, found.S)
     A, S = revive(engine, A, S)  # a silent source gets a direction too
     k, unknown = len(found.cost), np.full(A.shape[1], np.nan)
-    sigma = engine.noise(A, S, final=True) if noise is None else noise
+    sigma = engine.by_residual().noise(A, S, final=True) if noise is None else noise
     active = np.full(k, np.nan)
     active[-1] = np.count_nonzero(S) / S.size
     own = signature(METHODS[method]).parameters.get("n_iter")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.options import refuse
-from ngmca.data import InMemory, open_data
+from ngmca.data import InMemory, open_whole
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.rivals.alternation import Beginning, Factors, cost_of
 
@@ -80,7 +80,7 @@ def signs_of(vectors: NDArray) -> NDArray:
 
 def direct(method: str, Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: float) -> Direct:
     """The problem for a method that begins without factors, or an error that names the argument."""
-    engine = open_data(Y, threads=1)
+    engine = open_whole(Y, threads=1)
     r = arguments.check_rank(r, engine.shape)
     n_iter = arguments.check_count(n_iter, "n_iter")
     tol = arguments.check_number(tol, "tol")

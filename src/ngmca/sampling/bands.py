@@ -38,7 +38,8 @@ from ngmca.sampling.bands_kernels import (
 from ngmca.sampling.chain import Rules, Sums
 from ngmca.sampling.chains import Chains, Length, Trace, Track
 from ngmca.sampling.convergence import agreement, effective_size, split_rhat
-from ngmca.sampling.kernels import sample_mixing
+from ngmca.sampling.filling import Filled
+from ngmca.sampling.kernels import ALIKE, NONE_HELD, sample_mixing
 from ngmca.sampling.model import draw_variance, residual_squares
 from ngmca.sampling.warnings import disagreement, elsewhere, spent_budget
 
@@ -91,6 +92,9 @@ class BandChain:
 
     def sweep(self, sums: "BandSums | None" = None, threads: int = 1) -> None:
         """Draw everything once; add to `sums` what the draws say, or else learn the width of slices."""
+        if isinstance(self._engine, Filled):
+            key, n = self._rng.integers(2**64, dtype=np.uint64), self._engine.shape[1]
+            self._engine.fill(self.A, self.S[:, :n], self.variance, key)
         shift = int(self._rng.integers(len(self._mirror)))
         keys = self._rng.integers(2**64, size=5, dtype=np.uint64)
         self._draw_law(shift, keys[0])
@@ -156,7 +160,8 @@ class BandChain:
             squares = residual_squares(self._engine.row_energy, self.A, SS, YS)
         else:
             squares = self._engine.row_energy.copy()
-            sample_mixing(SS, YS, self.A, 1 / self.variance, np.zeros(len(SS)), key, squares)
+            given = (1 / self.variance, np.zeros(len(SS)), key, squares, ALIKE, NONE_HELD)
+            sample_mixing(SS[None], YS, self.A, *given)
         if noise.kind != "given":
             squares = np.maximum(squares, 0)
             self.variance = draw_variance(self._rng, squares, n, self._rules.priors, noise)

@@ -1,13 +1,16 @@
 """One chain: a sweep draws S, the parameters and A, each given the rest."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data import InMemory
+from ngmca.data import Grams, InMemory, Weighted
 from ngmca.sampling import model
 from ngmca.sampling.kernels import (
+    ALIKE,
+    NONE_HELD,
     neighbour_odds,
     sample_mixing,
     sample_sources,
@@ -21,6 +24,21 @@ SHEAR_EVERY = 4  # sweeps: a move for sources that are active only together with
 NOTHING = np.empty((3, 0, 0))
 
 
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Entries that are known, and stay as they are at the start; empty arrays where there are none."""
+
+    sources: NDArray = field(default_factory=lambda: NONE_HELD)  # (n, r)
+    mixing: NDArray = field(default_factory=lambda: NONE_HELD)  # (m, r)
+    sized: NDArray | None = None  # (r,) whose column of A keeps its scale, as S or A is known
+
+    def shearable(self, r: int) -> tuple[NDArray, NDArray]:
+        """(r,) columns of A, and rows of S, of which nothing is held."""
+        if not self.sources.size:
+            return np.ones(r, bool), np.ones(r, bool)
+        return ~np.any(self.mixing, axis=0), ~np.any(self.sources, axis=0)
+
+
 @dataclass(frozen=True)
 class Rules:
     """What a chain is to sample."""
@@ -29,6 +47,7 @@ class Rules:
     priors: Priors
     fixed: bool = False  # A is known
     unit: bool = True  # columns of A are brought to norm 1
+    held: Held = field(default_factory=Held)
 
 
 class Chain:
@@ -56,20 +75,23 @@ class Chain:
         self.A = np.array(A, dtype=np.float64, order="C")
         self._C = np.empty(self.X.shape)
         self.parameters = parameters
+        self._shearable = rules.held.shearable(self.A.shape[1])
 
     def sweep(self, sums: "Sums | None" = None, threads: int = 1) -> None:
         """Draw everything once; add to `sums` what the draws say."""
-        noise, priors, n = self._rules.noise, self._rules.priors, self._engine.shape[1]
+        noise, priors, held = self._rules.noise, self._rules.priors, self._rules.held
+        n = self._engine.shape[1]
         totals, SS, YS = self._draw_sources(sums, threads)
         now, level = self.parameters, model.noise_level(self.parameters.variance, noise)
         bound = replace(priors, beta_most=priors.beta_most / level)
         now = model.draw_sources_law(self._rng, totals, n, now, bound)
+        energy, count = observed(self._engine)
         if self._rules.fixed:
-            squares = model.residual_squares(self._engine.row_energy, self.A, SS, YS)
+            squares = model.residual_squares(energy, self.A, SS, YS)
         else:
-            now = model.draw_scale(self._rng, self.A, now, priors)
-            squares = self._draw_mixing(SS, YS, now)
-        self.parameters = model.draw_noise(self._rng, squares, n, now, priors, noise)
+            now = model.draw_scale(self._rng, self.A, now, priors, held.mixing, held.sized)
+            squares = self._draw_mixing(SS, YS, now, energy)
+        self.parameters = model.draw_noise(self._rng, squares, count, now, priors, noise)
         if self._rules.unit and not self._rules.fixed:
             self._to_unit_columns()
         if sums is not None:
@@ -81,47 +103,70 @@ class Chain:
         now = self.parameters
         return np.concatenate([[np.sqrt(np.mean(now.variance))], now.pi, now.stay, now.beta])
 
-    def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, NDArray, NDArray]:
+    def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, Any, NDArray]:
         """New sources; what `transitions` counts in them, S S' and Y S'."""
-        r = self.A.shape[1]
-        weighted = self.A / self.parameters.variance[:, None]
-        G, C = self.A.T @ weighted, self._C
+        r, C = self.A.shape[1], self._C
+        G, which = self._correlate(threads)
         odds = neighbour_odds(self.parameters.start, self.parameters.stay)
         key, shear_key = self._rng.integers(2**64, size=2, dtype=np.uint64)
 
         def update(block: slice) -> None:
             entries = NOTHING if sums is None else sums.sources[:, block]
-            beta = self.parameters.beta
-            sample_sources(G, C[block], self.X, beta, odds, PASSES, key, block.start, entries)
+            given = (odds, PASSES, key, block.start, entries, which, self._rules.held.sources)
+            sample_sources(G, C[block], self.X, self.parameters.beta, *given)
 
-        self._engine.correlate_into(C, weighted, threads)
         self._sweeps += 1
         if not self._rules.fixed and r > 1 and self._sweeps % SHEAR_EVERY == 0:
             now = self.parameters
             law = now.beta, now.start, now.stay, now.scale**-2.0
-            shear(G, C, self.X, self.A, *law, shear_key)
+            shear(G, C, self.X, self.A, *law, shear_key, which, *self._shearable)
             if self._rules.unit:
                 norm = self._to_unit_columns()
                 C /= norm
                 G /= np.outer(norm, norm)
         SS, YS = self._engine.update_columns(self.X, update, threads)
+        if isinstance(self._engine, Weighted):  # and every measurement its own S S'
+            SS, YS = self._engine.moments(self.X.T)
         return transitions(self.X), SS, YS
 
-    def _draw_mixing(self, SS: NDArray, YS: NDArray, now: Parameters) -> NDArray:
+    def _correlate(self, threads: int) -> tuple[NDArray, NDArray]:
+        """A'WA for every sample, or one for all, W the inverse variances; C becomes Y'WA."""
+        sigma = np.sqrt(self.parameters.variance)[:, None]
+        if isinstance(self._engine, Weighted):
+            grams = self._engine.grams(self.A / sigma)
+            self._C[:] = self._engine.correlate(self.A / sigma**2).T
+            return grams.stack, grams.which
+        weighted = self.A / self.parameters.variance[:, None]
+        self._engine.correlate_into(self._C, weighted, threads)
+        return (self.A.T @ weighted)[None], ALIKE
+
+    def _draw_mixing(self, SS: Any, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
         """A new A in place; sums of squares of the rows of the residual."""
-        squares = self._engine.row_energy.copy()
+        squares = energy.copy()
         key = self._rng.integers(2**64, dtype=np.uint64)
-        sample_mixing(SS, YS, self.A, 1 / now.variance, now.scale**-2.0, key, squares)
+        stack, which = (SS.stack, SS.which) if isinstance(SS, Grams) else (SS[None], ALIKE)
+        law = (1 / now.variance, now.scale**-2.0, key)
+        sample_mixing(stack, YS, self.A, *law, squares, which, self._rules.held.mixing)
         return np.maximum(squares, 0)
 
     def _to_unit_columns(self) -> NDArray:
         """Columns of A of norm 1, and the scale moved to S, beta and the scales of A; their norms."""
         norm = np.sqrt(np.einsum("ij,ij->j", self.A, self.A))
+        if self._rules.held.sized is not None:
+            norm[self._rules.held.sized] = 1
         self.A /= norm
         self.X *= norm
         now = self.parameters
         self.parameters = replace(now, beta=now.beta / norm, scale=now.scale / norm)
         return norm
+
+
+def observed(engine: InMemory) -> tuple[NDArray, NDArray]:
+    """(m,) weighted sum of squares of each measurement, and number of its entries that were observed."""
+    if engine.weights is None:
+        return engine.row_energy, np.full(engine.shape[0], engine.shape[1])
+    Y = engine.rows(slice(None))
+    return np.einsum("ij,ij,ij->i", engine.weights, Y, Y), np.count_nonzero(engine.weights, axis=1)
 
 
 class Sums:

@@ -8,6 +8,10 @@ moment (1 + t (t + 1/M(t))) / g. Whether an entry is active depends on its neigh
 same source one sample before and one after: `neighbour_odds` has the odds for every state that these can
 have.
 
+Where entries of the data do not count alike, every sample has a Gram matrix of its own, and so has every
+measurement: they come as a stack (p, r, r) and `which` of them a sample has. An empty `which` says that
+all have the first. Entries that are `held` stay as they are; an empty `held` says that none is.
+
 Every column of S, and every row of A, has its own stream of random numbers, made from a key and its
 index: what is drawn does not depend on threads. (It depends on the blocks, which the shape of the data
 fixes: an entry sees its neighbours in other blocks as they are when its block is drawn.)
@@ -18,7 +22,12 @@ import math
 import numpy as np
 
 from ngmca._support.compiled import compiled, inlined
-from ngmca.sampling.draws import inverse_mills, positive_normal, stream, uniform
+from ngmca.sampling.draws import inverse_mills, normal, positive_normal, stream, uniform
+
+ALIKE = np.empty(0, np.int64)  # `which`: all rows have the same matrix
+NONE_HELD = np.empty((0, 0), np.bool_)
+
+_LEAST = 1e-10  # over rate^2: curvature of an entry that no datum sees, whose draws are the prior's
 
 
 @compiled
@@ -72,14 +81,32 @@ def transitions(X):
     return found
 
 
+@inlined
+def pick(which, j):
+    """The matrix of a stack that row j has."""
+    return which[j] if which.size > 0 else 0
+
+
+@inlined
+def is_held(held, j, i):
+    """Whether an entry stays as it is."""
+    return held.size > 0 and held[j, i]
+
+
+@inlined
+def curvature(g, rate):
+    """That of the likelihood of an entry, or next to nothing where the data do not see it."""
+    return max(g, _LEAST * rate * rate)
+
+
 @compiled
-def sample_sources(G, C, X, rate, odds, passes, key, first, sums):
+def sample_sources(G, C, X, rate, odds, passes, key, first, sums, which, held):
     """Draw every entry of rows of X (n, r) in turn given the others: b of them, from row `first` on.
 
-    G (r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. `rate` (r,)
-    is that of the slab, `odds` (6, r) are those of `neighbour_odds`. Every row is gone through `passes`
-    times. To `sums` (3, b, r), unless it is empty, are added for every entry its probability to be
-    active, its mean and its second moment, given the others, on average over the passes.
+    G (p, r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. `rate`
+    (r,) is that of the slab, `odds` (6, r) are those of `neighbour_odds`. Every row is gone through
+    `passes` times. To `sums` (3, b, r), unless it is empty, are added for every entry its probability to
+    be active, its mean and its second moment, given the others, on average over the passes.
     """
     b, r = C.shape
     h = np.empty(r)
@@ -87,11 +114,17 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums):
     ratio = np.empty(odds.shape)
     share = 1.0 / passes
     collect = sums.shape[1] == b
-    for i in range(r):
-        root[i] = 1.0 / math.sqrt(G[i, i])
-        for q in range(6):
-            ratio[q, i] = math.exp(min(odds[q, i] + math.log(rate[i]) + math.log(root[i]), 700.0))
+    last = -1
     for j in range(b):
+        p = pick(which, first + j)
+        g = G[p]
+        if p != last:
+            last = p
+            for i in range(r):
+                root[i] = 1.0 / math.sqrt(curvature(g[i, i], rate[i]))
+                for q in range(6):
+                    scale = math.log(rate[i]) + math.log(root[i])
+                    ratio[q, i] = math.exp(min(odds[q, i] + scale, 700.0))
         state = stream(key, first + j)
         x = X[first + j]
         c = C[j]
@@ -99,11 +132,17 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums):
         for i in range(r):
             if x[i] != 0.0:
                 for k in range(r):
-                    h[k] += G[i, k] * x[i]
+                    h[k] += g[i, k] * x[i]
         for _ in range(passes):
             for i in range(r):
                 old = x[i]
-                t = (c[i] - h[i] + G[i, i] * old - rate[i]) * root[i]
+                if is_held(held, first + j, i):
+                    if collect:
+                        sums[0, j, i] += share * (old > 0.0)
+                        sums[1, j, i] += share * old
+                        sums[2, j, i] += share * old * old
+                    continue
+                t = (c[i] - h[i] + g[i, i] * old - rate[i]) * root[i]
                 inverse, excess = inverse_mills(t)
                 here = ratio[_neighbours(X, first + j, i), i]
                 active = here / (here + inverse)
@@ -121,14 +160,14 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums):
                 x[i] = new
                 change = new - old
                 for k in range(r):
-                    h[k] += G[i, k] * change
+                    h[k] += g[i, k] * change
 
 
 @compiled
-def sample_mixing(SS, YS, A, weight, prior, key, squares):
+def sample_mixing(SS, YS, A, weight, prior, key, squares, which, held):
     """Draw every entry of A (m, r) in turn given the others, from a normal distribution cut off at 0.
 
-    SS (r, r) and YS (m, r) are S S' and Y S', `weight` (m,) the inverse noise variances, `prior` (r,)
+    SS (p, r, r) and YS (m, r) are S S' and Y S', `weight` (m,) the inverse noise variances, `prior` (r,)
     the inverse variances of the half-normal columns. From `squares` (m,), the sums of squares of the
     rows of Y, is taken what A S explains of them.
     """
@@ -138,18 +177,35 @@ def sample_mixing(SS, YS, A, weight, prior, key, squares):
         state = stream(key, j)
         a = A[j]
         w = weight[j]
+        g = SS[pick(which, j)]
         h[:] = 0.0
         for i in range(r):
             for k in range(r):
-                h[k] += SS[i, k] * a[i]
+                h[k] += g[i, k] * a[i]
         for i in range(r):
+            if is_held(held, j, i):
+                continue
             old = a[i]
-            root = 1.0 / math.sqrt(w * SS[i, i] + prior[i])
-            t = w * (YS[j, i] - h[i] + SS[i, i] * old) * root
+            root = 1.0 / math.sqrt(w * g[i, i] + prior[i])
+            t = w * (YS[j, i] - h[i] + g[i, i] * old) * root
             state, new = positive_normal(state, t)
             a[i] = new * root
             change = a[i] - old
             for k in range(r):
-                h[k] += SS[i, k] * change
+                h[k] += g[i, k] * change
         for i in range(r):
             squares[j] += a[i] * (h[i] - 2.0 * YS[j, i])
+
+
+@compiled
+def fill_entries(fit, Y, W, sigma, key, first, Z):
+    """Z := draws of entries whose weight is below 1; every row has its own stream."""
+    m, b = fit.shape
+    for i in range(m):
+        state = stream(key, first * m + i)
+        for j in range(b):
+            w = W[i, j]
+            if w < 1.0:
+                state, x = normal(state)
+                mean = fit[i, j] + w * (Y[i, j] - fit[i, j])
+                Z[i, j] = mean + sigma[i] * math.sqrt(1.0 - w) * x

@@ -12,10 +12,14 @@ source; where neighbours have nothing to do with each other, stay_i = start_i co
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv
+
+from ngmca.data import Grams
+from ngmca.sampling.kernels import NONE_HELD
 
 # Of the mean square of Y: the noise variance never falls below it. What is left of Y is a difference of
 # sums of squares, which in single precision are known to about 1e-7.
@@ -108,15 +112,36 @@ def _gamma_below(rng: np.random.Generator, shape: NDArray, rate: NDArray, most: 
     return np.minimum(drawn, most)
 
 
-def draw_scale(rng: np.random.Generator, A: NDArray, old: Parameters, priors: Priors) -> Parameters:
-    """The scales of the columns of A."""
-    shape = priors.scale_shape + len(A) / 2
-    rate = priors.scale_rate + np.einsum("ij,ij->j", A, A) / 2
-    return replace(old, scale=np.sqrt(rate / rng.gamma(shape, size=A.shape[1])))
+def draw_scale(
+    rng: np.random.Generator,
+    A: NDArray,
+    old: Parameters,
+    priors: Priors,
+    held: NDArray = NONE_HELD,
+    sized: NDArray | None = None,
+) -> Parameters:
+    """The scales of the columns of A, from the entries that are not `held`.
+
+    Where the scale of a column is no matter of convention (`sized`), as its source is known, it has a
+    flat density: the other one would take a source that may be absent for absent.
+    """
+    shape = np.full(A.shape[1], priors.scale_shape)
+    if sized is not None:
+        shape[sized] = -0.5
+    free = np.ones(A.shape, bool) if not held.size else ~held
+    count = free.sum(axis=0)
+    rate = priors.scale_rate + np.einsum("ij,ij->j", A, np.where(free, A, 0)) / 2
+    drawn = np.sqrt(rate / rng.gamma(np.maximum(shape + count / 2, 0.5)))
+    return replace(old, scale=np.where(count > 0, np.maximum(drawn, 1e-100), old.scale))
 
 
 def draw_noise(
-    rng: np.random.Generator, squares: NDArray, n: int, old: Parameters, priors: Priors, noise: Noise
+    rng: np.random.Generator,
+    squares: NDArray,
+    n: int | NDArray,
+    old: Parameters,
+    priors: Priors,
+    noise: Noise,
 ) -> Parameters:
     """The variances given the sums of squares (m,) of the rows of the residual."""
     if noise.kind == "given":
@@ -125,18 +150,20 @@ def draw_noise(
 
 
 def draw_variance(
-    rng: np.random.Generator, squares: NDArray, n: int, priors: Priors, noise: Noise
+    rng: np.random.Generator, squares: NDArray, n: int | NDArray, priors: Priors, noise: Noise
 ) -> NDArray:
     """The variance of every row, or one for all, given the sums of squares (m,) of n residuals each."""
     m = len(squares)
-    squares = squares if noise.kind == "rows" else squares.sum(keepdims=True)
-    entries = n * m // len(squares)
+    entries = np.broadcast_to(n, (m,))
+    if noise.kind != "rows":
+        squares, entries = squares.sum(keepdims=True), entries.sum(keepdims=True)
     drawn = (priors.noise_rate + squares / 2) / rng.gamma(
         priors.noise_shape + entries / 2, size=squares.shape
     )
     return np.maximum(np.broadcast_to(drawn, (m,)), noise.floor)
 
 
-def residual_squares(energy: NDArray, A: NDArray, SS: NDArray, YS: NDArray) -> NDArray:
+def residual_squares(energy: NDArray, A: NDArray, SS: Any, YS: NDArray) -> NDArray:
     """Sum of squares of every row of Y - A S, from that of Y and from S S' and Y S'."""
-    return np.maximum(energy - 2 * np.einsum("ij,ij->i", A, YS) + np.einsum("ij,ij->i", A @ SS, A), 0)
+    explained = SS.times(A) if isinstance(SS, Grams) else A @ SS
+    return np.maximum(energy - 2 * np.einsum("ij,ij->i", A, YS) + np.einsum("ij,ij->i", explained, A), 0)

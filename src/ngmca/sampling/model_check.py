@@ -37,11 +37,11 @@ class ModelCheck:
     words: str  # for the user; empty where there is nothing to say
 
 
-def check_model(engine: InMemory, found: Posterior) -> ModelCheck:
-    """Whether draws, in units of the engine, contradict what they assume."""
-    active = found.S.active
-    assert active is not None
-    correlation, pairs = neighbour_correlation(found.S.mean, active > SURE)
+def check_model(engine: InMemory, found: Posterior, free: NDArray | slice = slice(None)) -> ModelCheck:
+    """Whether draws, in units of the engine, contradict what they assume of sources that are free."""
+    assert found.S.active is not None
+    active = found.S.active[free]
+    correlation, pairs = neighbour_correlation(found.S.mean[free], active > SURE)
     z = correlation * float(np.sqrt(pairs))
     shared = overlap(active > 0.5)
     refuted = pairs >= FEWEST and z > LEAST_Z and correlation > LEAST_RHO
@@ -75,7 +75,7 @@ def neighbour_correlation(S: NDArray, active: NDArray) -> tuple[float, int]:
 def overlap(active: NDArray) -> float:
     """Share of the active samples of a source at which another one is active, on average over pairs."""
     r = len(active)
-    if r == 1:
+    if r <= 1:
         return 0.0
     together = active.astype(float) @ active.T.astype(float)
     share = together / np.maximum(np.diag(together), 1)[:, None]
@@ -86,13 +86,16 @@ def residual_correlation(engine: InMemory, found: Posterior) -> float:
     """Product of neighbouring residuals, on average, in standard errors."""
     A, S, noise = found.A.mean, found.S.mean, found.noise.mean
     products = squares = 0.0
+    count = entries = 0
     for rows, Y in engine.row_blocks():
         left = (Y - A[rows] @ S) / noise[rows, None]
+        weights = np.ones(left.shape) if engine.weights is None else engine.weights[rows]
+        left *= np.sqrt(weights)
         products += float(np.sum(left[:, 1:] * left[:, :-1]))
         squares += float(np.sum(left * left))
-    m, n = engine.shape
-    count = m * (n - 1)
-    return products / np.sqrt(count) / (squares / (m * n)) if count and squares else 0.0
+        entries += int(np.count_nonzero(weights))
+        count += int(np.count_nonzero(weights[:, 1:] * weights[:, :-1]))
+    return products / np.sqrt(count) / (squares / entries) if count and squares else 0.0
 
 
 def _words(rho: float, pairs: int, z: float, left: float) -> str:

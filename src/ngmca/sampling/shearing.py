@@ -6,6 +6,7 @@ import numpy as np
 
 from ngmca._support.compiled import compiled, inlined
 from ngmca.sampling.draws import log_mills, positive_normal, stream, uniform
+from ngmca.sampling.kernels import curvature, pick
 
 _WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most
 
@@ -14,15 +15,16 @@ _ROUNDS = 200  # in which a slice shrinks, each to half of it or so: far beyond 
 
 
 @compiled
-def shear(G, C, X, A, rate, start, stay, weak, key):
+def shear(G, C, X, A, rate, start, stay, weak, key, which, columns, rows):
     """For every source k draw c in a_k + c a_i, with another source i at random, and with it row i of S.
 
     Where k is active only together with i, the data hardly tell (a_k, s_i) from (a_k + c a_i,
     s_i - c s_k), and single entries would take for ever to go from one to the other. So c is drawn with
     s_i integrated out where k is active: over the values in closed form, and over the patterns of
     active entries along each run of samples by going through it forwards. Afterwards s_i is drawn
-    there, going backwards. G, C, X and A, all in place, are as above, with C whole (n, r); `weak` (r,)
-    are the inverse variances of the columns of A.
+    there, going backwards. G, C, X and A, all in place, are as in `kernels`, with C whole (n, r); `weak`
+    (r,) are the inverse variances of the columns of A. Columns of A and rows of S that have entries to
+    be held are left alone: `columns` and `rows` (r,) say which have none.
     """
     n, r = X.shape
     where = np.empty(n, np.int64)
@@ -30,20 +32,28 @@ def shear(G, C, X, A, rate, start, stay, weak, key):
     u = np.empty(n)
     edges = np.empty((2, n), np.int64)
     forward = np.empty(n)
+    g = np.empty(n)
+    root = np.empty(n)
+    scale = np.empty(n)
     for k in range(r):
         state = stream(key, k)
         state, v = uniform(state)
         i = int(v * (r - 1))
         i += i >= k
-        g = G[i, i]
+        if not (columns[k] and rows[i]):
+            continue
         count = 0
         for j in range(n):
             if X[j, k] > 0.0:
                 where[count] = j
                 x[count] = X[j, k]
-                rest = C[j, i] + g * X[j, i]
+                own = G[pick(which, j)]
+                g[count] = curvature(own[i, i], rate[i])
+                root[count] = 1.0 / math.sqrt(g[count])
+                scale[count] = math.log(rate[i]) + math.log(root[count])
+                rest = C[j, i] + own[i, i] * X[j, i]
                 for q in range(r):
-                    rest -= G[i, q] * X[j, q]
+                    rest -= own[i, q] * X[j, q]
                 u[count] = rest  # a_i' times the residual without source i
                 count += 1
         if count == 0:
@@ -56,20 +66,21 @@ def shear(G, C, X, A, rate, start, stay, weak, key):
             edges[1, p] = _INSIDE
             if p == count - 1 or where[p + 1] > j + 1:
                 edges[1, p] = _NOTHING if j == n - 1 else X[j + 1, i] > 0.0
-        law = (g, rate[i], start[i], stay[i], weak[k])
-        part = (x[:count], u[:count], edges[:, :count], forward[:count])
+        law = (rate[i], start[i], stay[i], weak[k])
+        own = (g[:count], root[:count], scale[:count])
+        part = (x[:count], u[:count], edges[:, :count], forward[:count], own)
         state, c = _draw_shear(state, part, A[:, k], A[:, i], law)
         for j in range(len(A)):
             A[j, k] = max(A[j, k] + c * A[j, i], 0.0)
         for j in range(n):
             C[j, k] += c * C[j, i]
-        G[k, k] += c * (2.0 * G[i, k] + c * g)
-        for q in range(r):
-            if q != k:
-                G[k, q] += c * G[i, q]
-                G[q, k] = G[k, q]
+        for own in G:
+            own[k, k] += c * (2.0 * own[i, k] + c * own[i, i])
+            for q in range(r):
+                if q != k:
+                    own[k, q] += c * own[i, q]
+                    own[q, k] = own[k, q]
         _forwards(c, part, law)
-        root = 1.0 / math.sqrt(g)
         after = 0
         for p in range(count - 1, -1, -1):
             if edges[1, p] != _INSIDE:
@@ -81,8 +92,8 @@ def shear(G, C, X, A, rate, start, stay, weak, key):
             after = 0
             if v * (on + off) < on:
                 after = 1
-                state, new = positive_normal(state, (u[p] - c * x[p] * g - rate[i]) * root)
-            X[where[p], i] = new * root
+                state, new = positive_normal(state, (u[p] - c * x[p] * g[p] - rate[i]) * root[p])
+            X[where[p], i] = new * root[p]
 
 
 @inlined
@@ -102,9 +113,9 @@ def _draw_shear(state, part, a, b, law):
     The first slice is as wide as the data would leave c if source i were silent; that width is the same
     wherever c goes, as slices ask for, and follows the units of both sources.
     """
-    g, _, _, _, weak = law
-    x, _, _, _ = part
-    width = _WIDTH / math.sqrt(g * np.sum(x * x))
+    _, _, _, weak = law
+    x, _, _, _, (g, _, _) = part
+    width = _WIDTH / math.sqrt(np.sum(g * x * x))
     low = -np.inf
     lean = 0.0
     square = 0.0
@@ -153,19 +164,17 @@ def _shear_density(c, part, law, pull):
 def _forwards(c, part, law):
     """Logarithm of the sum over all patterns of active entries; `forward`, the last of `part`, becomes
     the probability of each to be active, given what lies before."""
-    x, u, edges, forward = part
-    g, rate, start, stay, _ = law
-    root = 1.0 / math.sqrt(g)
-    scale = math.log(rate) + math.log(root)
+    x, u, edges, forward, (g, root, scale) = part
+    rate, start, stay, _ = law
     total = 0.0
     active = 0.0
     for p in range(x.size):
         if edges[0, p] != _INSIDE:
             active = float(edges[0, p])
         move = c * x[p]
-        total += move * (u[p] - 0.5 * move * g)
+        total += move * (u[p] - 0.5 * move * g[p])
         chance = active * stay + (1.0 - active) * start
-        weight = scale + log_mills((u[p] - move * g - rate) * root)
+        weight = scale[p] + log_mills((u[p] - move * g[p] - rate) * root[p])
         on, off = chance, 1.0 - chance
         if weight > 0.0:
             total += weight

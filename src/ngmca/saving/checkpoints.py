@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.momentum import Momentum
 from ngmca.io import ReadError
-from ngmca.result import Domain, History, Separation, State, line, recorded
+from ngmca.result import Background, Domain, History, Separation, State, line, recorded
 from ngmca.saving.result_folder import CHECKPOINT
 from ngmca.saving.whole_files import write_whole
 
@@ -50,6 +50,10 @@ def save(folder: Path, checkpoint: Checkpoint) -> None:
     assert state is not None
     values: dict[str, Any] = {name: getattr(state, name) for name in (*ARRAYS, *NUMBERS)}
     values |= {"k": state.k, "settled": state.settled, "domain": json.dumps(asdict(state.domain))}
+    if state.background is not None:
+        values["background_weights"] = state.background.weights
+        values["background_basis"] = state.background.basis
+    values |= {} if state.outliers is None else {"outliers": state.outliers}
     momentum = state.momentum
     if momentum is not None:
         values |= {"momentum_t": momentum.t, "momentum_cost": momentum.cost}
@@ -90,8 +94,16 @@ def _state(values: dict[str, NDArray]) -> State:
         settled=bool(values["settled"]),
         momentum=_momentum(values),
         domain=Domain(**json.loads(str(values["domain"]))),
+        background=_background(values),
+        outliers=values.get("outliers"),
         **found,
     )
+
+
+def _background(values: dict[str, NDArray]) -> Background | None:
+    if "background_basis" not in values:
+        return None
+    return Background(values["background_weights"], values["background_basis"])
 
 
 def _momentum(values: dict[str, NDArray]) -> Momentum | None:

@@ -12,7 +12,7 @@ from ngmca.diagnosis import Diagnostics
 from ngmca.diagnosis.numbers import energy_shares
 from ngmca.io import Dataset, ReadError
 from ngmca.io.dataset import shown, told
-from ngmca.result import Domain, History, Restart, Separation
+from ngmca.result import Background, Domain, History, Restart, Separation
 from ngmca.saving.posterior import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
 from ngmca.saving.sealed import contents, is_signed, write_sealed
@@ -28,7 +28,9 @@ DIMENSIONS = {  # of the diagnostics that are not single numbers
     "picked": ("pick", "sample"),
     "histogram": ("bin",),
     "singular": ("rank",),
+    "outlying": ("outlier",),
 }
+LATER: dict[str, Any] = {"missing": 0.0, "outlying": np.zeros(0)}  # what older files do not have
 
 
 def write_result(
@@ -53,6 +55,7 @@ def write_result(
         "stopped": separation.stopped,
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
+        "parts": json.dumps(_ends(separation)),
         "fortran": json.dumps([name for name in FACTORS if _is_fortran(getattr(separation, name))]),
         "has_names": int(bool(data.row_names)),
         "image_shape": list(data.image_shape or ()),
@@ -76,6 +79,11 @@ def _separated(s: Separation) -> dict[str, Any]:
     }
     if s.restarts and all(restart.sources for restart in s.restarts):
         found["restart_sources"] = (("restart", "source"), [restart.sources for restart in s.restarts])
+    if s.background is not None:
+        found["background_weights"] = (("measurement", "smooth"), s.background.weights)
+        found["background_basis"] = (("smooth", "sample"), s.background.basis)
+    if s.outliers is not None:
+        found["outliers"] = (("outlier", "place"), s.outliers.astype(np.int64))
     for part in fields(History):
         across = ("iteration", "source") if part.name == "threshold" else ("iteration",)
         found[f"history_{part.name}"] = (across, getattr(s.history, part.name))
@@ -126,6 +134,16 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
         raise ReadError(f"{file} is not a whole result of ngmca: {told(error)}.") from error
 
 
+def _ends(separation: Separation) -> list[int]:
+    """Where the measurements of each of several data sets end; empty where there is one."""
+    return [] if len(separation.parts) == 1 else [int(part.stop) for part in separation.parts]
+
+
+def _to_parts(ends: list[int]) -> tuple[slice, ...]:
+    starts = [0, *ends[:-1]]
+    return tuple(slice(*pair) for pair in zip(starts, ends, strict=True)) if ends else (slice(None),)
+
+
 def _is_fortran(array: NDArray) -> bool:
     return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
 
@@ -159,6 +177,11 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         restarts=tuple(restarts),
         posterior=from_variables(values),
         domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
+        background=Background(values["background_weights"], values["background_basis"])
+        if "background_weights" in values
+        else None,
+        outliers=values.get("outliers"),
+        parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
     )
 
 
@@ -179,7 +202,10 @@ def _to_dataset(values: dict[str, Any], attributes: Any, axis: Any) -> Dataset:
 def _to_diagnostics(values: dict[str, Any]) -> Diagnostics | None:
     if "picked" not in values:
         return None
-    found = {part.name: values[_stored_name(part.name)] for part in fields(Diagnostics)}
+    found: dict[str, Any] = {
+        part.name: values.get(_stored_name(part.name), LATER.get(part.name))
+        for part in fields(Diagnostics)
+    }
     found["share"] = energy_shares(values["A"], values["S"])  # older files hold shares of the sum
     plain: dict[str, Any] = {
         name: value if name in DIMENSIONS else float(value) for name, value in found.items()

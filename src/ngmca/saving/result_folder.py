@@ -14,7 +14,8 @@ SIGN = "# Repeats this run: ngmca"  # how the record of every run begins
 REPORT = "report.html"
 CHECKPOINT = "checkpoint.npz"  # where the iterations were
 SEPARATED = "separated.nc"  # what they found, until all that belongs to it is written
-FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT)
+BACKGROUND, OUTLIERS = "background.csv", "outliers.csv"  # where there are any
+FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS)
 OURS = (*FILES, MARKER, CHECKPOINT, SEPARATED)
 UNFINISHED, REPLACED = "unfinished", "replaced"
 

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support.arguments import as_array
 from ngmca._support.views import misfit
 from ngmca.diagnosis import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
 from ngmca.io import Dataset, ReadError, read, write_table
 from ngmca.io.units import NO_AXIS, meaning
-from ngmca.result import Marginals, Posterior, Separation
+from ngmca.result import Background, Marginals, Posterior, Separation
 from ngmca.saving.result_file import read_result, write_result
-from ngmca.saving.result_folder import RESULT
+from ngmca.saving.result_folder import BACKGROUND, OUTLIERS, RESULT
 from ngmca.saving.whole_files import appearing
 
+LARGEST = 2_000_000  # numbers in a table of backgrounds
 DEFECTS = "defects"  # what they are called in the record of a run
 Columns = list[tuple[str, Any]]  # of a table: names, and what is below them
 
@@ -38,7 +39,7 @@ class Run:
         """Spikes and the like in the data; a saved run has kept them, without the data."""
         if DEFECTS in self.record:
             return [Defect(**one) for one in self.record[DEFECTS]]
-        return defects(self.data.Y)
+        return defects(_observed(self.data.Y, self.separation.outliers))
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -55,6 +56,15 @@ class Run:
     def summary(self) -> list[str]:
         """Plain sentences about what was found."""
         return summary(self.separation, self.diagnostics)
+
+
+def _observed(Y: NDArray, outliers: NDArray | None) -> NDArray:
+    """The data without outliers, which are known already."""
+    if outliers is None or not len(outliers) or not Y.size:
+        return Y
+    Y = np.array(Y, dtype=np.result_type(Y, np.float32))
+    Y[tuple(outliers.T)] = np.nan
+    return Y
 
 
 def save(
@@ -174,6 +184,28 @@ def _write_tables(folder: Path, run: Run) -> None:
     if posterior is not None:
         rows += _bars(names, posterior, posterior.A, lambda values: values.T)
     _write_table(folder / "mixing.csv", rows)
+    if separation.background is not None:
+        _write_table(folder / BACKGROUND, _background(separation.background, data))
+    if separation.outliers is not None and len(separation.outliers):
+        _write_table(folder / OUTLIERS, outliers(run))
+
+
+def _background(background: Background, data: Dataset) -> Columns:
+    """The axis, and the background of each measurement; of very many the smooth parts of them."""
+    columns: Columns = [(data.axis_label, data.positions)]
+    if len(background.weights) * len(data.positions) <= LARGEST:
+        return [*columns, *zip(data.names, background.values, strict=True)]
+    return [*columns, *((f"part {i + 1}", row) for i, row in enumerate(background.basis))]
+
+
+def outliers(run: Run) -> Columns:
+    """Measurement, place on the axis and value of every outlier."""
+    found, data = run.separation.outliers, run.data
+    if found is None:
+        return []
+    names = [data.names[i] for i in found[:, 0]]
+    places = data.positions[found[:, 1]]
+    return [("measurement", names), (data.axis_label, places), ("value", run.diagnostics.outlying)]
 
 
 def _write_table(path: Path, columns: Columns) -> None:
@@ -217,6 +249,7 @@ def describe(run: Run) -> dict[str, Any]:
         "domain_why": s.domain.why,
         "noise": float(np.median(s.noise)),
         "share": d.share.tolist(),
+        "outliers": 0 if s.outliers is None else len(s.outliers),
         **plain,
         **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
     }

@@ -1,0 +1,274 @@
+"""From arguments to states: into units of the noise on the way in, back to those of the data."""
+
+import warnings
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support import arguments
+from ngmca.algorithms.bands import bands_after, resumed_bands
+from ngmca.algorithms.constraints import Constraints
+from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms.naive import iterate_naive
+from ngmca.algorithms.options import Options
+from ngmca.algorithms.reweighting import Reweighting, reweighed
+from ngmca.algorithms.soft_and_hard import iterate_thresholded, relaxed
+from ngmca.algorithms.start import first_guess, unit_columns, with_background
+from ngmca.data import InMemory, Levels, Weighted, by_part, weighing
+from ngmca.result import Background, State
+
+MILD = 2.0  # factor from their median up to which weights are kept in wavelets
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Checked arguments, in the units of the engine, which holds the data in units of their noise."""
+
+    engine: InMemory
+    r: int
+    options: Options
+    levels: Levels
+    robust: bool
+    start: tuple[NDArray, NDArray] | None
+    resume: State | None = None
+    exchanged: NDArray | None = None  # (r,) if measurements and samples are: whose sizes are known
+
+    @classmethod
+    def of(
+        cls,
+        engine: InMemory,
+        r: int,
+        options: Options,
+        noise: Any = None,
+        start: Any = None,
+        resume: State | None = None,
+        known: Known = NOTHING,
+        robust: bool = False,
+    ) -> "Problem":
+        """The problem, or an error that says which argument is wrong."""
+        r = arguments.check_rank(r, engine.shape)
+        shape = arguments.check_shape(options.sample_shape, engine.shape[1])
+        levels = Levels.of(by_part(noise, engine), engine)
+        if resume is not None:
+            _check_resumed(resume, engine, r, options)
+            resume = resume.scaled(1 / engine.unit)
+        if start is not None:
+            start = arguments.check_start(start, engine, r)
+        _warn_of_gaps(engine)
+        exchanged = known.sized(r) if known.penalised == "A" else None
+        if exchanged is not None:
+            engine, levels, known = engine.transposed(), levels.transposed(), known.transposed()
+            start = None if start is None else (start[1].T, start[0].T)
+            resume = None if resume is None else _exchanged(resume, exchanged)
+            options, shape = options.in_channels(), None
+        known = replace(known, closure=by_part(known.closure, engine))
+        constraints = known.constraints(engine, r, levels, engine.parts)
+        options = replace(
+            options, noise=levels.noise(engine.shape[0]), sample_shape=shape, known=constraints
+        )
+        plain = engine.weights is None and levels.weights is None and levels.counts is None
+        check_heeded(options, plain=plain and not robust)
+        whitened = levels.applied(engine)
+        if start is not None:
+            start = _inside(start[0], start[1], levels, whitened)
+        if resume is not None:
+            resume = _resumed(resume, r, options, levels, whitened)
+        return cls(whitened, r, options, levels, robust, start, resume, exchanged)
+
+    @property
+    def plain(self) -> bool:
+        """Whether all entries count alike, and nothing is known beforehand."""
+        weighted = self.engine.weights is not None or self.levels.counts is not None
+        return not (weighted or self.robust or self.options.known.any) and self.levels.equal
+
+    def states(self, rng: np.random.Generator) -> Iterator[State]:
+        """The iterations from the start, or from a guess drawn by rng, for the data as they are."""
+        for engine, levels, known, state in self._states(rng):
+            found = restored(state, levels, known, engine.weights)
+            yield found if self.exchanged is None else _exchanged(found, self.exchanged)
+
+    def _states(self, rng: np.random.Generator) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
+        """States in units of the noise, with the engine, units and knowledge that they belong to."""
+        options, resume, levels = self.options, self.resume, self.levels
+        if resume is not None and resume.domain.name == "wavelet":
+            engine, levels, options = in_channels(self.engine, levels, options)
+            for state in resumed_bands(engine, options, resume):
+                yield engine, levels, options.known, state
+            return
+        for engine, state, last in self._direct(rng):
+            if not (last and options.transformed):
+                yield engine, levels, options.known, state
+                continue
+            engine, levels, options = in_channels(engine, levels, options)
+            state = replace(state, S=state.S * self.levels.units(engine.shape)[1].astype(state.S.dtype))
+            for following in self._after(engine, state, options):
+                yield engine, levels, options.known, replace(following, outliers=state.outliers)
+
+    @staticmethod
+    def _after(engine: InMemory, state: State, options: Options) -> Iterator[State]:
+        """The last state channel by channel, and what comes after it."""
+        for following in bands_after(engine, state, options):
+            known = options.known
+            amounts = known.rigid and bool(known.given[: known.r].any())
+            closed = known.totals is not None or amounts
+            if closed and following.domain.name == "direct" and following.domain.why:
+                yield replace(following, settled=False)
+                yield from (
+                    replace(s, domain=following.domain) for s in relaxed(engine, following, options)
+                )
+            else:
+                yield following
+
+    def _direct(self, rng: np.random.Generator) -> Iterator[tuple[InMemory, State, bool]]:
+        """States channel by channel, with their engine, and whether one is the last of them."""
+        # a closure holds for sources that are not shrunk: see `relaxed`
+        options, resume = self.options.without_closure(), self.resume
+        algorithm = iterate_naive if options.method == "naive" else iterate_thresholded
+        rule = Reweighting(self.engine, self.levels, self.robust)
+        if rule.needed:
+            yield from reweighed(
+                lambda engine, A, S: algorithm(engine, A, S, options),
+                rule,
+                lambda engine: self._guess(engine, deepcopy(rng)),
+            )
+            return
+        A, S = self._guess(self.engine, rng)
+        for state in algorithm(self.engine, A, S, options, resume):
+            yield self.engine, state, state.settled or state.k >= options.schedule.n_iter
+
+    def _guess(self, engine: InMemory, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+        """The first factors: those given, of a state to resume from, or drawn."""
+        if self.resume is not None:
+            return self.resume.A, self.resume.S
+        if self.start is not None:
+            return with_background(engine, *self.start, self.options.known)
+        return first_guess(engine, self.r, rng, self.options.known)
+
+
+def in_channels(engine: InMemory, levels: Levels, options: Options) -> tuple[InMemory, Levels, Options]:
+    """Whitened data for wavelets: samples in their own units, and weights of at most 1.
+
+    Weights, which single samples cannot be solved with there, slow the iterations down by their range:
+    they are kept near their median. Most of what they gain is gained by then.
+    """
+    if engine.weights is None and levels.columns is None:
+        return engine, levels, options
+    weights = np.ones(engine.shape) if engine.weights is None else engine.weights
+    columns = levels.units(engine.shape)[1]
+    true = weights / columns**2
+    seen, middle = true > 0, float(np.median(true[true > 0]))
+    mild = np.where(seen, np.clip(true, middle / MILD, middle * MILD), 0)
+    most = float(mild.max())
+    # thresholds follow the noise of correlations with these weights
+    own = np.divide(mild**2, true, out=np.full(engine.shape, middle), where=seen) / most
+    even = levels.columns is None and not (isinstance(engine, Weighted) and engine.levels is not None)
+    Y = engine.rows(slice(None)) * columns.astype(engine.dtype)
+    found = weighing(engine, mild / most, None if even else own, Y)
+    sigma = None if options.noise is None else options.noise / np.sqrt(most)
+    known = options.known
+    if known.sources is not None:
+        known = replace(known, sources=known.sources * columns)
+    return found, replace(levels, columns=None), replace(options, noise=sigma, known=known)
+
+
+def check_heeded(options: Options, *, plain: bool) -> None:
+    """Refuse methods that would not heed what is known, missing or weighted."""
+    if not plain and (options.method in ("naive", "hard") or options.solver == "fista"):
+        which = f"method={options.method!r}" if options.method != "soft" else "solver='fista'"
+        raise ValueError(
+            f"{which} needs data that are whole and equally noisy: missing entries, levels of entries, "
+            "noise='poisson' and robust go with the methods soft and anls, and solver='pivot'."
+        )
+    if options.known.any and (options.method == "naive" or options.solver == "fista"):
+        which = "method='naive'" if options.method == "naive" else "solver='fista'"
+        raise ValueError(f"{which} heeds nothing that is known beforehand: use soft and pivot.")
+
+
+def restored(state: State, levels: Levels, known: Constraints, weights: NDArray | None) -> State:
+    """A state in units of the noise as one of the data, without the baseline among the sources.
+
+    Columns of A have norm 1, but for those whose size is known: under a closure, of known columns, and
+    of known sources, unless these are free in scale.
+    """
+    if levels.equal and weights is None and not known.any:
+        return state
+    rows, columns = levels.units((len(state.A), state.S.shape[1]))
+    A, S = state.A * rows[:, None], state.S * columns
+    norm = np.linalg.norm(A, axis=0)
+    factor = 1 / np.where(norm > 0, norm, 1)
+    if known.any:
+        factor = np.where(known.sized, known.sizes_of(state.A, state.S), factor)
+    A, S = A * factor, S / np.where(factor > 0, factor, 1)[:, None]
+    if weights is not None:
+        S[:, ~(weights > 0).any(axis=0)] = 0  # neighbours would suggest something, but nothing was seen
+    r = known.r if known.any else len(S)
+    background = None
+    if known.baseline:
+        basis = known.sources[r:] * columns  # type: ignore[index]
+        scale = np.einsum("ij,ij->i", S[r:], basis) / np.einsum("ij,ij->i", basis, basis)
+        background = Background(A[:, r:] * scale, basis)
+    return replace(
+        state,
+        A=np.ascontiguousarray(A[:, :r], dtype=state.A.dtype),
+        S=S[:r].astype(state.S.dtype),
+        lam=state.lam[:r] * factor[:r],
+        noise=state.noise * levels.spread(weights, (len(A), S.shape[1])),
+        background=background,
+    )
+
+
+def _inside(A: NDArray, S: NDArray, levels: Levels, engine: InMemory) -> tuple[NDArray, NDArray]:
+    """Factors of the data as factors of the whitened data."""
+    rows, columns = levels.units(engine.shape)
+    return (A / rows[:, None]).astype(engine.dtype), (S / columns).astype(engine.dtype)
+
+
+def _warn_of_gaps(engine: InMemory) -> None:
+    """Tell of measurements and samples of which nothing was observed."""
+    if engine.weights is None:
+        return
+    for axis, what, told in ((1, "measurement", "weights"), (0, "sample", "sources")):
+        empty = np.flatnonzero(~(engine.weights > 0).any(axis=axis))
+        if empty.size:
+            some = ", ".join(map(str, empty[:5])) + (", ..." if empty.size > 5 else "")
+            plural = "s" if empty.size > 1 else ""
+            warnings.warn(
+                f"nothing was observed of {what}{plural} {some}: {told} are 0 there.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+def _check_resumed(resume: State, engine: InMemory, r: int, options: Options) -> None:
+    """Refuse a state that does not belong to the data, or to the options."""
+    arguments.check_start(resume, engine, r, name="resume")
+    if resume.domain.name == "wavelet" and (not options.transformed or options.domain == "direct"):
+        raise ValueError("resume is a state in wavelets: go on with the options it was found with.")
+
+
+def _resumed(resume: State, r: int, options: Options, levels: Levels, whitened: InMemory) -> State:
+    """A state to go on from, in units of the whitened data."""
+    if levels.equal and not options.known.any:
+        return resume
+    A, S = _inside(resume.A, resume.S, levels, whitened)
+    norm = np.linalg.norm(A, axis=0)
+    A, S = with_background(whitened, *unit_columns(A, S), options.known)
+    lam = np.pad(resume.lam / np.where(norm > 0, norm, 1), (0, A.shape[1] - r))
+    spread = levels.spread(whitened.weights, whitened.shape)
+    noise = resume.noise / spread if options.noise is None else options.noise
+    return replace(resume, A=A, S=S, lam=lam, noise=noise, momentum=None)
+
+
+def _exchanged(state: State, sized: NDArray) -> State:
+    """A state of the transposed data for the data, or back: the columns of A are what was sparse."""
+    A, S = np.ascontiguousarray(state.S.T), np.ascontiguousarray(state.A.T)
+    norm = np.linalg.norm(A, axis=0)
+    norm[sized | (norm == 0)] = 1
+    level = np.sqrt(np.mean(state.noise**2))
+    outliers = None if state.outliers is None else state.outliers[:, ::-1]
+    A, S = A / norm, S * norm[:, None]
+    return replace(state, A=A, S=S, noise=np.full(len(A), level), outliers=outliers, momentum=None)

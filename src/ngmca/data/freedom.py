@@ -1,0 +1,208 @@
+"""How much of the noise a fit follows, which its residual then lacks.
+
+Sample j of a sparse fit is least squares on the support P of its sources, but for what the threshold
+takes off them: u = G_P^-1 A_P'(y - A s), with G = A'A. The residual is that of the least squares, in
+which entry i has the variance sigma_i^2 (1 - a_i' G_P^-1 a_i), plus a_i'u. Three things come on top.
+
+- The data choose the support. Where the least squares estimate of source k passes u_k it appears, and
+  the residual loses u_k at once. By Stein's identity that takes u_k f_k of a further degree of freedom,
+  f_k the density of s_k just above 0. It is read off the sources below u_k, with weights 4 - 6 s_k / u_k
+  (a line fitted to their density, at 0).
+- Samples differ in their number of sources and in u. The median deviation of a row of mixed variances is
+  smaller than their mean tells: it is found for that mixture.
+- Row i of A is fitted too, and takes one of n degrees of freedom for each of its entries that are not 0,
+  less those directions in which S makes up for a change of A.
+"""
+
+from math import erf, exp, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support.compiled import compiled
+
+LEAST = 1 / 9  # of the variance left over: less tells little, and levels grow threefold at most
+LEAST_NOISE = 1 / 4  # of the residual's variance, the rest being what thresholds took off the sources
+NOTHING = 1e-3  # of the variance that counts as left of a sample with as many sources as measurements
+DEPENDENT = 1e-8  # of a column of A, beyond those before it, that is no direction of its own
+QUARTILE = 0.6744897501960817  # median absolute deviation of a Gaussian of variance 1
+
+
+def corrected(
+    levels: NDArray,
+    A: NDArray,
+    C: NDArray,
+    X: NDArray,
+    n: NDArray | int,
+    *,
+    stack: NDArray | None = None,
+    which: NDArray | None = None,
+    weights: NDArray | None = None,
+    held: NDArray | None = None,
+) -> NDArray:
+    """Levels (m,) of the noise itself, for those of the residual of a fit of n samples.
+
+    A (m, r); X (b, r) are some samples of the sources and C (b, r) = Y'A. With weights (m, b), C is
+    (W Y)'A, the Gram matrix of sample j is stack[which[j]], and n (m,) samples of each measurement were
+    observed. Sources that are `held` (r,) were not fitted.
+    """
+    A = np.ascontiguousarray(A, dtype=np.float64)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    (m, r), b = A.shape, len(X)
+    if stack is None or which is None or weights is None:
+        stack, which = (A.T @ A)[None], np.zeros(b, dtype=np.intp)
+        size, share, n = np.full(b, m), np.ones(m), np.full(m, n)
+        rest = C - X @ stack[0]
+    else:
+        seen = weights > 0
+        size, count = np.count_nonzero(seen, axis=0), np.count_nonzero(seen, axis=1)
+        share = weights.sum(axis=1) / np.maximum(count, 1)
+        rest = C - np.einsum("jk,jkl->jl", X, stack[which])
+    free = np.ones(r, dtype=np.bool_) if held is None else ~held
+    both = np.zeros((r, 2 * r))
+    levels = levels.astype(np.float64, copy=False)
+    ratio = _measure(stack, which, rest, X, size, free, float(levels @ levels) / m, both)
+    return _levels(levels, A, A @ both, ratio, X, share, n)
+
+
+@compiled
+def _levels(levels, A, both, ratio, X, share, n):
+    """The level of the noise in each measurement, for the sums over the samples times A in `both`."""
+    m, r = A.shape
+    live = np.zeros(r, np.bool_)
+    sources = 0
+    everywhere = 0
+    for k in range(r):
+        active = 0
+        for j in range(len(X)):
+            active += X[j, k] != 0
+        live[k] = active > 0
+        sources += active > 0
+        everywhere += active == len(X)
+    # S makes up for a change of scale in A, and a source that is everywhere for a change by its column
+    idle = sources + everywhere * (sources - 1)
+    own = max(1 - idle / max(m * sources, 1), 0.0)
+    found = np.empty(m)
+    for i in range(m):
+        taken = 0.0
+        added = 0.0
+        fitted = 0
+        for k in range(r):
+            taken += both[i, k] * A[i, k]
+            added += both[i, r + k] * A[i, k]
+            fitted += live[k] and A[i, k] != 0
+        left = 1 - share[i] * taken - own * fitted / max(n[i], 1)
+        total = levels[i] ** 2 / ratio
+        noise = max(total - share[i] * max(added, 0.0), LEAST_NOISE * total) / max(left, LEAST)
+        found[i] = sqrt(min(noise, levels[i] ** 2 / LEAST))
+    return found
+
+
+@compiled
+def _measure(stack, which, C, X, size, free, square, both):
+    """Means over samples: G_P^-1 with what choosing the support adds; beside it the covariance of u.
+
+    Returns the variance that the median deviation tells, `square` on average, over that of the residual.
+    """
+    b, r = X.shape
+    P = np.empty(r, np.intp)
+    L = np.zeros((r, r))
+    inverse = np.zeros((r, r))
+    u = np.empty(r)
+    extra = np.empty(r)
+    mean = np.zeros(r)
+    left = np.empty(b)  # of unit noise
+    added = np.zeros(b)  # by u
+    near = 0.0
+    for j in range(b):
+        p = _factor(stack[which[j]], X[j], free, P, L)
+        _invert(L, p, inverse)
+        left[j] = p
+        for a in range(p):
+            u[a] = 0.0
+            for c in range(p):
+                u[a] += inverse[a, c] * C[j, P[c]]
+            x = X[j, P[a]]
+            extra[a] = 4 - 6 * x / u[a] if x * u[a] > 0 and abs(x) < abs(u[a]) else 0.0
+            near += extra[a]
+            added[j] += u[a] * C[j, P[a]]
+            mean[P[a]] += u[a] / b
+        for a in range(p):
+            for c in range(p):
+                both[P[a], P[c]] += inverse[a, c] / b
+                both[P[a], r + P[c]] += u[a] * u[c] / b
+        for k in range(p):
+            if extra[k] != 0:
+                factor = extra[k] / (inverse[k, k] * b)
+                for a in range(p):
+                    for c in range(p):
+                        both[P[a], P[c]] += factor * inverse[a, k] * inverse[c, k]
+    around, whole = 0.0, 0.0  # the mean of u, and 0
+    for a in range(r):
+        for c in range(r):
+            whole += both[a, r + c] * stack[0, a, c]
+            both[a, r + c] -= mean[a] * mean[c]
+            around += both[a, r + c] * stack[0, a, c]
+    chosen = 1 + max(near, 0.0) / max(left.sum(), 1.0)
+    for j in range(b):
+        left[j] = max(1 - chosen * left[j] / max(size[j], 1), NOTHING)
+        added[j] *= around / whole / max(size[j], 1) if around > 0 else 0.0
+    return _typical(left, added, square) if square > 0 else 1.0
+
+
+@compiled
+def _typical(left, added, square):
+    """What a median deviation tells, `square`, over the mean of the variances noise * left + added."""
+    low, high = log(LEAST_NOISE), log(1 / LEAST)
+    for _ in range(10):
+        noise = exp((low + high) / 2)  # in units of `square`, so that those of the data do not matter
+        below = 0.0
+        for j in range(left.size):
+            below += erf(QUARTILE / sqrt(2 * (noise * left[j] + added[j] / square)))
+        if below > left.size / 2:
+            low = log(noise)
+        else:
+            high = log(noise)
+    return 1 / (noise * left.mean() + added.mean() / square)
+
+
+@compiled
+def _factor(G, x, free, P, L):
+    """Cholesky factor of G on the free support of x, without dependent columns; how many are left, in P.
+
+    On its diagonal are the inverses.
+    """
+    p = 0
+    for k in range(x.size):
+        if x[k] == 0 or not free[k]:
+            continue
+        rest = G[k, k]
+        for a in range(p):
+            entry = G[k, P[a]]
+            for b in range(a):
+                entry -= L[p, b] * L[a, b]
+            L[p, a] = entry * L[a, a]
+            rest -= L[p, a] ** 2
+        if rest > DEPENDENT * G[k, k]:
+            L[p, p] = 1 / sqrt(rest)
+            P[p] = k
+            p += 1
+    return p
+
+
+@compiled
+def _invert(L, p, inverse):
+    """inverse := (L L')^-1 for a factor with inverses on its diagonal; it becomes its own inverse."""
+    for a in range(p):
+        for b in range(a):
+            entry = 0.0
+            for c in range(b, a):
+                entry -= L[a, c] * L[c, b]
+            L[a, b] = entry * L[a, a]
+    for a in range(p):
+        for b in range(a + 1):
+            entry = 0.0
+            for c in range(a, p):
+                entry += L[c, a] * L[c, b]
+            inverse[a, b] = entry
+            inverse[b, a] = entry
