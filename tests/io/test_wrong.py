@@ -214,3 +214,15 @@ def test_wrong_arguments(tmp_path):
     assert "no channel lies in 100:200" in complaint(*separate, "-r", "2", "--range", "100:200")
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "out.ngmca-unfinished").exists()
+
+
+def test_a_damaged_npy_header_is_refused_without_warnings(tmp_path):
+    path = tmp_path / "d.npy"
+    np.save(path, np.ones((3, 4)))
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"fortran_order", rb"\drtran_order", 1))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(ReadError, match=r"not a whole \.npy file"):
+            open_one(path, {}, Apart())
+    assert not told

@@ -1,5 +1,6 @@
 """NumPy's .npy and .npz, and MATLAB's .mat up to version 7."""
 
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,9 @@ def _check_header(file: Any, size: int, where: str) -> float:
             if version == (1, 0)
             else (np.lib.format.read_array_header_2_0)
         )
-        shape, _, kind = read(file)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python, which parses the header, about a damaged one
+            shape, _, kind = read(file)
     except ValueError as error:
         raise ReadError(f"{where} is not a whole .npy file: {told(error)}.") from error
     if kind.hasobject:
