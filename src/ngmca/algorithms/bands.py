@@ -17,20 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
-from ngmca.algorithms.constraints import Constraints
 from ngmca.algorithms.known_mixing import sources_for
+from ngmca.algorithms.last_step import GAP, GAP_STEPS, RHO, followed_to_the_end, free_part, with_free
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.steps import a_step, bounded_mixing
-from ngmca.data import Followed, Grams, InMemory, Sweep, Weighted, in_gradient, open_whole
+from ngmca.data import InMemory, Sweep, Weighted, in_gradient, open_whole
 from ngmca.domains import Frame, analyse, analysis, frame_of, synthesis
-from ngmca.domains.frame import synthesise
-from ngmca.nnqp.own_grams import solve_each
 from ngmca.result import Domain, State
 
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
-RHO = 0.15  # of ADMM, for columns of norm 1: small, so that S follows A quickly
 STEPS = 4  # of ADMM for every step of A
 EVERY, NOISE_EVERY = 5, 25  # iterations from weights to weights, and from noise to noise
 FREE = 200  # iterations without thresholds
@@ -44,8 +41,6 @@ IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below w
 DIRECT, WINDOW = 1.0, 9  # the threshold on channels of line spectra, and how far a line keeps it away
 EMPTY, EMPTIEST = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
 AT_ZERO = 0.3  # noise levels below which a channel of a denoised source is empty
-FOLLOWED, FOLLOWED_TOL = 60, 1e-6  # fits of weighted data in the last S-step, and when S stays
-GAP, GAP_STEPS = 1e-5, 40  # of the last S-step, and how long it is worked for
 
 
 @dataclass(frozen=True)
@@ -224,13 +219,13 @@ def iterate_bands(
             corner = momentum.last
         k += 1
         fast.follow(A, S)
-        G, C = _free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
+        G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
         C = np.ascontiguousarray(C - weights.direct)
         if form.synthesis:
             synthesis.descend(G, C, W, weights.Lam, duals, STEPS, RHO)
         else:
             analysis.descend(G, C, W, weights.Lam, duals, STEPS, RHO, fast.threads_for(len(S)))
-        S = _with_free(S, np.maximum(duals.samples, 0), free)
+        S = with_free(S, np.maximum(duals.samples, 0), free)
         fast.follow(A, S)
         SS, YS = fast.moments(S)
         stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
@@ -248,25 +243,6 @@ def iterate_bands(
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
     yield _certified(engine, fast, momentum.last, S, duals, options, state, k < most, form)
-
-
-def _free_part(A: NDArray, C: NDArray, S: NDArray, known: Constraints) -> tuple[NDArray, NDArray]:
-    """Gram matrix and correlations of the free sources, once the given ones are taken away."""
-    G = A.T @ A
-    if known.sources is None:
-        return G, C
-    free, given = known.free, known.given
-    taken = (G[free][:, given] @ S[given]).astype(C.dtype)
-    return np.ascontiguousarray(G[free][:, free]), np.ascontiguousarray(C[free] - taken)
-
-
-def _with_free(S: NDArray, found: NDArray, free: NDArray | slice) -> NDArray:
-    """S with new values of its free sources."""
-    if isinstance(free, slice):
-        return found
-    S = S.copy()
-    S[free] = found
-    return S
 
 
 def _all(lam: NDArray, options: Options) -> NDArray:
@@ -300,14 +276,16 @@ def _certified(
     )
     S = S.astype(engine.dtype)
     if isinstance(engine, Weighted):
-        S, violation = _followed_to_the_end(engine, fast, A, S, W, weights, state_of, known)
+        S, violation = followed_to_the_end(
+            engine, fast, A, S, W, weights.Lam, weights.direct, state_of, known
+        )
     else:
         C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
-        G, C = _free_part(A, C, S, known)
+        G, C = free_part(A, C, S, known)
         C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
         solve = synthesis.solve if form.synthesis else analysis.solve
         found = solve(G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
-        S = _with_free(S, found.S, known.free)
+        S = with_free(S, found.S, known.free)
         violation = found.gap / max(abs(found.objective), 1e-300)
     S = S / engine.dtype.type(change)
     SS, YS = engine.moments(S)
@@ -323,49 +301,6 @@ def _certified(
         settled=settled,
         domain=replace(state.domain, empty=weights.empty),
     )
-
-
-def _followed_to_the_end(
-    engine: Weighted,
-    fast: InMemory,
-    A: NDArray,
-    S: NDArray,
-    W: Frame,
-    weights: Weights,
-    duals: analysis.Duals,
-    known: Constraints,
-) -> tuple[NDArray, float]:
-    """S for weighted data, fit after fit until it stays, and its duality gap over the objective."""
-    ratio = fast.unit / engine.unit
-    seen, free = Followed(engine, engine.dtype, ratio), known.free
-    for _ in range(FOLLOWED):
-        seen.follow(A, S)
-        G, C = _free_part(A, seen.correlate(A.astype(engine.dtype)), S, known)
-        C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
-        found = analysis.solve(G, C, W, weights.Lam, duals=duals, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
-        before, S, duals = S, _with_free(S, found.S, free), found.duals
-        if np.linalg.norm(S - before) <= FOLLOWED_TOL * np.linalg.norm(S):
-            break
-    grams = engine.grams(A)
-    C = engine.correlate(A) / ratio
-    if known.sources is not None:
-        fixed = np.where(known.given[:, None], S, 0)
-        C = C - grams.times(fixed.T.astype(np.float64)).T
-        grams = grams.among(np.flatnonzero(known.given == 0))
-    C = np.ascontiguousarray(C[free] - weights.direct, dtype=np.float64)
-    P = np.clip(RHO * duals.coefficients, -weights.Lam, weights.Lam)
-    return S, _weighted_gap(grams, C, W, weights.Lam, P, S[free].astype(np.float64))
-
-
-def _weighted_gap(grams: Grams, C: NDArray, W: Frame, Lam: NDArray, P: NDArray, S: NDArray) -> float:
-    """How far S is from optimal at most, over the objective, for multipliers |P| <= Lam."""
-    B = C - synthesise(W, np.ascontiguousarray(P, dtype=np.float64))
-    V = np.ascontiguousarray(S.T)
-    solve_each(grams.stack, grams.which, np.ascontiguousarray(B.T), V)
-    bound = float(np.vdot(V, grams.times(V)) / 2 - np.vdot(B.T, V))
-    penalty = float(np.vdot(Lam.astype(np.float64), np.abs(analyse(W, np.ascontiguousarray(S)))))
-    value = float(np.vdot(S.T, grams.times(S.T)) / 2 - np.vdot(C, S)) + penalty
-    return max(value - bound, 0.0) / max(abs(value), 1e-300)
 
 
 def weighted(
