@@ -211,6 +211,8 @@ def run(app: Callable[..., Any]) -> int:
     """Run an application of typer; its exit code, which is not 0 if its results did not arrive."""
     if sys.stdout is None:
         return fail("stdout is closed: > /dev/null throws away what is said.", FAILED).exit_code
+    if sys.stderr is not None:
+        _flushed(sys.stderr)  # what was said before, and nobody gets
     make_writable()
     warnings.showwarning = lambda text, *_: note(str(text))
     try:
