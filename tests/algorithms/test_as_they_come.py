@@ -390,3 +390,73 @@ def test_knowledge_that_is_wrong_is_named(mixture):
     with pytest.raises(ValueError, match="method='naive' heeds nothing"):
         separate(mixture.Y, method="naive", closure=True)
     assert Known().given == set()
+
+
+@pytest.fixture(scope="module")
+def bands():
+    return ngmca.simulate.bands(
+        m=30, n=200, r=3, bands=4, fwhm=(8, 20), mixing="dirichlet", snr=25, seed=2
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"tau": 0}, {"method": "hard", "domain": "auto"}, {"domain": "auto"}]
+)
+@pytest.mark.parametrize("known", [False, True])
+def test_a_closure_holds_whatever_the_method(bands, options, known):
+    given = {"known_sources": bands.S[:1]} if known else {}
+    found = separate(bands.Y, 3, closure=True, **given, **options)
+    np.testing.assert_allclose(found.A.sum(axis=1), 1, rtol=1e-9)
+    if known:
+        np.testing.assert_allclose(found.S[0], bands.S[0], rtol=1e-9)
+
+
+def test_wavelets_refuse_what_they_do_not_heed(bands):
+    for given in ({"zero_sources": bands.S < 1e-3}, {"closure": True, "known_sources": bands.S[:1]}):
+        with pytest.raises(ValueError, match="domain='wavelet' do not go together"):
+            separate(bands.Y, 3, domain="wavelet", **given)
+    assert separate(bands.Y, 3, domain="wavelet", known_sources=bands.S).domain.name == "direct"
+
+
+@pytest.mark.parametrize("options", [{"robust": True}, {"noise": "poisson"}])
+def test_bands_go_on_with_the_weights_that_they_had(bands, options):
+    rng = np.random.default_rng(0)
+    Y = rng.poisson(np.maximum(bands.A @ bands.S, 0) * 50).astype(float)
+    if "robust" in options:
+        Y = bands.Y.copy()
+        Y[3, 40] += 10
+    states = list(ngmca.iterate(Y, 3, seed=0, domain="wavelet", n_iter=60, **options))
+    at = next(i for i, state in enumerate(states) if state.domain.name == "wavelet") + 5
+    *_, last = ngmca.iterate(Y, 3, seed=0, domain="wavelet", n_iter=60, resume=states[at], **options)
+    if "robust" in options:
+        np.testing.assert_array_equal(last.outliers, states[-1].outliers)
+        assert len(last.outliers) == 1
+    assert np.linalg.norm(last.S - states[-1].S) < 0.03 * np.linalg.norm(last.S)
+
+
+def test_given_noise_is_what_outliers_are_judged_by(mixture):
+    rng = np.random.default_rng(0)
+    Y = mixture.A @ mixture.S + 0.05 * rng.standard_t(3, (M, N))
+    assert not len(separate(Y, robust=True, noise=0.5).outliers)
+    counts = rng.poisson(mixture.A @ mixture.S * 20)
+    assert len(separate(counts, robust=True, noise="poisson").outliers) <= 2
+    assert not len(separate(mixture.A @ mixture.S, robust=True, tau=0).outliers)
+
+
+def test_levels_of_missing_entries_may_be_missing(mixture):
+    Y, sigma = mixture.Y.copy(), np.linspace(0.1, 0.3, M * N).reshape(M, N)
+    Y[2, 3] = np.nan
+    expected = separate(Y, noise=sigma)
+    sigma[2, 3] = np.nan
+    assert score(mixture, separate(Y, noise=sigma)) == pytest.approx(score(mixture, expected), abs=0.1)
+
+
+def test_numbers_that_are_no_counts_are_told(mixture):
+    with pytest.warns(UserWarning, match="less than 5 events"):
+        separate(mixture.Y / mixture.Y.max(), noise="poisson")
+
+
+def test_a_sparse_mixing_from_several_starts(mixture):
+    found = separate(mixture.Y, penalised="A", n_init=2)
+    assert len(found.restarts) == 2
+    assert max(one.cost for one in found.restarts) < np.sum(mixture.Y**2)

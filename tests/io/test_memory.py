@@ -18,8 +18,6 @@ TABLES = {
     "named lines": "".join(f"name{i},12,34\n" for i in range(50_000)),
     "named lines, Windows": "".join(f"name{i},12,34\r\n" for i in range(50_000)),
     "named lines, old Mac": "".join(f"name{i},12,34\r" for i in range(50_000)),
-    "named lines, vertical tabs": "".join(f"name{i},12,34\v" for i in range(50_000)),
-    "named lines, form feeds": "".join(f"name{i},12,34\f" for i in range(50_000)),
     "named lines, next lines": "".join(f"name{i},12,34\x85" for i in range(50_000)),
 }
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.constraints import closes_known
 from ngmca.algorithms.known_mixing import sources_for
 from ngmca.algorithms.last_step import GAP, GAP_STEPS, RHO, followed_to_the_end, free_part, with_free
 from ngmca.algorithms.options import Options
@@ -110,6 +111,10 @@ def decide(state: State, options: Options) -> Domain:
     free = options.known.free
     A, S, shape = state.A[:, free], state.S[free], options.sample_shape
     found, n = correlation(S, shape), S.shape[1]
+    if not len(S):
+        return Domain("direct", "all sources are known", found)
+    if closes_known(options.known):
+        return Domain("direct", "a closure with known sources holds channel by channel", found)
     if options.domain != "auto":
         return Domain(options.domain, "as it was asked for", found)
     if options.known.zero_sources is not None:

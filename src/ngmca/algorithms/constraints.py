@@ -143,6 +143,11 @@ class Constraints:
         return size
 
 
+def closes_known(known: Constraints) -> bool:
+    """Whether a closure counts known sources at their own scale."""
+    return known.totals is not None and known.rigid and bool(known.given[: known.r].any())
+
+
 FREE = Constraints()
 SMALLEST = 1e-6  # size of a column under a closure that has no use for it, over the largest
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.algorithms.bands import bands_after, resumed_bands
-from ngmca.algorithms.constraints import Constraints
+from ngmca.algorithms.constraints import Constraints, closes_known
 from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.naive import iterate_naive
 from ngmca.algorithms.options import Options
@@ -83,7 +83,8 @@ class Problem:
     def plain(self) -> bool:
         """Whether all entries count alike, and nothing is known beforehand."""
         weighted = self.engine.weights is not None or self.levels.counts is not None
-        return not (weighted or self.robust or self.options.known.any) and self.levels.equal
+        turned = self.exchanged is not None
+        return not (weighted or turned or self.robust or self.options.known.any) and self.levels.equal
 
     def states(self, rng: np.random.Generator) -> Iterator[State]:
         """The iterations from the start, or from a guess drawn by rng, for the data as they are."""
@@ -95,11 +96,20 @@ class Problem:
         """States in units of the noise, with the engine, units and knowledge that they belong to."""
         options, resume, levels = self.options, self.resume, self.levels
         if resume is not None and resume.domain.name == "wavelet":
-            engine, levels, options = in_channels(self.engine, levels, options)
+            rule = Reweighting(self.engine, levels, self.robust, options.noise)
+            engine, levels, options = in_channels(rule.resumed(resume), levels, options)
+            resume = replace(
+                resume, S=resume.S * self.levels.units(engine.shape)[1].astype(resume.S.dtype)
+            )
             for state in resumed_bands(engine, options, resume):
-                yield engine, levels, options.known, state
+                yield engine, levels, options.known, replace(state, outliers=resume.outliers)
             return
         for engine, state, last in self._direct(rng):
+            if last and not options.transformed and is_rigid(options.known):
+                yield engine, levels, options.known, replace(state, settled=False)
+                for following in relaxed(engine, state, options):
+                    yield engine, levels, options.known, replace(following, outliers=state.outliers)
+                continue
             if not (last and options.transformed):
                 yield engine, levels, options.known, state
                 continue
@@ -112,10 +122,7 @@ class Problem:
     def _after(engine: InMemory, state: State, options: Options) -> Iterator[State]:
         """The last state channel by channel, and what comes after it."""
         for following in bands_after(engine, state, options):
-            known = options.known
-            amounts = known.rigid and bool(known.given[: known.r].any())
-            closed = known.totals is not None or amounts
-            if closed and following.domain.name == "direct" and following.domain.why:
+            if is_rigid(options.known) and following.domain.name == "direct" and following.domain.why:
                 yield replace(following, settled=False)
                 yield from (
                     replace(s, domain=following.domain) for s in relaxed(engine, following, options)
@@ -128,7 +135,7 @@ class Problem:
         # a closure holds for sources that are not shrunk: see `relaxed`
         options, resume = self.options.without_closure(), self.resume
         algorithm = iterate_naive if options.method == "naive" else iterate_thresholded
-        rule = Reweighting(self.engine, self.levels, self.robust)
+        rule = Reweighting(self.engine, self.levels, self.robust, options.noise)
         if rule.needed:
             yield from reweighed(
                 lambda engine, A, S: algorithm(engine, A, S, options),
@@ -147,6 +154,11 @@ class Problem:
         if self.start is not None:
             return with_background(engine, *self.start, self.options.known)
         return first_guess(engine, self.r, rng, self.options.known)
+
+
+def is_rigid(known: Constraints) -> bool:
+    """Whether norms of A cannot make up for thresholds: under a closure, and with known sources."""
+    return known.totals is not None or (known.rigid and bool(known.given[: known.r].any()))
 
 
 def in_channels(engine: InMemory, levels: Levels, options: Options) -> tuple[InMemory, Levels, Options]:
@@ -182,6 +194,14 @@ def check_heeded(options: Options, *, plain: bool) -> None:
         raise ValueError(
             f"{which} needs data that are whole and equally noisy: missing entries, levels of entries, "
             "noise='poisson' and robust go with the methods soft and anls, and solver='pivot'."
+        )
+    known = options.known
+    if options.domain == "wavelet" and known.zero_sources is not None:
+        raise ValueError("zero_sources and domain='wavelet' do not go together: take domain='direct'.")
+    if options.domain == "wavelet" and closes_known(known):
+        raise ValueError(
+            "closure, known_sources and domain='wavelet' do not go together: take domain='direct', or "
+            "known_scale='free'."
         )
     if options.known.any and (options.method == "naive" or options.solver == "fista"):
         which = "method='naive'" if options.method == "naive" else "solver='fista'"

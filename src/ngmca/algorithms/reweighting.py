@@ -14,6 +14,7 @@ SETTLED = 0.02  # root mean square change of the logarithms of the weights
 FAR = 6.0  # noise levels beyond which an entry is an outlier
 TOGETHER = 0.05  # share of the measurements of a sample that may have one: more of them are a source
 OWN, FEW = 0.9, 3  # share of a source's energy in so few samples: it may be made of outliers
+NOISELESS = 1e-4  # of the root mean square of the data: the least noise that outliers are judged by
 LONGEST = 8  # samples in a row that an outlier may take: more of them are a peak
 
 Run = Callable[[InMemory, NDArray, NDArray], Iterator[State]]
@@ -27,6 +28,7 @@ class Reweighting:
     engine: InMemory
     levels: Levels
     robust: bool
+    noise: NDArray | None = None  # (m,) levels of whitened data, if they are known
 
     @property
     def needed(self) -> bool:
@@ -40,34 +42,51 @@ class Reweighting:
             engine = self.levels.following(engine, state.A, state.S)
         if not self.robust:
             return engine, np.zeros(engine.shape, dtype=bool)
-        spikes = outliers(engine, state, before)
+        spikes = outliers(engine, state, before, self.noise)
+        return self._without(engine, spikes), spikes
+
+    def resumed(self, state: State) -> InMemory:
+        """The data with the weights that a state was found with, or with those that follow from it."""
+        engine = self.engine
+        if self.levels.counts is not None:
+            engine = self.levels.following(engine, state.A, state.S)
+        if not self.robust or state.outliers is None:
+            return engine
+        spikes = np.zeros(engine.shape, dtype=bool)
+        spikes[tuple(state.outliers.T)] = True
+        return self._without(engine, spikes)
+
+    @staticmethod
+    def _without(engine: InMemory, spikes: NDArray) -> InMemory:
         weights = np.ones(engine.shape) if engine.weights is None else engine.weights
         levels = engine.levels if isinstance(engine, Weighted) else None
-        return weighing(engine, np.where(spikes, 0.0, weights), levels), spikes
+        return weighing(engine, np.where(spikes, 0.0, weights), levels)
 
 
-def outliers(engine: InMemory, state: State, before: NDArray) -> NDArray:
+def outliers(engine: InMemory, state: State, before: NDArray, noise: NDArray | None = None) -> NDArray:
     """(m, n) where single entries are farther from the fit than noise and sources explain.
 
     An outlier bends the fit, and entries beside it in its measurement and its sample seem far too: only
     those count that are at least half as far as the farthest one there that had a weight. A few of them
     may have a source of their own, which explains nothing else.
     """
-    sigma = engine.noise(state.A, state.S, final=True)
+    sigma = engine.noise(state.A, state.S, final=True) if noise is None else noise
+    size = np.sqrt(engine.energy / max(engine.shape[0] * engine.shape[1], 1))
+    sigma = np.maximum(sigma, NOISELESS * size)  # what rounding leaves of clean data is no outlier
     rest = np.abs(engine.rows(slice(None)) - state.A @ state.S) / np.maximum(sigma, 1e-300)[:, None]
     if engine.weights is not None:
         rest *= np.sqrt(engine.weights)
     weighing = np.where(before, 0, rest)
     farthest = np.where(before, 0, np.maximum(weighing.max(axis=1, keepdims=True), weighing.max(axis=0)))
     far = rest > np.maximum(FAR, farthest / 2)
-    far[:, far.sum(axis=0) > max(1, TOGETHER * len(far))] = False
+    far[:, far.sum(axis=0) > max(TOGETHER * len(far), min(3, len(far) // 4), 1)] = False
     return (far & ~_long(far)) | _own_sources(engine, state, sigma)
 
 
 def _own_sources(engine: InMemory, state: State, sigma: NDArray) -> NDArray:
     """Entries that stand out of a source which is nothing but a few samples."""
     found = np.zeros(engine.shape, dtype=bool)
-    stands_out = max(0.1, 8 / len(found))
+    stands_out = max(0.1, min(8 / len(found), 0.4))
     for k in np.flatnonzero(state.S.any(axis=1)):
         share, energy = state.A[:, k] ** 2, state.S[k] ** 2
         few = np.argsort(energy)[::-1][:FEW]
@@ -109,7 +128,7 @@ def reweighed(run: Run, rule: Reweighting, guess: Guess) -> Iterator[tuple[InMem
         assert last is not None
         following, found = rule.following(last, spikes)
         if round_ == ROUNDS or _change(engine, following) <= SETTLED:
-            yield engine, replace(last, outliers=np.argwhere(spikes)), True
+            yield engine, replace(last, outliers=np.argwhere(spikes) if rule.robust else None), True
             return
         yield engine, replace(last, settled=False), False
         anew = not np.array_equal(spikes, found)

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ngmca import sampling
 from ngmca.cli.console import INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.cli.separate import perform, tell
 from ngmca.cli.settings import AsJson, Settings, changed, from_file, provenance
@@ -47,6 +48,7 @@ def posterior(
         settings = settings.changed(n_init=1)  # or an older result would be compared with other starts
     with as_bad_input():
         check_sampling(settings.method)
+        sampling.check_known(settings.known, bands=found.domain.name == "wavelet")
     _check_free(out, found, force=force)
     _check_data(out, settings, known)
     try:

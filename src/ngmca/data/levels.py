@@ -4,6 +4,7 @@ Levels of measurements and of samples are units of rows and columns: the fit in 
 costs no more. What is left, levels of single entries and missing ones, are weights.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,7 +58,7 @@ class Levels:
             noise = Counts()
         if isinstance(noise, Counts):
             return cls._counted(noise, engine)
-        levels = arguments.check_levels(noise, engine)
+        levels = arguments.check_levels(_completed(noise, engine), engine)
         if levels.min() == levels.max():
             return cls(float(levels.max()))
         observed = None if engine.weights is None else engine.weights > 0
@@ -90,6 +91,13 @@ class Levels:
         mean = max(float(Y.sum() / max(seen.sum(), 1)), counts.gain)
         share = np.outer(np.maximum(row, 0) / mean, np.maximum(column, 0))
         variance = counts.variance(share)
+        if Y.max(initial=0) < 5 * counts.gain:
+            warnings.warn(
+                "the largest entry of Y is less than 5 events: if these are no counts, give the value "
+                "of one event as ngmca.Counts(gain=...).",
+                UserWarning,
+                stacklevel=6,
+            )
         rows, columns = np.sqrt(variance.mean(axis=1)), np.sqrt(variance.mean(axis=0))
         first = cls._unequal(np.outer(rows, columns) / np.sqrt(variance.mean()), None)
         return replace(first, counts=counts)
@@ -141,6 +149,15 @@ class Levels:
         """Of rows and of columns."""
         rows = np.ones(shape[0]) if self.rows is None else self.rows
         return rows, np.ones(shape[1]) if self.columns is None else self.columns
+
+
+def _completed(noise: Any, engine: InMemory) -> Any:
+    """Levels of entries, where those of missing ones may be missing too."""
+    if engine.weights is None or np.ndim(noise) != 2 or np.shape(noise) != engine.shape:
+        return noise
+    levels = np.ma.filled(np.ma.asarray(noise, dtype=np.float64), np.nan)
+    gone = (engine.weights == 0) & np.isnan(levels)
+    return np.where(gone, np.nanmedian(levels), levels) if gone.any() else levels
 
 
 def _varied(logs: NDArray) -> NDArray | None:
