@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ngmca.io import ReadError, read
+from ngmca.io import Dataset, ReadError, read
+from ngmca.io.dataset import with_gaps_told
 
 AXIS = np.linspace(400.0, 800.0, 41)
 Y = np.stack([np.exp(-(((AXIS - at) / 40) ** 2)) for at in (480.0, 600.0, 700.0)]).round(6)
@@ -89,3 +90,11 @@ def test_gaps_stay_gaps_on_a_common_axis(tmp_path):
     assert gone[1][(data.axis > 600) & (data.axis < 630)].all()
     assert not gone[3].any()
     assert gone.sum() < 3 * HOLES.sum()
+
+
+def test_a_scale_that_overflows_is_refused():
+    data = Dataset(np.array([[1.0, np.inf], [2.0, np.nan]]))
+    with pytest.raises(ReadError, match="beyond the largest that there is"):
+        with_gaps_told(data, "x")
+    huge = Dataset(np.full((2, 2), 1.7e308))
+    assert with_gaps_told(huge, "x") is huge

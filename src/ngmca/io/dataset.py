@@ -189,7 +189,8 @@ def real_numbers(array: Any, where: str) -> NDArray:
     if array.dtype.kind not in "fiub":
         raise ReadError(f"{where} holds {array.dtype}, not numbers.")
     if array.dtype != np.float32:
-        array = array.astype(np.float64, copy=False)
+        with np.errstate(all="ignore"):  # what no float64 can hold becomes infinite, and is refused
+            array = array.astype(np.float64, copy=False)
     if np.isinf(array).any():
         place = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
         raise ReadError(f"{where} has infinity at index {place}: replace it or leave out its column.")
@@ -197,10 +198,17 @@ def real_numbers(array: Any, where: str) -> NDArray:
 
 
 def with_gaps_told(data: Dataset, where: str) -> Dataset:
-    """The same with a note about how many entries are missing; an error where all of them are."""
-    with np.errstate(over="ignore", invalid="ignore"):  # a sum too large may be NaN, too
-        count = int(np.count_nonzero(np.isnan(data.Y))) if np.isnan(np.sum(data.Y)) else 0
-    if not count:
+    """The same with a note about how many entries are missing; an error where all of them are.
+
+    Infinity is refused: a scale that overflows leads to it.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(data.Y)):
+            return data
+    if np.isinf(data.Y).any():
+        raise ReadError("its numbers are beyond the largest that there is: a scale in it is damaged.")
+    count = int(np.count_nonzero(np.isnan(data.Y)))
+    if not count:  # only their sum is too large
         return data
     if count == data.Y.size:
         raise ReadError(f"there are no numbers, all {count} entries are missing.")
