@@ -1,0 +1,1 @@
+"""What a chemist asks of a separation: how many sources, which substances, how much of each."""
