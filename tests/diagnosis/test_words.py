@@ -100,6 +100,16 @@ def test_noise_of_counts_is_no_sign_of_more_sources():
     assert "in proportion to it" in found["growing"].text
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [1.0, 1e25, 1e-25])
+def test_noise_of_counts_is_told_however_low_the_noise_was_said_to_be(kind, size):
+    mixture = ngmca.simulate.bands(m=40, n=400, r=2, snr=None, seed=0)
+    Y = np.random.default_rng(0).poisson(30 * mixture.Y / mixture.Y.mean()) * kind(size)
+    separation = ngmca.separate(Y, 2, n_iter=60, noise=size, seed=0)
+    low = replace(separation, noise=np.full(40, 1e-300))
+    assert "growing" in kinds(Y, low)
+
+
 def test_a_source_of_one_measurement_is_named():
     mixture, separation = separated(5)
     A = separation.A.copy()

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
-from ngmca.algorithms.constraints import closes_known
 from ngmca.algorithms.known_mixing import sources_for
 from ngmca.algorithms.last_step import GAP, GAP_STEPS, RHO, followed_to_the_end, free_part, with_free
 from ngmca.algorithms.options import Options
@@ -74,10 +73,12 @@ def followed_by_bands(
         yield from resumed_bands(engine, options, resume, form)
         return
     for state in states:
-        if state.settled or state.k >= options.schedule.n_iter:
-            yield from bands_after(engine, state, options, form)
+        last = state.settled or state.k >= options.schedule.n_iter
+        domain = decide(state, options) if last else state.domain
+        if domain.name == "wavelet":
+            yield from bands_after(engine, state, domain, options, form)
         else:
-            yield state
+            yield replace(state, domain=domain)
 
 
 def resumed_bands(
@@ -89,12 +90,10 @@ def resumed_bands(
     yield from iter([resume]) if ended else rest
 
 
-def bands_after(engine: InMemory, state: State, options: Options, form: Form = FORM) -> Iterator[State]:
-    """The last state of `soft`, and those in a frame after it, if its sources have an order."""
-    domain = decide(state, options)
-    if domain.name == "direct":
-        yield replace(state, domain=domain)
-        return
+def bands_after(
+    engine: InMemory, state: State, domain: Domain, options: Options, form: Form = FORM
+) -> Iterator[State]:
+    """The last state of `soft`, and those after it in a frame, for which it was decided."""
     yield replace(state, settled=False)
     A, S = _freed(engine, state, options)
     before = replace(state, domain=replace(domain, begun=state.k))
@@ -113,7 +112,7 @@ def decide(state: State, options: Options) -> Domain:
     found, n = correlation(S, shape), S.shape[1]
     if not len(S):
         return Domain("direct", "all sources are known", found)
-    if closes_known(options.known):
+    if options.known.closes_known:
         return Domain("direct", "a closure with known sources holds channel by channel", found)
     if options.domain != "auto":
         return Domain(options.domain, "as it was asked for", found)

@@ -90,6 +90,21 @@ class Constraints:
         return self.totals is not None or self.profiles is not None
 
     @property
+    def keeps_sources(self) -> bool:
+        """Whether there are known sources, which are returned as they were given."""
+        return self.rigid and bool(self.given[: self.r].any())
+
+    @property
+    def closes_known(self) -> bool:
+        """Whether a closure counts known sources at their own scale."""
+        return self.totals is not None and self.keeps_sources
+
+    @property
+    def holds_norms(self) -> bool:
+        """Whether norms of A cannot make up for thresholds: under a closure, or with known sources."""
+        return self.totals is not None or self.keeps_sources
+
+    @property
     def sized(self) -> NDArray:
         """(R,) whose columns of A have a physical size: under a closure all, else known ones."""
         found = self.held | (self.given if self.rigid else False)
@@ -141,11 +156,6 @@ class Constraints:
         solve_rows(U.T @ U, (rest @ U)[None], found)
         size[open_] = np.maximum(found[0], SMALLEST * found.max(initial=0))
         return size
-
-
-def closes_known(known: Constraints) -> bool:
-    """Whether a closure counts known sources at their own scale."""
-    return known.totals is not None and known.rigid and bool(known.given[: known.r].any())
 
 
 FREE = Constraints()

@@ -113,7 +113,7 @@ class Known:
             rows=levels.rows,
             both=self.penalised == "both",
         )
-        _check_together(made, rows)
+        _check_together(made)
         return made
 
     def _sources(self, engine: InMemory, r: int, columns: NDArray) -> NDArray | None:
@@ -204,7 +204,7 @@ def _flags(values: ArrayLike | None, name: str, shape: tuple[int, int]) -> NDArr
     return flags
 
 
-def _check_together(made: Constraints, rows: NDArray) -> None:
+def _check_together(made: Constraints) -> None:
     """Refuse what contradicts itself."""
     if (made.given & made.held).any():
         k = int(np.flatnonzero(made.given & made.held)[0])

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.algorithms.bands import bands_after, resumed_bands
-from ngmca.algorithms.constraints import Constraints, closes_known
+from ngmca.algorithms.bands import bands_after, decide, resumed_bands
+from ngmca.algorithms.constraints import Constraints
 from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.naive import iterate_naive
 from ngmca.algorithms.options import Options
@@ -94,41 +94,26 @@ class Problem:
 
     def _states(self, rng: np.random.Generator) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
         """States in units of the noise, with the engine, units and knowledge that they belong to."""
-        options, resume, levels = self.options, self.resume, self.levels
+        resume = self.resume
         if resume is not None and resume.domain.name == "wavelet":
-            rule = Reweighting(self.engine, levels, self.robust, options.noise)
-            engine, levels, options = in_channels(rule.resumed(resume), levels, options)
-            resume = replace(
-                resume, S=resume.S * self.levels.units(engine.shape)[1].astype(resume.S.dtype)
-            )
-            for state in resumed_bands(engine, options, resume):
-                yield engine, levels, options.known, replace(state, outliers=resume.outliers)
+            rule = Reweighting(self.engine, self.levels, self.robust, self.options.noise)
+            yield from self._finished(rule.resumed(resume), resume)
             return
         for engine, state, last in self._direct(rng):
-            if last and not options.transformed and is_rigid(options.known):
-                yield engine, levels, options.known, replace(state, settled=False)
-                for following in relaxed(engine, state, options):
-                    yield engine, levels, options.known, replace(following, outliers=state.outliers)
-                continue
-            if not (last and options.transformed):
-                yield engine, levels, options.known, state
-                continue
-            engine, levels, options = in_channels(engine, levels, options)
-            state = replace(state, S=state.S * self.levels.units(engine.shape)[1].astype(state.S.dtype))
-            for following in self._after(engine, state, options):
-                yield engine, levels, options.known, replace(following, outliers=state.outliers)
-
-    @staticmethod
-    def _after(engine: InMemory, state: State, options: Options) -> Iterator[State]:
-        """The last state channel by channel, and what comes after it."""
-        for following in bands_after(engine, state, options):
-            if is_rigid(options.known) and following.domain.name == "direct" and following.domain.why:
-                yield replace(following, settled=False)
-                yield from (
-                    replace(s, domain=following.domain) for s in relaxed(engine, following, options)
-                )
+            if last:
+                yield from self._finished(engine, state)
             else:
-                yield following
+                yield engine, self.levels, self.options.known, state
+
+    def _finished(
+        self, engine: InMemory, state: State
+    ) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
+        """The last state channel by channel and what comes after it, as `_states` gives them."""
+        levels, options = self.levels, self.options
+        if options.transformed:
+            engine, state, levels, options = in_channels(engine, state, levels, options)
+        for following in finished(engine, state, options):
+            yield engine, levels, options.known, replace(following, outliers=state.outliers)
 
     def _direct(self, rng: np.random.Generator) -> Iterator[tuple[InMemory, State, bool]]:
         """States channel by channel, with their engine, and whether one is the last of them."""
@@ -156,19 +141,34 @@ class Problem:
         return first_guess(engine, self.r, rng, self.options.known)
 
 
-def is_rigid(known: Constraints) -> bool:
-    """Whether norms of A cannot make up for thresholds: under a closure, and with known sources."""
-    return known.totals is not None or (known.rigid and bool(known.given[: known.r].any()))
+def finished(engine: InMemory, state: State, options: Options) -> Iterator[State]:
+    """The last state channel by channel, and what comes after it: wavelets, or a fit without thresholds.
+
+    One in wavelets already is gone on from.
+    """
+    if state.domain.name == "wavelet":
+        yield from resumed_bands(engine, options, state)
+        return
+    domain = decide(state, options) if options.transformed else state.domain
+    if domain.name == "wavelet":
+        yield from bands_after(engine, state, domain, options)
+        return
+    rigid = options.known.holds_norms
+    yield replace(state, domain=domain, settled=state.settled and not rigid)
+    if rigid:
+        yield from (replace(one, domain=domain) for one in relaxed(engine, state, options))
 
 
-def in_channels(engine: InMemory, levels: Levels, options: Options) -> tuple[InMemory, Levels, Options]:
-    """Whitened data for wavelets: samples in their own units, and weights of at most 1.
+def in_channels(
+    engine: InMemory, state: State, levels: Levels, options: Options
+) -> tuple[InMemory, State, Levels, Options]:
+    """Whitened data and a state for wavelets: samples in their own units, and weights of at most 1.
 
     Weights, which single samples cannot be solved with there, slow the iterations down by their range:
     they are kept near their median. Most of what they gain is gained by then.
     """
     if engine.weights is None and levels.columns is None:
-        return engine, levels, options
+        return engine, state, levels, options
     weights = np.ones(engine.shape) if engine.weights is None else engine.weights
     columns = levels.units(engine.shape)[1]
     true = weights / columns**2
@@ -184,7 +184,8 @@ def in_channels(engine: InMemory, levels: Levels, options: Options) -> tuple[InM
     known = options.known
     if known.sources is not None:
         known = replace(known, sources=known.sources * columns)
-    return found, replace(levels, columns=None), replace(options, noise=sigma, known=known)
+    state = replace(state, S=state.S * columns.astype(state.S.dtype))
+    return found, state, replace(levels, columns=None), replace(options, noise=sigma, known=known)
 
 
 def check_heeded(options: Options, *, plain: bool) -> None:
@@ -198,7 +199,7 @@ def check_heeded(options: Options, *, plain: bool) -> None:
     known = options.known
     if options.domain == "wavelet" and known.zero_sources is not None:
         raise ValueError("zero_sources and domain='wavelet' do not go together: take domain='direct'.")
-    if options.domain == "wavelet" and closes_known(known):
+    if options.domain == "wavelet" and known.closes_known:
         raise ValueError(
             "closure, known_sources and domain='wavelet' do not go together: take domain='direct', or "
             "known_scale='free'."

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data import InMemory, Levels, Weighted, weighing
+from ngmca.data import InMemory, Levels, without
 from ngmca.result import State
 
 ROUNDS = 4  # at most, after the first fit
@@ -43,7 +43,7 @@ class Reweighting:
         if not self.robust:
             return engine, np.zeros(engine.shape, dtype=bool)
         spikes = outliers(engine, state, before, self.noise)
-        return self._without(engine, spikes), spikes
+        return without(engine, spikes), spikes
 
     def resumed(self, state: State) -> InMemory:
         """The data with the weights that a state was found with, or with those that follow from it."""
@@ -54,13 +54,7 @@ class Reweighting:
             return engine
         spikes = np.zeros(engine.shape, dtype=bool)
         spikes[tuple(state.outliers.T)] = True
-        return self._without(engine, spikes)
-
-    @staticmethod
-    def _without(engine: InMemory, spikes: NDArray) -> InMemory:
-        weights = np.ones(engine.shape) if engine.weights is None else engine.weights
-        levels = engine.levels if isinstance(engine, Weighted) else None
-        return weighing(engine, np.where(spikes, 0.0, weights), levels)
+        return without(engine, spikes)
 
 
 def outliers(engine: InMemory, state: State, before: NDArray, noise: NDArray | None = None) -> NDArray:
@@ -76,8 +70,8 @@ def outliers(engine: InMemory, state: State, before: NDArray, noise: NDArray | N
     rest = np.abs(engine.rows(slice(None)) - state.A @ state.S) / np.maximum(sigma, 1e-300)[:, None]
     if engine.weights is not None:
         rest *= np.sqrt(engine.weights)
-    weighing = np.where(before, 0, rest)
-    farthest = np.where(before, 0, np.maximum(weighing.max(axis=1, keepdims=True), weighing.max(axis=0)))
+    counted = np.where(before, 0, rest)
+    farthest = np.where(before, 0, np.maximum(counted.max(axis=1, keepdims=True), counted.max(axis=0)))
     far = rest > np.maximum(FAR, farthest / 2)
     far[:, far.sum(axis=0) > max(TOGETHER * len(far), min(3, len(far) // 4), 1)] = False
     return (far & ~_long(far)) | _own_sources(engine, state, sigma)

@@ -7,9 +7,8 @@ from ngmca.algorithms.constraints import Constraints
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.reweighting import FAR, ROUNDS
 from ngmca.algorithms.steps import a_step
-from ngmca.data import InMemory, Levels, Sweep, Weighted, gram, weighing
-
-GAUSSIAN = 1.4826  # standard deviation over the median absolute value
+from ngmca.data import InMemory, Levels, Sweep, gram, without
+from ngmca.data.noise import GAUSSIAN
 
 
 def weights_of(
@@ -33,7 +32,7 @@ def weights_of(
         weighted = whitened if levels.counts is None else levels.following(whitened, W, S)
         if robust:
             outliers |= _outliers(weighted, W, S, outliers)
-            weighted = _without(weighted, outliers)
+            weighted = without(weighted, outliers) if outliers.any() else weighted
         W = _fitted(weighted, S, totals, background)
     return W * rows[:, None]
 
@@ -72,12 +71,3 @@ def _outliers(engine: InMemory, W: NDArray, S: NDArray, before: NDArray) -> NDAr
     middle = rest.shape[1] - 1 - seen // 2  # what is not seen comes first
     level = GAUSSIAN * ordered[np.arange(len(rest)), np.minimum(middle, rest.shape[1] - 1)]
     return np.asarray(rest > np.maximum(FAR * level, ordered[:, -1] / 2)[:, None])
-
-
-def _without(engine: InMemory, outliers: NDArray) -> InMemory:
-    """The data without some of their entries."""
-    if not outliers.any():
-        return engine
-    weights = np.ones(engine.shape) if engine.weights is None else engine.weights
-    levels = engine.levels if isinstance(engine, Weighted) else None
-    return weighing(engine, np.where(outliers, 0.0, weights), levels)

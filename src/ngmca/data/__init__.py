@@ -7,7 +7,7 @@ from ngmca.data.levels import Counts, Levels
 from ngmca.data.noise import in_gradient, mad
 from ngmca.data.opening import by_part, open_data, open_whole
 from ngmca.data.units import in_own_units
-from ngmca.data.weighted import Followed, Weighted, weighing
+from ngmca.data.weighted import Followed, Weighted, weighing, without
 
 __all__ = [
     "WORTH_THREADS",
@@ -29,4 +29,5 @@ __all__ = [
     "open_whole",
     "spread",
     "weighing",
+    "without",
 ]

@@ -4,7 +4,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
@@ -36,7 +35,7 @@ def open_data(data: Any, *, mask: Any = None, threads: int | None = None) -> InM
     check_unit(Y, unit)
     if missing is None:
         return InMemory(Y, threads=threads, unit=unit)
-    return Weighted(Y, weights_of(missing), threads=threads, unit=unit)
+    return Weighted(Y, 1.0 - missing, threads=threads, unit=unit)
 
 
 def open_whole(data: Any, *, threads: int | None = None) -> InMemory:
@@ -86,8 +85,3 @@ def by_part(value: Any, engine: InMemory) -> Any:
             [np.broadcast_to(one, (m, engine.shape[1])) for one, m in zip(value, sizes, strict=True)]
         )
     return np.concatenate([np.broadcast_to(one, m) for one, m in zip(value, sizes, strict=True)])
-
-
-def weights_of(missing: NDArray) -> NDArray:
-    """1, and 0 for what is missing."""
-    return 1.0 - missing.astype(np.float64)

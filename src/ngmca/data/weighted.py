@@ -6,7 +6,6 @@ columns; samples with equal weights share one, and where few entries are missing
 from the common one. Nothing is ever filled in.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled
 from ngmca.data import noise
-from ngmca.data.blocks import Choice, gram, picks, row_blocks
+from ngmca.data.blocks import Choice, gram, picks
 from ngmca.data.engine import NOISE_COLUMNS, InMemory, Solve, Sweep
 from ngmca.data.freedom import corrected
 from ngmca.data.grams import Grams
@@ -52,12 +51,7 @@ class Weighted(InMemory):
         self._columns = _Patterns.of(self.weights.T)
         self._rows = _Patterns.of(self.weights)
         self._WY = self._Y * self.weights
-        self.energy = float(sum(np.vdot(a, b) for a, b in self._pairs()))
-
-    def _pairs(self) -> Iterator[tuple[NDArray, NDArray]]:
-        """Blocks of rows of W Y and of Y."""
-        weighted = (block for _, block in row_blocks(self._WY))
-        return zip(weighted, (block for _, block in row_blocks(self._Y)), strict=True)
+        self.energy = float(np.einsum("ij,ij->", self._WY, self._Y))
 
     def single(self) -> InMemory:
         """The same data in single precision, in units of their largest entry, to be followed."""
@@ -223,6 +217,13 @@ def weighing(engine: InMemory, W: NDArray, levels: NDArray | None, Y: NDArray | 
         W = np.where(engine.weights > 0, W, 0)
     Y = engine.rows(slice(None)) if Y is None else Y
     return Weighted(Y, W, levels, threads=engine._threads, unit=engine.unit, seed=engine._seed)
+
+
+def without(engine: InMemory, entries: NDArray) -> Weighted:
+    """The data of an engine without the entries that are true in (m, n)."""
+    weights = np.ones(engine.shape) if engine.weights is None else engine.weights
+    levels = engine.levels if isinstance(engine, Weighted) else None
+    return weighing(engine, np.where(entries, 0.0, weights), levels)
 
 
 class _Patterns:

@@ -189,9 +189,9 @@ def _leftover(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
 
 def _growth(separation: Separation, diagnostics: Diagnostics) -> float:
     """Correlation over the channels of the residual's variance with the mean of the fit."""
-    S, _ = in_own_units(separation.S)
-    mean = separation.A.mean(axis=0) @ S
-    variance = diagnostics.column_rms**2
+    fit = separation.A.mean(axis=0, dtype=np.float64) @ separation.S.astype(np.float64)
+    # in units of noise that was given, far too low, squares of variances would overflow
+    (mean, _), (variance, _) = in_own_units(fit), in_own_units(diagnostics.column_rms**2)
     if not (np.ptp(mean) > 0 and np.ptp(variance) > 0):
         return 0.0
     return float(np.corrcoef(mean, variance)[0, 1])

@@ -21,6 +21,7 @@ not the exact posterior of one model.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,6 @@ from ngmca.sampling.bands_kernels import (
 )
 from ngmca.sampling.chain import Rules, Sums
 from ngmca.sampling.chains import Chains, Length, Trace, Track
-from ngmca.sampling.convergence import agreement, effective_size, split_rhat
 from ngmca.sampling.filling import Filled
 from ngmca.sampling.kernels import ALIKE, NONE_HELD, sample_mixing
 from ngmca.sampling.model import draw_variance, residual_squares
@@ -224,34 +224,10 @@ def collect_bands(
         inside = np.minimum(share_inside(sources, S, 1), share_inside(draws, A, 0))
         sources, mixing = around(sources, S), around(draws, A)
     traces = {"noise": chains.trace()[:, :, 0]}
-    rhat = {"noise": split_rhat(traces["noise"])}
-    ess = {"noise": effective_size(traces["noise"])}
-    for name, sums, axes in (("S", "sources", (0, 1, 3, 2)), ("A", "mixing", (0, 1, 2, 3))):
-        halves = chains.halves(sums).transpose(axes)
-        variance = chains.moments(sums)[1] ** 2
-        variance = variance.T if name == "S" else variance
-        rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance)
-    return Posterior(
-        S=sources,
-        A=mixing,
-        noise=Marginals(*chains.moments("noise")),
-        pi=None,
-        stay=None,
-        beta=None,
-        traces=traces,
-        rhat=rhat,
-        ess=ess,
-        n_samples=chains.count,
-        burn=chains.burn,
-        error=chains.error("sources"),
-        settled=chains.settled,
-        warnings=(
-            *elsewhere(inside),
-            *disagreement(rhat),
-            *(() if final else spent_budget(chains)),
-        ),
-        model="bands",
-    )
+    found = chains.posterior(sources, mixing, traces, rows=True)
+    spent = () if final else spent_budget(chains)
+    warnings = (*elsewhere(inside), *disagreement(found.rhat), *spent)
+    return replace(found, warnings=warnings, model="bands")
 
 
 def _scale_of_place(size: int, levels: int) -> NDArray:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts
+from ngmca.result import Marginals, Posterior
 from ngmca.sampling.chain import Sums
-from ngmca.sampling.convergence import drifts
+from ngmca.sampling.convergence import agreement, drifts, effective_size, split_rhat
 
 ENOUGH = 0.1  # Monte Carlo error of the mean, over the posterior's spread: costs 1 % of the accuracy
 TRACED = 1024  # draws of the parameters kept of each chain
@@ -179,3 +180,23 @@ class Chains:
     def trace(self) -> NDArray:
         """(chain, draw, ...): what `traced` of a chain is."""
         return np.stack([track.trace.rows for track in self.tracks])
+
+    def posterior(
+        self, S: Marginals, A: Marginals, traces: dict[str, NDArray], *, rows: bool = False
+    ) -> Posterior:
+        """S and A with what all chains tell: the noise, whether they agree, how long they ran.
+
+        `rows` if sources are summed up as rows (r, n), not as columns.
+        """
+        rhat = {name: split_rhat(values) for name, values in traces.items()}
+        ess = {name: effective_size(values) for name, values in traces.items()}
+        for name, sums in (("S", "sources"), ("A", "mixing")):
+            halves, variance = self.halves(sums), self.moments(sums)[1] ** 2
+            if rows and name == "S":
+                halves, variance = halves.swapaxes(2, 3), variance.T
+            rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance)
+        return Posterior(
+            S=S, A=A, noise=Marginals(*self.moments("noise")), pi=None, stay=None, beta=None,
+            traces=traces, rhat=rhat, ess=ess, n_samples=self.count, burn=self.burn,
+            error=self.error("sources"), settled=self.settled,
+        )  # fmt: skip

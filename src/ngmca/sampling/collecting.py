@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from ngmca.result import Marginals, Posterior
 from ngmca.sampling.bands import collect_bands
 from ngmca.sampling.chains import Chains
-from ngmca.sampling.convergence import agreement, effective_size, split_rhat
 from ngmca.sampling.model import noise_level
 from ngmca.sampling.model_check import check_model
 from ngmca.sampling.target import Target
@@ -91,7 +90,6 @@ def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
     )
     if held.sources.size:
         sd[held.sources.T], A_sd[held.mixing] = 0, 0  # but for rounding they are
-    level, level_sd = chains.moments("noise")
     trace = chains.trace()
     traces = {
         "noise": trace[:, :, 0],
@@ -99,29 +97,17 @@ def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
         "stay": trace[:, :, r + 1 : 2 * r + 1],
         "beta": trace[:, :, 2 * r + 1 :] * norm,
     }
-    rhat = {name: split_rhat(values) for name, values in traces.items()}
-    ess = {name: effective_size(values) for name, values in traces.items()}
-    for name, sums in (("S", "sources"), ("A", "mixing")):
-        halves = chains.halves(sums)
-        variance = chains.moments(sums)[1] ** 2
-        rhat[name], ess[name] = agreement(halves.reshape(-1, *halves.shape[2:]), variance)
-    return Posterior(
-        S=Marginals(mean, sd, np.minimum(chains.mean("sources", 0).T, 1.0)),
-        A=Marginals(A, A_sd),
-        noise=Marginals(level, level_sd),
+    active = np.minimum(chains.mean("sources", 0).T, 1.0)
+    found = chains.posterior(Marginals(mean, sd, active), Marginals(A, A_sd), traces)
+    level = noise_level(found.noise.mean**2, problem.rules.noise)
+    return replace(
+        found,
         pi=_over_draws(traces["pi"]),
         stay=_over_draws(traces["stay"]),
         beta=_over_draws(traces["beta"]),
-        traces=traces,
-        rhat=rhat,
-        ess=ess,
-        n_samples=chains.count,
-        burn=chains.burn,
-        error=chains.error("sources"),
-        settled=chains.settled,
         warnings=(
-            *disagreement(rhat),
-            *silence(mean * norm[:, None], problem.S, noise_level(level**2, problem.rules.noise)),
+            *disagreement(found.rhat),
+            *silence(mean * norm[:, None], problem.S, level),
             *(() if final else spent_budget(chains)),
         ),
     )
