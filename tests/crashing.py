@@ -22,9 +22,8 @@ from pathlib import Path
 import numpy as np
 
 import ngmca
-from ngmca.cli import app, loop
+from ngmca.cli import app, loop, performing
 from ngmca.cli import demo as demo_command
-from ngmca.cli import separate as separate_command
 from ngmca.cli.settings import Settings
 from ngmca.io import ReadError
 from ngmca.paper import runner
@@ -177,11 +176,11 @@ def stopping_after(iterations):
 
 def shorten():
     """Short chains and demonstrations, one drawing for all, simulations of the paper in this process."""
-    sample = separate_command.sampling.posterior
-    separate_command.sampling.posterior = partial(sample, n_samples=20, n_chains=2)
+    sample = performing.sampling.posterior
+    performing.sampling.posterior = partial(sample, n_samples=20, n_chains=2)
     demo_command.Settings = partial(Settings, iterations=4, domain="direct")
-    draw, page = separate_command._report, []
-    separate_command._report = lambda run: page[0] if page else page.append(draw(run)) or page[0]
+    draw, page = performing._report, []
+    performing._report = lambda run: page[0] if page else page.append(draw(run)) or page[0]
     runner._pool = lambda workers: ThreadPoolExecutor(1)
 
 

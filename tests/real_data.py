@@ -15,6 +15,7 @@ PACKAGES = {
     "espm": ("espm==1.1.3", SOURCE),
     "nmrpy": ("nmrpy==0.2.8", ()),
     "tensorly": ("tensorly==0.10.0", ()),
+    "chemotools": ("chemotools==0.5.0", ()),
     "orange_spectroscopy": ("orange_spectroscopy==0.9.3", ()),
 }
 

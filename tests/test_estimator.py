@@ -258,3 +258,23 @@ def test_counts_have_their_own_noise():
         fit = model.fit_transform(counts) @ model.components_
         error[noise] = np.linalg.norm((fit - expected) / np.sqrt(expected + 1))
     assert error[ngmca.Counts()] < 0.9 * error[None]
+
+
+def test_the_number_of_components_may_be_found_out(data):
+    model = ngmca.NGMCA("auto", random_state=0).fit(data.Y)
+    assert model.n_components_ == model.rank_choice_.rank == len(model.components_) == 3
+    assert model.rank_choice_.advice == ngmca.choose_rank(data.Y, seed=0).advice
+    np.testing.assert_array_equal(
+        model.components_, ngmca.NGMCA(3, random_state=0).fit(data.Y).components_
+    )
+    assert model.get_params()["n_components"] == clone(model).n_components == "auto"
+    given = ngmca.NGMCA(2, max_iter=3, random_state=0).fit(data.Y)
+    assert (given.n_components_, given.rank_choice_) == (2, None)
+
+
+def test_where_there_is_no_component_it_is_said(data):
+    noise = np.random.default_rng(3).standard_normal((40, 50))
+    with pytest.raises(ValueError, match=r"finds no source in X \(0: "):
+        ngmca.NGMCA("auto", random_state=0).fit(noise)
+    with pytest.raises(ValueError, match="n_components must be"):
+        ngmca.NGMCA("many").fit(data.Y)

@@ -9,10 +9,13 @@ if TYPE_CHECKING:
     from ngmca import io, metrics, nnqp, paper, report, rivals, simulate
     from ngmca import rivals as baselines  # noqa: F401
     from ngmca.data import Counts
+    from ngmca.diagnosis.answers.how_many import RankChoice, choose_rank
+    from ngmca.diagnosis.answers.how_much import Amounts, quantify
+    from ngmca.diagnosis.answers.which import Identification, identify
     from ngmca.domains import backgrounds
     from ngmca.estimator import NGMCA
     from ngmca.metrics import evaluate
-    from ngmca.result import History, Posterior, Restart, Separation, State
+    from ngmca.result import History, Others, Posterior, Restart, Separation, State
     from ngmca.sampling import posterior
     from ngmca.saving import load, save
     from ngmca.separation import iterate, separate
@@ -21,14 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NGMCA",
+    "Amounts",
     "Counts",
     "History",
+    "Others",
+    "Identification",
     "Posterior",
+    "RankChoice",
     "Restart",
     "Separation",
     "State",
     "backgrounds",
+    "choose_rank",
     "evaluate",
+    "identify",
     "io",
     "iterate",
     "load",
@@ -36,6 +45,7 @@ __all__ = [
     "nnqp",
     "paper",
     "posterior",
+    "quantify",
     "report",
     "rivals",
     "save",
@@ -46,9 +56,12 @@ __all__ = [
 # Everything is loaded when first asked for: all of it takes a second, and a process that reads a file
 # needs little of it.
 _HOME = {"NGMCA": "estimator", "Counts": "data", "backgrounds": "domains"}
+_HOME |= dict.fromkeys(("RankChoice", "choose_rank"), "diagnosis.answers.how_many")
 _HOME |= {"evaluate": "metrics", "posterior": "sampling"}
 _HOME |= dict.fromkeys(("load", "save"), "saving") | dict.fromkeys(("iterate", "separate"), "separation")
-_HOME |= dict.fromkeys(("History", "Posterior", "Restart", "Separation", "State"), "result")
+_HOME |= dict.fromkeys(("History", "Others", "Posterior", "Restart", "Separation", "State"), "result")
+_HOME |= dict.fromkeys(("Amounts", "quantify"), "diagnosis.answers.how_much")
+_HOME |= dict.fromkeys(("Identification", "identify"), "diagnosis.answers.which")
 _ROOMS = {
     "_support",
     "algorithms",

@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ngmca._support.arguments import as_array, check_rank
+from ngmca._support.arguments import as_array, check_choice, check_rank
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS
 from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.weights import weights_of, weights_of_any_sign
 from ngmca.data import Counts, InMemory, Levels, in_own_units, open_data
+from ngmca.diagnosis.answers.how_many import RankChoice, choose_rank
 from ngmca.rivals import SIGNED
 from ngmca.separation import separate
 
@@ -32,8 +33,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_components : int
-        Number of sources.
+    n_components : int or "auto"
+        Number of sources; "auto" asks `ngmca.choose_rank`, and `rank_choice_` has what it says.
     method, tau, refinement, bounded, solver, max_sub_iter, tol, domain, sample_shape, n_init
         As in `ngmca.separate`.
     noise, robust, known_sources, known_mixing, known_scale, zero_sources, zero_mixing, closure,
@@ -58,6 +59,10 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ----------
     components_ : (n_components, n_features)
         The sources.
+    n_components_ : int
+        Number of sources.
+    rank_choice_ : ngmca.RankChoice or None
+        How it was chosen, if it was: the sentence of `rank_choice_.advice`, and what witnesses say.
     separation_ : ngmca.Separation
         All that was found, with its certificate and history. Its A has columns of norm 1, and S is
         shrunk by the threshold; `transform` fits the weights to the data without either.
@@ -74,7 +79,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = 2,
         *,
         method: str = DEFAULTS.method,
         tau: float = DEFAULTS.tau,
@@ -138,11 +143,13 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
         X = self._checked(X, reset=True)
-        check_rank(self.n_components, X.shape, "n_components", warn=False)
         engine = open_data(X)
+        self.rank_choice_ = self._choice(engine)
+        chosen = self.rank_choice_.rank if self.rank_choice_ else self.n_components
+        self.n_components_ = check_rank(chosen, X.shape, "n_components", warn=False)
         self.separation_ = separate(
             engine,
-            self.n_components,
+            self.n_components_,
             method=self.method,
             tau=self.tau,
             n_iter=self.max_iter,
@@ -201,6 +208,20 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "pass weights as `transform` returns them."
             )
         return X @ self.components_
+
+    def _choice(self, engine: InMemory) -> RankChoice | None:
+        """How many sources there are, if that is to be found out."""
+        if not isinstance(self.n_components, str):
+            return None
+        check_choice(self.n_components, "n_components", ("auto",))
+        seed = _seed(self.random_state)
+        choice = choose_rank(engine, noise=self.noise, seed=seed, progress=bool(self.verbose))
+        if not choice.rank:
+            raise ValueError(
+                f'n_components="auto" finds no source in X ({choice.advice.rstrip(".")}): '
+                "give a number if there is one."
+            )
+        return choice
 
     def _checked(self, X: Any, *, reset: bool) -> NDArray:
         """Rows of numbers, NaN where they are missing; infinity is refused."""

@@ -226,6 +226,35 @@ class Restart:
     cost: float  # penalised cost of its mixing directions at the threshold common to all
     agreement: float  # mean SDR in dB of its sources, taken as estimates of the chosen ones
     sources: tuple[float, ...] = ()  # (r,) that of each; empty where it is not known
+    equal: bool = False  # whether it fits as well as the chosen one, which does
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Others:
+    """Where other answers lie that fit as well as the chosen one, which is among them here.
+
+    Sources are matched to the chosen ones and have their norm, unless their scale is known; those that
+    differ by less than 1 % are taken for the same.
+    """
+
+    count: int  # of starts whose answer fits as well and differs
+    S_low: NDArray = field(repr=False)  # (r, n)
+    S_high: NDArray = field(repr=False)
+    A_low: NDArray = field(repr=False)  # (m, r)
+    A_high: NDArray = field(repr=False)
+
+    @property
+    def differs(self) -> NDArray:
+        """(r,) whether a source is another one somewhere."""
+        return np.asarray((self.S_low < self.S_high).any(axis=1))
+
+    def scaled(self, unit: float) -> "Others":
+        """The same for data that are `unit` times as large."""
+        own = self.S_low.dtype.type(unit)
+        return replace(self, S_low=self.S_low * own, S_high=self.S_high * own)
+
+    def __repr__(self) -> str:
+        return f"Others: {self.count} that fit as well, {np.sum(self.differs)} sources differ"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,6 +283,7 @@ class Separation:
     background: Background | None = field(default=None, repr=False)  # if a baseline was asked for
     outliers: NDArray | None = field(default=None, repr=False)  # (k, 2), with robust=True
     parts: tuple[slice, ...] = (slice(None),)  # measurements of each of several data sets
+    others: Others | None = field(default=None, repr=False)  # answers that fit as well and differ
 
     @property
     def answer(self) -> tuple[NDArray, NDArray]:
@@ -305,6 +335,7 @@ class Separation:
             noise=self.noise * unit,
             history=self.history.scaled(unit),
             restarts=tuple(replace(one, cost=_squared(one.cost, unit)) for one in self.restarts),
+            others=None if self.others is None else self.others.scaled(unit),
             background=None if self.background is None else self.background.scaled(unit),
         )
 

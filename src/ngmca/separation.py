@@ -1,6 +1,6 @@
 """`separate` and `iterate`: from measurements to sources."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ngmca.algorithms import DEFAULTS, METHODS, Options
 from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.options import refuse
 from ngmca.algorithms.problem import Problem
-from ngmca.algorithms.restarts import choose, with_restarts
+from ngmca.algorithms.restarts import at_once, choose, with_restarts, workers_for
 from ngmca.data import Counts, InMemory, open_data
 from ngmca.result import Separation, State, line, recorded
 
@@ -135,7 +135,8 @@ def separate(
         A first guess; otherwise one is drawn.
     n_init : int
         Number of first guesses to try. The one whose mixing directions have the lowest penalised cost,
-        all at one common threshold, is kept; `restarts` tells how far the answers differ.
+        all at one common threshold, is kept; `restarts` tells how far the answers differ, and `others`
+        where those lie that fit equally well. Small data have several run at the same time.
     posterior : bool
         Sample around the answer, for error bars and, channel by channel, better sources:
         `Separation.posterior` is what `ngmca.posterior`, which has more options, returns. For lines and
@@ -144,7 +145,8 @@ def separate(
         The same integer or sequence gives the same answer, to the bit, on the same machine. A generator
         moves on with every call.
     threads : int or None
-        Threads over blocks of large data; None takes all cores. The answer does not depend on it.
+        Threads over blocks of large data, or over the `n_init` runs of small ones; None takes all
+        cores. The answer does not depend on it.
     progress : bool
         Show a progress bar.
     """
@@ -174,7 +176,8 @@ def separate(
                             n_init=n_init, progress=progress)  # fmt: skip
     else:
         problem = Problem.of(engine, r, given, noise, start, known=known, robust=robust)
-        found = _best_run(problem, n_init, generator(seed), progress).scaled(engine.unit)
+        found = _best_run(problem, n_init, generator(seed), threads, progress=progress)
+        found = found.scaled(engine.unit)
     found = replace(found, parts=engine.parts)
     if not posterior:
         return found
@@ -277,20 +280,28 @@ def _check_rival(method: str, engine: InMemory, known: Known, robust: bool, nois
         raise ValueError(f"Y has missing entries, which method={method!r} cannot do without.")
 
 
-def _best_run(problem: Problem, n_init: int, rng: np.random.Generator, progress: bool) -> Separation:
-    """The best of n_init runs."""
-    options = problem.options
+def _best_run(
+    problem: Problem, n_init: int, rng: np.random.Generator, threads: int | None, *, progress: bool
+) -> Separation:
+    """The best of n_init runs, several at a time."""
+    options, workers = problem.options, workers_for(problem.engine, problem.r, threads)
     with progress_bar(options.most * n_init, show=progress) as shown:
-        runs = [_collect(shown(problem.states(child))) for child in rng.spawn(n_init)]
+
+        def run(child: np.random.Generator, stopped: Callable[[], bool]) -> Separation:
+            return _collect(shown(problem.states(child)), stopped)
+
+        runs = at_once(run, rng.spawn(n_init), workers)
     return runs[0] if n_init == 1 else choose(problem.engine, runs, options, plain=problem.plain)
 
 
-def _collect(states: Iterable[State]) -> Separation:
+def _collect(states: Iterable[State], stopped: Callable[[], bool]) -> Separation:
     """Run to the end, keeping the last state and one line of history for each."""
     lines = []
     for state in states:
         last = state
         lines.append(line(state))
+        if stopped():
+            break
     return recorded(last, lines)
 
 
@@ -318,6 +329,5 @@ def _best_rival(
     with progress_bar(n_init, show=progress) as shown:
         runs = [rivals.as_separation(method, plain, r, levels, **options) for _ in shown(range(n_init))]
     costs = [float(run.history.cost[-1]) for run in runs]
-    best = runs[int(np.argmin(costs))]
-    found = best if n_init == 1 else with_restarts(best, runs, costs)
+    found = runs[0] if n_init == 1 else with_restarts(runs, costs, engine.energy)
     return found.scaled(engine.unit)

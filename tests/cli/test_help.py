@@ -12,7 +12,7 @@ from command_line import run
 from ngmca.io import detect
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = ["separate", "posterior", "info", "report", "evaluate", "simulate", "demo"]
+COMMANDS = ["separate", "rank", "answer", "posterior", "info", "report", "evaluate", "simulate", "demo"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

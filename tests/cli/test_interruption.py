@@ -12,8 +12,7 @@ import pytest
 from command_line import FILES, NGMCA, run
 
 import ngmca
-from ngmca.cli import loop
-from ngmca.cli import separate as separate_command
+from ngmca.cli import loop, performing
 from ngmca.io import ReadError
 from ngmca.saving import checkpoints
 
@@ -186,10 +185,10 @@ def test_what_fails_after_the_separation_does_not_cost_it(table, tmp_path, monke
     options = ("-r", 3, "--iterations", 20, "-o", tmp_path / "out")
     with monkeypatch.context() as patched:
         if where == "diagnose":
-            patched.setattr(separate_command, "diagnose", broken)
+            patched.setattr(performing, "diagnose", broken)
         else:
             options = (*options, "--posterior")
-            patched.setattr(separate_command.sampling, "posterior", broken)
+            patched.setattr(performing.sampling, "posterior", broken)
         code = {KeyboardInterrupt: 130, MemoryError: 2, OSError: 1}[type(error)]
         told = run("separate", table, *options, code=code).stderr
     assert f"is kept. Go on with: ngmca separate --resume {tmp_path / 'out'}" in told
@@ -205,7 +204,7 @@ def test_a_report_that_cannot_be_drawn_does_not_cost_the_result(table, tmp_path,
     def broken(run):
         raise MemoryError
 
-    monkeypatch.setattr(separate_command, "_report", broken)
+    monkeypatch.setattr(performing, "_report", broken)
     options = ("separate", table, "-r", 3, "--iterations", 20, "-o", tmp_path / "out")
     assert "its report could not be drawn: MemoryError()" in run(*options, code=1).stderr
     assert len(ngmca.load(tmp_path / "out").S) == 3
@@ -218,8 +217,8 @@ def test_an_out_that_comes_into_being_meanwhile_is_kept(table, tmp_path, monkeyp
         (tmp_path / "out" / "thesis.txt").write_text("years of work")
         return diagnose(*arguments)
 
-    diagnose = separate_command.diagnose
-    monkeypatch.setattr(separate_command, "diagnose", busy)
+    diagnose = performing.diagnose
+    monkeypatch.setattr(performing, "diagnose", busy)
     done = run("separate", table, "-r", 3, "--iterations", 20, "-o", tmp_path / "out")
     assert f"the result is in {tmp_path / 'out-2'}" in done.stderr
     assert f"report: {tmp_path / 'out-2' / 'report.html'}" in done.stdout

@@ -32,7 +32,7 @@ def test_one_command_from_a_file_to_the_sources(out, table, mixture):
 
 @pytest.mark.parametrize("unit", [1.0, 2.0**400])
 def test_starts_are_those_of_the_library(tmp_path, monkeypatch, unit):
-    monkeypatch.setattr("ngmca.cli.separate._report", lambda run: "")
+    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
     Y = ngmca.simulate.sparse(m=10, n=200, r=10, p_S=0.2, snr=30, seed=1).Y
     np.save(tmp_path / "d.npy", Y * unit)
     command = ("separate", tmp_path / "d.npy", "-r", 10, "--iterations", 40, "--seed", 7)
@@ -59,6 +59,28 @@ def test_several_starts_unasked_only_where_they_cost_little():
     assert Settings(sources=10, n_init=7).starts((10**5, 10**5)) == 7
 
 
+def test_equally_good_answers_are_told_drawn_and_tabled(tmp_path, out):
+    Y = ngmca.simulate.sparse(m=4, n=60, r=3, p_S=1.0, seed=0).Y  # without zeros many rotations fit
+    np.save(tmp_path / "d.npy", Y)
+    told = run("separate", tmp_path / "d.npy", "-r", 3, "--method", "anls", "-o", tmp_path / "several")
+    assert "! Other starts give other answers. 5 of 5 starts fit equally well" in told.stdout
+    assert "source 1 lowest,source 1 highest" in (tmp_path / "several" / "sources.csv").read_text()
+    page = (tmp_path / "several" / "report.html").read_text()
+    assert "in answers of 4 starts that fit equally well" in page
+    found = ngmca.load(tmp_path / "several")
+    expected = ngmca.separate(Y, 3, method="anls", n_init=STARTS, seed=0)
+    np.testing.assert_array_equal(found.others.S_high, expected.others.S_high)
+    assert "lowest" not in (out / "sources.csv").read_text()  # where there is one answer
+    assert "Between dotted lines" not in (out / "report.html").read_text()
+
+
+def test_what_all_starts_would_warn_of_is_told_once(tmp_path, mixture):
+    mixture.Y[3] = np.nan
+    np.save(tmp_path / "d.npy", mixture.Y)
+    told = run("separate", tmp_path / "d.npy", "-r", 3, "--iterations", 5, "-o", tmp_path / "out").stderr
+    assert told.count("nothing was observed of measurement 3") == 1
+
+
 def test_a_run_stopped_at_another_start_keeps_the_first(tmp_path, table, monkeypatch):
     out = tmp_path / "out"
 
@@ -72,7 +94,7 @@ def test_a_run_stopped_at_another_start_keeps_the_first(tmp_path, table, monkeyp
     refused = run("separate", "--resume", out, "--n-init", 4, code=2).stderr
     assert "leave out --n-init" in refused
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.separate._iterated", None)  # the first is not made again
+        patched.setattr("ngmca.cli.performing._iterated", None)  # the first is not made again
         run("separate", "--resume", out)
     expected = ngmca.separate(read(table).Y, 3, seed=0, n_init=2)
     np.testing.assert_array_equal(ngmca.load(out).S, expected.S)
@@ -85,11 +107,11 @@ def test_what_fails_after_all_starts_costs_none_of_them(tmp_path, table, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.separate.diagnose", broken)
+        patched.setattr("ngmca.cli.performing.diagnose", broken)
         run("separate", table, "-r", 3, "-o", out, "--n-init", 2, code=130)
     with monkeypatch.context() as patched:
         for name in ("_iterated", "_best_start"):
-            patched.setattr(f"ngmca.cli.separate.{name}", None)
+            patched.setattr(f"ngmca.cli.performing.{name}", None)
         run("separate", "--resume", out)
     assert len(ngmca.load(out).restarts) == 2
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.algorithms.restarts import equally_good
 from ngmca.diagnosis import agreement, diagnose, findings
 from ngmca.result import Restart
 
@@ -18,7 +19,10 @@ def separation():
 
 
 def with_starts(separation, *starts):
-    return replace(separation, restarts=tuple(Restart(*one) for one in starts))
+    """Starts by cost, agreement and that of each source, compared by their costs."""
+    equal = equally_good([cost for cost, *_ in starts])
+    restarts = (Restart(*one, equal=bool(good)) for one, good in zip(starts, equal, strict=True))
+    return replace(separation, restarts=tuple(restarts))
 
 
 def test_only_equally_good_answers_count_and_the_worst_of_them(separation):

@@ -15,7 +15,7 @@ from ngmca.report import drawing, figures, html, write
 from ngmca.report.maps import image
 from ngmca.report.sections import fits, made_of, sources
 from ngmca.report.weights import shares
-from ngmca.result import Restart
+from ngmca.result import Others, Restart
 from ngmca.saving.results import Run, _write_tables
 
 
@@ -254,10 +254,35 @@ def test_data_of_another_shape_are_named(tmp_path):
 def test_other_starts_stand_beside_their_source():
     run = made_run()
     assert "other starts" not in sources(run).body
-    starts = (Restart(1.0, 250.0, (250.0,) * 3), Restart(1.001, 20.0, (48.0, 12.4, -7.6)))
+    starts = (
+        Restart(1.0, 250.0, (250.0,) * 3, equal=True),
+        Restart(1.001, 20.0, (48.0, 12.4, -7.6), equal=True),
+    )
     body = sources(replace(run, separation=replace(run.separation, restarts=starts))).body
     assert "<th>other starts<th>" in body
     assert re.findall(r"<td>(the same|-?\d+ dB)<td>", body) == ["the same", "12 dB", "-8 dB"]
+
+
+def test_equally_good_answers_are_drawn_around_the_sources_that_differ():
+    run = made_run()
+    assert "dotted" not in sources(run).body
+    assert len(figures.sources(run).data) == 3
+    S, A = run.separation.S, run.separation.A
+    high = S.copy()
+    high[1, 7] += 2 * S.max()
+    others = Others(2, S_low=0.5 * (high > S) * S + (high == S) * S, S_high=high, A_low=A, A_high=A)
+    run = replace(run, separation=replace(run.separation, others=others))
+    assert "in answers of 2 starts that fit equally well" in sources(run).body
+    figure = figures.sources(run)
+    assert [trace.name for trace in figure.data] == [
+        "source 1", "source 2", "lowest", "highest", "source 3",
+    ]  # fmt: skip
+    low, top = figure.data[2:4]
+    assert {low.yaxis, top.yaxis} == {figure.data[1].yaxis}
+    np.testing.assert_allclose(top.y, high[1], rtol=1e-6)
+    np.testing.assert_allclose(low.y, others.S_low[1], rtol=1e-6)
+    assert top.fill == "tonexty"
+    assert figure.layout.yaxis2.range[1] > high[1].max()
 
 
 def test_the_page_is_one_file_that_asks_for_nothing(tmp_path):

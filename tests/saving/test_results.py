@@ -1,12 +1,16 @@
 """Results kept and brought back."""
 
+from dataclasses import replace
+
 import h5py
 import numpy as np
 import pytest
 import xarray as xr
 
 import ngmca
+from ngmca.diagnosis import agreement, diagnose
 from ngmca.io import Dataset, ReadError
+from ngmca.result import Restart
 from ngmca.saving import results, whole_files
 
 
@@ -189,3 +193,62 @@ def test_masked_entries_are_no_data(tmp_path, mixture, found):
         ngmca.save(tmp_path / "a.nc", found, masked)
     with pytest.raises(ValueError, match="masked entries"):
         ngmca.report.write(tmp_path / "a.html", found, masked)
+
+
+def ambiguous():
+    """Dense sources, of which many rotations fit equally well."""
+    Y = ngmca.simulate.sparse(m=4, n=50, r=2, p_S=1.0, seed=0).Y
+    return Y, ngmca.separate(Y, 2, method="anls", n_iter=100, n_init=3, seed=0)
+
+
+def test_equally_good_answers_come_back(tmp_path):
+    Y, found = ambiguous()
+    again = ngmca.load(ngmca.save(tmp_path / "a.nc", found, Y))
+    assert again.others.count == found.others.count == 2
+    for name in ("S_low", "S_high", "A_low", "A_high"):
+        np.testing.assert_array_equal(getattr(again.others, name), getattr(found.others, name))
+    assert again.restarts == found.restarts
+    assert {one.equal for one in again.restarts} == {True}
+    assert ngmca.load(ngmca.save(tmp_path / "b.nc", replace(found, others=None))).others is None
+
+
+def test_files_from_before_there_were_other_answers_load(tmp_path):
+    found = replace(ambiguous()[1], restarts=(Restart(1.0, 250.0, (250.0,) * 2, equal=True),
+                                              Restart(1.005, 7.0, (5.0, 9.0), equal=True),
+                                              Restart(2.0, 1.0, (1.0, 1.0))))  # fmt: skip
+    ngmca.save(tmp_path / "a.nc", found)
+    with xr.open_dataset(tmp_path / "a.nc") as stored:
+        later = [name for name in stored if name.startswith("others_")]
+        assert len(later) == 5
+        stored.load().drop_vars(["restart_equal", *later]).to_netcdf(tmp_path / "old.nc")
+    old = ngmca.load(tmp_path / "old.nc")
+    assert old.others is None
+    assert old.restarts == found.restarts  # by their costs
+    np.testing.assert_array_equal(agreement(old), [5.0, 9.0])
+
+
+def test_tables_hold_the_range_of_sources_that_differ_and_of_no_other(tmp_path):
+    Y, found = ambiguous()
+    others = found.others
+    others = replace(others, S_low=others.S_low.copy(), S_high=others.S_high.copy())
+    others.S_low[0] = others.S_high[0] = found.S[0]
+    for name, separation in (
+        ("some", replace(found, others=others)),
+        ("none", replace(found, others=None)),
+    ):
+        (tmp_path / name).mkdir()
+        results.write(tmp_path / name, results.Run(separation, diagnose(Y, separation), Dataset(Y)))
+    sources, mixing = (read_columns(tmp_path / "some" / file) for file in ("sources.csv", "mixing.csv"))
+    assert [name for name in sources if "est" in name] == ["source 2 lowest", "source 2 highest"]
+    np.testing.assert_array_equal(sources["source 2 lowest"], others.S_low[1])
+    np.testing.assert_array_equal(sources["source 2 highest"], others.S_high[1])
+    np.testing.assert_array_equal(mixing["source 1 lowest"], others.A_low[:, 0])
+    np.testing.assert_array_equal(mixing["source 2 highest"], others.A_high[:, 1])
+    for file in ("sources.csv", "mixing.csv"):
+        assert "est" not in (tmp_path / "none" / file).read_text().splitlines()[0]
+
+
+def read_columns(path):
+    """The columns of a table that hold numbers, by name."""
+    header, *lines = (line.split(",") for line in path.read_text().splitlines())
+    return {name: np.array(column, dtype=float) for name, *column in zip(header, *lines, strict=True)}

@@ -1,15 +1,64 @@
-"""Several first guesses compared."""
+"""Several first guesses: run at the same time, and compared."""
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from threading import Event
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ngmca import metrics
+from ngmca._support.threads import available
 from ngmca.algorithms.bands import log_cost
 from ngmca.algorithms.options import Options
 from ngmca.data import InMemory, in_gradient
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.result import Restart, Separation
+from ngmca.result import Others, Restart, Separation
+
+EQUAL = 0.01  # of the lowest cost, by which that of an equally good answer may be higher
+UNSEEN = 1e-8  # of the energy of the data: a difference in cost that no measurement would show
+SAME = 0.01  # distance over norm up to which two sources are drawn as one line: 40 dB
+PATIENCE = 0.2  # seconds after which Ctrl-C is looked for, where it does not wake a process that waits
+UNIT = 1e-4  # how far from 1 the norm of a column may be, whose scale is then not known
+
+Start = TypeVar("Start")
+Found = TypeVar("Found")
+
+
+def at_once(
+    work: Callable[[Start, Callable[[], bool]], Found], starts: Sequence[Start], workers: int
+) -> list[Found]:
+    """work(start, stopped) for all starts, in their order, so many at a time.
+
+    An error, or Ctrl-C, ends all of them: what is at work asks `stopped()` now and then, and may return
+    anything from then on.
+    """
+    if workers == 1 or len(starts) == 1:
+        return [work(start, lambda: False) for start in starts]
+    stop = Event()
+    with ThreadPoolExecutor(min(workers, len(starts)), thread_name_prefix="ngmca-start") as pool:
+        try:
+            futures = [pool.submit(work, start, stop.is_set) for start in starts]
+            left, failed = set(futures), list[Future[Found]]()
+            while left and not failed:
+                left = wait(left, PATIENCE, FIRST_EXCEPTION).not_done
+                failed = [one for one in futures if one not in left and one.exception()]
+        finally:
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+    return [one.result() for one in failed or futures]
+
+
+def workers_for(engine: InMemory, r: int, threads: int | None = None) -> int:
+    """How many starts to run at a time: one of large data, whose blocks have all threads already.
+
+    Each would also hold a copy of the data.
+    """
+    if engine.threads_for(r) > 1:
+        return 1
+    return available() if threads is None else threads
 
 
 def choose(
@@ -31,17 +80,56 @@ def choose(
         tau = 0.0 if options.method == "anls" else options.tau
         common = tau * float(np.mean([in_gradient(run.A, run.noise) for run in runs]))
         costs = [_penalised_cost(engine, run, common) for run in runs]
-    return with_restarts(runs[int(np.argmin(costs))], runs, costs)
+    return with_restarts(runs, costs, engine.energy if plain else 0.0)
 
 
-def with_restarts(best: Separation, runs: list[Separation], costs: list[float]) -> Separation:
-    """The best run with what the others cost, and how much they agree with it, source by source."""
-    scores = (metrics.evaluate(best.S, run.S) for run in runs)
-    restarts = (
-        Restart(cost, score.mean_sdr, tuple(score.sdr.tolist()))
-        for cost, score in zip(costs, scores, strict=True)
-    )
-    return replace(best, restarts=tuple(restarts))
+def equally_good(costs: ArrayLike, energy: float = 0.0) -> NDArray:
+    """Which costs are as low as the lowest, up to 1 % of it or next to nothing of the data's energy."""
+    given = np.asarray(costs, dtype=float)
+    lowest = given.min(initial=np.inf)
+    return np.asarray(given <= lowest + max(EQUAL * abs(lowest), UNSEEN * energy))
+
+
+def with_restarts(runs: list[Separation], costs: list[float], energy: float) -> Separation:
+    """The run of the lowest cost with what the others cost, and how far they differ, source by source.
+
+    `energy` is that of the data in units of the costs, 0 if it is not known.
+    """
+    best, equal = runs[int(np.argmin(costs))], equally_good(costs, energy)
+    restarts, answers = [], []
+    for run, cost, good in zip(runs, costs, equal, strict=True):
+        score = metrics.evaluate(best.S, run.S)
+        A, S = run.A[:, score.order], run.S[score.order]
+        silent = ~(best.S.any(axis=1) | S.any(axis=1))  # in both: they agree
+        sdr = np.where(silent, metrics.CEILING, score.sdr)
+        restarts.append(Restart(cost, float(sdr.mean()), tuple(sdr.tolist()), bool(good)))
+        if good and run is not best:
+            answers.append((A, S))
+    return replace(best, restarts=tuple(restarts), others=_others(best, answers))
+
+
+def _others(best: Separation, answers: list[tuple[NDArray, NDArray]]) -> Others | None:
+    """The range of answers (A, S), whose sources are in the order of the best; None if they are one."""
+    low, high, count = [best.A.T, best.S], [best.A.T, best.S], 0
+    free = np.abs(np.linalg.norm(best.A, axis=0) - 1) < UNIT
+    for A, S in answers:
+        A, S = _alike(A.T, best.A.T, free), _alike(S, best.S, free)
+        count += bool((S != best.S).any())
+        low = [np.minimum(old, new) for old, new in zip(low, (A, S), strict=True)]
+        high = [np.maximum(old, new) for old, new in zip(high, (A, S), strict=True)]
+    if not count:
+        return None
+    return Others(count, S_low=low[1], S_high=high[1], A_low=low[0].T, A_high=high[0].T)
+
+
+def _alike(rows: NDArray, chosen: NDArray, free: NDArray) -> NDArray:
+    """Rows with sign and norm of the chosen ones, where these are free; the chosen ones if the same."""
+    norm, own = np.linalg.norm(chosen, axis=1), np.linalg.norm(rows, axis=1)
+    factor = np.divide(norm, own, out=np.ones_like(own), where=free & (own > 0) & (norm > 0))
+    sign = np.where(np.einsum("ij,ij->i", rows, chosen) < 0, -1, 1)
+    rows = rows * (sign * factor).astype(rows.dtype)[:, None]
+    same = np.linalg.norm(rows - chosen, axis=1) <= SAME * norm
+    return np.where(same[:, None], chosen, rows)
 
 
 def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ngmca.cli import demo, evaluate, info, paper, posterior, report, separate, simulate
+from ngmca.cli import answer, demo, evaluate, info, paper, posterior, rank, report, separate, simulate
 
 app = typer.Typer(
     name="ngmca",
@@ -17,7 +17,9 @@ app = typer.Typer(
 )
 app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
 app.command("posterior", epilog=posterior.EXAMPLES)(posterior.posterior)
+app.command("answer", epilog=answer.EXAMPLES)(answer.answer)
 app.command("info", epilog=info.EXAMPLES)(info.info)
+app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
 app.command("report", epilog=report.EXAMPLES)(report.report)
 app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)

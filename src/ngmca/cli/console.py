@@ -48,6 +48,13 @@ FLAGS = {  # arguments of the library, and what they are called here
     "seed": "--seed",
     "posterior": "--posterior",
     "n_samples": "--samples",
+    "library": "--library",
+    "tolerance": "--tolerance",
+    "standards": "--standards",
+    "responses": "--responses",
+    "max_rank": "--max-rank",
+    "folds": "--folds",
+    "entries": "--entries",
     "transpose": "--transpose",
     "dataset": "--dataset",
     "nucleus": "--nucleus",
@@ -109,11 +116,21 @@ def say(text: str, *, quiet: bool = False) -> None:
 
 def say_run(run: Run, *, quiet: bool = False) -> None:
     """Print what was found, and the warnings."""
-    for sentence in run.summary:
+    for sentence in (*run.summary, *_answers(run)):
         say(sentence, quiet=quiet)
     for finding in run.findings:
         told = as_warning(finding)
         say(f"! {told['title']}. {told['text']}", quiet=quiet)
+
+
+def _answers(run: Run) -> list[str]:
+    """What was asked besides, in words."""
+    asked = run.answers
+    said = [] if asked.rank is None else [f"Number of sources: {asked.rank.advice}"]
+    for answer in (asked.identification, asked.amounts):
+        if answer is not None:
+            said += [sentence for sentence in answer.words if sentence not in answer.warnings]
+    return said
 
 
 def as_warning(finding: Finding) -> dict[str, str]:

@@ -9,7 +9,7 @@ import typer
 from ngmca import metrics
 from ngmca import simulate as simulators
 from ngmca.cli.console import one_line_errors, say, say_run
-from ngmca.cli.separate import perform
+from ngmca.cli.performing import perform
 from ngmca.cli.settings import Settings
 from ngmca.io import write_table
 from ngmca.saving import result_folder

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,12 +45,13 @@ def consume(
     return so_far.separation()
 
 
-def run_through(states: Iterator[State], show: Callable[[State], None]) -> Separation:
-    """Run to the end without a checkpoint."""
+def run_through(states: Iterable[State], stopped: Callable[[], bool]) -> Separation:
+    """Run to the end, or until it is stopped, without a checkpoint."""
     so_far = checkpoints.Checkpoint()
     for state in states:
         so_far.add(state)
-        show(state)
+        if stopped():
+            break
     return so_far.separation()
 
 
@@ -73,7 +74,7 @@ def stop_signal() -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def progress(
-    engine: InMemory, total: int, done: int, *, show: bool, told: str = ""
+    engine: InMemory, total: int, done: int, *, show: bool
 ) -> Iterator[Callable[[State], None]]:
     """A function to call with every state: it draws iterations, time left, threshold and residual."""
     console = stderr()
@@ -94,8 +95,35 @@ def progress(
 
         def draw(state: State) -> None:
             residual = np.sqrt(2 * state.cost) / size if size > 0 else 0.0
-            now = f"{told}threshold {np.max(state.lam):.3g}  residual {percent(float(residual))}"
+            now = f"threshold {np.max(state.lam):.3g}  residual {percent(float(residual))}"
             begun = state.domain.begun  # from then on it is known how many are to come
             bar.update(task, completed=state.k, total=begun + BANDS if begun else total, told=now)
 
         yield draw
+
+
+@contextmanager
+def progress_of_starts(
+    total: int, count: int, *, show: bool
+) -> Iterator[Callable[[Iterable[State]], Iterable[State]]]:
+    """A function that passes on the states of one of several starts, and draws how far all are."""
+    console = stderr()
+    if not show or not console.is_terminal:
+        yield lambda states: states
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (BarColumn(), TextColumn("{task.percentage:.0f} %"), TimeRemainingColumn())
+    told = TextColumn(f"{count} other starts")
+    with Progress(*columns, told, console=console, transient=True) as bar:
+        task = bar.add_task("separating", total=total * count)
+
+        def shown(states: Iterable[State]) -> Iterator[State]:
+            done = 0
+            for state in states:
+                done += 1
+                bar.advance(task)
+                yield state
+            bar.advance(task, total - done)  # most end before their time
+
+        yield shown

@@ -1,71 +1,42 @@
 """`ngmca separate`: from a file to a folder with sources, weights and a report."""
 
-import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from ngmca import rivals, sampling
-from ngmca._support.arguments import check_rank
-from ngmca._support.first_use import telling
 from ngmca.algorithms import DEFAULTS, DOMAINS, METHODS
-from ngmca.algorithms.restarts import choose
-from ngmca.algorithms.warming import meanwhile
-from ngmca.cli import given as beforehand
-from ngmca.cli import loop
-from ngmca.cli.console import (
-    FAILED,
-    FLAGS,
-    INTERRUPTED,
-    as_bad_input,
-    as_warning,
-    fail,
-    give_json,
-    in_flags,
-    note,
-    one_line_errors,
-    say,
-    say_run,
-    stderr,
-)
+from ngmca.cli.console import FLAGS, as_bad_input, one_line_errors
+from ngmca.cli.performing import perform, tell
 from ngmca.cli.settings import (
+    ASKED,
     STARTS,
     AsJson,
     Axis,
     Columns,
     Header,
+    Library,
     Nucleus,
     Range,
+    Responses,
     Settings,
     Skip,
+    Standards,
+    Tolerance,
     Transpose,
     Which,
-    changed,
+    count_or_auto,
     from_file,
     number_or_word,
-    provenance,
-    to_toml,
 )
-from ngmca.data import InMemory, open_data
-from ngmca.diagnosis import diagnose
-from ngmca.io import Dataset, ReadError
-from ngmca.result import Separation
-from ngmca.saving import checkpoints, result_folder, results
-from ngmca.saving.claim import Claim, claimed
-from ngmca.saving.whole_files import write_whole
-from ngmca.separation import check_method, check_sampling, iterate
-from ngmca.separation import separate as separate_whole
+from ngmca.io import ReadError
+from ngmca.saving import result_folder
+from ngmca.separation import check_method, check_sampling
 
 ALL_METHODS = (*METHODS, *rivals.METHODS)
-REPORT_BYTES, NUMBER_BYTES = 6e6, 50.0  # Plotly and the page; a number in result.nc and in a table
-COMPILING = "compiling for the first time on this machine, about half a minute."
-FREE = ("data", "posterior", "samples")  # what a resumed run may be given anew: no change to iterations
+# What a resumed run may be given anew: no change to iterations.
+FREE = ("data", "posterior", "samples", *ASKED)
 EXAMPLES = """
 [bold]Examples[/]
 
@@ -76,6 +47,8 @@ EXAMPLES = """
   ngmca separate cube.h5 --dataset /scan/data -r 6 -o result --tau 2
 
   ngmca separate spectra.csv -r 4 -o result --posterior
+
+  ngmca separate spectra.csv -r auto -o result --library reference_spectra --standards standards.csv
 
   ngmca separate --config result/run.toml -o again
 
@@ -91,7 +64,10 @@ ENVI, imzML, and what rosettasciio reads. A folder of spectra is read as one tab
 @one_line_errors
 def separate(
     data: Annotated[list[str] | None, typer.Argument(help="Files or folders of measurements.")] = None,
-    sources: Annotated[int | None, typer.Option("-r", "--sources", help="Number of sources.")] = None,
+    sources: Annotated[
+        str | None,
+        typer.Option("-r", "--sources", help="Number of sources, or auto.", metavar="NUMBER|auto"),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the result.")] = None,
     method: Annotated[
         str | None,
@@ -170,6 +146,10 @@ def separate(
     samples: Annotated[
         int | None, typer.Option(help="Samples of each chain of --posterior (as many as it takes).")
     ] = None,
+    library: Library = None,
+    tolerance: Tolerance = None,
+    standards: Standards = None,
+    responses: Responses = None,
     transpose: Transpose = None,
     range_: Range = None,
     dataset: Which = None,
@@ -186,13 +166,14 @@ def separate(
 ) -> None:
     """Find the sources in measurements, and write them with a report into a folder."""
     given: dict[str, Any] = {
-        "data": tuple(data) if data else None, "sources": sources, "method": method, "tau": tau,
-        "iterations": iterations, "refinement": refinement, "seed": seed,
+        "data": tuple(data) if data else None, "sources": count_or_auto(sources), "method": method,
+        "tau": tau, "iterations": iterations, "refinement": refinement, "seed": seed,
         "noise": number_or_word(noise), "gain": gain, "readout": readout, "robust": robust,
         "known_sources": known_sources, "known_mixing": known_mixing, "known_scale": known_scale,
         "closure": number_or_word(closure), "profiles": profiles, "baseline": baseline,
         "penalised": penalised,
         "n_init": n_init, "domain": domain, "posterior": posterior, "samples": samples,
+        "library": library, "tolerance": tolerance, "standards": standards, "responses": responses,
         "transpose": transpose, "range": range_, "dataset": dataset,
         "nucleus": nucleus, "axis": axis, "header": header, "skip": skip, "columns": columns,
     }  # fmt: skip
@@ -201,137 +182,6 @@ def separate(
         settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, known=known
     )
     tell(run, place, quiet=quiet, as_json=as_json)
-
-
-def tell(run: results.Run, place: Path, *, quiet: bool, as_json: bool) -> None:
-    """Print what was found and where it is, as sentences or as JSON."""
-    if as_json:
-        warned = [as_warning(finding) for finding in run.findings]
-        told = {"out": str(place), "warnings": warned, **run.record["record"]}
-        give_json(results.describe(run) | told)
-    else:
-        say_run(run, quiet=quiet)
-        say(f"report: {place / result_folder.REPORT}", quiet=quiet)
-
-
-def perform(
-    settings: Settings,
-    out: Path,
-    *,
-    force: bool = False,
-    resume: bool = False,
-    quiet: bool = False,
-    known: dict[str, Any] | None = None,
-    found: Separation | None = None,
-) -> tuple[results.Run, Path]:
-    """Read, separate and write; the run, and the folder that it is in: `out`, unless that was taken.
-
-    What was `found` in the same data before is not looked for again.
-    """
-    compiling = telling(lambda: note(COMPILING, quiet=quiet))
-    with compiling, claimed(out, force=force, resume=resume) as claim, _told_what_is_kept(claim):
-        if resume and claim.whole:
-            run = results.load_run(claim.work / result_folder.RESULT)
-            undrawn = None
-        else:
-            run = _run(claim, settings, known, found, resume=resume, quiet=quiet)
-            undrawn = _draw(claim.work, run)
-        place = claim.finish()
-    if place != out:
-        note(f"{out} came into being meanwhile and is left alone: the result is in {place}.")
-    for earlier in result_folder.replaced(out):
-        note(f"a run was killed while it replaced {earlier}: remove that when you do not need it.")
-    if undrawn is not None:
-        told = f"the result is in {place}, but its report could not be drawn: {undrawn!r}"
-        raise fail(f"{told}. `ngmca report {place}` tries it again.", FAILED)
-    return run, place
-
-
-def _run(
-    claim: Claim,
-    settings: Settings,
-    known: dict[str, Any] | None,
-    found: Separation | None,
-    *,
-    resume: bool,
-    quiet: bool,
-) -> results.Run:
-    """Read and separate; the run, of which all but the report is then in the folder to work in."""
-    data, record = _read(settings, quiet=quiet)
-    other = changed(known or {}, record)
-    if other:
-        has = "have" if other == "the data" else "has"
-        if resume:
-            raise ReadError(f"{other} {has} changed since the run began: begin anew, without --resume.")
-        note(f"{other} {has} changed since that run.toml was written.", quiet=quiet)
-    with as_bad_input():
-        engine = opened(data)
-        options = settings.options() | beforehand.options(settings, data, quiet=quiet)
-        _check_options(engine, settings, options)
-        if found is not None:
-            results.described(found, data)
-    claim.check_room(_size(data, settings))
-    claim.begin(to_toml(settings, record), resume=resume)
-    begun = time.monotonic()
-    separation = _separated(engine, settings, options, claim.work, found, quiet=quiet)
-    separation = replace(separation, parts=engine.parts)
-    record["seconds"] = round(time.monotonic() - begun, 2)
-    record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
-    record["starts"] = max(1, len(separation.restarts))
-    described = {"separate": settings.table(), "record": record}
-    run = results.Run(separation, diagnose(engine, separation), data, described)
-    results.write(claim.work, run)
-    return run
-
-
-def opened(data: Dataset) -> InMemory:
-    """The engine of the data, which knows which of its measurements are of which file."""
-    engine = open_data(data.Y)
-    engine.parts = data.parts
-    return engine
-
-
-def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]) -> None:
-    """Refuse what these data do not bear, before an earlier run makes room."""
-    check_rank(settings.sources, engine.shape, warn=False)
-    if settings.method in METHODS:
-        iterate(engine, settings.sources or 0, **options)  # checks, and begins nothing
-
-
-def _size(data: Dataset, settings: Settings) -> float:
-    """About how many bytes the files of a result take at most, written twice."""
-    sources = min(settings.sources or 0, *data.Y.shape)  # more are refused
-    numbers = sources * sum(data.Y.shape) * (5 if settings.posterior else 1)
-    return 2 * (REPORT_BYTES + NUMBER_BYTES * numbers)
-
-
-def _draw(folder: Path, run: results.Run) -> Exception | None:
-    """Write the report of a run; what went wrong, which must not cost the result."""
-    try:
-        write_whole(folder / result_folder.REPORT, _report(run))
-    except Exception as error:
-        return error
-    return None
-
-
-@contextmanager
-def _told_what_is_kept(claim: Claim) -> Iterator[None]:
-    """Ends of a run before its time, told with the way to go on where there is one."""
-    onward = f"Go on with: ngmca separate --resume {claim.folder}"
-    if claim.force and claim.folder.exists():  # what is there is replaced at the end
-        onward += " --force"
-    try:
-        yield
-    except loop.StoppedRunError as stop:
-        raise fail(f"{stop}; nothing is lost. {onward}", INTERRUPTED) from None
-    except KeyboardInterrupt:
-        if not claim.kept:
-            raise
-        raise fail(f"stopped; what was found so far is kept. {onward}", INTERRUPTED) from None
-    except Exception as error:
-        if claim.kept and not isinstance(error, ReadError):
-            note(f"what was found so far is kept. {onward}")
-        raise
 
 
 def _gather(
@@ -347,7 +197,7 @@ def _gather(
     if not settings.data:
         raise ReadError("no data were given: name a file or folder. See `ngmca separate --help`.")
     if settings.sources is None:
-        raise ReadError("the number of sources is missing: -r 4. `ngmca info DATA` helps to choose it.")
+        raise ReadError("the number of sources is missing: -r 4, or -r auto to have it found out.")
     if out is None:
         raise ReadError("the folder for the result is missing: -o FOLDER.")
     with as_bad_input():
@@ -374,91 +224,3 @@ def _check_unchanged(begun: Settings, wanted: Settings) -> None:
         if name not in FREE and getattr(wanted, name) != value:
             flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
             raise ReadError(f"--resume goes on as the run was begun: leave out {flag}, or begin anew.")
-
-
-def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
-    """The data, and where they and the program come from."""
-    with meanwhile():
-        data, record = settings.read(), provenance(settings)
-    for remark in data.notes:
-        note(remark, quiet=quiet)
-    return data, record
-
-
-def _separated(
-    engine: InMemory,
-    settings: Settings,
-    options: dict[str, Any],
-    work: Path,
-    found: Separation | None,
-    *,
-    quiet: bool,
-) -> Separation:
-    """The separation, with its posterior if asked for, from where an earlier run came to."""
-    kept = work / result_folder.SEPARATED
-    if found is not None:
-        separation = found
-    elif kept.is_file():
-        separation = results.load(kept)
-    else:
-        separation = _iterated(engine, settings, options, work, quiet=quiet)
-        results.save(kept, separation)  # before anything else is attempted
-    if not separation.restarts and settings.starts(engine.shape) > 1:
-        separation = _best_start(engine, settings, options, separation, quiet=quiet)
-        results.save(kept, separation)
-    if not settings.posterior:
-        return separation
-    with as_bad_input(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the chains warn of is among the findings
-        shown = not quiet and stderr().is_terminal
-        posterior = sampling.posterior(
-            engine, separation, seed=settings.seed, progress=shown,
-            n_samples=settings.samples or "auto",
-            **{name: value for name, value in options.items() if name in beforehand.SAMPLED},
-        )  # fmt: skip
-    return replace(separation, posterior=posterior)
-
-
-def _iterated(
-    engine: InMemory, settings: Settings, options: dict[str, Any], work: Path, *, quiet: bool
-) -> Separation:
-    """The separation, from the checkpoint in the folder, if there is one."""
-    r = settings.sources or 0
-    if settings.method in rivals.METHODS:  # rivals show no states: they run whole
-        with as_bad_input():
-            return separate_whole(engine, r, **options, n_init=settings.starts(engine.shape))
-    so_far = checkpoints.load(work)
-    with as_bad_input():
-        states = iterate(engine, r, **options, resume=so_far.state)
-        total = settings.algorithm.most
-    with loop.progress(engine, total, so_far.done, show=not quiet) as show:
-        return loop.consume(states, so_far, work, total, show)
-
-
-def _best_start(
-    engine: InMemory, settings: Settings, options: dict[str, Any], first: Separation, *, quiet: bool
-) -> Separation:
-    """The best of several starts, of which the first is known; a resumed run makes the others anew."""
-    starts, r = settings.starts(engine.shape), settings.sources or 0
-    if settings.method in rivals.METHODS:
-        return first
-    rng = np.random.default_rng(settings.seed)
-    rng.spawn(1)  # of the first; the next ones are those of `ngmca.separate`
-    runs = [first]
-    for k in range(1, starts):
-        states = iterate(engine, r, **options | {"seed": rng})
-        total, told = settings.algorithm.most, f"start {k + 1} of {starts}  "
-        with loop.progress(engine, total, 0, show=not quiet, told=told) as show:
-            runs.append(loop.run_through(states, show))
-    unit = engine.unit
-    plain = engine.weights is None and beforehand.is_plain(
-        {name: value for name, value in options.items() if name not in settings.options()}
-    )
-    best = choose(engine, [run.scaled(1 / unit) for run in runs], settings.algorithm, plain=plain)
-    return best.scaled(unit)
-
-
-def _report(run: results.Run) -> str:
-    from ngmca import report  # Plotly takes a second to load: not before it is needed
-
-    return report.html(run, in_flags)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import tomli_w
 import typer
@@ -27,7 +27,12 @@ MAY_BE_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, unles
     "known_mixing": (),
     "closure": (),
     "baseline": backgrounds.KINDS,
+    "library": (),
+    "standards": (),
+    "responses": (),
 }
+ASKED = ("library", "tolerance", "standards", "responses")  # of what was found: no change to it
+AUTO = "auto"  # the number of sources is to be found out
 
 # Options of the command line that say how to read, for all commands that do.
 Transpose = Annotated[
@@ -48,6 +53,24 @@ Axis = Annotated[
 Header = Annotated[int | None, typer.Option(help="Line of a text that names its columns, 0 for none.")]
 Skip = Annotated[int | None, typer.Option(help="Lines to pass over at the top of a text.")]
 Columns = Annotated[str | None, typer.Option(help="Columns of a text that are data, as 2-5,7 or names.")]
+
+# What is asked about sources, for all commands that answer.
+Library = Annotated[
+    str | None,
+    typer.Option(help="Spectra of pure substances: which is each source?", metavar="FILE|FOLDER"),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(help="How far a source may lie from its spectrum in --library, on the axis (0)."),
+]
+Standards = Annotated[
+    str | None,
+    typer.Option(help="Table of concentrations in some measurements: how much?", metavar="FILE"),
+]
+Responses = Annotated[
+    str | None,
+    typer.Option(help="Spectra of pure substances at concentration 1: how much?", metavar="FILE"),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
@@ -59,7 +82,7 @@ class Settings:
     """What to separate and how; the names are those of run.toml."""
 
     data: tuple[str, ...] = ()
-    sources: int | None = None
+    sources: int | Literal["auto"] | None = None
     method: str = DEFAULTS.method
     tau: float = DEFAULTS.tau
     iterations: int | str = DEFAULTS.n_iter
@@ -80,6 +103,10 @@ class Settings:
     domain: str = DEFAULTS.domain
     posterior: bool = False
     samples: int | None = None
+    library: str | None = None
+    tolerance: float | None = None
+    standards: str | None = None
+    responses: str | None = None
     transpose: bool | None = None
     range: str | None = None
     dataset: str | None = None
@@ -138,11 +165,16 @@ class Settings:
         """The options of a method of nGMCA."""
         return Options(self.method, self.tau, self.iterations, self.refinement, domain=self.domain)
 
+    @property
+    def number(self) -> int:
+        """The number of sources, 1 as long as it is not known."""
+        return self.sources if isinstance(self.sources, int) else 1
+
     def starts(self, shape: tuple[int, int]) -> int:
         """How many first guesses to try: several unasked where they cost little."""
         if self.n_init is not None:
             return self.n_init
-        cheap = shape[0] * shape[1] * (self.sources or 1) <= CHEAP and self.method in METHODS
+        cheap = shape[0] * shape[1] * self.number <= CHEAP and self.method in METHODS
         return STARTS if cheap else 1
 
     def table(self) -> dict[str, Any]:
@@ -178,8 +210,10 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
 
 def _fits(value: Any, kind: Any) -> bool:
     """Whether a value of a TOML file is of a kind; true and false are no numbers."""
-    if isinstance(kind, UnionType):
+    if get_origin(kind) in (UnionType, Union):
         return any(_fits(value, one) for one in get_args(kind))
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
     if get_origin(kind) is tuple:  # of any length, which TOML calls an array
         return isinstance(value, list) and all(_fits(one, get_args(kind)[0]) for one in value)
     if isinstance(value, bool):
@@ -217,13 +251,23 @@ def _hashed(name: str, path: Path) -> str:
     return io.fingerprint([path])
 
 
-def changed(before: dict[str, Any], now: dict[str, Any]) -> str:
+def changed(before: dict[str, Any], now: dict[str, Any], *, besides: tuple[str, ...] = ()) -> str:
     """Which input is not what it was when a record was written, in words; empty if none."""
     for key, value in now.items():
-        if key.startswith("sha256") and before.get(key, value) != value:
-            name = key.removeprefix("sha256").removeprefix("_")
+        name = key.removeprefix("sha256").removeprefix("_")
+        if key.startswith("sha256") and name not in besides and before.get(key, value) != value:
             return f"the file of {name}=" if name else "the data"
     return ""
+
+
+def count_or_auto(text: str | None) -> int | Literal["auto"] | None:
+    """A number of sources, or that it is to be found out."""
+    try:
+        return None if text is None else "auto" if text == AUTO else int(text)
+    except ValueError:
+        raise ReadError(
+            f"-r {text} is neither a number of sources nor auto. See `ngmca separate --help`."
+        ) from None
 
 
 def number_or_word(text: str | None) -> float | str | None:

@@ -3,28 +3,22 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.algorithms.restarts import EQUAL
 from ngmca.diagnosis.finding import Finding, listed, percent
 from ngmca.result import Restart, Separation
 
-EQUAL = 0.01  # of the lowest cost, by which that of an equally good answer may be higher
 APART = 10.0  # dB below which sources of two answers are not the same: a third of the height differs
 
 
 def equally_good(separation: Separation) -> list[Restart]:
-    """The other starts whose answer costs as little as the one that was chosen, sources compared."""
-    starts = separation.restarts
-    if len(starts) < 2:
-        return []
-    costs = np.array([one.cost for one in starts])
-    chosen = int(costs.argmin())
-    limit = costs[chosen] + EQUAL * abs(costs[chosen])
-    return [one for i, one in enumerate(starts) if i != chosen and one.cost <= limit and one.sources]
+    """The starts whose answer fits as well as the one that was chosen, with it, sources compared."""
+    return [one for one in separation.restarts if one.equal and one.sources]
 
 
 def agreement(separation: Separation) -> NDArray | None:
     """(r,) lowest SDR in dB of each source in equally good answers; None where there are none."""
-    others = equally_good(separation)
-    return np.min([one.sources for one in others], axis=0) if others else None
+    equal = equally_good(separation)
+    return np.min([one.sources for one in equal], axis=0) if len(equal) > 1 else None
 
 
 def about_starts(separation: Separation, share: NDArray) -> list[Finding]:
@@ -33,7 +27,7 @@ def about_starts(separation: Separation, share: NDArray) -> list[Finding]:
     apart = np.flatnonzero(lowest < APART) if lowest is not None else np.zeros(0, int)
     if lowest is None or not apart.size:
         return []
-    equal = len(equally_good(separation)) + 1
+    equal = len(equally_good(separation))
     which = listed([f"{i + 1} (down to {lowest[i]:.0f} dB)" for i in apart])
     text = (
         f"{equal} of {tried} starts fit equally well, costs within {percent(EQUAL)}, and differ in "

@@ -25,31 +25,32 @@ def read_sheets(path: Path, *, dataset: str | None = None, **options: Any) -> Da
             }
     except Exception as error:  # calamine has an error class for each format
         raise ReadError(f"{path} is not a whole spreadsheet: {told(error)}.") from error
-    tables = {name: rows for name, rows in sheets.items() if _numbers(rows)}
-    name = choose({name: _size(rows) for name, rows in tables.items()}, dataset, path)
-    data = _as_text(tables[name], f"{path}, sheet {name}", f"{path.name}, sheet {name}", options)
+    tables = {name: rows for name, rows in sheets.items() if numbers_in(rows)}
+    name = choose({name: size_of(rows) for name, rows in tables.items()}, dataset, path)
+    data = _read_as_text(tables[name], f"{path}, sheet {name}", f"{path.name}, sheet {name}", options)
     return replace(data, meta={**data.meta, "dataset": shown(name)})
 
 
-def _numbers(rows: Cells) -> int:
+def numbers_in(rows: Cells) -> int:
+    """How many cells hold a number."""
     return sum(
         isinstance(cell, float | int) and not isinstance(cell, bool) for row in rows for cell in row
     )
 
 
-def _size(rows: Cells) -> tuple[int, int]:
+def size_of(rows: Cells) -> tuple[int, int]:
     """Rows and columns that hold anything."""
     filled = [[cell != "" for cell in row] for row in rows]
     return sum(map(any, filled)), sum(map(any, zip(*filled, strict=True)))
 
 
-def _as_text(rows: Cells, where: str, short: str, options: dict[str, Any]) -> Dataset:
+def _read_as_text(rows: Cells, where: str, short: str, options: dict[str, Any]) -> Dataset:
     """What the reader of text tables makes of the cells: the same layouts mean the same there."""
     used = [any(row[j] != "" for row in rows) for j in range(len(rows[0]))]
-    kept = [[_text(c) for c, keep in zip(row, used, strict=True) if keep] for row in rows]
+    kept = [[as_text(c) for c, keep in zip(row, used, strict=True) if keep] for row in rows]
     lines = ["\t".join(cells) for cells in kept]
     lines = [
-        line.strip("\t") if _numbers([row]) == 0 and sum(map(bool, cells)) == 1 else line
+        line.strip("\t") if numbers_in([row]) == 0 and sum(map(bool, cells)) == 1 else line
         for line, row, cells in zip(lines, rows, kept, strict=True)
     ]
     with tempfile.TemporaryDirectory() as folder:
@@ -63,7 +64,8 @@ def _as_text(rows: Cells, where: str, short: str, options: dict[str, Any]) -> Da
     return replace(data, notes=notes)
 
 
-def _text(cell: Any) -> str:
+def as_text(cell: Any) -> str:
+    """A cell as a table of text would have it."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
         return str(int(cell))  # calamine gives all numbers of a sheet as floats
     if isinstance(cell, datetime.datetime | datetime.date | datetime.time):

@@ -41,7 +41,7 @@ def read_text(
     **_: Any,
 ) -> Dataset:
     """The table in a text file, with its axis and names where the file has them."""
-    lines, comments = lines_of(_decode(path), skip or 0)
+    lines, comments = lines_of(decoded(path), skip or 0)
     if not lines.texts:
         raise ReadError(f"{path} has no numbers in it: it is empty, or all comments.")
     typed, lines = split_header(lines) if header is None else (None, lines)
@@ -129,7 +129,7 @@ def _joined(parts: list[tuple[Dataset, str]], path: Path) -> Dataset:
     return combine([data for data, _ in parts], named)
 
 
-def _decode(path: Path) -> str:
+def decoded(path: Path) -> str:
     """The text of a file, or an error where it is none."""
     with path.open("rb") as file:
         zipped = file.read(2) == b"\x1f\x8b"

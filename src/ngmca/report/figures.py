@@ -43,16 +43,30 @@ def sources(run: Run) -> go.Figure:
         figure.add_trace(
             line(data, row, f"source {i + 1}", colour(i), width=1.1, fill="tozeroy"), row=i + 1, col=1
         )
-        if posterior is not None:
-            for trace in _band(run, posterior, i):
-                figure.add_trace(trace, row=i + 1, col=1)
-                tops[i] = max(tops[i], np.max(trace.y))
+        bands = _others(run, i) + ([] if posterior is None else _band(run, posterior, i))
+        for trace in bands:
+            figure.add_trace(trace, row=i + 1, col=1)
+            tops[i] = max(tops[i], np.max(trace.y))
         label(figure, i, f"<b>{i + 1}</b>  {percent(run.diagnostics.share[i])}", colour(i))
     height = int(np.clip(1000 / r, 56, 190))
     style(figure, height * r + 60)
     bare_rows(figure, tops)
     axis_of(figure, data, row=r)
     return figure
+
+
+def _others(run: Run, i: int) -> list[go.Scatter]:
+    """Where source i lies in equally good answers, in its own colour, if it differs in them."""
+    others = run.separation.others
+    if others is None or not others.differs[i]:
+        return []
+    drawn = [
+        line(run.data, others.S_low[i], "lowest", colour(i), width=0.5),
+        line(run.data, others.S_high[i], "highest", colour(i), width=0.5, fill="tonexty"),
+    ]
+    for trace in drawn:
+        trace.line.dash = "dot"
+    return drawn
 
 
 def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:

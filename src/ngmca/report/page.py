@@ -34,6 +34,7 @@ summary h2{display:inline}
 .note{border-left:4px solid;border-radius:4px;padding:8px 12px;margin:10px 0 0}
 .warn{border-color:#c77700;background:#fff6e8}
 .good{border-color:#2a8f5b;background:#eef8f2}
+.more{margin-top:12px}
 .grid{display:grid;gap:8px 16px}
 .grid>div{min-width:0}
 .two{grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr))}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ngmca.data import in_own_units
 from ngmca.diagnosis import agreement, leftover_share, peaks, percent
-from ngmca.report import apart, drawing, figures, weights
+from ngmca.report import answers, apart, drawing, figures, weights
 from ngmca.report.maps import image
 from ngmca.saving.results import Run
 
@@ -39,6 +39,9 @@ def sections(run: Run, words: Callable[[str], str] = str) -> list[Section]:
     """All that is to be shown, in order; `words` puts warnings into those of the reader."""
     return [
         overview(run, words),
+        *how_many(run),
+        *which(run),
+        *how_much(run),
         sources(run),
         *background(run),
         made_of(run),
@@ -66,7 +69,51 @@ def overview(run: Run, words: Callable[[str], str] = str) -> Section:
         f"<div class=tile><b>{escape(a)}</b><span>{escape(b)}</span></div>" for a, b in tiles
     )
     told = "".join(f"<p>{escape(sentence)}</p>" for sentence in run.summary)
-    return Section("summary", "Summary", f"<div class=tiles>{drawn}</div>{told}{_warnings(run, words)}")
+    told = f"<div class=more>{told}</div>"
+    body = f"<div class=tiles>{drawn}</div>{answers.opening(run)}{_warnings(run, words)}{told}"
+    return Section("summary", "Summary", body)
+
+
+def how_many(run: Run) -> list[Section]:
+    """Why there are as many sources, if that was found out."""
+    choice = run.answers.rank
+    if choice is None:
+        return []
+    text = (
+        f"{choice.advice} Entries that were held out are predicted best with the right number, more "
+        "singular values than it are within the noise, and its sources come again from other "
+        "measurements; the three may disagree. rank.csv has the figures."
+    )
+    return [Section("rank", "How many", f"<p>{escape(text)}</p>", answers.witnesses(run), 3)]
+
+
+def which(run: Run) -> list[Section]:
+    """What the sources are like in the library, if there was one."""
+    found = run.answers.identification
+    if found is None:
+        return []
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.words)
+    text = (
+        "<p>By chance: how often a substance that is not in the library has a spectrum in it that is as "
+        "alike. identification.csv has the table.</p>"
+    )
+    table = f"<details><summary>the best matches of each</summary>{answers.match_table(found)}</details>"
+    return [Section("which", "Which", told + text + table, answers.matches(run), 2)]
+
+
+def how_much(run: Run) -> list[Section]:
+    """Amounts of the substances, if there was anything to tell their scale by."""
+    amounts = run.answers.amounts
+    if amounts is None:
+        return []
+    told = "".join(f"<p>{escape(sentence)}</p>" for sentence in amounts.words)
+    text = (
+        f"<p>In brackets the {100 * amounts.level:.3g} % interval; ! is above all standards, where the "
+        "line was not checked. amounts.csv has all measurements.</p>"
+    )
+    table = f"<details><summary>in words</summary>{told}</details>{answers.substance_table(amounts)}"
+    body = f"<p>{escape(amounts.words[0])}</p>{table}{text}{answers.amount_table(amounts)}"
+    return [Section("amounts", "How much", body, answers.calibrations(amounts), 3)]
 
 
 def sources(run: Run) -> Section:
@@ -83,8 +130,20 @@ def sources(run: Run) -> Section:
             " Other starts: how alike the source is in answers that fit equally well, the least alike "
             "of them, as the ratio of what is common to what differs."
         )
-    text += _bars_told(run)
+    text += _others_told(run) + _bars_told(run)
     return Section("sources", "Sources", f"<p>{text}</p>{_source_table(run)}", (figures.sources(run),))
+
+
+def _others_told(run: Run) -> str:
+    """What the range of equally good answers is, where it is drawn."""
+    others = run.separation.others
+    if others is None:
+        return ""
+    starts = "of another start that fits" if others.count == 1 else f"of {others.count} starts that fit"
+    return (
+        f" Between dotted lines: where the source lies in answers {starts} equally well, brought "
+        "to the same norm; sources.csv and mixing.csv have the lowest and the highest."
+    )
 
 
 def background(run: Run) -> list[Section]:

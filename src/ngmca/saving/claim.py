@@ -21,6 +21,7 @@ from ngmca.saving.result_folder import (
     MARKER,
     RECORD,
     REPLACED,
+    SEARCH,
     SEPARATED,
     WHOLE,
     clear,
@@ -119,7 +120,7 @@ class Claim:
         """Take away what an error left, except what a run can go on from."""
         if not self.work.exists() or self.whole:
             return
-        going_on = (MARKER, RECORD, CHECKPOINT, SEPARATED)
+        going_on = (MARKER, RECORD, CHECKPOINT, SEPARATED, SEARCH)
         clear(self.work, keep=going_on if self.kept else ())
         for folder in (self.work, *self.made):
             _remove_empty(folder)

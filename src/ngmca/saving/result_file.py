@@ -8,16 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.algorithms.restarts import equally_good
 from ngmca.diagnosis import Diagnostics
 from ngmca.diagnosis.numbers import energy_shares
 from ngmca.io import Dataset, ReadError
 from ngmca.io.dataset import shown, told
-from ngmca.result import Background, Domain, History, Restart, Separation
+from ngmca.result import Background, Domain, History, Others, Restart, Separation
+from ngmca.saving import answers as asked
+from ngmca.saving.answers import Answers
 from ngmca.saving.posterior import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
 from ngmca.saving.sealed import contents, is_signed, write_sealed
 
-COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in ("A", "S", "picked", *PACKED)}
+OTHERS = {  # what equally good answers are kept as
+    "S_low": ("source", "sample"),
+    "S_high": ("source", "sample"),
+    "A_low": ("measurement", "source"),
+    "A_high": ("measurement", "source"),
+}
+LARGE = ("A", "S", "picked", *PACKED, *(f"others_{name}" for name in OTHERS))
+COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in LARGE}
 FACTORS = ("A", "S")
 DIMENSIONS = {  # of the diagnostics that are not single numbers
     "sigma": ("measurement",),
@@ -39,11 +49,12 @@ def write_result(
     data: Dataset,
     diagnostics: Diagnostics | None,
     record: dict[str, Any],
+    answers: Answers = asked.NONE,
 ) -> None:
     """Write all of a result as one NetCDF file."""
     import xarray as xr
 
-    variables = _separated(separation) | _diagnosed(diagnostics)
+    variables = _separated(separation) | _diagnosed(diagnostics) | asked.to_variables(answers)
     about = {"long_name": shown(data.axis_name), "units": shown(data.axis_unit)}
     coordinates = {
         "axis": ("sample", data.positions, about),
@@ -77,8 +88,13 @@ def _separated(s: Separation) -> dict[str, Any]:
         "restart_cost": ("restart", [restart.cost for restart in s.restarts]),
         "restart_agreement": ("restart", [restart.agreement for restart in s.restarts]),
     }
+    found["restart_equal"] = ("restart", np.array([int(restart.equal) for restart in s.restarts], int))
     if s.restarts and all(restart.sources for restart in s.restarts):
         found["restart_sources"] = (("restart", "source"), [restart.sources for restart in s.restarts])
+    if s.others is not None:
+        found["others_count"] = ((), s.others.count)
+        for name, dimensions in OTHERS.items():
+            found[f"others_{name}"] = (dimensions, getattr(s.others, name))
     if s.background is not None:
         found["background_weights"] = (("measurement", "smooth"), s.background.weights)
         found["background_basis"] = (("smooth", "sample"), s.background.basis)
@@ -116,7 +132,7 @@ def is_result(file: Path) -> bool:
         return False
 
 
-def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, dict[str, Any]]:
+def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, dict[str, Any], Answers]:
     """What `write_result` wrote."""
     file = find(path)
     try:
@@ -129,6 +145,7 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             _to_dataset(values, attributes, stored["axis"]),
             _to_diagnostics(values),
             json.loads(attributes["record"]),
+            asked.from_variables(values),
         )
     except Exception as error:  # a damaged file makes xarray and HDF5 raise what comes
         raise ReadError(f"{file} is not a whole result of ngmca: {told(error)}.") from error
@@ -152,15 +169,6 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
     # in memory as they were: sums in another order differ in the last digit
     for name in json.loads(attributes.get("fortran", "[]")):
         values[name] = np.asfortranarray(values[name])
-    restarts = [
-        Restart(float(cost), float(agreement), tuple(map(float, sources)))
-        for cost, agreement, sources in zip(
-            values["restart_cost"],
-            values["restart_agreement"],
-            values.get("restart_sources", [()] * len(values["restart_cost"])),
-            strict=True,
-        )
-    ]
     unknown = {"mixing_violation": np.full(len(values["history_cost"]), np.nan)}  # in older files
     history: dict[str, Any] = {
         part.name: values.get(f"history_{part.name}", unknown.get(part.name)) for part in fields(History)
@@ -174,7 +182,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         stopped=str(attributes["stopped"]),
         violation=float(attributes["violation"]),
         history=History(**history),
-        restarts=tuple(restarts),
+        restarts=_to_restarts(values),
         posterior=from_variables(values),
         domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
         background=Background(values["background_weights"], values["background_basis"])
@@ -182,7 +190,29 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         else None,
         outliers=values.get("outliers"),
         parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
+        others=_to_others(values),
     )
+
+
+def _to_restarts(values: dict[str, Any]) -> tuple[Restart, ...]:
+    costs = values["restart_cost"]
+    columns = (
+        costs,
+        values["restart_agreement"],
+        values.get("restart_sources", [()] * len(costs)),  # older files lack these, and what is equal
+        values.get("restart_equal", equally_good(costs)),
+    )
+    return tuple(
+        Restart(float(cost), float(agreement), tuple(map(float, sources)), bool(equal))
+        for cost, agreement, sources, equal in zip(*columns, strict=True)
+    )
+
+
+def _to_others(values: dict[str, Any]) -> Others | None:
+    if "others_count" not in values:
+        return None
+    parts: dict[str, Any] = {name: values[f"others_{name}"] for name in OTHERS}
+    return Others(int(values["others_count"]), **parts)
 
 
 def _to_dataset(values: dict[str, Any], attributes: Any, axis: Any) -> Dataset:

@@ -15,8 +15,10 @@ REPORT = "report.html"
 CHECKPOINT = "checkpoint.npz"  # where the iterations were
 SEPARATED = "separated.nc"  # what they found, until all that belongs to it is written
 BACKGROUND, OUTLIERS = "background.csv", "outliers.csv"  # where there are any
-FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS)
-OURS = (*FILES, MARKER, CHECKPOINT, SEPARATED)
+ANSWERS = ("rank.csv", "identification.csv", "amounts.csv")  # of what was asked
+SEARCH = "rank.npz"  # where the search for the number of sources was
+FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS, *ANSWERS)
+OURS = (*FILES, MARKER, CHECKPOINT, SEPARATED, SEARCH)
 UNFINISHED, REPLACED = "unfinished", "replaced"
 
 
@@ -75,7 +77,7 @@ def is_whole(folder: Path) -> bool:
 
 def kept(work: Path) -> bool:
     """Whether a folder holds what a run that was stopped can go on from."""
-    return any((work / name).is_file() for name in (CHECKPOINT, SEPARATED))
+    return any((work / name).is_file() for name in (CHECKPOINT, SEPARATED, SEARCH))
 
 
 def why_no_result(folder: Path) -> str:

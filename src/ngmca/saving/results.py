@@ -15,7 +15,8 @@ from ngmca._support.views import misfit
 from ngmca.diagnosis import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
 from ngmca.io import Dataset, ReadError, read, write_table
 from ngmca.io.units import NO_AXIS, meaning
-from ngmca.result import Background, Marginals, Posterior, Separation
+from ngmca.result import Background, Marginals, Others, Posterior, Separation
+from ngmca.saving.answers import NONE, Answers
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import BACKGROUND, OUTLIERS, RESULT
 from ngmca.saving.whole_files import appearing
@@ -33,6 +34,7 @@ class Run:
     diagnostics: Diagnostics
     data: Dataset  # without its Y, which stays where it is
     record: dict[str, Any] = field(default_factory=dict)  # parameters, versions, hash of the input
+    answers: Answers = NONE  # how many, which and how much, as far as that was asked
 
     @cached_property
     def defects(self) -> list[Defect]:
@@ -44,13 +46,19 @@ class Run:
     @cached_property
     def findings(self) -> list[Finding]:
         """Warnings, those first that cost most, worded once for all who show them."""
-        return findings(self.separation, self.diagnostics, self.data, self.defects)
+        found = findings(self.separation, self.diagnostics, self.data, self.defects)
+        return [*found, *self.answers.findings]
 
     @property
     def kept_record(self) -> dict[str, Any]:
         """What a file keeps besides numbers: parameters and the like, and the defects of the data."""
         found = [asdict(one) for one in self.defects]
         return self.record | {DEFECTS: found} if found else self.record
+
+    @property
+    def answers_told(self) -> list[tuple[str, str]]:
+        """How many, which, how much, as questions and answers."""
+        return self.answers.told(len(self.separation.S))
 
     @cached_property
     def summary(self) -> list[str]:
@@ -114,22 +122,26 @@ def load(
     With `with_data` also what is known about its data: a `Dataset` with axis, names, shape of the image
     and notes, but without the measurements (its Y has no columns).
     """
-    separation, data, _, _ = read_result(Path(path))
+    separation, data, *_ = read_result(Path(path))
     return (separation, data) if with_data else separation
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """All that a run left in a folder, or `save` in a file."""
-    separation, data, diagnostics, record = read_result(Path(path))
+    separation, data, diagnostics, record, answers = read_result(Path(path))
     if diagnostics is None:
         raise ReadError(f"{path} was saved without its data: nothing is known about what was left over.")
-    return Run(separation, diagnostics, data, record)
+    return Run(separation, diagnostics, data, record, answers)
 
 
 def write(folder: Path, run: Run) -> None:
     """Write the result and the tables of a run into a folder."""
-    write_result(folder / RESULT, run.separation, run.data, run.diagnostics, run.kept_record)
+    write_result(
+        folder / RESULT, run.separation, run.data, run.diagnostics, run.kept_record, run.answers
+    )
     _write_tables(folder, run)
+    for name, columns in run.answers.tables.items():
+        _write_table(folder / name, columns)
 
 
 def described(separation: Separation, data: Any) -> Dataset:
@@ -174,6 +186,7 @@ def _write_tables(folder: Path, run: Run) -> None:
     posterior = separation.posterior
     if posterior is not None:
         columns += _bars(names, posterior, posterior.S, lambda values: values)
+    columns += _range(names, separation.others, "S", lambda values: values)
     _write_table(folder / "sources.csv", columns)
     rows: Columns = [("measurement", list(data.names))]
     if data.image_shape:
@@ -183,6 +196,7 @@ def _write_tables(folder: Path, run: Run) -> None:
     rows += zip([f"{name} %" for name in names], 100 * separation.shares.T, strict=True)
     if posterior is not None:
         rows += _bars(names, posterior, posterior.A, lambda values: values.T)
+    rows += _range(names, separation.others, "A", lambda values: values.T)
     _write_table(folder / "mixing.csv", rows)
     if separation.background is not None:
         _write_table(folder / BACKGROUND, _background(separation.background, data))
@@ -226,6 +240,18 @@ def _bars(
     parts = {"mean": mean, "5 %": low, "95 %": high, "active": found.active}
     present = {key: by_source(part) for key, part in parts.items() if part is not None}
     return [(f"{name} {key}", part[i]) for i, name in enumerate(names) for key, part in present.items()]
+
+
+def _range(
+    names: list[str], others: Others | None, which: str, by_source: Callable[[Any], Any]
+) -> Columns:
+    """Columns with the lowest and the highest of equally good answers, of sources that differ there."""
+    if others is None:
+        return []
+    low, high = (by_source(getattr(others, f"{which}_{end}")) for end in ("low", "high"))
+    parts = {"lowest": low, "highest": high}
+    apart = [(i, name) for i, name in enumerate(names) if (low[i] < high[i]).any()]
+    return [(f"{name} {end}", part[i]) for i, name in apart for end, part in parts.items()]
 
 
 def source_names(r: int) -> list[str]:

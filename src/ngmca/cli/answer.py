@@ -1,0 +1,50 @@
+"""`ngmca answer`: which substances, and how much of each, for a result that is there already."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngmca.cli import later
+from ngmca.cli.console import one_line_errors
+from ngmca.cli.settings import AsJson, Library, Responses, Standards, Tolerance
+from ngmca.io import ReadError
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  ngmca answer result --library reference_spectra --tolerance 4
+
+  ngmca answer result --standards standards.csv
+"""
+INSTEAD = "In Python, ngmca.identify(ngmca.load(FILE), library) and ngmca.quantify answer."
+
+
+@one_line_errors
+def answer(
+    out: Annotated[Path, typer.Argument(help="Folder of a result.")],
+    data: Annotated[
+        list[str] | None, typer.Argument(help="Where its data are now, if they were moved.")
+    ] = None,
+    library: Library = None,
+    tolerance: Tolerance = None,
+    standards: Standards = None,
+    responses: Responses = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Discard a run for this folder that was stopped.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Name the sources of a result and tell their amounts, without separating again."""
+    if not (library or standards or responses):
+        raise ReadError("nothing was asked: name a --library, --standards or --responses.")
+    found, begun, known = later.found_in(out, INSTEAD)
+    settings = begun.changed(
+        data=tuple(data) if data else None, library=library, tolerance=tolerance,
+        standards=standards, responses=responses,
+    )  # fmt: skip
+    if not force:
+        later.check_not_stopped(out)
+    later.check_data(out, settings, known, "answer")
+    later.add(out, settings, found, quiet=quiet, as_json=as_json)

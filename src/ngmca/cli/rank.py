@@ -1,0 +1,215 @@
+"""`ngmca rank`: how many sources there are."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ngmca.cli import given
+from ngmca.cli.console import (
+    INTERRUPTED,
+    as_bad_input,
+    fail,
+    give_json,
+    note,
+    one_line_errors,
+    say,
+    stderr,
+)
+from ngmca.cli.counting import Unfinished, fingerprint
+from ngmca.cli.settings import (
+    AsJson,
+    Axis,
+    Columns,
+    Header,
+    Nucleus,
+    Range,
+    Settings,
+    Skip,
+    Transpose,
+    Which,
+    number_or_word,
+)
+from ngmca.diagnosis.answers.how_many import MOST, RankChoice, Search, choose_rank
+from ngmca.io import ReadError, write_table
+from ngmca.saving.whole_files import appearing, check_free, made_up, write_whole
+
+EXAMPLES = """
+[bold]Examples[/]
+
+  ngmca rank spectra.csv
+
+  ngmca rank spectra.csv --max-rank 12 -o ranks.csv -o ranks.png
+"""
+PICTURES = (".png", ".pdf", ".svg")
+
+
+@one_line_errors
+def rank(
+    data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
+    max_rank: Annotated[
+        int | None, typer.Option("--max-rank", min=1, help=f"Sources to look for at most ({MOST}).")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="How often entries are held out.")] = 5,
+    noise: Annotated[
+        str | None, typer.Option(help="Noise, as for separate: a number, poisson or a file (estimated).")
+    ] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("-o", "--out", help="File to write: a table, .csv, or a picture, .png .pdf .svg."),
+    ] = None,
+    entries: Annotated[
+        int | None,
+        typer.Option(min=100, help="Entries of large data to fit (100,000, or a sixteenth of all)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Fits at a time; all cores.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    transpose: Transpose = None,
+    range_: Range = None,
+    dataset: Which = None,
+    nucleus: Nucleus = None,
+    axis: Axis = None,
+    header: Header = None,
+    skip: Skip = None,
+    columns: Columns = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell how many sources there are, by three witnesses that may disagree.
+
+    With -o, a run that was stopped goes on where it was: give the same command again.
+    """
+    _check_out(out or [], force=force)
+    settings = Settings(
+        data=tuple(data), noise=number_or_word(noise), seed=seed, transpose=transpose, range=range_,
+        dataset=dataset, nucleus=nucleus, axis=axis, header=header, skip=skip, columns=columns,
+    )  # fmt: skip
+    seen = settings.read()
+    for remark in () if as_json else seen.notes:
+        note(remark)
+    options: dict[str, Any] = {
+        "folds": folds,
+        "entries": entries,
+        "seed": seed,
+        "noise": given.options(settings, seen).get("noise"),
+    }
+    kept = Unfinished(made_up(out[0], "rank"), fingerprint(seen.Y, options)) if out else None
+    with as_bad_input(), _going_on(kept), _bar(max_rank or MOST) as shown:
+        choice = choose_rank(seen.Y, max_rank, threads=threads, kept=Shown(kept, shown), **options)
+    for path in out or []:
+        _write(path, choice, force=force)
+    if kept is not None:
+        kept.path.unlink(missing_ok=True)
+    if as_json:
+        give_json(facts(choice))
+    else:
+        _show(choice)
+
+
+def facts(choice: RankChoice) -> dict[str, Any]:
+    """The choice in plain numbers."""
+    return {
+        "rank": choice.rank,
+        "perhaps": list(choice.perhaps),
+        "advice": choice.advice,
+        "witnesses": choice.witnesses,
+        "edge": choice.edge,
+        "singular_values": choice.singular_values.tolist(),
+        "looked_at": list(choice.looked_at),
+        "table": {name: column.tolist() for name, column in choice.table()},
+    }
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A search that is shown on its way, and kept if there is a place for it."""
+
+    place: Unfinished | None
+    show: Any
+
+    def last(self) -> Search | None:
+        """What was kept, if anything was."""
+        found = None if self.place is None else self.place.last()
+        if found is not None:
+            note(f"goes on after {found.rank} sources, from {self.place.path}")  # type: ignore[union-attr]
+            self.show(found.rank)
+        return found
+
+    def keep(self, search: Search) -> None:
+        """Keep it and show how far it is."""
+        if self.place is not None:
+            self.place.keep(search)
+        self.show(search.rank)
+
+
+def _check_out(out: list[Path], *, force: bool) -> None:
+    for path in out:
+        if path.suffix.lower() not in (".csv", *PICTURES):
+            kinds = ", ".join(PICTURES)
+            raise ReadError(f"-o {path}: name a table, .csv, or a picture, {kinds}.")
+        check_free(path, force=force)
+
+
+def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
+    """Write the table or the picture."""
+    if path.suffix.lower() == ".csv":
+        with appearing(path, replacing=force) as part:
+            write_table(part, choice.table())
+    else:
+        kind = path.suffix.lower()[1:]
+        try:
+            figure = choice.plot()
+        except ImportError as error:
+            raise ReadError(str(error)) from error
+        write_whole(path, lambda file: figure.savefig(file, format=kind, dpi=150), replacing=force)
+
+
+@contextmanager
+def _going_on(kept: Unfinished | None) -> Iterator[None]:
+    """Say that the same command goes on, where a run is stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept is None or not kept.path.is_file():
+            raise
+        told = "stopped; what is finished is kept, and the same command goes on from there."
+        raise fail(told, INTERRUPTED) from None
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Any]:
+    """A progress bar from the first step on; it is full where the search ends."""
+    from rich.progress import Progress, TimeElapsedColumn
+
+    bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=stderr())
+    task = bar.add_task("counting sources", total=total)
+
+    def show(done: int) -> None:
+        bar.start()
+        bar.update(task, completed=done)
+
+    try:
+        yield show
+        bar.update(task, completed=total)
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _show(choice: RankChoice) -> None:
+    """Print what every witness says, number by number, and the sentence."""
+    values, folds = choice.singular_values, len(choice.held_out)
+    say("sources  held-out error  seen in folds  singular value  stability")
+    for k, error in zip(choice.ranks.tolist(), choice.held_out.mean(axis=0), strict=True):
+        line = f"{k:7d}  {error:14.4g}"
+        if k:
+            value = f"{values[k - 1]:.4g}" if k <= len(values) else ""
+            value = value if k <= choice.witnesses["edge"] else f"noise {value}"
+            line += f"  {choice.seen[k]:8d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
+        say(line + ("  <-" if k == choice.rank else ""))
+    told = "held-out entries {held_out}, singular values {edge}, sources that come again {stability}"
+    say(told.format(**choice.witnesses))
+    say(choice.advice)

@@ -1,0 +1,170 @@
+"""How many, which and how much on the command line: from files to files, and what is refused."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+from command_line import FILES, run
+
+import ngmca
+from ngmca.cli import answering
+from ngmca.saving.results import load_run
+
+AXIS = np.linspace(9, 1, 300).round(6)
+
+
+@pytest.fixture
+def library(tmp_path, mixture):
+    """Spectra of the three substances among seventeen others."""
+    others = ngmca.simulate.spectra(m=2, n=300, r=17, lines=4, seed=9).S
+    rows = {f"substance {i}": row for i, row in enumerate(np.vstack([mixture.S, others]))}
+    ngmca.io.write_table(tmp_path / "library.csv", {"ppm": AXIS} | rows)
+    return tmp_path / "library.csv"
+
+
+@pytest.fixture
+def standards(tmp_path, mixture):
+    """Concentrations of the three substances in five of twelve measurements."""
+    path = tmp_path / "standards.csv"
+    lines = [f"tube {i},{','.join(f'{20 * one:.6g}' for one in mixture.A[i])}" for i in range(5)]
+    heads = ",".join(f"substance {k} (mg/L)" for k in range(3))
+    path.write_text(f"tube,{heads}\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def columns(path):
+    with path.open(newline="") as file:
+        return {name: list(cells) for name, *cells in zip(*csv.reader(file), strict=True)}
+
+
+def test_names_and_amounts_from_files_to_files(tmp_path, table, library, standards, mixture):
+    out = tmp_path / "out"
+    told = run("separate", table, "-r", 3, "-o", out, "--library", library, "--standards", standards)
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        [*FILES, "identification.csv", "amounts.csv"]
+    )
+    found = load_run(out).answers
+    assert sorted(found.names(3)) == ["substance 0", "substance 1", "substance 2"]
+    matches = columns(out / "identification.csv")
+    firsts = [name for name, rank in zip(matches["name"], matches["rank"], strict=True) if rank == "1"]
+    assert firsts == found.names(3)
+    amounts = columns(out / "amounts.csv")
+    for k in range(3):  # whose source is which was found by name, and each has its own scale
+        values = np.array(amounts[f"substance {k} (mg/L)"], dtype=float)
+        np.testing.assert_allclose(values[5:], 20 * mixture.A[5:, k], rtol=0.15, atol=0.4)
+    for name in firsts:
+        assert re.search(rf"^Source \d is {name}", told.stdout, re.MULTILINE)
+    assert "Amounts come from 5 standards" in told.stdout
+    page = (out / "report.html").read_text()
+    opening = page[page.index("<h2>Summary") : page.index("<h2>Which")]
+    assert [opening.find(f"<b>{name}</b>") > 0 for name in firsts] == [True] * 3
+    assert opening.index("How many?") < opening.index("Which?") < opening.index("How much?")
+
+
+def test_the_number_of_sources_is_found_out(tmp_path, table):
+    out = tmp_path / "out"
+    told = run("separate", table, "-r", "auto", "-o", out, "--json")
+    assert json.loads(told.stdout)["sources"] == 3
+    choice = load_run(out).answers.rank
+    assert choice.rank == 3
+    assert columns(out / "rank.csv")["sources"] == [str(k) for k in choice.ranks]
+    assert 'sources = "auto"' in (out / "run.toml").read_text()
+    page = (out / "report.html").read_text()
+    assert f"<b>How many?</b> {choice.advice}" in page
+    again = tmp_path / "again"
+    run("separate", "--config", out / "run.toml", "-o", again)
+    assert (again / "sources.csv").read_bytes() == (out / "sources.csv").read_bytes()
+    run("posterior", out, "--samples", 20)  # the number is not looked for again, and not lost
+    assert load_run(out).answers.rank.advice == choice.advice
+
+
+def test_a_choice_that_was_made_is_not_made_again(tmp_path, table, monkeypatch):
+    out = tmp_path / "out"
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ngmca.cli.performing._separated", stop)
+        told = run("separate", table, "-r", "auto", "-o", out, code=130)
+    assert f"--resume {out}" in told.output
+    found = []
+    real = answering.Unfinished.last
+    monkeypatch.setattr(answering.Unfinished, "last", lambda self: found.append(real(self)) or found[-1])
+    run("separate", "--resume", out)
+    assert found[0].rank >= 3
+    assert load_run(out).answers.rank.rank == 3
+
+
+def test_no_source_at_all_is_said(tmp_path):
+    noise = np.random.default_rng(0).normal(size=(12, 200))
+    np.save(tmp_path / "noise.npy", noise)
+    told = run("separate", tmp_path / "noise.npy", "-r", "auto", "-o", tmp_path / "out", code=2)
+    assert "no source was found" in told.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-r", "few"], "-r few is neither a number of sources nor auto"),
+        (["-r", 3, "--tolerance", 0.1], "--library: name one"),
+        (["-r", 3, "--library", "nowhere"], "nowhere does not exist|that file does not exist"),
+        (["-r", 3, "--standards", "nowhere.csv"], "that file does not exist"),
+        (["-r", 3, "--standards", "{strange}"], "tube 99"),
+        (["-r", 3, "--standards", "{strange}", "--responses", "{strange}"], "leave out one"),
+        (["-r", 3, "--library", "{metres}"], "library has no spectrum that can be compared"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_before_anything_is_computed(
+    tmp_path, table, monkeypatch, options, words
+):
+    strange = tmp_path / "strange.csv"
+    strange.write_text("tube,a (mg/L)\ntube 99,3\ntube 1,4\n")
+    metres = tmp_path / "metres.csv"
+    ngmca.io.write_table(metres, {"wavelength [nm]": np.linspace(400, 700, 300), "x": AXIS, "y": AXIS})
+    monkeypatch.setattr("ngmca.cli.performing._separated", lambda *_, **__: pytest.fail("too late"))
+    given = [str(one).format(strange=strange, metres=metres) for one in options]
+    told = run("separate", table, "-o", tmp_path / "out", *given, code=2)
+    assert re.search(words, " ".join(told.output.split())), told.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_data_without_an_axis_have_no_library(tmp_path, library, mixture):
+    np.save(tmp_path / "bare.npy", mixture.Y)
+    told = run(
+        "separate", tmp_path / "bare.npy", "-r", 3, "-o", tmp_path / "out", "--library", library, code=2
+    )
+    assert "no axis" in told.output
+
+
+def test_a_library_may_come_when_a_run_goes_on(tmp_path, table, library, monkeypatch):
+    out = tmp_path / "out"
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ngmca.cli.answering.answers", stop)
+        run("separate", table, "-r", 3, "-o", out, code=130)
+    run("separate", "--resume", out, "--library", library)
+    assert all(load_run(out).answers.names(3))
+
+
+def test_answers_may_come_later(tmp_path, table, library, standards, out):
+    run("posterior", out, "--samples", 20)
+    before = load_run(out)
+    run("answer", out, "--library", library, "--standards", standards)
+    after = load_run(out)
+    assert all(after.answers.names(3))
+    assert after.answers.amounts.units == ("mg/L",) * 3
+    np.testing.assert_array_equal(after.separation.S, before.separation.S)
+    np.testing.assert_array_equal(after.separation.posterior.S.sd, before.separation.posterior.S.sd)
+    once = tmp_path / "once"
+    run("separate", "--config", out / "run.toml", "-o", once)
+    assert (once / "amounts.csv").read_bytes() == (out / "amounts.csv").read_bytes()
+    assert "nothing was asked" in run("answer", out, code=2).output
+    table.write_text(table.read_text() + "9.9" + ",1" * 12 + "\n")
+    assert "have changed" in run("answer", out, "--library", library, code=2).output

@@ -1,0 +1,123 @@
+"""`ngmca rank`."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from command_line import run
+
+import ngmca
+from ngmca.cli import rank as command
+
+
+@pytest.fixture
+def wide(tmp_path):
+    np.save(tmp_path / "d.npy", ngmca.simulate.sparse(20, 40, 2, snr=20, seed=0).Y)
+    return tmp_path / "d.npy"
+
+
+def test_every_witness_is_shown(table):
+    told = run("rank", table).stdout.splitlines()
+    assert " ".join(told[0].split()) == "sources held-out error seen in folds singular value stability"
+    (chosen,) = [line for line in told if line.endswith("<-")]
+    assert chosen.split()[0] == "3"
+    assert chosen.split()[2:5] == ["5", "of", "5"]
+    assert told[-2] == "held-out entries 3, singular values 3, sources that come again 3"
+    assert told[-1] == "3: all witnesses agree."
+
+
+def test_json_is_what_python_finds(table, mixture):
+    facts = json.loads(run("rank", table, "--json", "--max-rank", 4, "--folds", 3, "--seed", 7).stdout)
+    expected = ngmca.choose_rank(ngmca.io.read(table).Y, 4, folds=3, seed=7)
+    assert (facts["rank"], facts["advice"]) == (expected.rank, expected.advice)
+    assert facts["witnesses"] == expected.witnesses
+    np.testing.assert_array_equal(facts["table"]["held_out"], expected.held_out.mean(axis=0))
+    assert facts["table"]["stability"][0] is None  # JSON knows no NaN
+
+
+def test_tables_and_pictures_are_written(wide, tmp_path):
+    out = [tmp_path / name for name in ("a.csv", "a.PNG", "a.svg")]
+    options = [part for path in out for part in ("-o", path)]
+    run("rank", wide, "--max-rank", 3, *options)
+    assert out[0].read_text().startswith("sources,held_out,seen_in_folds,stability,singular_value")
+    assert len(out[0].read_text().splitlines()) == 5
+    assert out[1].read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in out[2].read_text()
+    assert "exists" in run("rank", wide, "-o", out[0], code=2).stderr
+    run("rank", wide, "--max-rank", 2, "-o", out[0], "--force")
+    assert len(out[0].read_text().splitlines()) == 4
+    assert sorted(os.listdir(tmp_path)) == ["a.PNG", "a.csv", "a.svg", "d.npy"]
+
+
+def stopped(monkeypatch, after):
+    """Ctrl-C as it were, once so many numbers of sources have been kept."""
+
+    def keep(self, search):
+        kept(self, search)
+        if search.rank == after:
+            raise KeyboardInterrupt
+
+    kept = command.Unfinished.keep
+    monkeypatch.setattr(command.Unfinished, "keep", keep)
+
+
+def test_a_run_that_was_stopped_goes_on_and_ends_alike(wide, tmp_path, monkeypatch):
+    run("rank", wide, "--max-rank", 4, "-o", tmp_path / "whole.csv")
+    options = ("rank", wide, "--max-rank", 4, "-o", tmp_path / "out.csv")
+    with monkeypatch.context() as patched:
+        stopped(patched, 2)
+        assert "the same command goes on from there" in run(*options, code=130).stderr
+    assert not (tmp_path / "out.csv").exists()
+    with monkeypatch.context() as patched:  # what is kept is not done again
+        stopped(patched, 2)
+        assert "goes on after 2 sources" in run(*options).stderr
+    assert (tmp_path / "out.csv").read_text() == (tmp_path / "whole.csv").read_text()
+    assert sorted(os.listdir(tmp_path)) == ["d.npy", "out.csv", "whole.csv"]
+
+
+@pytest.mark.parametrize("change", ["damaged", "options", "data"])
+def test_what_does_not_belong_to_a_run_is_not_taken(wide, tmp_path, monkeypatch, change):
+    options = ["rank", wide, "--max-rank", 2, "-o", tmp_path / "out.csv"]
+    with monkeypatch.context() as patched:
+        stopped(patched, 1)
+        run(*options, code=130)
+    (kept,) = tmp_path.glob("out.csv.ngmca-*")
+    if change == "damaged":
+        kept.write_bytes(kept.read_bytes()[:-300])
+    elif change == "options":
+        options += ["--seed", 1]
+    else:
+        np.save(wide, np.load(wide) + 1e-9)
+    told = run(*options).stderr
+    assert ("is damaged" if change == "damaged" else "is of other data or options") in told
+    assert "goes on" not in told
+    assert not kept.exists()
+
+
+def test_noise_is_heeded(wide):
+    white, given = (
+        json.loads(run("rank", wide, "--json", "--max-rank", 2, *more).stdout)
+        for more in ((), ("--noise", "50"))
+    )
+    assert white["witnesses"]["edge"] == 2
+    assert given["edge"] == pytest.approx(50 * (20**0.5 + 40**0.5))
+    assert given["witnesses"]["edge"] < 2
+
+
+def test_what_is_wrong_is_said_in_one_line(wide, tmp_path):
+    for arguments, words in (
+        (("--max-rank", 20), "use at most 16"),
+        (("-o", tmp_path / "a.txt"), "name a table, .csv, or a picture"),
+        (("-o", tmp_path / "none" / "a.csv"), "no such folder"),
+        (("--noise", tmp_path / "no.csv"), "does not exist"),
+    ):
+        code = 1 if "none" in str(arguments[1]) else 2
+        told = run("rank", wide, *arguments, code=code).stderr
+        assert words in told
+        assert len(told.strip().splitlines()) == 1
+
+
+def test_a_part_of_the_data_may_be_asked_for(wide):
+    facts = json.loads(run("rank", wide, "--json", "--max-rank", 1, "--entries", 400).stdout)
+    assert facts["looked_at"] == [20, 20]

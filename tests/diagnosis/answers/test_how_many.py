@@ -1,0 +1,251 @@
+"""How many sources: what was put in, and nothing of what is held out is known before."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.ndimage import gaussian_filter1d
+
+import ngmca
+from ngmca.data import open_data
+from ngmca.diagnosis.answers import held_out, how_many
+from ngmca.diagnosis.answers.held_out import Fold, most_useful, seen_in, speckles
+from ngmca.diagnosis.answers.stability import closeness
+
+WITNESSES = {"held_out", "edge", "stability"}
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return ngmca.simulate.sparse(40, 60, 3, snr=20, seed=0)
+
+
+@pytest.fixture(scope="module")
+def choice(mixture):
+    return ngmca.choose_rank(mixture.Y, seed=0)
+
+
+def test_three_sources_are_three(choice):
+    assert choice.rank == 3
+    assert choice.perhaps == ()
+    assert choice.advice == "3: all witnesses agree."
+    assert choice.witnesses == dict.fromkeys(WITNESSES, 3)
+    assert choice.ranks.tolist() == list(range(len(choice.ranks)))
+    assert choice.held_out.shape == (5, len(choice.ranks))
+    assert choice.held_out[:, 0].mean() == pytest.approx(1)
+    assert choice.stability[3] > 0.95
+    assert choice.stability[4] < 0.5
+    assert choice.looked_at == (40, 60)
+
+
+@pytest.mark.parametrize("r", [1, 6])
+def test_other_numbers(r):
+    for seed in range(2):
+        Y = ngmca.simulate.sparse(40, 60, r, snr=20, seed=seed).Y
+        assert ngmca.choose_rank(Y, folds=3, seed=seed).rank == r
+
+
+def leaking(values, hidden):
+    """What a fit would be told that is trained on what it is tested by."""
+    return values
+
+
+def best_by_prediction(Y):
+    return ngmca.choose_rank(Y, 8, folds=3, seed=0).witnesses["held_out"]
+
+
+def test_a_leak_would_be_seen(mixture, monkeypatch):
+    """The error of what is held out is least at the truth; that of what was shown falls on and on."""
+    assert best_by_prediction(mixture.Y) == 3
+    monkeypatch.setattr(held_out, "shown", leaking)
+    monkeypatch.setattr(how_many, "PATIENCE", 8)
+    assert best_by_prediction(mixture.Y) > 5
+
+
+@pytest.mark.parametrize("noise", [None, np.linspace(0.5, 2, 60)[None], ngmca.Counts(0.5, 0.1)])
+def test_nothing_of_a_hidden_entry_enters_its_fit(mixture, noise):
+    """Hidden entries of any other value lead to the same factors, to the bit."""
+    hidden = speckles(np.ones(mixture.Y.shape, dtype=bool), 5, np.random.default_rng(0)) == 2
+    assert 0.05 < hidden.mean() < 0.15
+    others = np.where(hidden, 1000 - 50 * mixture.Y, mixture.Y)
+    folds = [Fold.of(Y, hidden, noise) for Y in (mixture.Y, others)]
+    fits = [fold.with_one_more(fold.with_one_more(fold.nothing())) for fold in folds]
+    np.testing.assert_array_equal(fits[0].A, fits[1].A)
+    np.testing.assert_array_equal(fits[0].S, fits[1].S)
+    np.testing.assert_array_equal(folds[0].scale, folds[1].scale)
+    assert folds[1].error(fits[1]) > 100 * folds[0].error(fits[0])
+
+
+def test_errors_are_those_of_hidden_entries_in_units_of_their_noise(mixture):
+    hidden = speckles(np.ones(mixture.Y.shape, dtype=bool), 5, np.random.default_rng(0)) == 0
+    levels = np.linspace(1, 4, 40)[:, None]
+    fold = Fold.of(mixture.Y, hidden, levels)
+    found = fold.with_one_more(fold.nothing())
+    relative = levels / np.exp(np.log(levels).mean())
+    rest = (mixture.Y - found.A @ found.S * fold.back) / relative
+    assert fold.error(found) == pytest.approx(np.mean(rest[hidden] ** 2))
+    assert fold.error(fold.nothing()) == pytest.approx(np.mean((mixture.Y / relative)[hidden] ** 2))
+
+
+def test_every_fold_hides_a_tenth_and_none_twice():
+    observed = np.random.default_rng(1).random((50, 200)) < 0.7
+    labels = speckles(observed, 5, np.random.default_rng(0))
+    assert (labels[~observed] == -1).all()
+    for fold in range(5):
+        assert 0.08 < np.mean(labels[observed] == fold) < 0.12
+    many = speckles(np.ones((50, 200), dtype=bool), 20, np.random.default_rng(0))
+    assert set(np.unique(many)) == set(range(20))
+
+
+def test_the_fewest_sources_within_one_standard_error():
+    errors = np.array(
+        [[1.0, 0.5, 0.40, 0.39, 0.5], [1.0, 0.5, 0.40, 0.41, 0.5], [1.0, 0.5, 0.40, 0.39, 0.5]]
+    )
+    assert most_useful(errors) == 2  # the third is better on average, by less than its error
+    assert seen_in(errors).tolist() == [0, 3, 3, 2, 0]
+    errors[1, 3] = 0.39
+    assert most_useful(errors) == 3
+    tiny = np.array([[1.0, 1e-12, 1e-13], [1.0, 1e-12, 1e-13]])  # rounding errors are no source
+    assert most_useful(tiny) == 1
+    assert seen_in(tiny).tolist() == [0, 2, 0]
+
+
+def test_closeness_is_to_itself_against_the_others():
+    S = np.eye(3, 6)
+    np.testing.assert_allclose(closeness(S, 5 * S[[2, 0, 1]]), 1)
+    np.testing.assert_allclose(closeness(S, np.eye(3, 6, k=3)), 0)  # other sources altogether
+    alike = np.array([[1.0, 0.01, 0.0], [1.0, 0.0, 0.01]])  # one as close as the other
+    assert closeness(alike, alike + 0.01 * np.eye(3)[[2, 1]]).max() < 0.6
+    assert closeness(S[:1], S[:1] + S[1:2]) == pytest.approx(np.sqrt(0.5))
+    assert closeness(np.zeros((2, 4)), np.eye(2, 4)).max() <= 0
+
+
+def test_noise_alone_has_no_source():
+    found = ngmca.choose_rank(np.random.default_rng(3).standard_normal((40, 50)), seed=0)
+    assert found.rank == 0
+    assert found.advice.startswith("0: ")
+
+
+def test_zeros_have_no_source_either():
+    assert ngmca.choose_rank(np.zeros((9, 12))).advice == "0: all entries are 0."
+
+
+def test_data_without_noise():
+    for r in (1, 4):
+        found = ngmca.choose_rank(ngmca.simulate.sparse(20, 40, r, seed=0).Y, 5, folds=3, seed=0)
+        assert found.rank == r
+    assert ngmca.choose_rank(np.ones((20, 30)), 3, seed=0).rank == 1
+    assert ngmca.choose_rank(np.arange(600).reshape(20, 30) % 7 == 0, 3, seed=0).rank >= 1  # booleans
+
+
+def test_noise_that_is_not_white_is_told_and_fools_one_witness_at_most():
+    mixture = ngmca.simulate.sparse(40, 80, 3, snr=30, seed=0)
+    unequal = mixture.noise * np.geomspace(1, 30, 40)[:, None] / 10
+    smooth = gaussian_filter1d(mixture.noise, 2.0, axis=1) * 3
+    for noise in (unequal, smooth):
+        found = ngmca.choose_rank(mixture.Y - mixture.noise + noise, 5, seed=0)
+        assert found.rank == 3
+        assert found.witnesses["edge"] > 5
+        told = f"singular values say {found.witnesses['edge']} (as if the noise were not white)"
+        assert told in found.advice
+
+
+def test_levels_that_are_known_make_it_white(mixture):
+    levels = np.geomspace(0.1, 3, 40)
+    Y = mixture.Y - mixture.noise + levels[:, None] * np.random.default_rng(0).standard_normal((40, 60))
+    assert ngmca.choose_rank(Y, 6, seed=0).witnesses["edge"] > 3
+    found = ngmca.choose_rank(Y, 6, noise=levels, seed=0)
+    assert found.advice == "3: all witnesses agree."
+
+
+def test_counts():
+    clean = ngmca.simulate.sparse(30, 80, 3, seed=2).Y * 20
+    Y = np.random.default_rng(0).poisson(clean)
+    assert ngmca.choose_rank(Y, 6, noise="poisson", seed=0).rank == 3
+
+
+def test_missing_entries(mixture):
+    gone = np.random.default_rng(0).random(mixture.Y.shape) < 0.2
+    gone[7], gone[:, 9] = True, True  # a measurement and a channel, altogether
+    as_nan = ngmca.choose_rank(np.where(gone, np.nan, mixture.Y), 4, folds=3, seed=0)
+    assert as_nan.rank == 3
+    assert as_nan.looked_at == (39, 60)
+    for given in ({"Y": mixture.Y, "mask": gone}, {"Y": np.ma.array(mixture.Y, mask=gone)}):
+        found = ngmca.choose_rank(max_rank=1, folds=3, seed=0, **given)
+        np.testing.assert_array_equal(found.held_out, as_nan.held_out[:, :2])
+
+
+def test_units_threads_and_precision_do_not_matter(mixture, choice):
+    for unit in (2.0**600, 2.0**-600):
+        found = ngmca.choose_rank(mixture.Y * unit, 2, seed=0)
+        np.testing.assert_array_equal(found.held_out, choice.held_out[:, :3])
+        assert found.edge == pytest.approx(choice.edge * unit)
+    for other in (mixture.Y.astype(np.float32), mixture.Y.tolist(), open_data(mixture.Y)):
+        found = ngmca.choose_rank(other, 2, seed=0)
+        np.testing.assert_allclose(found.held_out, choice.held_out[:, :3], rtol=1e-3)
+    one = ngmca.choose_rank(mixture.Y, seed=np.random.SeedSequence(0), threads=1)
+    np.testing.assert_array_equal(one.held_out, choice.held_out)
+    np.testing.assert_array_equal(one.stability, choice.stability)
+
+
+def test_of_large_data_a_part_is_predicted(monkeypatch):
+    Y = ngmca.simulate.sparse(60, 900, 3, snr=20, seed=0).Y
+    found = ngmca.choose_rank(Y, 5, entries=6000, seed=0)
+    assert found.looked_at == (60, 100)
+    assert found.rank == 3
+    assert ngmca.choose_rank(Y.T, 4, entries=2500, noise=np.ones(900), seed=0).looked_at == (50, 50)
+    assert ngmca.choose_rank(Y[:, :300], 1, seed=0).looked_at == (60, 300)
+    monkeypatch.setattr(how_many, "LOOKED_AT", 500)
+    assert ngmca.choose_rank(Y, 1, seed=0).looked_at == (58, 58)  # a sixteenth
+
+
+def test_the_search_may_end_too_early(mixture):
+    found = ngmca.choose_rank(mixture.Y, 2, seed=0)
+    assert found.rank == 2
+    assert found.advice.startswith(
+        "2 or more: the search ended there, where the second source is seen in 5 of 5 folds"
+    )
+
+
+def test_what_is_wrong_is_said(mixture):
+    with pytest.raises(
+        ValueError,
+        match="max_rank=40 is more than 40 measurements x 60 channels can tell: use at most 31",
+    ):
+        ngmca.choose_rank(mixture.Y, 40)
+    with pytest.raises(ValueError, match="too small to tell"):
+        ngmca.choose_rank(mixture.Y[:1])
+    with pytest.raises(ValueError, match="folds=5 is more than so few entries"):
+        ngmca.choose_rank(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="folds must be at least 2"):
+        ngmca.choose_rank(mixture.Y, folds=1)
+    with pytest.raises(ValueError, match="all entries of Y are missing"):
+        ngmca.choose_rank(np.full((5, 6), np.nan))
+    with pytest.raises(ValueError, match="noise must be"):
+        ngmca.choose_rank(mixture.Y, noise=np.ones(7))
+    with pytest.raises(TypeError, match="max_rank must be an integer"):
+        ngmca.choose_rank(mixture.Y, 3.5)
+
+
+def test_warnings_come_once_and_filters_stay(mixture):
+    before = list(warnings.filters)
+    with pytest.warns(UserWarning, match="less than 5 events") as told:
+        ngmca.choose_rank(
+            np.abs(mixture.Y) / np.abs(mixture.Y).max(), 1, folds=2, noise="poisson", seed=0
+        )
+    assert len(told) == 1
+    assert warnings.filters == before
+
+
+def test_the_table_and_the_picture_have_every_witness(choice):
+    columns = dict(choice.table())
+    assert len({len(column) for column in columns.values()}) == 1
+    np.testing.assert_allclose(columns["held_out"], choice.held_out.mean(axis=0))
+    assert columns["singular_value"][3] > choice.edge > columns["singular_value"][4]
+    np.testing.assert_array_equal(columns["held_out_5"], choice.held_out[4])
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    figure = choice.plot()
+    titles = [panel.get_title() for panel in figure.axes]
+    assert titles == ["held-out entries: 3", "singular values: 3", "sources that come again: 3"]
+    pyplot.close(figure)
+    pyplot.close(ngmca.choose_rank(np.zeros((9, 12))).plot())
