@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from ngmca._support.arguments import as_array, check_choice, check_rank
+from ngmca._support.arguments import as_array, check_rank
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS
 from ngmca.algorithms.known import NOTHING, Known
@@ -21,6 +21,8 @@ from ngmca.rivals import SIGNED
 from ngmca.separation import separate
 
 WITH_GAPS = ("soft", "anls")  # methods that do without missing entries
+# what changes what there is to count, and is not heeded there
+UNCOUNTED = ("baseline", "known_sources", "known_mixing", "zero_sources", "zero_mixing")
 
 
 class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -213,7 +215,10 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """How many sources there are, if that is to be found out."""
         if not isinstance(self.n_components, str):
             return None
-        check_choice(self.n_components, "n_components", ("auto",))
+        if self.n_components != "auto":
+            told = "n_components must be a number of sources or 'auto'"
+            raise ValueError(f"{told}, got {self.n_components!r}.")
+        self._check_countable()
         seed = _seed(self.random_state)
         choice = choose_rank(engine, noise=self.noise, seed=seed, progress=bool(self.verbose))
         if not choice.rank:
@@ -222,6 +227,17 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 "give a number if there is one."
             )
         return choice
+
+    def _check_countable(self) -> None:
+        """Refuse to count sources where something was given that belongs to a number of them."""
+        given = [name for name in UNCOUNTED if getattr(self, name) is not None]
+        if self.profiles is not None and not isinstance(self.profiles, str):
+            given.append("profiles")  # one for each source
+        if given:
+            raise ValueError(
+                f'n_components="auto" counts the sources as if {given[0]} were not there: '
+                "give a number instead."
+            )
 
     def _checked(self, X: Any, *, reset: bool) -> NDArray:
         """Rows of numbers, NaN where they are missing; infinity is refused."""

@@ -168,3 +168,50 @@ def test_answers_may_come_later(tmp_path, table, library, standards, out):
     assert "nothing was asked" in run("answer", out, code=2).output
     table.write_text(table.read_text() + "9.9" + ",1" * 12 + "\n")
     assert "have changed" in run("answer", out, "--library", library, code=2).output
+
+
+def test_a_question_without_an_answer_does_not_cost_the_result(tmp_path, table, mixture, library):
+    alike = tmp_path / "alike.csv"  # the same in all standards: nobody can tell which source it is
+    alike.write_text("tube,alpha (mg/L)\n" + "".join(f"tube {i},3\n" for i in range(3)))
+    out = tmp_path / "out"
+    told = run("separate", table, "-r", 3, "-o", out, "--standards", alike)
+    assert "A question without an answer" in told.stdout
+    found = load_run(out)
+    assert found.answers.amounts is None
+    assert len(found.answers.refused) == 1
+    before = (out / "result.nc").read_bytes()
+    assert "error: which source" in run("answer", out, "--standards", alike, code=2).stderr
+    assert (out / "result.nc").read_bytes() == before
+    run("answer", out, "--library", library)  # nor does it stand in the way of another question
+    assert all(load_run(out).answers.names(3))
+
+
+def test_scripts_get_the_answers(tmp_path, table, library, standards):
+    out = tmp_path / "out"
+    given = ("-r", "auto", "--library", library, "--standards", standards, "--json")
+    told = json.loads(run("separate", table, "-o", out, *given).stdout)["answers"]
+    assert told["rank"]["rank"] == 3
+    assert sorted(told["identification"]["claims"]) == ["substance 0", "substance 1", "substance 2"]
+    assert told["amounts"]["units"] == ["mg/L"] * 3
+
+
+def test_what_was_answered_with_a_file_that_is_gone_stays(tmp_path, table, library, standards, out):
+    run("answer", out, "--library", library)
+    library.unlink()
+    told = run("answer", out, "--standards", standards)
+    assert "not there any more" in told.stderr
+    found = load_run(out).answers
+    assert all(found.names(3))
+    assert found.amounts is not None
+    run("posterior", out, "--samples", 20)
+    assert all(load_run(out).answers.names(3))
+
+
+def test_one_scale_takes_the_place_of_another(tmp_path, table, standards, mixture, out):
+    pure = tmp_path / "pure.csv"
+    rows = {f"substance {i}": row for i, row in enumerate(mixture.S)}
+    ngmca.io.write_table(pure, {"ppm": AXIS} | rows)
+    run("answer", out, "--responses", pure)
+    assert "response" in load_run(out).answers.amounts.how
+    run("answer", out, "--standards", standards)
+    assert "standards" in load_run(out).answers.amounts.how

@@ -121,3 +121,29 @@ def test_what_is_wrong_is_said_in_one_line(wide, tmp_path):
 def test_a_part_of_the_data_may_be_asked_for(wide):
     facts = json.loads(run("rank", wide, "--json", "--max-rank", 1, "--entries", 400).stdout)
     assert facts["looked_at"] == [20, 20]
+
+
+def test_an_automatic_number_does_not_go_with_what_is_not_heeded(wide, tmp_path):
+    np.savetxt(tmp_path / "pure.csv", np.ones((1, 40)), delimiter=",")
+    np.savetxt(tmp_path / "amounts.csv", np.ones((20, 1)), delimiter=",")
+    out = tmp_path / "out"
+    for option, value in (
+        ("--baseline", "polynomial"),
+        ("--known-sources", tmp_path / "pure.csv"),
+        ("--known-mixing", tmp_path / "amounts.csv"),
+    ):
+        told = run("separate", wide, "-r", "auto", option, value, "-o", out, code=2).stderr
+        assert f"-r auto counts the sources as if {option} were not there: give a number" in told
+        assert not out.exists()
+
+
+def test_an_automatic_number_of_robust_runs_leaves_spikes_out(wide, tmp_path):
+    Y = np.load(wide)
+    Y[3, 20] = 50 * Y.max()
+    np.save(wide, Y)
+    (advice,) = run("rank", wide).stdout.splitlines()[-1:]
+    assert advice.startswith("2")
+    assert advice.endswith(", with 1 spike left out.")
+    told = run("separate", wide, "-r", "auto", "--robust", "-o", tmp_path / "out", "--json")
+    assert json.loads(told.stdout)["sources"] == 2
+    assert advice in (tmp_path / "out" / "report.html").read_text()

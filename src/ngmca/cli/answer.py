@@ -37,14 +37,18 @@ def answer(
     as_json: AsJson = False,
 ) -> None:
     """Name the sources of a result and tell their amounts, without separating again."""
-    if not (library or standards or responses):
+    given = {"library": library, "standards": standards, "responses": responses}
+    asked = {name: path for name, path in given.items() if path is not None}
+    if not asked:
         raise ReadError("nothing was asked: name a --library, --standards or --responses.")
     found, begun, known = later.found_in(out, INSTEAD)
-    settings = begun.changed(
-        data=tuple(data) if data else None, library=library, tolerance=tolerance,
-        standards=standards, responses=responses,
-    )  # fmt: skip
+    for path in asked.values():
+        if not Path(path).exists():
+            raise ReadError(f"{path} does not exist.")
+    if standards or responses:  # one scale in place of the other
+        begun = begun.without("standards", "responses")
+    settings = begun.changed(data=tuple(data) if data else None, tolerance=tolerance, **asked)
     if not force:
         later.check_not_stopped(out)
     later.check_data(out, settings, known, "answer")
-    later.add(out, settings, found, quiet=quiet, as_json=as_json)
+    later.add(out, settings, found, asked=asked, quiet=quiet, as_json=as_json)

@@ -1,17 +1,22 @@
 """What a run answers besides its separation: how many sources, which substances, how much of each."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ngmca.cli.console import as_bad_input, stderr
+import numpy as np
+
+from ngmca._support.arguments import check_number
+from ngmca.cli.console import FLAGS, as_bad_input, stderr
 from ngmca.cli.counting import Unfinished, fingerprint
 from ngmca.cli.settings import AUTO, Settings
 from ngmca.data import InMemory
 from ngmca.diagnosis.answers.how_many import RankChoice, choose_rank
 from ngmca.diagnosis.answers.how_much import quantify
 from ngmca.diagnosis.answers.library import Library, open_library
-from ngmca.diagnosis.answers.standards import read_standards
+from ngmca.diagnosis.answers.standards import check_standards, read_standards
 from ngmca.diagnosis.answers.which import identify
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
@@ -19,6 +24,7 @@ from ngmca.saving.answers import Answers
 from ngmca.saving.result_folder import SEARCH
 
 FOLDS = 5
+UNCOUNTED = ("baseline", "known_sources", "known_mixing")  # what a count would not heed
 
 
 def opened(settings: Settings, data: Dataset) -> Library | None:
@@ -28,7 +34,9 @@ def opened(settings: Settings, data: Dataset) -> Library | None:
     if settings.standards is not None and settings.responses is not None:
         raise ReadError("--standards and --responses each give a scale: leave out one of them.")
     if settings.standards is not None:
-        read_standards(settings.standards, data.names)
+        known = read_standards(settings.standards, data.names)
+        if settings.sources != AUTO:
+            check_standards(known, settings.number)
     if settings.library is None:
         return None
     if data.axis is None:
@@ -36,6 +44,8 @@ def opened(settings: Settings, data: Dataset) -> Library | None:
             "the data have no axis, and channels without positions cannot be compared with "
             f"--library {settings.library}: put the axis into the file, see --axis."
         )
+    if settings.tolerance is not None:
+        check_number(settings.tolerance, "tolerance", high=float(np.ptp(data.positions)) / 10)
     return open_library(settings.library, data.axis_unit, data.axis_name)
 
 
@@ -45,6 +55,12 @@ def counted(
     """The settings with a number of sources, and how it was chosen where it was to be found out."""
     if settings.sources != AUTO:
         return settings, None
+    for name in UNCOUNTED:
+        if getattr(settings, name) is not None:
+            raise ReadError(
+                f"-r auto counts the sources as if {FLAGS[name]} were not there: give a number instead, "
+                "as -r 4."
+            )
     options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
     kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
     with as_bad_input():
@@ -59,23 +75,41 @@ def answers(
     settings: Settings,
     separation: Separation,
     data: Dataset,
-    rank: RankChoice | None,
+    before: Answers,
     library: Library | None,
     *,
     closure: Any = None,
+    progress: bool = False,
 ) -> Answers:
-    """All that was asked about a separation."""
-    found = Answers(rank)
-    with as_bad_input():
-        if library is not None:
-            tolerance = settings.tolerance or 0.0
-            matched = identify(separation, library, axis=data, tolerance=tolerance)
+    """All that was asked about a separation, and what is known before.
+
+    It does not cost the separation if a question has no answer: that is among its warnings then.
+    """
+    found = before
+    if library is not None:
+        tolerance = settings.tolerance or 0.0
+        with _refusals() as refused:
+            matched = identify(separation, library, axis=data, tolerance=tolerance, progress=progress)
             found = replace(found, identification=matched)
-        scale: dict[str, Any] = {"standards": settings.standards, "responses": settings.responses}
-        if not any(scale.values()):
-            scale = {"closure": closure}
-        if any(value is not None for value in scale.values()):
-            names = found.names(len(separation.S))
-            amounts = quantify(separation, data=data, names=[name or None for name in names], **scale)
-            found = replace(found, amounts=amounts)
+        found = replace(found, refused=(*found.refused, *refused))
+    scale: dict[str, Any] = {"standards": settings.standards, "responses": settings.responses}
+    asked = any(scale.values())
+    if asked or closure is not None:
+        names = [name or None for name in found.names(len(separation.S))]
+        scale = scale if asked else {"closure": closure}
+        with _refusals() as refused:
+            found = replace(found, amounts=quantify(separation, data=data, names=names, **scale))
+        if asked:  # a closure says something of the separation first of all
+            found = replace(found, refused=(*found.refused, *refused))
     return found
+
+
+@contextmanager
+def _refusals() -> Iterator[list[str]]:
+    """Why a question has no answer, if it has none; warnings become notes."""
+    refused: list[str] = []
+    with as_bad_input():
+        try:
+            yield refused
+        except (ValueError, TypeError) as error:
+            refused.append(str(error))

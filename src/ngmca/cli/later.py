@@ -1,11 +1,12 @@
 """What is added to a result that is there already, to its own data and with its own settings."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from ngmca.cli.console import INTERRUPTED, fail
+from ngmca.cli.console import INTERRUPTED, fail, note
 from ngmca.cli.performing import perform, tell
-from ngmca.cli.settings import ASKED, Settings, changed, from_file, provenance
+from ngmca.cli.settings import ASKED_FILES, Settings, changed, from_file, provenance
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
 from ngmca.saving.results import Run, load_run
@@ -36,7 +37,8 @@ def check_data(out: Path, settings: Settings, known: dict[str, Any], command: st
                 f"the data of {out} are not there any more: {one} does not exist. Say where they are "
                 f"now: ngmca {command} {out} DATA"
             )
-    other = changed({"sha256": "", **known}, provenance(settings), besides=ASKED)
+    there = settings.without(*ASKED_FILES)  # which may be others, or gone
+    other = changed({"sha256": "", **known}, provenance(there))
     if other and other != "the data":
         raise ReadError(f"{other} has changed since {out} was made with it: separate anew.")
     if other:
@@ -46,8 +48,29 @@ def check_data(out: Path, settings: Settings, known: dict[str, Any], command: st
         )
 
 
-def add(out: Path, settings: Settings, found: Run, *, quiet: bool, as_json: bool) -> None:
-    """Write the result once more, with what the settings ask for besides, and tell it."""
+def add(
+    out: Path,
+    settings: Settings,
+    found: Run,
+    *,
+    asked: Collection[str] = (),
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Write the result once more, with what the settings ask for besides, and tell it.
+
+    What was `asked` is asked now; other questions of the settings were answered before.
+    """
+    before = {"library": found.answers.identification}
+    for name in ASKED_FILES:
+        path = getattr(settings, name)
+        if path is None or name in asked:
+            continue
+        if not Path(path).exists():
+            note(f"{name}={path} is not there any more: what was answered with it stays.", quiet=quiet)
+        elif before.get(name, found.answers.amounts) is not None:
+            continue
+        settings = settings.without(name)
     if not found.separation.restarts:
         settings = settings.changed(n_init=1)  # or an older result would be compared with other starts
     try:

@@ -39,6 +39,7 @@ from ngmca.diagnosis.answers.how_many import MOST
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving import checkpoints, result_folder, results
+from ngmca.saving.answers import Answers
 from ngmca.saving.claim import Claim, claimed
 from ngmca.saving.whole_files import write_whole
 from ngmca.separation import iterate
@@ -107,22 +108,27 @@ def _run(
             results.described(found.separation, data)
     claim.check_room(_size(data, settings))
     claim.begin(to_toml(settings, record), resume=resume)
+    described = {"separate": settings.table(), "record": record}
     begun = time.monotonic()
     if found is None:
         noise = options.get("noise")
         settings, rank = answering.counted(engine, data, settings, noise, claim.work, quiet=quiet)
-        separation = _separated(engine, settings, options, claim.work, None, quiet=quiet)
+        separation, known_before = None, Answers(rank)
     else:
-        rank = found.answers.rank
-        separation = _separated(engine, settings, options, claim.work, found.separation, quiet=quiet)
+        separation, known_before = found.separation, replace(found.answers, refused=())
+    separation = _separated(engine, settings, options, claim.work, separation, quiet=quiet)
     separation = replace(separation, parts=engine.parts)
     answers = answering.answers(
-        settings, separation, data, rank, library, closure=options.get("closure")
-    )
+        settings, separation, data, known_before, library, closure=options.get("closure"),
+        progress=not quiet and stderr().is_terminal,
+    )  # fmt: skip
+    if found is not None and answers.refused:  # there is a result, which stays as it is
+        raise ReadError(answers.refused[0])
     record["seconds"] = round(time.monotonic() - begun, 2)
     record |= {"iterations_done": separation.n_iter, "stopped": separation.stopped}
     record["starts"] = max(1, len(separation.restarts))
-    described = {"separate": settings.table(), "record": record}
+    if found is not None:  # how long it took to find
+        record |= {"seconds": found.record.get("record", {}).get("seconds", record["seconds"])}
     run = results.Run(separation, diagnose(engine, separation), data, described, answers)
     results.write(claim.work, run)
     return run
@@ -166,17 +172,24 @@ def opened(data: Dataset) -> InMemory:
 
 def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]) -> None:
     """Refuse what these data do not bear, before an earlier run makes room."""
-    check_rank(settings.number, engine.shape, warn=False)
+    r = _most(settings, engine.shape)
+    check_rank(r, engine.shape, warn=False)
     if settings.method in METHODS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are told when it begins
-            iterate(engine, settings.number, **options)  # checks, and begins nothing
+            iterate(engine, r, **options)  # checks, and begins nothing
+
+
+def _most(settings: Settings, shape: tuple[int, int]) -> int:
+    """The number of sources, or the most that there may be found."""
+    return min(MOST, *shape) if settings.sources == AUTO else settings.number
 
 
 def _size(data: Dataset, settings: Settings) -> float:
     """About how many bytes the files of a result take at most, written twice."""
-    sources = min(MOST if settings.sources == AUTO else settings.number, *data.Y.shape)
+    sources = min(_most(settings, data.Y.shape), *data.Y.shape)
     each = (5 if settings.posterior else 1) + (2 if settings.starts(data.Y.shape) > 1 else 0)
+    each += 8 if settings.standards or settings.responses or settings.library else 0
     numbers = sources * sum(data.Y.shape) * each
     return 2 * (REPORT_BYTES + NUMBER_BYTES * numbers)
 

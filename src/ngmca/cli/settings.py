@@ -31,7 +31,8 @@ MAY_BE_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, unles
     "standards": (),
     "responses": (),
 }
-ASKED = ("library", "tolerance", "standards", "responses")  # of what was found: no change to it
+ASKED_FILES = ("library", "standards", "responses")
+ASKED = (*ASKED_FILES, "tolerance")  # of what was found: no change to it
 AUTO = "auto"  # the number of sources is to be found out
 
 # Options of the command line that say how to read, for all commands that do.
@@ -119,6 +120,14 @@ class Settings:
     def changed(self, **given: Any) -> "Settings":
         """The same with the values that were given, None standing for not given."""
         return replace(self, **{key: value for key, value in given.items() if value is not None})
+
+    def without(self, *names: str) -> "Settings":
+        """The same without what is asked about the sources with these files."""
+        tolerance = None if "library" in names else self.tolerance
+        kept: dict[str, Any] = {
+            name: None if name in names else getattr(self, name) for name in ASKED_FILES
+        }
+        return replace(self, **kept, tolerance=tolerance)
 
     def read(self) -> Dataset:
         """The data, cut to the range."""

@@ -38,25 +38,31 @@ def opening(run: Run) -> str:
 def _source(run: Run, i: int) -> str:
     """The cells of a source: its number, what it is, and how much of it there is."""
     number = f"<th><i style='background:{colour(i)}'></i>{i + 1}"
-    return number + _named(run.answers.identification, i) + _measured(run, i)
+    return number + _named(run, i) + _measured(run, i)
 
 
-def _named(found: Identification | None, i: int) -> str:
-    if found is None or not found.matches[i]:
-        return "<td>-<td>-<td>-"
-    best = found.matches[i][0]
+def _named(run: Run, i: int) -> str:
+    """What a source is, by the library or by the standards, and how sure that is."""
+    found, known = run.answers.identification, run.labels[i].partition(": ")[2]
+    best = found.matches[i][0] if found is not None and found.matches[i] else None
+    if best is None or (known and not best.confident):
+        return f"<td>{f'<b>{escape(known)}</b>, by standards' if known else '-'}<td>-<td>-"
     name = f"<b>{escape(best.name)}</b>" if best.confident else f"not sure; {escape(best.name)}?"
     return f"<td>{name}<td>{best.similarity:.2f}<td>{best.chance:.2g}"
 
 
 def _measured(run: Run, i: int) -> str:
-    """The middle amount and both ends; shares of the signal where there are no others."""
+    """The middle amount and both ends; shares of the signal where nothing gives a scale."""
     amounts = run.answers.amounts
-    if amounts is not None and i in amounts.sources:
+    if amounts is None:
+        values, unit = 100 * run.separation.shares[:, i], f"% {SHARED}"
+    elif i in amounts.sources:
         j = amounts.sources.index(i)
         values, unit = amounts.values[:, j], amounts.units[j]
     else:
-        values, unit = 100 * run.separation.shares[:, i], f"% {SHARED}"
+        return "<td>-<td>-"
+    if not np.isfinite(values).any():
+        return "<td>-<td>-"
     low, middle, high = np.nanquantile(values, (0, 0.5, 1))
     return f"<td>{escape(with_unit(middle, unit))}<td>{low:.3g} to {escape(with_unit(high, unit))}"
 
@@ -196,6 +202,8 @@ def amount_table(amounts: Amounts) -> str:
 
 def _cell(amounts: Amounts, i: int, j: int) -> str:
     value, low, high = amounts.values[i, j], amounts.low[i, j], amounts.high[i, j]
+    if np.isnan(value):
+        return "<td>not observed"
     text = f"{value:.3g}" + (f" ({low:.3g} to {high:.3g})" if np.isfinite(low) else "")
     if np.isfinite(amounts.known[i, j]):
         return f"<td>{text} standard, {amounts.known[i, j]:.3g}"

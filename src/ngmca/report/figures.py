@@ -20,6 +20,7 @@ from ngmca.report.drawing import (
     line,
     literal,
     place_of,
+    shortened,
     small,
     style,
     thin,
@@ -41,13 +42,16 @@ def sources(run: Run) -> go.Figure:
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, row in enumerate(S):
         figure.add_trace(
-            line(data, row, f"source {i + 1}", colour(i), width=1.1, fill="tozeroy"), row=i + 1, col=1
+            line(data, row, literal(run.labels[i]), colour(i), width=1.1, fill="tozeroy"),
+            row=i + 1,
+            col=1,
         )
         bands = _others(run, i) + ([] if posterior is None else _band(run, posterior, i))
         for trace in bands:
             figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(trace.y))
-        label(figure, i, f"<b>{i + 1}</b>  {percent(run.diagnostics.share[i])}", colour(i))
+        name = literal(shortened(run.labels[i].removeprefix("source "), 40))
+        label(figure, i, f"<b>{name}</b>  {percent(run.diagnostics.share[i])}", colour(i))
     height = int(np.clip(1000 / r, 56, 190))
     style(figure, height * r + 60)
     bare_rows(figure, tops)

@@ -80,9 +80,9 @@ def how_many(run: Run) -> list[Section]:
     if choice is None:
         return []
     text = (
-        f"{choice.advice} Entries that were held out are predicted best with the right number, more "
-        "singular values than it are within the noise, and its sources come again from other "
-        "measurements; the three may disagree. rank.csv has the figures."
+        f"{choice.advice} With the right number, entries that were held out are predicted best, "
+        "further singular values are no larger than those of noise, and all sources come again from "
+        "other measurements; the three may disagree. rank.csv has the figures."
     )
     return [Section("rank", "How many", f"<p>{escape(text)}</p>", answers.witnesses(run), 3)]
 
@@ -93,10 +93,7 @@ def which(run: Run) -> list[Section]:
     if found is None:
         return []
     told = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.words)
-    text = (
-        "<p>By chance: how often a substance that is not in the library has a spectrum in it that is as "
-        "alike. identification.csv has the table.</p>"
-    )
+    text = f"<p>{escape(found.chance_told)} identification.csv has the table.</p>"
     table = f"<details><summary>the best matches of each</summary>{answers.match_table(found)}</details>"
     return [Section("which", "Which", told + text + table, answers.matches(run), 2)]
 

@@ -36,7 +36,7 @@ def shares(run: Run) -> go.Figure:
         shared: dict[str, Any] = {
             "x": np.arange(1, m + 1),
             "y": column.astype(np.float32),
-            "name": f"source {i + 1}",
+            "name": literal(shortened(run.labels[i], 34)),
             "text": [literal(name) for name in run.data.names],
             "hovertemplate": "%{text}: %{y:.3g} %<extra>%{fullData.name}</extra>",
         }
@@ -63,7 +63,7 @@ def weights(run: Run) -> go.Figure:
         shared: dict[str, Any] = {
             "x": place,
             "y": column,
-            "name": f"source {i + 1}",
+            "name": literal(shortened(run.labels[i], 34)),
             "text": [literal(name) for name in names],
             "hovertemplate": "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>",
         }
@@ -76,7 +76,8 @@ def weights(run: Run) -> go.Figure:
             bars = _error_bars(posterior, i, place)
             figure.add_trace(bars, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(bars.y + bars.error_y.array))
-        label(figure, i, f"<b>{i + 1}</b>", colour(i))
+        name = literal(shortened(run.labels[i].removeprefix("source "), 40))
+        label(figure, i, f"<b>{name}</b>", colour(i))
     style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
     bare_rows(figure, tops)
     figure.update_layout(bargap=0.15 if m < 80 else 0)

@@ -6,7 +6,7 @@ rest one text; what type a field has says how to read it.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -29,6 +29,7 @@ class Answers:
     rank: RankChoice | None = None
     identification: Identification | None = None
     amounts: Amounts | None = None
+    refused: tuple[str, ...] = ()  # why something that was asked has no answer
 
     @property
     def tables(self) -> dict[str, list[tuple[str, Any]]]:
@@ -65,7 +66,8 @@ class Answers:
             "Substances to be looked at": self.identification,
             "Amounts to be read with care": self.amounts,
         }
-        return [
+        refused = [Finding("answers", "A question without an answer", told) for told in self.refused]
+        return refused + [
             Finding("answers", title, " ".join(answer.warnings))
             for title, answer in doubted.items()
             if answer is not None and answer.warnings
@@ -75,6 +77,32 @@ class Answers:
         """What each of r sources was found to be; empty where that is not sure."""
         claims = self.identification.claims if self.identification is not None else ()
         return [claim or "" for claim in claims] or [""] * r
+
+    def labels(self, r: int) -> list[str]:
+        """The number of each source, and what it is: of the library, or else of the standards."""
+        names = self.names(r)
+        if self.amounts is not None and not self.amounts.relative:
+            for i, substance in zip(self.amounts.sources, self.amounts.substances, strict=True):
+                names[i] = names[i] or substance
+        return [f"source {i + 1}" + (f": {name}" if name else "") for i, name in enumerate(names)]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The answers as plain numbers and words, for scripts; the tables have the rest."""
+        rank, found, amounts = self.rank, self.identification, self.amounts
+        plain: dict[str, Any] = {}
+        if rank is not None:
+            told = ("rank", "perhaps", "advice", "witnesses")
+            plain["rank"] = {name: getattr(rank, name) for name in told}
+        if found is not None:
+            matches = [[asdict(match) for match in best] for best in found.matches]
+            plain["identification"] = {"claims": found.claims, "matches": matches, "words": found.words}
+        if amounts is not None:
+            named = ("substances", "sources", "units", "how", "words")
+            plain["amounts"] = {name: getattr(amounts, name) for name in named}
+            plain["amounts"]["detection"] = amounts.detection.tolist()
+            plain["amounts"]["leave_one_out"] = amounts.leave_one_out.tolist()
+        return plain | ({"refused": list(self.refused)} if self.refused else {})
 
 
 NONE = Answers()

@@ -60,6 +60,11 @@ class Run:
         """How many, which, how much, as questions and answers."""
         return self.answers.told(len(self.separation.S))
 
+    @property
+    def labels(self) -> list[str]:
+        """What each source is called where it is drawn: its number, and its name if it has one."""
+        return self.answers.labels(len(self.separation.S))
+
     @cached_property
     def summary(self) -> list[str]:
         """Plain sentences about what was found."""
@@ -277,6 +282,7 @@ def describe(run: Run) -> dict[str, Any]:
         "share": d.share.tolist(),
         "outliers": 0 if s.outliers is None else len(s.outliers),
         **plain,
+        **({"answers": run.answers.facts} if run.answers.facts else {}),
         **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
     }
 

@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter1d
 
 import ngmca
 from ngmca.data import open_data
-from ngmca.diagnosis.answers import held_out, how_many
+from ngmca.diagnosis.answers import held_out, how_many, looked_at
 from ngmca.diagnosis.answers.held_out import Fold, most_useful, seen_in, speckles
 from ngmca.diagnosis.answers.stability import closeness
 
@@ -143,11 +143,11 @@ def test_noise_that_is_not_white_is_told_and_fools_one_witness_at_most():
     unequal = mixture.noise * np.geomspace(1, 30, 40)[:, None] / 10
     smooth = gaussian_filter1d(mixture.noise, 2.0, axis=1) * 3
     for noise in (unequal, smooth):
-        found = ngmca.choose_rank(mixture.Y - mixture.noise + noise, 5, seed=0)
+        found = ngmca.choose_rank(mixture.Y - mixture.noise + noise, 6, seed=0)
         assert found.rank == 3
-        assert found.witnesses["edge"] > 5
-        told = f"singular values say {found.witnesses['edge']} (as if the noise were not white)"
-        assert told in found.advice
+        assert found.witnesses["edge"] > 6
+        cause = "more than the 6 that were tried, as if the noise were not white"
+        assert f"singular values say {found.witnesses['edge']} ({cause})" in found.advice
 
 
 def test_levels_that_are_known_make_it_white(mixture):
@@ -175,6 +175,46 @@ def test_missing_entries(mixture):
         np.testing.assert_array_equal(found.held_out, as_nan.held_out[:, :2])
 
 
+def test_the_search_that_ended_early_is_not_laid_on_the_noise():
+    Y = ngmca.simulate.sparse(40, 80, 6, snr=30, seed=0).Y
+    found = ngmca.choose_rank(Y, 2, folds=3, seed=0)
+    assert found.advice.startswith("2 or more: ")
+    assert "singular values say 6 (more than the 2 that were tried)" in found.advice
+    gone = np.random.default_rng(0).random(Y.shape) < 0.2
+    found = ngmca.choose_rank(np.where(gone, np.nan, Y), 7, folds=3, seed=0)
+    assert found.rank == 6
+    assert found.witnesses["edge"] > 7
+    assert f"say {found.witnesses['edge']} (missing entries may add to them)" in found.advice
+
+
+@pytest.fixture(scope="module")
+def bands():
+    return ngmca.simulate.spectra(30, 200, 4, snr=30, seed=0)
+
+
+@pytest.mark.parametrize("places", [[(7, 150)], [(3, 0), (7, 150), (20, 199)]])
+def test_spikes_do_not_count(bands, places):
+    plain = ngmca.choose_rank(bands.Y, 4, folds=3, seed=0)
+    assert "spike" not in plain.advice
+    Y = bands.Y.copy()
+    Y[tuple(np.transpose(places))] += 5 * bands.Y.max()
+    gone = np.arange(200) % 50 - 3 == np.zeros((30, 1))
+    told = ", with 1 spike left out." if len(places) == 1 else ", with 3 spikes left out."
+    for unit, mask in ((1.0, None), (2.0**-600, gone)):
+        found = ngmca.choose_rank(Y * unit, 5, mask=mask, folds=3, seed=0)
+        assert found.rank == 4
+        assert found.advice.endswith(told)
+        if mask is None:
+            assert found.witnesses["edge"] <= 5  # straight lines take their place
+            assert found.singular_values[0] == pytest.approx(plain.singular_values[0], rel=0.01)
+
+
+def test_spikes_in_zeros():
+    Y = np.zeros((9, 12))
+    Y[4, 5] = 1.0
+    assert ngmca.choose_rank(Y).advice == "0: all entries are 0, with 1 spike left out."
+
+
 def test_units_threads_and_precision_do_not_matter(mixture, choice):
     for unit in (2.0**600, 2.0**-600):
         found = ngmca.choose_rank(mixture.Y * unit, 2, seed=0)
@@ -195,7 +235,7 @@ def test_of_large_data_a_part_is_predicted(monkeypatch):
     assert found.rank == 3
     assert ngmca.choose_rank(Y.T, 4, entries=2500, noise=np.ones(900), seed=0).looked_at == (50, 50)
     assert ngmca.choose_rank(Y[:, :300], 1, seed=0).looked_at == (60, 300)
-    monkeypatch.setattr(how_many, "LOOKED_AT", 500)
+    monkeypatch.setattr(looked_at, "LOOKED_AT", 500)
     assert ngmca.choose_rank(Y, 1, seed=0).looked_at == (58, 58)  # a sixteenth
 
 
@@ -215,8 +255,16 @@ def test_what_is_wrong_is_said(mixture):
         ngmca.choose_rank(mixture.Y, 40)
     with pytest.raises(ValueError, match="too small to tell"):
         ngmca.choose_rank(mixture.Y[:1])
-    with pytest.raises(ValueError, match="folds=5 is more than so few entries"):
+    with pytest.raises(ValueError, match=r"too small to tell .* or fewer folds than 5"):
         ngmca.choose_rank(np.ones((2, 3)))
+    with pytest.raises(
+        ValueError, match=r"2 measurements x 2 channels, 4 entries .* channels, or fewer"
+    ):
+        ngmca.choose_rank(np.eye(2))
+    with pytest.raises(ValueError, match=r"too small to tell .* use more measurements or channels\.$"):
+        ngmca.choose_rank(np.eye(2), folds=2, seed=0)
+    with pytest.raises(TypeError, match=r"Y is a Dataset, .* data\.Y"):
+        ngmca.choose_rank(ngmca.io.Dataset(mixture.Y))
     with pytest.raises(ValueError, match="folds must be at least 2"):
         ngmca.choose_rank(mixture.Y, folds=1)
     with pytest.raises(ValueError, match="all entries of Y are missing"):
@@ -249,3 +297,62 @@ def test_the_table_and_the_picture_have_every_witness(choice):
     assert titles == ["held-out entries: 3", "singular values: 3", "sources that come again: 3"]
     pyplot.close(figure)
     pyplot.close(ngmca.choose_rank(np.zeros((9, 12))).plot())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("baseline", "polynomial"),
+        ("known_sources", np.ones((1, 60))),
+        ("known_mixing", np.ones((40, 1))),
+        ("zero_sources", np.zeros((3, 60), dtype=bool)),
+        ("zero_mixing", np.zeros((40, 3), dtype=bool)),
+        ("profiles", ["unimodal", None, None]),
+    ],
+)
+def test_the_estimator_does_not_count_what_it_would_not_heed(mixture, name, value):
+    with pytest.raises(ValueError, match=f'"auto" counts the sources as if {name} were not there'):
+        ngmca.NGMCA("auto", **{name: value}).fit(mixture.Y)
+
+
+@pytest.mark.parametrize(
+    "given", [{"closure": True}, {"profiles": "unimodal"}, {"penalised": "both"}, {"robust": True}]
+)
+def test_what_changes_no_count_may_be_given(mixture, choice, given):
+    model = ngmca.NGMCA("auto", max_iter=2, random_state=0, **given).fit(mixture.Y)
+    assert model.rank_choice_.advice == choice.advice
+
+
+def test_a_robust_estimator_counts_without_spikes(bands):
+    Y = bands.Y.copy()
+    Y[7, 150] += 5 * bands.Y.max()
+    model = ngmca.NGMCA("auto", robust=True, max_iter=2, random_state=0).fit(Y)
+    assert model.n_components_ == 4
+    assert model.rank_choice_.advice.endswith("with 1 spike left out.")
+
+
+def test_words_for_a_number_are_refused(mixture):
+    with pytest.raises(ValueError, match="must be a number of sources or 'auto', got 'many'"):
+        ngmca.NGMCA("many").fit(mixture.Y)
+
+
+def test_a_kept_search_that_went_further_than_asked_is_not_gone_on_from():
+    class Memory:
+        search = None
+
+        def last(self):
+            return self.search
+
+        def keep(self, search):
+            self.search = search
+
+    Y, memory = ngmca.simulate.sparse(30, 60, 3, snr=25, seed=0).Y, Memory()
+    assert ngmca.choose_rank(Y, 5, seed=0, kept=memory).rank == 3
+    assert ngmca.choose_rank(Y, 2, seed=0, kept=memory).ranks.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hidden_entries_that_are_all_0_give_no_nan(seed):
+    Y = np.zeros((8, 20))
+    Y[2, 5] = 1.0
+    assert np.isfinite(ngmca.choose_rank(Y, seed=seed).held_out).all()

@@ -6,12 +6,12 @@ import pytest
 from ngmca.diagnosis.answers.how_many_words import advice, at_the_end, maybe, ordinal
 
 
-def told(rank, held_out, edge, stability, seen):
+def told(rank, held_out, edge, stability, seen, **known):
     """The sentence where so many of 5 folds predict better with each source, and the others worse."""
     witnesses = {"held_out": held_out, "edge": edge, "stability": stability}
     steps = np.where(np.arange(5)[:, None] < seen, -1.0, 3.0)
     perhaps = maybe(rank, witnesses, 100 + np.cumsum(steps, axis=1))
-    return advice(rank, perhaps, witnesses, np.array(seen), 5)
+    return advice(rank, perhaps, witnesses, np.array(seen), 5, **known)
 
 
 def test_the_next_source_is_in_doubt():
@@ -39,7 +39,20 @@ def test_a_witness_says_something_else():
 
 def test_singular_values_beyond_all_that_was_tried():
     found = told(2, 2, 30, 2, [0, 5, 5, 0, 0, 0])
-    assert found == "2: singular values say 30 (as if the noise were not white)."
+    cause = "more than the 5 that were tried, as if the noise were not white"
+    assert found == f"2: singular values say 30 ({cause})."
+    found = told(2, 2, 30, 2, [0, 5, 5, 0, 0])  # so few do not show that more predict no better
+    assert found == "2: singular values say 30 (more than the 4 that were tried)."
+    found = told(2, 2, 3, 2, [0, 5, 5, 0, 0], missing=True)
+    assert found == "2: singular values say 3 (missing entries may add to them)."
+    assert told(2, 2, 1, 2, [0, 5, 5, 0, 0], missing=True) == "2: singular values say 1."
+
+
+def test_spikes_are_counted():
+    assert told(2, 2, 2, 2, [0, 5, 5, 0], spikes=1) == "2: all witnesses agree, with 1 spike left out."
+    witnesses = {"held_out": 1, "edge": 1, "stability": 1}
+    found = at_the_end(1, witnesses, np.array([0, 5]), 5, spikes=2)
+    assert found.endswith("the first source is seen in 5 of 5 folds, with 2 spikes left out.")
 
 
 def test_nothing_and_too_early():

@@ -1,5 +1,6 @@
 """Amounts: exact for exact weights, honest for noisy ones, refused where nothing can be told."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -118,6 +119,126 @@ def test_gaps_in_the_data_widen_intervals(blank):
     assert gaps.high[20, 0] - gaps.low[20, 0] > 3 * (full.high[20, 0] - full.low[20, 0])
 
 
+def apart(blank, unseen):
+    """Sources in channels of their own; concentrations; data without source 1 in some measurements."""
+    rng = np.random.default_rng(11)
+    C, S = rng.random((M, R)) + 0.2, np.kron(np.eye(R), np.ones(N // R))
+    Y = C @ S + 0.01 * rng.standard_normal((M, N))
+    Y[unseen, : N // R] = np.nan
+    A = C + 0.002 * rng.standard_normal(C.shape)
+    A[unseen, 0] = 0  # what a separation gives a source that it does not see
+    return replace(blank, A=A, S=S, noise=np.full(M, 0.01)), C, Y
+
+
+NAMED = [f"s{j}" for j in range(R)]
+
+
+@pytest.mark.parametrize("how", ["standards", "responses", "closure"])
+def test_amounts_of_what_was_not_observed_are_not_0_but_nan(blank, how):
+    separation, C, Y = apart(blank, [20, 21])
+    Y[25] = np.nan
+    separation.A[25] = 0
+    scale = {
+        "standards": table_of(C, range(6)),
+        "responses": dict(zip(NAMED, separation.S, strict=True)),
+        "closure": C.sum(axis=1),
+    }
+    given = {how: scale[how], "data": Y, "names": NAMED}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that nothing was observed of one
+        found = ngmca.quantify(separation, **given)
+    unseen = np.zeros((M, R), dtype=bool)
+    unseen[[20, 21], 0] = unseen[25] = True
+    for values in (found.values, found.low, found.high):
+        assert np.isnan(values[unseen]).all()
+    np.testing.assert_allclose(found.values[~unseen], C[~unseen], rtol=0.05)
+    if how != "closure":
+        assert np.isfinite(found.high[~unseen]).all()
+    assert np.isfinite(found.detection).all()
+    assert not found.below[unseen].any()
+    table = dict(found.table())
+    assert table["s0 remark"][20] == table["s2 remark"][25] == "not observed"
+    assert table["s2 remark"][20] == ""
+    told = [
+        word for word in found.warnings if word.startswith("s0: 3 of 30 measurements have no amount")
+    ]
+    assert len(told) == 1
+    assert "21, 22 and 26" in told[0]
+
+
+def test_shares_of_a_measurement_need_all_its_sources(blank):
+    separation, _, Y = apart(blank, [20])
+    found = ngmca.quantify(separation, data=Y)
+    assert np.isnan(found.values[20]).all()
+    assert np.isfinite(np.delete(found.values, 20, axis=0)).all()
+    assert "21" in found.warnings[1]
+
+
+@pytest.mark.parametrize("left", [0, 1])  # channels of source 1 with a trace of it
+@pytest.mark.parametrize("names", [NAMED, None])
+def test_a_standard_that_was_not_observed_is_left_out_and_named(blank, left, names):
+    separation, C, Y = apart(blank, [2, 20])
+    separation.S[0, 0] = 1e-3
+    Y[[2, 20], :left] = 0.0
+    found = ngmca.quantify(separation, table_of(C, range(6)), data=Y, names=names)
+    assert found.sources == (0, 1, 2)
+    assert [int(np.isfinite(column).sum()) for column in found.known.T] == [5, 6, 6]
+    assert "s0: the data do not show it in 3, left out of the standards." in found.warnings
+    assert np.isnan(found.values[2, 0]) if not left else found.high[2, 0] > 5
+    seen = np.setdiff1d(np.arange(M), [2, 20])
+    np.testing.assert_allclose(found.values[seen], C[seen], rtol=0.05)
+    with pytest.raises(
+        ValueError, match=r"too few standards of s0 are left: .* not show it in 3 and 21"
+    ):
+        ngmca.quantify(separation, table_of(C, [2, 20, 5]), data=Y, names=NAMED)
+    with pytest.raises(
+        ValueError, match="s0 cannot be told: fewer than 2 of its standards were observed"
+    ):
+        ngmca.quantify(separation, table_of(C, [2, 20, 5]), data=Y)
+
+
+def test_gaps_widen_intervals_of_responses(exact):
+    separation, C = exact
+    K = separation.S / (C[0] / separation.A[0])[:, None]
+    separation = replace(separation, noise=np.full(M, 0.01))
+    Y = C @ K
+    full = ngmca.quantify(separation, responses=K, data=Y)
+    Y[3, 20:] = np.nan
+    gaps = ngmca.quantify(separation, responses=K, data=Y)
+    assert ((gaps.high - gaps.low)[3] > 1.3 * (full.high - full.low)[3]).all()
+    np.testing.assert_allclose(gaps.high[4:], full.high[4:])
+
+
+def said_of(separation, standards):
+    """What is said of standards: why they are refused, or the warnings."""
+    try:
+        return " ".join(ngmca.quantify(separation, standards).warnings)
+    except ValueError as error:
+        return str(error)
+
+
+def test_concentrations_that_follow_no_source_are_refused_or_doubted(blank):
+    separation, C, _ = noisy(blank, 3)
+    rng = np.random.default_rng(12)
+    told = [said_of(separation, (rng.permutation(M)[:5], rng.random(5))) for _ in range(400)]
+    doubted = ["may be an accident" in words for words in told]
+    refused = ["cannot be told" in words for words in told]
+    assert sum(doubted) > 0
+    assert 400 - sum(doubted) - sum(refused) <= 4
+    flat = [said_of(separation, (rng.permutation(M)[:5], rng.uniform(0.9, 1.1, 5))) for _ in range(60)]
+    assert all("cannot be told" in words for words in flat)
+    assert any("follow none better than they scatter around their mean" in words for words in flat)
+    good = [said_of(separation, (range(i, i + 5), C[i : i + 5])) for i in range(0, 25, 5)]
+    assert not any("accident" in words or "cannot be told" in words for words in good)
+
+
+def test_what_is_no_separation_is_refused_with_what_to_pass(exact):
+    separation, _ = exact
+    for given in ((separation.A, separation.S), ngmca.NGMCA(2)):
+        with pytest.raises(TypeError, match=r"quantify needs a Separation.* pass its separation_. Got"):
+            ngmca.quantify(given)
+
+
 def test_leave_one_out_is_that_of_fits_without_each_standard(blank):
     separation, C, rows = noisy(blank, 5)
     found = ngmca.quantify(separation, table_of(C, rows), names=["s0", "s1", "s2"])
@@ -174,7 +295,7 @@ def test_what_cannot_be_told_apart_is_refused_and_a_name_helps(exact):
     A = separation.A.copy()
     A[1] = 2 * A[0]
     separation = replace(separation, A=A)
-    with pytest.raises(ValueError, match=r"which source is s0 cannot be told: .* or say what .* names="):
+    with pytest.raises(ValueError, match=r"which source is s0 cannot be told: .* or say what .*names="):
         ngmca.quantify(separation, table_of(C, [0, 1]))
     named = ngmca.quantify(separation, table_of(C, [0, 1]), names=["S0 ", "s1", None])
     np.testing.assert_allclose(named.values[:, :2], C[:, :2], rtol=1e-6)
@@ -263,6 +384,47 @@ def test_names_of_measurements_come_from_data(exact):
         found = ngmca.quantify(separation, table, data=data)
         assert found.measurements == tuple(names)
         np.testing.assert_allclose(found.values, C, rtol=1e-9)
+
+
+def test_data_are_data_however_they_come(exact):
+    separation, C = exact
+    xarray = pytest.importorskip("xarray")
+    Y = separation.A @ separation.S
+    gaps = Y.copy()
+    gaps[20, 3:] = np.nan
+    expected = ngmca.quantify(separation, table_of(C, range(5)), data=gaps)
+    assert expected.high[20, 0] > ngmca.quantify(separation, table_of(C, range(5)), data=Y).high[20, 0]
+    masked = np.ma.masked_array(Y, np.isnan(gaps))
+    array = xarray.DataArray(gaps, dims=("sample", "channel"))
+    for data in (gaps.tolist(), masked, array, pd.DataFrame(gaps), io.Dataset(gaps)):
+        found = ngmca.quantify(separation, table_of(C, range(5)), data=data)
+        assert found.measurements == tuple(str(i + 1) for i in range(M))
+        np.testing.assert_allclose(found.high, expected.high)
+    for data, words in ((Y.T.tolist(), "give them transposed"), (Y[0], "names of measurements"),
+                        (list(range(M)), "which are text"), ({"a": 1}, "must hold numbers"),
+                        (3, "which are text")):  # fmt: skip
+        with pytest.raises((TypeError, ValueError), match=words):
+            ngmca.quantify(separation, data=data)
+
+
+def test_an_index_of_numbers_is_matched_with_names_and_never_guessed(exact):
+    separation, C = exact
+    rows = [3, 5, 8, 9, 14]
+    known = pd.DataFrame(C, columns=["a", "b", "c"])
+    frame = pd.DataFrame(separation.A @ separation.S)
+    for data in (None, separation.A @ separation.S, frame):
+        with pytest.raises(
+            ValueError, match=r"the index 3, 5, 8 \.\.\., and measurements have no names"
+        ):
+            ngmca.quantify(separation, known.iloc[rows], data=data)
+    for shift in (1, 100):  # names of their own, by which both are labelled
+        data, table = frame.set_axis(np.arange(M) + shift), known.set_axis(np.arange(M) + shift)
+        found = ngmca.quantify(separation, table.iloc[rows], data=data)
+        np.testing.assert_allclose(found.values, C, rtol=1e-9)
+    counted = known.iloc[rows].assign(m=[row + 1 for row in rows])[["m", "a", "b", "c"]]
+    found = ngmca.quantify(separation, counted.reset_index(drop=True), data=frame)
+    assert found.measurements[:2] == ("1", "2")
+    np.testing.assert_allclose(found.values, C, rtol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
@@ -412,3 +574,26 @@ def test_five_standards_of_a_real_separation_are_enough(seed):
     assert np.median(np.abs(rest - true) / true) < 0.02
     held = np.mean((found.low[5:] <= true) & (true <= found.high[5:]))
     assert 0.7 < held < 1
+
+
+@pytest.mark.parametrize("kind", ["counts", "channels", "gaps"])
+def test_intervals_by_responses_hold_where_noise_is_not_the_same_everywhere(kind):
+    t = np.arange(300)
+    S = np.stack([np.exp(-0.5 * ((t - c) / w) ** 2) for c, w in ((60, 12), (120, 25), (200, 18))])
+    inside = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        A = 10 * rng.dirichlet(np.ones(3), 24)
+        noise = None
+        if kind == "counts":
+            Y, noise = rng.poisson(20 * (A @ S)) / 20, ngmca.Counts(gain=1 / 20)
+        elif kind == "channels":
+            levels = 0.05 * np.exp(rng.normal(size=300))
+            Y, noise = A @ S + levels * rng.normal(size=(24, 300)), np.tile(levels, (24, 1))
+        else:
+            Y = A @ S + 0.05 * rng.normal(size=(24, 300))
+            Y[:12][rng.random((12, 300)) < 0.9] = np.nan
+        found = ngmca.separate(Y, 3, noise=noise, seed=seed)
+        amounts = ngmca.quantify(found, responses=dict(zip("abc", S, strict=True)), data=Y)
+        inside.append(np.mean((amounts.low <= A) & (amounts.high >= A)))
+    assert np.mean(inside) > 0.82  # 0.32, 0.76 and 0.62 with one level a measurement and no gaps

@@ -1,6 +1,7 @@
 """Libraries of reference spectra: files, folders, units, and what cannot be used is named."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ngmca.diagnosis.answers.library import open_library
@@ -95,11 +96,11 @@ def test_other_units_are_refused_with_what_to_do(own, name, unit):
 def test_what_has_no_unit_is_taken_for_the_other_and_told():
     plain, known = Dataset(BAND[None], AXIS), Dataset(BAND[None], AXIS, "wavelength", "nm")
     assert "no unit were taken for nm" in open_library(plain, "nm").notes[0]
-    assert (
-        "sources' axis has no unit: the library's, nm, was taken"
-        in open_library([plain, known]).notes[0]
-    )
+    (warning,) = open_library([plain, known]).warnings
+    assert "sources' axis has no unit: the library's, nm, was taken" in warning
+    assert not open_library([plain, known], "nm").warnings
     assert not open_library(plain).notes
+    assert not open_library(plain).warnings
     other = Dataset(BAND[None], AXIS, "wavenumber", "cm-1")
     with pytest.raises(ValueError, match="axes in cm-1 and nm: pass unit="):
         open_library([known, other])
@@ -147,3 +148,45 @@ def test_nothing_to_read_is_an_error(tmp_path):
 def test_what_is_no_library_is_refused(wrong):
     with pytest.raises(TypeError, match="library must be a file or folder, a Dataset"):
         open_library(wrong)
+
+
+def test_an_unknown_unit_is_told_where_axes_are_taken_for_it():
+    plain = Dataset(BAND[None], AXIS)
+    (warning,) = open_library(plain, "furlong").warnings
+    assert 'unit "furlong" is not known' in warning
+    assert not open_library(Dataset(BAND[None], AXIS, "distance", "furlong"), "furlong").warnings
+    for known in ("nm", "1/cm", "ppm", "keV", "ms", ""):
+        assert not open_library(plain, known).warnings
+
+
+def test_raman_and_infrared_spectra_are_not_taken_for_each_other():
+    infrared = Dataset(BAND[None], AXIS, "wavenumber", "cm-1")
+    raman = Dataset(BAND[None], AXIS, "Raman shift", "cm-1")
+    (warning,) = open_library(infrared, "cm-1", "Raman shift").warnings
+    assert "The sources lie on Raman shifts and the library's spectra on wavenumbers" in warning
+    (warning,) = open_library([raman, raman], "cm-1", "wavenumber").warnings
+    assert "The library's spectra lie on Raman shifts and the sources on wavenumbers" in warning
+    for library, name in (
+        (raman, "Raman shift"),
+        (infrared, "wavenumber"),
+        (raman, "position"),  # nothing is known of it
+        (Dataset(BAND[None], AXIS), "Raman shift"),
+    ):
+        assert not open_library(library, "cm-1", name).warnings
+
+
+def test_a_table_of_pandas_is_a_library_if_it_has_positions():
+    rows = np.stack([BAND, BAND**2])
+    tall = pd.DataFrame(rows.T, index=pd.Index(AXIS, name="wavelength [nm]"), columns=["a", "b"])
+    texts = tall.T.rename(columns=lambda x: f"{x:.17g}")  # as a table read from a file may have them
+    for table in (tall, tall.T, texts, tall.T.set_axis([0, 1])):
+        found = open_library(table, "nm")
+        np.testing.assert_allclose([one.axis for one in found.references], [AXIS] * 2)
+        np.testing.assert_allclose([one.values for one in found.references], rows)
+        assert not found.notes  # the unit is in the name of the index
+    assert [one.name for one in open_library(tall, "nm").references] == ["a", "b"]
+    assert [one.name for one in open_library([tall, tall.T]).references] == ["a", "b", "a", "b"]
+    assert [one.name for one in open_library({"x": tall}).references] == ["x: a", "x: b"]
+    for wrong, which in ((pd.DataFrame(rows), "neither"), (tall.set_axis([3.5, 7], axis=1), "both")):
+        with pytest.raises(TypeError, match=f"{which} of its index and columns are positions: make"):
+            open_library(wrong)

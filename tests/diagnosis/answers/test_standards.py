@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ngmca.diagnosis.answers.standards import read_standards
+from ngmca.diagnosis.answers.standards import check_standards, read_standards
 from ngmca.io import ReadError
 
 NAMES = ("blank", "mix 1", "mix 2", "mix 10", "Sample A")
@@ -140,6 +140,44 @@ def test_a_row_that_comes_twice_may_add_and_must_not_contradict():
 def test_bad_tables_are_refused_with_what_to_do(columns, words):
     with pytest.raises(ValueError, match=words):
         read_standards(columns, NAMES)
+
+
+@pytest.mark.parametrize(
+    "heads", [("row", "column", "a"), ("Row", "Column ", "a"), ("s", "row", "column")]
+)
+def test_pixels_by_row_and_column_are_refused_with_how_they_are_numbered(heads):
+    with pytest.raises(ReadError, match=r"row x width \+ column \+ 1"):
+        read_standards(dict(zip(heads, ([1, 2], [2, 3], [4, 5]), strict=True)), ("1", "2", "3"))
+
+
+@pytest.mark.parametrize(
+    "index", [[1, 2], [0, 1], pd.RangeIndex(1, 3), pd.RangeIndex(0, 4, 2), [1.0, 2.0]]
+)
+def test_an_index_that_counts_is_no_index_of_numbered_measurements(index):
+    frame = pd.DataFrame({"a": [5.0, 6.0]}, index=index)
+    with pytest.raises(ReadError, match="pandas counts from 0"):
+        read_standards(frame, ("1", "2", "3"))
+    named = read_standards(frame.set_axis([20, 10]), ("10", "20", "30"))
+    np.testing.assert_array_equal(named.known[:, 0], [6, 5, np.nan])
+
+
+def test_no_column_of_a_frame_is_lost():
+    frame = pd.DataFrame([[1, 2]], columns=["a", "a"], index=["mix 1"])
+    with pytest.raises(ReadError, match="two columns for a"):
+        read_standards(frame, NAMES)
+    frame = pd.DataFrame({"measurement": ["mix 2"], "a": [1]}, index=["mix 1"])
+    with pytest.raises(ReadError, match="'mix 2' is not a number"):
+        read_standards(frame, NAMES)
+
+
+def test_standards_are_checked_before_there_are_sources():
+    standards = read_standards({"s": ["mix 1", "mix 2"], "a": [1, 2], "b": [2, 1]}, NAMES)
+    check_standards(standards, 2)
+    with pytest.raises(
+        ValueError, match=r"2 substances \(a and b\), and there is 1 source: sep"
+    ) as error:
+        check_standards(standards, 1)
+    assert "names=" not in str(error.value)
 
 
 def test_errors_name_the_line_of_the_file(tmp_path):

@@ -2,6 +2,7 @@
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 import real_data
 
@@ -349,3 +350,99 @@ def test_infrared_sources_are_named_from_the_files():
     assert found.substances == 66  # of 69 spectra: one is there twice, two lie elsewhere
     assert all("example_compound_file" in why for why in found.left_out)
     assert len(found.left_out) == 2
+
+
+def broad(rng, count, number=2, width=25):
+    """Spectra of a few broad bands each on 600 channels: any is nearly the sum of some other two."""
+    axis = np.arange(600.0)
+    places = rng.uniform(20, 580, (count, number, 1))
+    heights = rng.uniform(0.1, 1, (count, number, 1))
+    return axis, (heights * np.exp(-0.5 * ((axis - places) / width) ** 2)).sum(axis=1)
+
+
+def test_a_pure_substance_that_is_absent_is_rarely_taken_for_two():
+    """Of 300 spectra of two broad bands, some two add up to a third in two of five cases."""
+    alarms = sums = 0
+    for seed in range(3):
+        axis, rows = broad(np.random.default_rng(seed), 320)
+        library = {f"s{i}": (axis, row) for i, row in enumerate(rows[20:])}
+        found = ngmca.identify(rows[:20], library, axis=axis)
+        alarms += len(found.blends)
+        mixed = ngmca.identify(rows[20:26:2] + rows[21:27:2], library, axis=axis).blends
+        sums += sum(set(one.names) == {f"s{2 * one.source}", f"s{2 * one.source + 1}"} for one in mixed)
+    assert alarms <= 6  # of 60; 24 without a look at what chance does
+    assert sums >= 7  # of 9
+
+
+def test_sums_of_very_broad_bands_mean_little():
+    """Sources and libraries of a few, of which some two add up to a third in one of four cases."""
+    alarms = np.zeros(2)
+    for seed in range(8):
+        for size in (10, 30, 60):
+            axis, rows = broad(np.random.default_rng(seed), size + 10, number=3, width=60)
+            library = {f"s{i}": (axis, row) for i, row in enumerate(rows[10:])}
+            found = ngmca.identify(rows[:10], library, axis=axis)
+            alarms += len(found.blends), len(found.splits)
+    assert (alarms <= 14).all()  # of 240
+
+
+def test_related_spectra_in_a_small_library_are_rarely_claimed():
+    """Families of spectra with a common part: the next of kin of an absent one is in the library."""
+    claims = []
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        axis, parts = broad(rng, 9, number=6, width=6)
+        kin = np.repeat(parts, rng.integers(1, 6, 9), axis=0)[:25]
+        kin = (kin + 0.5 * broad(rng, len(kin), width=6)[1])[rng.permutation(len(kin))]
+        library = {f"s{i}": (axis, row) for i, row in enumerate(kin[4:])}
+        claims += ngmca.identify(kin[:4], library, axis=axis).claims
+        assert ngmca.identify(kin[4:6], library, axis=axis).claims == ("s0", "s1")
+    assert np.mean([claim is not None for claim in claims]) <= 0.06
+
+
+def test_what_chance_means_is_told_for_a_few_and_for_many():
+    many = ngmca.identify(S, LIBRARY, axis=AXIS)
+    assert "how often a substance that is not in the library" in many.chance_told
+    assert "chance does as well in 3.3 %" in many.words[0]
+    few = ngmca.identify(S, {"s3": LIBRARY["s3"], "s5": LIBRARY["s5"]}, axis=AXIS)
+    assert "bands of the source, put in other places" in few.chance_told
+    assert "fewer than 33" in few.chance_told
+    assert "the same bands elsewhere do as well in 0.5 % of cases" in few.words[0]
+    assert not any("chance does as well" in words for words in few.words)
+
+
+def test_a_unit_that_was_taken_is_the_first_warning():
+    library = {name: Dataset(y[None], x, "wavenumber", "cm-1") for name, (x, y) in LIBRARY.items()}
+    found = ngmca.identify(np.stack([S[0], S[0]]), library, axis=AXIS)
+    assert "no unit: the library's, cm-1, was taken" in found.warnings[0]
+    assert "Sources 1 and 2" in found.warnings[1]
+    assert set(found.warnings) < set(found.words)
+    assert not ngmca.identify(S, library, axis=AXIS, unit="cm-1").warnings
+    raman = Dataset(S, AXIS, "Raman shift", "cm-1")
+    assert "Raman" in ngmca.identify(S, library, axis=raman).warnings[0]
+
+
+def test_the_axis_may_be_the_columns_of_a_table():
+    table = pd.DataFrame(np.ones((2, N)), columns=pd.Index(AXIS, name="wavenumber"))
+    found = ngmca.identify(S, LIBRARY, axis=table)
+    assert found.claims == NAMES
+    assert found.axis_label == "wavenumber [cm-1]"
+    assert ngmca.identify(S, LIBRARY, axis=table, unit="nm").axis_label == "wavenumber [nm]"
+    for wrong in (pd.DataFrame(np.ones((2, N))), table.add_prefix("x")):
+        with pytest.raises(ValueError, match="columns are no positions: pass the positions"):
+            ngmca.identify(S, LIBRARY, axis=wrong)
+
+
+def test_a_library_without_numbers_says_so():
+    nothing = {"empty": (FINE, np.full(len(FINE), np.nan))}
+    with pytest.raises(ValueError, match=r"The first: empty holds no numbers\."):
+        ngmca.identify(S, nothing, axis=AXIS)
+
+
+def test_a_bar_is_drawn_if_wanted(capsys):
+    library = {name: LIBRARY[name] for name in NAMES}
+    quiet = ngmca.identify(S, library, axis=AXIS, tolerance=20)
+    assert not any(capsys.readouterr())
+    shown = ngmca.identify(S, library, axis=AXIS, tolerance=20, progress=True)
+    assert "comparing spectra" in capsys.readouterr().out
+    assert shown.matches == quiet.matches

@@ -1,6 +1,6 @@
 """Amounts of substances in measurements: a table, a picture, and sentences about them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 from ngmca._support import calibration_view
 from ngmca.diagnosis.finding import listed, percent
 
+UNSEEN = "not observed"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Amounts:
     """How much of each substance is in every measurement, as `ngmca.quantify` found it.
 
-    `values`, `low` and `high` are (m, k): a row a measurement, a column a substance. Intervals are NaN
-    where nothing says how wide they would have to be. With `relative` the amounts are shares of the
-    signal, no concentrations.
+    `values`, `low` and `high` are (m, k): a row a measurement, a column a substance. Amounts are NaN
+    where the data say nothing about them, intervals where nothing says how wide they would have to be.
+    With `relative` the amounts are shares of the signal, no concentrations.
     """
 
     values: NDArray = field(repr=False)
@@ -63,6 +65,7 @@ class Amounts:
         words = np.where(self.outside[:, j], "above the standards", "")
         words = np.where(self.below[:, j], "below the limit of detection", words)
         words = np.where(np.isfinite(self.known[:, j]), "standard", words)
+        words = np.where(np.isnan(self.values[:, j]), UNSEEN, words)
         return [str(word) for word in words]
 
     def plot(self) -> Any:
@@ -79,6 +82,31 @@ class Amounts:
 def with_unit(value: float, unit: str) -> str:
     """A number with its unit behind it."""
     return f"{value:.3g} {unit}".strip()
+
+
+def without(found: Amounts, unseen: NDArray) -> Amounts:
+    """Amounts less those of which the data say nothing, which become NaN."""
+    return replace(
+        found,
+        values=np.where(unseen, np.nan, found.values),
+        low=np.where(unseen, np.nan, found.low),
+        high=np.where(unseen, np.nan, found.high),
+        below=found.below & ~unseen,
+        outside=found.outside & ~unseen,
+    )
+
+
+def about_unseen(found: Amounts) -> list[str]:
+    """Warnings about amounts of which the data say nothing."""
+    told = []
+    for name, column in zip(found.substances, np.isnan(found.values).T, strict=True):
+        if column.any():
+            which = listed([found.measurements[i] for i in np.flatnonzero(column)])
+            told.append(
+                f"{name}: {column.sum()} of {len(column)} measurements have no amount, as nothing was "
+                f"observed that tells it from none or from the others: {which}."
+            )
+    return told
 
 
 def about_limits(found: Amounts) -> list[str]:

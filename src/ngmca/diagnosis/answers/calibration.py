@@ -38,7 +38,8 @@ def fitted(x: NDArray, y: NDArray, v: NDArray) -> Line:
     rest = y - x * (x @ y) / (x @ x)
     extra = max(0.0, float(rest @ rest) / (k - 1) - float(v.mean()))
     u = extra + v
-    u = u if (u > 0).all() else np.ones(k)
+    least = 1e-12 * max(float(v.max()), extra)  # 0 where nothing scatters, and all count alike
+    u = np.maximum(u, least) if least > 0 else np.ones(k)
     Q = float(np.sum(x * x / u))
     slope = float(np.sum(x * y / u)) / Q
     scale = float(np.sum((y - slope * x) ** 2 / u)) / (k - 1)
@@ -68,6 +69,8 @@ def variety(y: NDArray, others: NDArray, used: NDArray) -> float:
     the standards, scatter there is less than it will be elsewhere.
     """
     own = float(y[used] @ y[used])
+    if np.count_nonzero(used) < 2 or not own > 0:
+        return float(MOST)
     rest = others - np.outer(y, y[used] @ others[used] / own)
     energy = np.sum(rest * rest, axis=1)
     known = float(energy[used].sum()) / (np.count_nonzero(used) - 1)

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.progress import progress_bar
 from ngmca.diagnosis.answers.library import Reference
 from ngmca.diagnosis.answers.likeness import (
+    FEW,
+    HIGH,
+    NEARER,
     alike,
     averaged,
     kinds_of,
@@ -18,6 +22,7 @@ from ngmca.diagnosis.answers.likeness import (
 )
 
 FINEST = 2048  # channels of the grid: finer axes are averaged
+NOTHING = "the library has no spectrum that can be compared."
 LEAST = 8  # channels with which a comparison means something
 
 
@@ -49,28 +54,48 @@ class Comparison:
         return int(self.kinds.max()) + 1
 
     @property
+    def few(self) -> bool:
+        """Whether these are too few to say how alike others are."""
+        return self.substances < FEW
+
+    @property
+    def needed(self) -> float:
+        """The similarity that a sure match needs: from a few, far more than that of any two of them."""
+        return max(HIGH, 1 - NEARER * (1 - float(self.nearest.max(initial=0)))) if self.few else 0.0
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The range of the grid."""
         return float(self.grid[0]), float(self.grid[-1])
 
 
-def compare(S: NDArray, axis: NDArray, references: Sequence[Reference], tolerance: float) -> Comparison:
+def compare(
+    S: NDArray,
+    axis: NDArray,
+    references: Sequence[Reference],
+    tolerance: float,
+    *,
+    progress: bool = False,
+) -> Comparison:
     """All sources against all references, on the channels that most of the references cover."""
     grid, rows = _coarse(axis, S)
     _check_size(grid)
     library = np.stack([averaged(one.axis, one.values, grid) for one in references])
+    if not any(np.isfinite(one.values).any() for one in references):
+        raise ValueError(f"{NOTHING} The first: {references[0].name} holds no numbers.")
     covered = _covered(np.isfinite(library), grid, references)
     grid, rows, library = grid[covered], rows[:, covered], library[:, covered]
     L = structure(library)
     reasons = [_reason(one, row, known) for one, row, known in zip(references, L, library, strict=True)]
     kept = [k for k, reason in enumerate(reasons) if not reason]
     if not kept:
-        raise ValueError(f"the library has no spectrum that can be compared. The first: {reasons[0]}")
+        raise ValueError(f"{NOTHING} The first: {reasons[0]}")
     H, L = structure(rows), L[kept]
     V, U = levelled(H), levelled(L)
     shifts = moves(grid, tolerance)
     similarity, where = alike(V, U, grid, shifts)
-    among = alike(U, U, grid, shifts)[0]
+    with progress_bar(len(shifts), show=progress, label="comparing spectra") as shown:
+        among = alike(U, U, grid, shown(shifts))[0]
     kinds = kinds_of([references[k].name for k in kept], among)
     return Comparison(
         tuple(references[k] for k in kept), grid, H, L, V, U, shifts, similarity, where, kinds,

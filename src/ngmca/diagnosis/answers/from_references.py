@@ -14,8 +14,8 @@ from ngmca._support import arguments
 from ngmca.algorithms.weights import weights_of
 from ngmca.data import Levels, open_data
 from ngmca.diagnosis.answers import calibration
-from ngmca.diagnosis.answers.amounts import Amounts, about_limits
-from ngmca.diagnosis.answers.sources import Sources
+from ngmca.diagnosis.answers.amounts import Amounts, about_limits, about_unseen, without
+from ngmca.diagnosis.answers.sources import Sources, entire, scaled, spread
 from ngmca.diagnosis.finding import listed, percent
 from ngmca.io import ReadError
 from ngmca.nnqp import pivot
@@ -25,6 +25,7 @@ MISFIT = (
     0.2  # share of a source's norm that references leave unexplained, above which bars are not drawn
 )
 LOOSE = 0.1  # relative misfit of totals that is spoken of
+LEAST = 0.05  # share of an entry's noise that a fit leaves, at least
 CONDITION = 1e6  # of weights, from which on totals cannot be shared out
 
 
@@ -44,16 +45,21 @@ def by_responses(sources: Sources, responses: Any, unit: str, level: float) -> A
     target = sources.A @ sources.S if sources.Y is None else sources.Y / sources.unit
     basis = None if sources.Y is None else sources.background
     unit_of = sources.unit / tops / sizes[chosen]  # amount of a weight of 1
-    values = _fitted(target, B, basis)[:, chosen] * unit_of
-    spread, misfit = _spread(sources, B, basis)
-    sd = spread[:, chosen] * unit_of
+    W, rows = _fitted(target, B, basis)
+    values = W[:, chosen] * unit_of
+    deviations, misfit = _deviations(sources, B, basis)
+    if sources.Y is not None:  # noise may differ from channel to channel, as that of counts
+        deviations = np.maximum(deviations, by_residual(target, rows, W)[:, : sources.r])
+    sd = deviations[:, chosen] * unit_of
     found = sources.blank(values, (unit,) * len(chosen), level, "spectra of known response", chosen)
     limit = calibration.CURRIE * sd
-    found = replace(found, substances=names, detection=np.median(limit, axis=0), below=values < limit)
+    found = replace(found, substances=names, detection=_middle(limit), below=values < limit)
     doubts = _doubts(names, chosen, misfit, sources)
     if not doubts:
         half = float(ndtri((1 + level) / 2)) * sd
         found = replace(found, low=np.maximum(values - half, 0), high=values + half)
+    found = without(found, np.isinf(sd))
+    doubts += about_unseen(found)
     found.factors[:] = np.sum(sources.S * B, axis=1)[chosen] * unit_of / sources.sizes[chosen]
     told = [
         f"{name} is source {i + 1}: its spectrum is like the reference ({cosine:.3f})."
@@ -82,25 +88,53 @@ def _doubts(names: tuple[str, ...], chosen: list[int], misfit: NDArray, sources:
     return doubts
 
 
-def _fitted(Y: NDArray, B: NDArray, background: NDArray | None) -> NDArray:
-    """argmin_{W >= 0} |Y - W B|, (m, r), with a background besides."""
+def _fitted(Y: NDArray, B: NDArray, background: NDArray | None) -> tuple[NDArray, NDArray]:
+    """argmin_{W >= 0} |Y - W B|, with a background besides, and all rows that W are weights of."""
     engine = open_data(Y)
     rows = B if background is None else np.vstack([B, background])
     extra = 0 if background is None else len(background)
     W = weights_of(engine, rows, Levels(), background=extra)
-    return W[:, : len(B)] * engine.unit
+    return W * engine.unit, rows
 
 
-def _spread(sources: Sources, B: NDArray, background: NDArray | None) -> tuple[NDArray, NDArray]:
+def by_residual(Y: NDArray, rows: NDArray, W: NDArray) -> NDArray:
+    """(m, k) standard deviations of weights W of rows (k, n), from what the fit leaves of each entry.
+
+    Noise may differ from entry to entry (the estimate called HC3: what a fit follows of its own noise
+    is made up for).
+    """
+    seen = np.isfinite(Y)
+    if seen.all():
+        return _sandwich(Y, rows, W)
+    found = np.empty(W.shape)
+    for i, observed in enumerate(seen):
+        found[i] = _sandwich(Y[i : i + 1, observed], rows[:, observed], W[i : i + 1])[0]
+    return found
+
+
+def _sandwich(Y: NDArray, rows: NDArray, W: NDArray) -> NDArray:
+    """The same where all channels were observed."""
+    inverse = np.linalg.pinv(rows @ rows.T, hermitian=True) @ rows
+    own = np.einsum("kn,kn->n", rows, inverse)
+    rest = (Y - W @ rows) / np.maximum(1 - own, LEAST)
+    return np.asarray(np.sqrt(rest**2 @ (inverse**2).T))
+
+
+def _deviations(sources: Sources, B: NDArray, background: NDArray | None) -> tuple[NDArray, NDArray]:
     """(m, r) standard deviations of weights of B, and the share of each source that B cannot explain."""
     inverse = np.linalg.pinv(B)
     rest = sources.S - sources.S @ inverse @ B
     size = np.linalg.norm(sources.S, axis=1)
     misfit = np.divide(np.linalg.norm(rest, axis=1), size, out=np.zeros(len(size)), where=size > 0)
     variance = sources.level**2 + np.mean((sources.A @ rest) ** 2, axis=1)
-    rows = B if background is None else np.vstack([B, background])
-    own = np.diagonal(np.linalg.pinv(rows @ rows.T, hermitian=True))[: len(B)]
-    return np.sqrt(np.outer(variance, np.maximum(own, 0))), misfit
+    seen = None if sources.Y is None else ~np.isnan(sources.Y)
+    return np.sqrt(scaled(spread(B, background, seen), variance)), misfit
+
+
+def _middle(limits: NDArray) -> NDArray:
+    """(k,) limits of detection in the middle one of the measurements in which there is any."""
+    kept = [column[np.isfinite(column)] for column in limits.T]
+    return np.array([np.median(column) if column.size else np.nan for column in kept])
 
 
 def _references(responses: Any, sources: Sources) -> tuple[tuple[str, ...], NDArray]:
@@ -178,11 +212,13 @@ def by_closure(sources: Sources, closure: Any, unit: str, level: float) -> Amoun
     """
     totals = _totals(closure, sources.m)
     size = float(totals.max())
-    norms = np.linalg.norm(sources.A, axis=0)
-    A = np.divide(sources.A, norms, out=np.zeros_like(sources.A), where=norms > 0)
-    if sources.m <= sources.r or np.linalg.cond(A) > CONDITION:
+    whole = entire(sources.seen)  # a source that was not observed is missing in the sum
+    A, totals = sources.A[whole], totals[whole]
+    norms = np.linalg.norm(A, axis=0)
+    A = np.divide(A, norms, out=np.zeros_like(A), where=norms > 0)
+    if len(A) <= sources.r or np.linalg.cond(A) > CONDITION:
         raise ValueError(
-            f"{sources.m} measurements do not say how totals are shared out among {sources.r} sources: "
+            f"{len(A)} measurements do not say how totals are shared out among {sources.r} sources: "
             "more measurements of different composition are needed."
         )
     factors = pivot(A.T @ A, A.T @ (totals / size)[:, None]).X[:, 0] / norms
@@ -191,8 +227,9 @@ def by_closure(sources: Sources, closure: Any, unit: str, level: float) -> Amoun
     sd = np.sqrt(sources.noise) * factors * size
     limit = calibration.CURRIE * sd
     found.factors[:] = factors * size / sources.sizes
-    found = replace(found, detection=np.median(limit, axis=0), below=values < limit)
-    doubts = _closure_doubts(values, totals, found.substances)
+    found = replace(found, detection=_middle(limit), below=values < limit)
+    found = without(found, ~sources.seen)
+    doubts = _closure_doubts(values[whole], totals, found.substances) + about_unseen(found)
     words = ("Amounts come from what they add up to in each measurement.", *about_limits(found), *doubts)
     return replace(found, words=words, warnings=tuple(doubts))
 

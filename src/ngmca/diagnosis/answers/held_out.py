@@ -21,6 +21,7 @@ RUN = 4  # neighbouring channels that are hidden together; lines that are narrow
 ROUNDS = 150  # at most, for each number of sources
 CHANGE = 1e-3  # of the cost, below which a round has changed nothing
 CALM = 2  # such rounds in a row end the fit
+PATIENCE = 3  # numbers of sources without a better prediction that end a search
 EXPLAINED = 1e-8  # of the energy of the data: what is left then is not worth a source
 
 

@@ -4,7 +4,6 @@ Entries that were held out, singular values above the noise, and sources that co
 measurements may disagree: what two of them say is taken, and all three are shown.
 """
 
-import math
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,15 +17,23 @@ from ngmca._support import arguments, rank_view
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.data import Counts, InMemory, Levels, by_part, open_data, spread
-from ngmca.diagnosis.answers.held_out import Factors, Fold, floored, most_useful, seen_in, speckles
-from ngmca.diagnosis.answers.how_many_words import advice, at_the_end, maybe
+from ngmca.data import InMemory, Levels, by_part, open_data
+from ngmca.diagnosis.answers.held_out import (
+    PATIENCE,
+    Factors,
+    Fold,
+    floored,
+    most_useful,
+    seen_in,
+)
+from ngmca.diagnosis.answers.how_many_words import advice, at_the_end, maybe, of_zeros
+from ngmca.diagnosis.answers.looked_at import MOST as MOST
+from ngmca.diagnosis.answers.looked_at import labels, most, part
+from ngmca.diagnosis.answers.spikes import spikes, with_sides
 from ngmca.diagnosis.answers.stability import STABLE, stability
+from ngmca.diagnosis.gaps import bridged, without
 from ngmca.diagnosis.rank import Spectrum, noise_edge, spectrum
-
-LOOKED_AT, SHARE = 100_000, 16  # entries, or one of so many, that are fitted and predicted
-MOST = 20  # sources to look for, where nothing else is said
-PATIENCE = 3  # numbers of sources without a better prediction that end the search
+from ngmca.io import Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +116,8 @@ def choose_rank(
     Parameters
     ----------
     Y, mask, noise
-        As in `ngmca.separate`.
+        As in `ngmca.separate`. Clear spikes, as of cosmic rays, count as missing, and the advice says
+        how many they are.
     max_rank : int
         Sources to look for at most, 20 if the data can tell as many; the search ends before where more
         sources predict no better.
@@ -127,6 +135,8 @@ def choose_rank(
     kept : Kept
         Where a search is kept on its way, and found again if it was stopped: `ngmca rank` has files.
     """
+    if isinstance(Y, Dataset):
+        raise TypeError("Y is a Dataset, which has more than numbers: pass its matrix, data.Y.")
     engine = open_data(Y, mask=mask, threads=threads)
     arguments.check_count(folds, "folds", low=2)
     threads = available() if threads is None else arguments.check_count(threads, "threads")
@@ -134,30 +144,32 @@ def choose_rank(
         arguments.check_count(max_rank, "max_rank")
     rng, part_rng, *children = generator(seed).spawn(2 + (max_rank or MOST))
     noise = by_part(noise, engine)
+    missing = engine.weights is not None
+    spiky = spikes(engine)
+    engine = without(engine, with_sides(spiky, engine.shape[1]))
     levels = Levels.of(noise, engine)  # warns once of what every fold would
-    values, noise = _part(engine, noise, entries, part_rng)
-    most = _most(max_rank, values, folds)
-    edge = _spectrum(engine, levels)
+    values, noise = part(engine, noise, entries, part_rng)
+    limit = most(max_rank, values, folds)
+    edge = _spectrum(engine if missing else bridged(engine), levels)
     if not engine.magnitude:
-        return _of_nothing(edge, values.shape)
+        return _of_nothing(edge, values.shape, len(spiky))
     # where entries are missing, those that stand for them have singular values of their own
-    further = edge.above + 1 if engine.weights is None else 0
-    labels = speckles(~np.isnan(values), folds, rng)
-    if np.bincount(labels[labels >= 0], minlength=folds).min() == 0:
-        raise ValueError(f"folds={folds} is more than so few entries can be held out by: use fewer.")
+    further = 0 if missing else edge.above + 1
+    hidden = labels(values, folds, rng)
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")  # of each of many fits; threads share the filters
-        every = [Fold.of(values, labels == i, noise) for i in range(folds)]
-        search = (kept and kept.last()) or _begin(every)
-        with progress_bar(most, show=progress, label="counting sources") as shown:
-            for rank in shown(range(search.rank + 1, most + 1)):
+        every = [Fold.of(values, hidden == i, noise) for i in range(folds)]
+        before = kept.last() if kept is not None else None
+        search = _begin(every) if before is None or before.rank > limit else before
+        with progress_bar(limit, show=progress, label="counting sources") as shown:
+            for rank in shown(range(search.rank + 1, limit + 1)):
                 if _is_over(search, further):
                     break
                 certainty = pool.submit(stability, values, rank, noise, children[rank - 1])
                 search = _further(search, every, pool.map, certainty.result)
                 if kept is not None:
                     kept.keep(search)
-    return _judged(search, edge, most, values.shape)
+    return _judged(search, edge, limit, values.shape, missing=missing, spikes=len(spiky))
 
 
 def _begin(every: list[Fold]) -> Search:
@@ -187,7 +199,9 @@ def _is_over(search: Search, further: int) -> bool:
     return search.rank >= max(most_useful(search.errors) + PATIENCE, further)
 
 
-def _judged(search: Search, edge: Spectrum, most: int, shape: tuple[int, int]) -> RankChoice:
+def _judged(
+    search: Search, edge: Spectrum, most: int, shape: tuple[int, int], **known: Any
+) -> RankChoice:
     """The choice: what two witnesses say, or else what held-out entries do."""
     stable = np.flatnonzero(search.stability >= STABLE)
     witnesses = {
@@ -200,17 +214,17 @@ def _judged(search: Search, edge: Spectrum, most: int, shape: tuple[int, int]) -
     seen, folds = seen_in(search.errors), len(search.errors)
     perhaps: tuple[int, ...] = ()
     if rank == search.rank == most:
-        told = at_the_end(rank, witnesses, seen, folds)
+        told = at_the_end(rank, witnesses, seen, folds, **known)
     else:
         perhaps = maybe(rank, witnesses, floored(search.errors))
-        told = advice(rank, perhaps, witnesses, seen, folds)
+        told = advice(rank, perhaps, witnesses, seen, folds, **known)
     return RankChoice(
         rank=rank,
         perhaps=perhaps,
         advice=told,
         witnesses=witnesses,
         ranks=np.arange(search.rank + 1),
-        held_out=search.errors / search.errors[:, 0].mean(),
+        held_out=search.errors / (search.errors[:, 0].mean() or 1.0),  # 0: all that was hidden is 0
         seen=seen,
         stability=search.stability,
         singular_values=edge.values,
@@ -219,65 +233,12 @@ def _judged(search: Search, edge: Spectrum, most: int, shape: tuple[int, int]) -
     )
 
 
-def _of_nothing(edge: Spectrum, shape: tuple[int, int]) -> RankChoice:
+def _of_nothing(edge: Spectrum, shape: tuple[int, int], spikes: int) -> RankChoice:
     """The choice where all entries are 0."""
     nothing = dict.fromkeys(("held_out", "edge", "stability"), 0)
-    told = "0: all entries are 0."
-    none = np.zeros(1, dtype=int)
+    told, none = of_zeros(spikes), np.zeros(1, dtype=int)
     errors, stable = np.ones((1, 1)), np.array([np.nan])
     return RankChoice(0, (), told, nothing, none, errors, none, stable, edge.values, edge.edge, shape)
-
-
-def _part(
-    engine: InMemory, noise: Any, entries: int | None, rng: np.random.Generator
-) -> tuple[NDArray, Any]:
-    """Values, NaN where they are missing, and their noise, in units of the engine.
-
-    Of larger data they are a part, one out of each stretch of measurements and of channels.
-    """
-    m, n = engine.shape
-    most = max(LOOKED_AT, m * n // SHARE) if entries is None else entries
-    arguments.check_count(most, "entries", low=100)
-    short = min(m, n, math.isqrt(most))
-    long = min(max(m, n), most // short)
-    rows = np.arange(m)[spread(m, short if m <= n else long, rng)]
-    columns = np.arange(n)[spread(n, long if m <= n else short, rng)]
-    if engine.weights is not None:
-        rows = rows[(engine.weights[rows] > 0).any(axis=1)]
-    values = engine.rows(rows)[:, columns].astype(np.float64)
-    if engine.weights is not None:
-        values[engine.weights[np.ix_(rows, columns)] == 0] = np.nan
-    return values, _noise_of(noise, engine, rows, columns)
-
-
-def _noise_of(noise: Any, engine: InMemory, rows: NDArray, columns: NDArray) -> Any:
-    """Levels of some entries, (1 or m, 1 or n), or those of counts, in units of the engine; or None."""
-    if noise is None:
-        return None
-    if isinstance(noise, str | Counts):
-        counts = noise if isinstance(noise, Counts) else Counts()
-        return Counts(counts.gain / engine.unit, counts.readout / engine.unit)
-    levels = arguments.check_levels(noise, engine)
-    levels = levels[rows] if len(levels) > 1 else levels
-    return levels[:, columns] if levels.shape[1] > 1 else levels
-
-
-def _most(max_rank: int | None, values: NDArray, folds: int) -> int:
-    """The largest number of sources to try: one fewer than all that any data of this shape have."""
-    m, n = values.shape
-    shown = np.count_nonzero(~np.isnan(values)) * (1 - 1 / max(folds, 10))
-    possible = [k for k in range(1, min(m, n)) if k * (m + n - k) < shown]
-    if not possible:
-        raise ValueError(
-            f"Y of {m} measurements x {n} channels, {shown:.0f} entries of which can be shown, is too "
-            "small to tell how many sources there are: at least 2 x 2 are needed, and more are better."
-        )
-    if max_rank is not None and max_rank > possible[-1]:
-        raise ValueError(
-            f"max_rank={max_rank} is more than {m} measurements x {n} channels can tell: use at most "
-            f"{possible[-1]}."
-        )
-    return min(possible[-1], MOST) if max_rank is None else max_rank
 
 
 def _spectrum(engine: InMemory, levels: Levels) -> Spectrum:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.diagnosis.answers.held_out import PATIENCE
 from ngmca.diagnosis.finding import listed
 
 ORDINALS = (
@@ -37,21 +38,43 @@ def maybe(rank: int, witnesses: dict[str, int], errors: NDArray) -> tuple[int, .
 
 
 def advice(
-    rank: int, perhaps: tuple[int, ...], witnesses: dict[str, int], seen: NDArray, folds: int
+    rank: int,
+    perhaps: tuple[int, ...],
+    witnesses: dict[str, int],
+    seen: NDArray,
+    folds: int,
+    *,
+    missing: bool = False,
+    spikes: int = 0,
 ) -> str:
     """The choice and its reasons, in one sentence."""
     others = f", perhaps {' or '.join(map(str, perhaps))}" if perhaps else ""
-    reasons = _doubts(rank, perhaps, seen, folds) + _dissent(rank, witnesses, len(seen) - 1)
+    dissent = _dissent(rank, witnesses, len(seen) - 1, missing=missing)
+    reasons = _doubts(rank, perhaps, seen, folds) + dissent
     if not reasons:
         reasons = ["all witnesses agree" if rank else "no source is seen above the noise"]
-    return f"{rank}{others}: {listed(reasons)}."
+    return f"{rank}{others}: {listed(reasons)}{_left_out(spikes)}."
 
 
-def at_the_end(rank: int, witnesses: dict[str, int], seen: NDArray, folds: int) -> str:
+def at_the_end(
+    rank: int,
+    witnesses: dict[str, int],
+    seen: NDArray,
+    folds: int,
+    *,
+    missing: bool = False,
+    spikes: int = 0,
+) -> str:
     """The sentence where the last number that was tried is still better than those before."""
     told = f"the {ordinal(rank)} source is seen in {seen[rank]} of {folds} folds"
-    reasons = [f"the search ended there, where {told}", *_dissent(rank, witnesses, rank)]
-    return f"{rank} or more: {listed(reasons)}."
+    dissent = _dissent(rank, witnesses, rank, missing=missing)
+    reasons = [f"the search ended there, where {told}", *dissent]
+    return f"{rank} or more: {listed(reasons)}{_left_out(spikes)}."
+
+
+def of_zeros(spikes: int) -> str:
+    """The sentence where nothing but spikes is different from 0."""
+    return f"0: all entries are 0{_left_out(spikes)}."
 
 
 def ordinal(number: int) -> str:
@@ -71,13 +94,28 @@ def _doubts(rank: int, perhaps: tuple[int, ...], seen: NDArray, folds: int) -> l
     return [f"the {ordinal(doubtful)} is seen in {seen[doubtful]} of {folds} folds"]
 
 
-def _dissent(rank: int, witnesses: dict[str, int], tried: int) -> list[str]:
+def _dissent(rank: int, witnesses: dict[str, int], tried: int, *, missing: bool) -> list[str]:
     """What the witnesses say that say something else."""
-    found = []
-    for name, number in witnesses.items():
-        if number != rank:
-            far = name == "edge" and number > tried
-            found.append(
-                f"{NAMES[name]} {number}" + (" (as if the noise were not white)" if far else "")
-            )
-    return found
+    causes = {"edge": _why_so_many(rank, witnesses, tried, missing=missing)}
+    return [
+        f"{NAMES[name]} {number}{causes.get(name, '')}"
+        for name, number in witnesses.items()
+        if number != rank
+    ]
+
+
+def _why_so_many(rank: int, witnesses: dict[str, int], tried: int, *, missing: bool) -> str:
+    """Why singular values may say more than others do, in brackets, where something is known of it."""
+    number = witnesses["edge"]
+    if missing and number > rank:
+        return " (missing entries may add to them)"
+    if number <= tried:
+        return ""
+    ended = f"more than the {tried} that were tried"
+    no_better = tried >= witnesses["held_out"] + PATIENCE
+    return f" ({ended}, as if the noise were not white)" if no_better else f" ({ended})"
+
+
+def _left_out(spikes: int) -> str:
+    """How the sentence ends where spikes count as missing."""
+    return f", with {spikes} spike{'s' * (spikes > 1)} left out" if spikes else ""

@@ -15,16 +15,17 @@ from ngmca.diagnosis.answers.amounts import (
     about_errors,
     about_limits,
     about_range,
+    about_unseen,
+    without,
 )
 from ngmca.diagnosis.answers.calibration import Line
 from ngmca.diagnosis.answers.from_references import by_closure, by_responses
-from ngmca.diagnosis.answers.sources import Sources
-from ngmca.diagnosis.answers.standards import Standards, read_standards
-from ngmca.diagnosis.finding import listed, percent
+from ngmca.diagnosis.answers.matching import contradicted, matched
+from ngmca.diagnosis.answers.sources import Sources, entire
+from ngmca.diagnosis.answers.standards import FEWEST, Standards, check_standards, read_standards
+from ngmca.diagnosis.finding import listed
 from ngmca.result import Separation
 
-FEWEST = 2  # standards with some of a substance
-SURE = 0.95  # below which it is not said which source a substance is
 POOR = 0.25  # leave-one-out error over the mean that is spoken of
 VARIED = 10  # times as much variance of other substances elsewhere, from which on that is spoken of,
 UNSEEN = 50  # and from which on intervals would be a guess
@@ -58,9 +59,9 @@ def quantify(
         them from 1 where they have no names, and whose other columns are substances; or a pair of
         indices (from 0) or names and an array (k, q) of concentrations. Empty cells and NaN are not
         known. A heading such as "caffeine (mg/L)" gives the unit.
-    data : Dataset, DataFrame or names of measurements
+    data : Dataset, DataFrame, xarray, (m, n), or names of measurements
         What was separated. Its names are those of standards, its gaps widen intervals, and responses are
-        fitted to it; without it they are fitted to A S.
+        fitted to it; without it they are fitted to A S. Amounts of which it says nothing are NaN.
     names : r names
         What the sources are, as far as it is known. A column of the standards with the same name belongs
         to that source; others go to the source whose weights follow them, and if it cannot be told which
@@ -84,9 +85,16 @@ def quantify(
     several = [name for name, one in given.items() if one is not None]
     if len(several) > 1:
         raise ValueError(f"{listed(several)} each give a scale: leave out all but one.")
+    if not isinstance(separation, Separation):
+        raise TypeError(
+            "quantify needs a Separation, as ngmca.separate and ngmca.load return it; of an estimator "
+            f"that was fitted pass its separation_. Got {type(separation).__name__}."
+        )
     sources = Sources.of(separation, data, names)
     if standards is not None:
-        return _calibrated(sources, read_standards(standards, sources.measurements, unit), level)
+        numbered = sources.numbered
+        known = read_standards(standards, sources.measurements, unit, numbered=numbered)
+        return _calibrated(sources, known, level)
     if responses is not None:
         return by_responses(sources, responses, unit, level)
     if closure is not None:
@@ -103,96 +111,53 @@ def _relative(sources: Sources, shares: NDArray, level: float) -> Amounts:
     )
     how = "parts of the signal, without standards"
     found = sources.blank(100 * shares, ("% of signal",) * sources.r, level, how)
-    return replace(found, relative=True, words=(told,), warnings=(told,))
+    # Shares are parts of all that is there: they need every source of a measurement.
+    found = without(found, np.broadcast_to(~entire(sources.seen)[:, None], shares.shape))
+    words = (told, *about_unseen(found))
+    return replace(found, relative=True, words=words, warnings=words)
 
 
 def _calibrated(sources: Sources, standards: Standards, level: float) -> Amounts:
     """Amounts from lines through the origin, one a substance."""
-    _check_enough(standards, sources.r)
-    chosen, told = _matched(sources, standards)
-    values = np.empty((sources.m, len(chosen)))
-    found = sources.blank(values, standards.units, level, "", chosen)
-    found = replace(found, substances=standards.substances, known=standards.known)
-    lines = [
-        _enter_line(found, sources, j, i, known)
-        for j, (i, known) in enumerate(zip(chosen, standards.known.T, strict=True))
-    ]
-    above = found.values > np.nanmax(found.known, axis=0) * (1 + 1e-9)
-    count = int(np.isfinite(found.known).any(axis=1).sum())
+    check_standards(standards, sources.r)
+    chosen, why, doubts = matched(sources, standards)
+    told = sources.told[:, chosen]
+    missed = _left_out(standards, told, sources.measurements)
+    known = np.where(told, standards.known, np.nan)
+    found = sources.blank(np.empty(known.shape), standards.units, level, "", chosen)
+    found = replace(found, substances=standards.substances, known=known)
+    lines = [_enter_line(found, sources, j, i) for j, i in enumerate(chosen)]
+    above = found.values > np.nanmax(known, axis=0) * (1 + 1e-9)
+    count = int(np.isfinite(known).any(axis=1).sum())
     how = f"{count} standards: a line through 0 for each substance, its weight against its concentration"
-    found = replace(found, outside=above & ~np.isfinite(found.known), how=how)
-    doubts = _contradicted(found, sources) + _doubts(found, lines)
-    words = [f"Amounts come from {how}.", *told, *about_errors(found), *about_limits(found), *doubts]
+    found = replace(found, outside=above & np.isnan(known), how=how)
+    found = without(found, ~sources.seen[:, chosen])
+    doubts = [*doubts, *missed, *about_unseen(found), *contradicted(sources, standards, chosen)]
+    doubts += _doubts(found, lines)
+    words = [f"Amounts come from {how}.", *why, *about_errors(found), *about_limits(found), *doubts]
     return replace(found, words=tuple(words), warnings=tuple(doubts))
 
 
-def _check_enough(standards: Standards, r: int) -> None:
-    """Refuse standards from which no line can be drawn."""
-    q = len(standards.substances)
-    if q > r:
-        raise ValueError(
-            f"standards have {q} substances ({listed(standards.substances)}), and there are {r} "
-            "sources: separate with more, or leave out columns."
-        )
-    for name, column in zip(standards.substances, standards.known.T, strict=True):
-        some = int(np.nansum(column > 0))
-        if some == 0 and np.isfinite(column).any():
-            raise ValueError(f"{name} is 0 in all standards: add some with a known amount of it.")
-        if some < FEWEST:
-            raise ValueError(
-                f"{name} has {some} standard{'s' * (some != 1)} with a known amount above 0: at least "
-                f"{FEWEST} are needed, better 5. Add some, or leave out its column."
-            )
+def _left_out(standards: Standards, told: NDArray, measurements: Sequence[str]) -> list[str]:
+    """Warnings about standards that the data do not show; refused where too few are left."""
+    words = []
+    lost = ~told & np.isfinite(standards.known)
+    for j, name in enumerate(standards.substances):
+        if lost[:, j].any():
+            which = listed([measurements[i] for i in np.flatnonzero(lost[:, j]).tolist()])
+            some = int(np.sum(standards.known[~lost[:, j], j] > 0))
+            if some < FEWEST:
+                raise ValueError(
+                    f"too few standards of {name} are left: the data do not show it in {which}. Add "
+                    "some that were measured where it has signal."
+                )
+            words.append(f"{name}: the data do not show it in {which}, left out of the standards.")
+    return words
 
 
-def _matched(sources: Sources, standards: Standards) -> tuple[list[int], list[str]]:
-    """Which source each substance is, and sentences that say why."""
-    scores = np.empty((len(standards.substances), sources.r))
-    for j, column in enumerate(standards.known.T):
-        rows = np.isfinite(column)
-        scores[j] = calibration.likeness(
-            column[rows] / column[rows].max(), sources.A[rows], sources.noise[rows].mean(axis=0)
-        )
-    fixed = [sources.called(name) for name in standards.substances]
-    chosen, sure, second = calibration.assigned(scores, fixed)
-    told = []
-    for j, (name, i) in enumerate(zip(standards.substances, chosen, strict=True)):
-        follows = _correlation(standards.known[:, j], sources.A[:, i])
-        if sure[j] < SURE:
-            other = _correlation(standards.known[:, j], sources.A[:, second[j]])
-            raise ValueError(
-                f"which source is {name} cannot be told: its standards follow source {i + 1} "
-                f"({follows:.3f}) and source {second[j] + 1} ({other:.3f}). Add standards in which "
-                f"{name} varies by itself, or say what the sources are by names=."
-            )
-        why = "by its name" if fixed[j] is not None else f"told from the others with {percent(sure[j])}"
-        told.append(
-            f"{name} is source {i + 1}, {why}: its weights follow the standards ({follows:.3f})."
-        )
-    return chosen, told
-
-
-def _contradicted(found: Amounts, sources: Sources) -> list[str]:
-    """Warnings about substances that follow a source of another name."""
-    return [
-        f"{name} follows source {i + 1}, which is called {sources.names[i]}: one of the two is "
-        "wrong, or they rise and fall together."
-        for name, i in zip(found.substances, found.sources, strict=True)
-        if sources.names[i] and sources.called(name) is None
-    ]
-
-
-def _correlation(known: NDArray, weights: NDArray) -> float:
-    """Cosine of known concentrations and weights."""
-    rows = np.isfinite(known)
-    x, y = known[rows] / known[rows].max(), weights[rows]
-    size = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / size if size > 0 else 0.0
-
-
-def _enter_line(found: Amounts, sources: Sources, j: int, i: int, known: NDArray) -> tuple[Line, float]:
+def _enter_line(found: Amounts, sources: Sources, j: int, i: int) -> tuple[Line, float]:
     """Fit the line of a substance and enter what follows from it; the line, and `variety`."""
-    y, v = sources.A[:, i], sources.noise[:, i]
+    known, y, v, seen = found.known[:, j], sources.A[:, i], sources.noise[:, i], sources.seen[:, i]
     # A weight of 0 where there is nothing says nothing about scatter: below 0 it could not go.
     used = np.isfinite(known) & ((known > 0) | (y > 0))
     top, size = float(np.nanmax(known)), float(y[used].max())
@@ -202,14 +167,15 @@ def _enter_line(found: Amounts, sources: Sources, j: int, i: int, known: NDArray
     line = calibration.fitted(known[used] / top, y[used], v[used])
     if not line.slope > 0:
         raise ValueError(f"weights of source {i + 1} fall where {found.substances[j]} rises.")
-    varied = calibration.variety(y, np.delete(sources.A, i, axis=1), used)
+    whole = entire(sources.told)  # elsewhere it is not known how much the others vary
+    varied = calibration.variety(y[whole], np.delete(sources.A, i, axis=1)[whole], used[whole])
     line = replace(line, extra=line.extra * varied)
     found.values[:, j] = top * (y / line.slope)
     if varied <= UNSEEN:
         low, high = calibration.interval(line, y, v, found.level)
         found.low[:, j], found.high[:, j] = top * low, top * high
     limit = top * calibration.detection(line, v)
-    found.detection[j], found.below[:, j] = np.median(limit), found.values[:, j] < limit
+    found.detection[j], found.below[:, j] = np.median(limit[seen]), found.values[:, j] < limit
     found.leave_one_out[j] = top * np.sqrt(np.mean(np.square(line.errors)))
     found.factors[j] = top / line.slope / (size * sources.sizes[i])
     return line, varied

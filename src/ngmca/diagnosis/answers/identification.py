@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ngmca._support import matches_view
+from ngmca.diagnosis.answers.likeness import FEW
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Match:
     name: str
     similarity: float  # from 0 to 1
     shift: float  # of the source from the reference, in units of the axis
-    chance: float  # how often one that is not in the library does as well
+    chance: float  # how often chance does as well; Identification.chance_told says what that is
     confident: bool
     upside_down: bool = False  # the source goes down where the reference goes up
 
@@ -61,6 +62,20 @@ class Identification:
         """The name of each source, None where it is not sure."""
         firsts = (found[0] if found else None for found in self.matches)
         return tuple(one.name if one and one.confident else None for one in firsts)
+
+    @property
+    def chance_told(self) -> str:
+        """What the chance of a match means with this library, in a sentence."""
+        if self.substances < FEW:
+            return (
+                "By chance: how often the bands of the source, put in other places, are as similar to a "
+                f"spectrum of the library. From fewer than {FEW} substances it cannot be told how often "
+                "another substance would be."
+            )
+        return (
+            "By chance: how often a substance that is not in the library would be as similar to a "
+            "spectrum of it."
+        )
 
     def table(self) -> list[tuple[str, list[Any]]]:
         """Columns with one line a match: source, rank, name, similarity, shift, chance, confident."""

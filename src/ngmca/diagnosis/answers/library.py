@@ -11,20 +11,19 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.apart import Apart
+from ngmca.diagnosis.answers.frames import is_frame, spectra_of
+from ngmca.diagnosis.answers.library_axes import axis_unit, common_unit, doubts, in_unit
 from ngmca.io import Dataset, ReadError
 from ngmca.io.dataset import shown
 from ngmca.io.detect import reader_of
 from ngmca.io.intensity import absorbance, kind_told
 from ngmca.io.opening import open_one, whereabouts
 from ngmca.io.sizes import memory_left
-from ngmca.io.units import MASS, known_unit, meaning
 
-WRONG = "library must be a file or folder, a Dataset, a list of them, or a dictionary by name"
+WRONG = (
+    "library must be a file or folder, a Dataset, a DataFrame, a list of them, or a dictionary by name"
+)
 OPTIONS = {"transpose": None, "dataset": None, "nucleus": None}
-
-# What takes a position to 1/cm: these follow from each other, as a shift in ppm and one in Hz do not.
-TO_WAVENUMBER = {"nm": (1e7, -1), "um": (1e4, -1), "cm-1": (1.0, 1), "eV": (8065.543937, 1)}
-TO_WAVENUMBER["keV"] = (8065543.937, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +42,7 @@ class Library:
     references: tuple[Reference, ...]
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # what may make all matches wrong
 
 
 def open_library(library: Any, unit: str = "", axis_name: str = "") -> Library:
@@ -55,7 +55,10 @@ def open_library(library: Any, unit: str = "", axis_name: str = "") -> Library:
         return library
     items = list(_items(library))
     notes: list[str] = []
-    unit = axis_unit(unit, axis_name) or _common_unit(items, notes)
+    sets = [item[1] for item in items if not isinstance(item, ReadError)]
+    given = axis_unit(unit, axis_name)
+    unit = given or common_unit(sets)
+    warnings = doubts(sets, given, unit, axis_name)
     found: list[Reference] = []
     left_out: list[str] = []
     for item in items:
@@ -63,13 +66,13 @@ def open_library(library: Any, unit: str = "", axis_name: str = "") -> Library:
             if isinstance(item, ReadError):
                 raise item
             name, data = item
-            found += _spectra(name, _in_unit(data, name, unit, axis_name, notes), notes)
+            found += _spectra(name, in_unit(data, name, unit, axis_name, notes), notes)
         except ValueError as error:
             left_out.append(str(error))
     if not found:
         first = f" The first: {left_out[0]}" if left_out else " It is empty."
         raise ValueError(f"the library has no spectrum that can be compared.{first}")
-    return Library(tuple(found), tuple(left_out), tuple(dict.fromkeys(notes)))
+    return Library(tuple(found), tuple(left_out), tuple(dict.fromkeys(notes)), warnings)
 
 
 Item = tuple[str, Dataset] | ReadError
@@ -84,12 +87,14 @@ def _items(library: Any, name: str = "") -> Iterator[Item]:
             yield item if isinstance(item, ReadError) else (name or item[0], item[1])
     elif isinstance(library, Dataset):
         yield name, library
+    elif is_frame(library):
+        yield name, spectra_of(library)
     elif isinstance(library, Mapping) and not name:
         for key, item in library.items():
             yield from _items(item, shown(key))
     elif isinstance(library, list | tuple) and not name:
         for number, item in enumerate(library, 1):
-            whole = isinstance(item, str | PathLike | Dataset)
+            whole = isinstance(item, str | PathLike | Dataset) or is_frame(item)
             yield from _items(item, "" if whole else f"spectrum {number}")
     elif name:
         yield name, _pair(library)
@@ -145,57 +150,6 @@ def _read(path: Path, apart: Apart) -> Dataset:
         kind = data.meta.get("intensity") or " ".join(data.row_names)
         return replace(data, row_names=(shown(path.stem),), meta={**data.meta, "intensity": kind})
     return data
-
-
-def axis_unit(unit: str, name: str) -> str:
-    """The unit of an axis, which its name may say; m/z has none and is like no other axis."""
-    known = meaning(name) or ("", "")
-    return known_unit(unit) or ("m/z" if known == MASS else known[1])
-
-
-def _common_unit(items: list[Item], notes: list[str]) -> str:
-    """The unit for sources of which nothing is known: the one that the library has."""
-    sets = [item[1] for item in items if not isinstance(item, ReadError)]
-    units = sorted({axis_unit(data.axis_unit, data.axis_name) for data in sets} - {""})
-    if len(units) > 1:
-        raise ValueError(
-            f"the library has axes in {' and '.join(units)}: pass unit=, that of the sources' axis."
-        )
-    if units:
-        notes.append(f"The sources' axis has no unit: the library's, {units[0]}, was taken.")
-    return units[0] if units else ""
-
-
-def _in_unit(data: Dataset, name: str, unit: str, axis_name: str, notes: list[str]) -> Dataset:
-    """The same with its axis in another unit; an error where one does not follow from the other."""
-    called = name or (data.row_names[0] if len(data.Y) == 1 and data.row_names else "the library")
-    if data.axis is None:
-        raise ValueError(f"{called} has no axis: give one with it, in the unit of the sources.")
-    positions = arguments.as_array(data.axis, f"the axis of {called}").astype(float)
-    own = axis_unit(data.axis_unit, data.axis_name)
-    if not own and unit:
-        notes.append(f"Axes of the library that have no unit were taken for {unit}.")
-    if not own or own == unit:
-        return replace(data, axis=positions)
-    relative = "raman" in f"{data.axis_name} {axis_name}".lower()  # counted from a laser's line
-    if relative or not {own, unit} <= set(TO_WAVENUMBER):
-        raise ValueError(
-            f"{called} has its axis in {own} and the sources theirs in {unit}, which does not follow "
-            "from it: convert one of them first."
-        )
-    if not (positions > 0).all():
-        raise ValueError(f"{called} has positions in {own} that are not positive: correct its axis.")
-    wavenumbers = _turned(positions, *TO_WAVENUMBER[own])
-    notes.append(f"Axes in {own} were converted to {unit}.")
-    return replace(data, axis=_turned(wavenumbers, *_inverse(*TO_WAVENUMBER[unit])))
-
-
-def _turned(x: NDArray, factor: float, power: int) -> NDArray:
-    return np.asarray(factor * x if power > 0 else factor / x)
-
-
-def _inverse(factor: float, power: int) -> tuple[float, int]:
-    return (factor, -1) if power < 0 else (1 / factor, 1)
 
 
 def _spectra(name: str, data: Dataset, notes: list[str]) -> list[Reference]:

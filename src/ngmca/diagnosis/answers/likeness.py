@@ -1,6 +1,6 @@
 """How alike spectra are, whatever their scale, sign and baseline, and how often chance does as well."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ TURNS = 199  # places to which a spectrum is turned to see what chance does
 SURE = 0.06  # a claim is confident where chance does as well no more often
 FEW = 33  # substances: from fewer, no chance can be told that is as small as that
 HIGH = 0.95  # similarity that a confident claim needs then
+NEARER = 0.5  # and it leaves at most that share of what the nearest two of them leave
 
 
 def averaged(x: NDArray, y: NDArray, axis: NDArray) -> NDArray:
@@ -98,9 +99,7 @@ def moves(axis: NDArray, tolerance: float) -> NDArray:
     return np.r_[0.0, np.stack([-steps, steps], axis=1).ravel()]
 
 
-def alike(
-    V: NDArray, U: NDArray, axis: NDArray, shifts: Sequence[float] | NDArray
-) -> tuple[NDArray, NDArray]:
+def alike(V: NDArray, U: NDArray, axis: NDArray, shifts: Iterable[float]) -> tuple[NDArray, NDArray]:
     """Scalar products (v, u) of the largest modulus over all shifts of U, and these shifts."""
     best, where = np.zeros((len(V), len(U))), np.zeros((len(V), len(U)))
     for shift in shifts:

@@ -24,6 +24,7 @@ BRACKETS = re.compile(r"^(?P<name>.*\S)\s*(\((?P<round>[^()]*)\)|\[(?P<square>[^
 UNIT = re.compile(  # mg/L, g L-1, mmol, wt%, ppm; not the III of iron(III) or the R of (R)
     r".*[/%‰].*|.*(-1|⁻¹|\^-\d)$|[pnuµμmck]?(g|l|mol)|[pnuµμm]?M|mol|ppm|ppb|ppt|a\.?u\.?", re.IGNORECASE
 )
+FEWEST = 2  # standards with some of a substance
 FORM = (
     "a table (a file, a DataFrame or a dict of columns) whose first column names measurements and whose "
     "others are substances, or a pair (measurements, concentrations)"
@@ -49,16 +50,22 @@ class _Table:
     style: Style
 
 
-def read_standards(given: Any, measurements: Sequence[str], unit: str = "") -> Standards:
+def read_standards(
+    given: Any, measurements: Sequence[str], unit: str = "", *, numbered: bool | None = None
+) -> Standards:
     """The known concentrations of each of the measurements, from a table, a file of one, or a pair.
 
     In a table the first column has names of measurements: where those have none, their numbers from 1.
     In a pair (measurements, concentrations) whole numbers are indices, from 0. Empty cells and NaN are
-    not known. A heading such as "caffeine (mg/L)" gives a unit.
+    not known. A heading such as "caffeine (mg/L)" gives a unit. `numbered` says that measurements are
+    numbers and no names, by default where they count from 1.
     """
     if isinstance(given, tuple | list) and len(given) == 2:
         return _of_pair(given[0], given[1], measurements, unit)
-    table = _table(given)
+    if numbered is None:
+        numbered = list(measurements) == [str(i + 1) for i in range(len(measurements))]
+    table = _table(given, numbered)
+    _check_no_pixels(table)
     if len(table.heads) < 2 or not table.rows:
         raise ReadError(f"{table.where} holds no concentrations: it must be {FORM}.")
     substances, units = _headings(table, unit)
@@ -96,24 +103,50 @@ def _of_pair(which: Any, values: Any, measurements: Sequence[str], unit: str) ->
     return Standards(substances, units, known)
 
 
-def _table(given: Any) -> _Table:
+def _table(given: Any, numbered: bool) -> _Table:
     """Cells of whatever holds a table."""
     if isinstance(given, str | PathLike):
         lines, style = read_grid(Path(given))
         rows: list[tuple[str, list[Any]]] = [(f"{given}, line {n}", list(cells)) for n, cells in lines]
         return _Table(str(given), lines[0][1], rows[1:], style)
     if hasattr(given, "columns") and hasattr(given, "index"):
-        columns = {str(name): given[name].tolist() for name in given.columns}
-        counted = type(given.index).__name__ == "RangeIndex"
-        given = columns if counted else {"measurement": given.index.tolist()} | columns
-    if not isinstance(given, Mapping):
+        heads, columns = _of_frame(given, numbered)
+    elif isinstance(given, Mapping):
+        heads, columns = list(given), list(given.values())
+    else:
         raise TypeError(f"standards must be {FORM}, got {type(given).__name__}.")
-    lists = [list(column) if _is_list(column) else None for column in given.values()]
+    lists = [list(column) if _is_list(column) else None for column in columns]
     full = [column for column in lists if column is not None]
     if len(full) < len(lists) or len({len(column) for column in full}) > 1:
         raise ValueError("standards as a dict must have columns, lists that are equally long.")
     cells = [(f"standards, row {i + 1}", list(row)) for i, row in enumerate(zip(*full, strict=True))]
-    return _Table("standards", [str(name) for name in given], cells, Style())
+    return _Table("standards", [str(name) for name in heads], cells, Style())
+
+
+def _of_frame(frame: Any, numbered: bool) -> tuple[list[Any], list[Any]]:
+    """Headings and columns of a DataFrame, its index first where that is more than pandas' own count."""
+    heads = list(frame.columns)
+    columns = [frame.iloc[:, j].tolist() for j in range(len(heads))]
+    index = frame.index
+    if type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1):
+        return heads, columns
+    labels = index.tolist()
+    if numbered and any(isinstance(label, numbers.Real) for label in labels):
+        raise ReadError(
+            f"standards have the index {', '.join(map(str, labels[:3]))} ..., and measurements have no "
+            "names: pandas counts from 0 and tables of standards from 1. Name the measurements (data=), "
+            "or give standards as a pair (indices from 0, array of concentrations)."
+        )
+    return ["measurement", *heads], [labels, *columns]
+
+
+def _check_no_pixels(table: _Table) -> None:
+    """Refuse pixels that are given by row and column: the second would be taken for a substance."""
+    if {"row", "column"} <= {head.strip().casefold() for head in table.heads}:
+        raise ReadError(
+            f"{table.where} has pixels by row and column. Give their numbers in one first column "
+            "instead: row x width + column + 1, where rows and columns count from 0."
+        )
 
 
 def _is_list(column: Any) -> bool:
@@ -226,4 +259,24 @@ def _check_percent(known: NDArray, substances: Sequence[str], units: Sequence[st
             raise ReadError(
                 f"standards have {np.nanmax(column):g} {unit} of {name}: are some rows amounts and "
                 "others percent? Give all of them in one unit."
+            )
+
+
+def check_standards(standards: Standards, r: int) -> None:
+    """Refuse standards from which no lines can be drawn for r sources."""
+    q = len(standards.substances)
+    if q > r:
+        raise ValueError(
+            f"standards have {q} substances ({listed(standards.substances)}), and there "
+            f"{'is 1 source' if r == 1 else f'are {r} sources'}: separate with more, or leave out "
+            "columns."
+        )
+    for name, column in zip(standards.substances, standards.known.T, strict=True):
+        some = int(np.nansum(column > 0))
+        if some == 0 and np.isfinite(column).any():
+            raise ValueError(f"{name} is 0 in all standards: add some with a known amount of it.")
+        if some < FEWEST:
+            raise ValueError(
+                f"{name} has {some} standard{'s' * (some != 1)} with a known amount above 0: at least "
+                f"{FEWEST} are needed, better 5. Add some, or leave out its column."
             )

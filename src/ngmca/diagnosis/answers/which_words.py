@@ -5,16 +5,16 @@ from numpy.typing import NDArray
 
 from ngmca.diagnosis.answers.comparison import Comparison
 from ngmca.diagnosis.answers.identification import Blend, Match, Split
-from ngmca.diagnosis.answers.likeness import FEW, HIGH
 from ngmca.diagnosis.finding import listed, percent
 
 WHOLE = 0.9  # of the channels: less is told
 AS_GOOD = 0.01  # difference of similarity that is told
 
 
-def sentences(matches: tuple[tuple[Match, ...], ...]) -> list[str]:
-    """A sentence about every source."""
-    return [_sentence(i + 1, found) for i, found in enumerate(matches)]
+def sentences(matches: tuple[tuple[Match, ...], ...], *, few: bool) -> list[str]:
+    """A sentence about every source; from a few spectra chance is another."""
+    does = "the same bands elsewhere do as well" if few else "chance does as well"
+    return [_sentence(i + 1, found, does) for i, found in enumerate(matches)]
 
 
 def cautions(
@@ -43,13 +43,13 @@ def cautions(
     return said
 
 
-def _sentence(number: int, found: tuple[Match, ...]) -> str:
+def _sentence(number: int, found: tuple[Match, ...], does: str) -> str:
     if not found:
         return f"Source {number} has no structure where the library is known: nothing is like it."
     best = found[0]
     turned = ", upside down" if best.upside_down else ""
     often = percent(best.chance)
-    told = f"similarity {best.similarity:.2f}{turned}; chance does as well in {often} of cases"
+    told = f"similarity {best.similarity:.2f}{turned}; {does} in {often} of cases"
     if not best.confident:
         return f"Source {number} is most like {best.name}, but not surely so ({told})."
     others = [one.name for one in found[1:] if one.similarity > best.similarity - AS_GOOD]
@@ -67,11 +67,12 @@ def doubts(compared: Comparison, axis: NDArray, left_out: tuple[str, ...]) -> li
             f"Only {low:g} to {high:g} was compared, {percent(inside)} of the channels: most of the "
             "library knows no more."
         )
-    if compared.substances < FEW:
+    if compared.few:
         count = f"{compared.substances} substance{'s' if compared.substances > 1 else ''}"
         said.append(
             f"With {count} in the library nobody can tell how alike others are: chance says only how "
-            f"often bands in other places do as well, and a sure match needs a similarity of {HIGH}."
+            f"often bands in other places do as well, and a sure match needs a similarity of "
+            f"{compared.needed:.3g}."
         )
     if left_out:
         more = f" And {len(left_out) - 1} more." if len(left_out) > 1 else ""
