@@ -151,10 +151,8 @@ def test_options_of_the_command_line_stay_in_run_toml(tmp_path):
     seen = CliRunner().invoke(app, ["info", str(tmp_path / "t.csv"), *options, "--json"])
     assert '"measurements": 8' in seen.stdout
     out = tmp_path / "out"
-    done = CliRunner().invoke(
-        app,
-        ["separate", str(tmp_path / "t.csv"), *options, "-r", "2", "-o", str(out), "--iterations", "5"],
-    )
+    given = ("-r", "2", "-o", str(out), "--iterations", "5", "--n-init", "1")
+    done = CliRunner().invoke(app, ["separate", str(tmp_path / "t.csv"), *options, *given])
     assert done.exit_code == 0, done.output
     kept = (out / "run.toml").read_text()
     for line in ('axis = "first-column"', 'columns = "2-9"', "header = 1", "skip = 0"):
