@@ -8,6 +8,7 @@ import pytest
 from command_line import run
 
 import ngmca
+from ngmca.cli import counting
 from ngmca.cli import rank as command
 
 
@@ -147,3 +148,11 @@ def test_an_automatic_number_of_robust_runs_leaves_spikes_out(wide, tmp_path):
     told = run("separate", wide, "-r", "auto", "--robust", "-o", tmp_path / "out", "--json")
     assert json.loads(told.stdout)["sources"] == 2
     assert advice in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_what_is_masked_belongs_to_a_search():
+    options = {"folds": 5, "entries": None, "seed": 0, "noise": None}
+    Y = np.arange(12.0).reshape(3, 4)
+    masks = [np.zeros((3, 4), bool), np.eye(3, 4, dtype=bool)]
+    first, second = (counting.fingerprint(np.ma.array(Y, mask=mask), options) for mask in masks)
+    assert first != second

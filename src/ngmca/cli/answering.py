@@ -13,7 +13,7 @@ from ngmca.cli.console import FLAGS, as_bad_input, stderr
 from ngmca.cli.counting import Unfinished, fingerprint
 from ngmca.cli.settings import AUTO, Settings
 from ngmca.data import InMemory
-from ngmca.diagnosis.answers.how_many import RankChoice, choose_rank
+from ngmca.diagnosis.answers.how_many import FOLDS, RankChoice, choose_rank
 from ngmca.diagnosis.answers.how_much import quantify
 from ngmca.diagnosis.answers.library import Library, open_library
 from ngmca.diagnosis.answers.standards import check_standards, read_standards
@@ -23,12 +23,17 @@ from ngmca.result import Separation
 from ngmca.saving.answers import Answers
 from ngmca.saving.result_folder import SEARCH
 
-FOLDS = 5
 UNCOUNTED = ("baseline", "known_sources", "known_mixing")  # what a count would not heed
 
 
 def opened(settings: Settings, data: Dataset) -> Library | None:
-    """The library; it and standards that cannot be used with these data are refused now."""
+    """The library; what cannot be answered with these data and settings is refused now."""
+    for name in UNCOUNTED if settings.sources == AUTO else ():
+        if getattr(settings, name) is not None:
+            raise ReadError(
+                f"-r auto counts the sources as if {FLAGS[name]} were not there: give a number instead, "
+                "as -r 4."
+            )
     if settings.library is None and settings.tolerance is not None:
         raise ReadError("--tolerance is how far spectra may lie from those of --library: name one.")
     if settings.standards is not None and settings.responses is not None:
@@ -55,12 +60,6 @@ def counted(
     """The settings with a number of sources, and how it was chosen where it was to be found out."""
     if settings.sources != AUTO:
         return settings, None
-    for name in UNCOUNTED:
-        if getattr(settings, name) is not None:
-            raise ReadError(
-                f"-r auto counts the sources as if {FLAGS[name]} were not there: give a number instead, "
-                "as -r 4."
-            )
     options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
     kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
     with as_bad_input():

@@ -33,7 +33,7 @@ from ngmca.cli.settings import (
     Which,
     number_or_word,
 )
-from ngmca.diagnosis.answers.how_many import MOST, RankChoice, Search, choose_rank
+from ngmca.diagnosis.answers.how_many import FOLDS, MOST, RankChoice, Search, choose_rank
 from ngmca.io import ReadError, write_table
 from ngmca.saving.whole_files import appearing, check_free, made_up, write_whole
 
@@ -53,7 +53,7 @@ def rank(
     max_rank: Annotated[
         int | None, typer.Option("--max-rank", min=1, help=f"Sources to look for at most ({MOST}).")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="How often entries are held out.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, help="How often entries are held out.")] = FOLDS,
     noise: Annotated[
         str | None, typer.Option(help="Noise, as for separate: a number, poisson or a file (estimated).")
     ] = None,

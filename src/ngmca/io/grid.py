@@ -5,12 +5,11 @@ from pathlib import Path
 from ngmca._support.apart import Apart, NotStartedError
 from ngmca.io.cells import Style, lines_of, style_of
 from ngmca.io.choice import listed
-from ngmca.io.dataset import ReadError, told
+from ngmca.io.dataset import ReadError
 from ngmca.io.detect import reader_of
-from ngmca.io.extras import require
 from ngmca.io.opening import call_apart, whereabouts
 from ngmca.io.sizes import memory_left
-from ngmca.io.spreadsheets import as_text, numbers_in, size_of
+from ngmca.io.spreadsheets import as_text, sheets_of, size_of
 from ngmca.io.text import decoded
 
 Rows = list[tuple[int, list[str]]]  # number of the line in the file, from 1, and its cells
@@ -58,16 +57,7 @@ def _of_sheet(path: Path) -> Rows:
 
 def sheet_cells(path: str) -> list[list[str]]:
     """The cells of the only sheet with numbers in a workbook, as text."""
-    calamine = require("python_calamine", "Excel and LibreOffice")
-    try:
-        with calamine.CalamineWorkbook.from_path(path) as book:
-            wanted = [s.name for s in book.sheets_metadata if s.typ == calamine.SheetTypeEnum.WorkSheet]
-            sheets = {
-                name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in wanted
-            }
-    except Exception as error:  # calamine has an error class for each format
-        raise ReadError(f"{path} is not a whole spreadsheet: {told(error)}.") from error
-    tables = {name: rows for name, rows in sheets.items() if numbers_in(rows)}
+    tables = sheets_of(Path(path))
     if len(tables) != 1:
         has = listed({name: size_of(rows) for name, rows in tables.items()})
         raise ReadError(f"{path} must have one sheet with numbers, and has {has}: save it alone.")

@@ -16,6 +16,14 @@ Cells = list[list[Any]]
 
 def read_sheets(path: Path, *, dataset: str | None = None, **options: Any) -> Dataset:
     """The table in a sheet: the only one with numbers, or the one that `dataset` names."""
+    tables = sheets_of(path)
+    name = choose({name: size_of(rows) for name, rows in tables.items()}, dataset, path)
+    data = _read_as_text(tables[name], f"{path}, sheet {name}", f"{path.name}, sheet {name}", options)
+    return replace(data, meta={**data.meta, "dataset": shown(name)})
+
+
+def sheets_of(path: Path) -> dict[str, Cells]:
+    """The cells of every sheet that holds a number, by its name."""
     calamine = require("python_calamine", "Excel and LibreOffice")
     try:
         with calamine.CalamineWorkbook.from_path(str(path)) as book:
@@ -25,10 +33,7 @@ def read_sheets(path: Path, *, dataset: str | None = None, **options: Any) -> Da
             }
     except Exception as error:  # calamine has an error class for each format
         raise ReadError(f"{path} is not a whole spreadsheet: {told(error)}.") from error
-    tables = {name: rows for name, rows in sheets.items() if numbers_in(rows)}
-    name = choose({name: size_of(rows) for name, rows in tables.items()}, dataset, path)
-    data = _read_as_text(tables[name], f"{path}, sheet {name}", f"{path.name}, sheet {name}", options)
-    return replace(data, meta={**data.meta, "dataset": shown(name)})
+    return {name: rows for name, rows in sheets.items() if numbers_in(rows)}
 
 
 def numbers_in(rows: Cells) -> int:

@@ -43,7 +43,7 @@ def _source(run: Run, i: int) -> str:
 
 def _named(run: Run, i: int) -> str:
     """What a source is, by the library or by the standards, and how sure that is."""
-    found, known = run.answers.identification, run.labels[i].partition(": ")[2]
+    found, known = run.answers.identification, run.answers.called(len(run.separation.S))[i]
     best = found.matches[i][0] if found is not None and found.matches[i] else None
     if best is None or (known and not best.confident):
         return f"<td>{f'<b>{escape(known)}</b>, by standards' if known else '-'}<td>-<td>-"

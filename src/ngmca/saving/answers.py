@@ -78,13 +78,18 @@ class Answers:
         claims = self.identification.claims if self.identification is not None else ()
         return [claim or "" for claim in claims] or [""] * r
 
-    def labels(self, r: int) -> list[str]:
-        """The number of each source, and what it is: of the library, or else of the standards."""
+    def called(self, r: int) -> list[str]:
+        """What each source is, by the library, or else by the standards; empty where it is not known."""
         names = self.names(r)
         if self.amounts is not None and not self.amounts.relative:
             for i, substance in zip(self.amounts.sources, self.amounts.substances, strict=True):
                 names[i] = names[i] or substance
-        return [f"source {i + 1}" + (f": {name}" if name else "") for i, name in enumerate(names)]
+        return names
+
+    def labels(self, r: int) -> list[str]:
+        """The number of each source, and what it is."""
+        called = enumerate(self.called(r), start=1)
+        return [f"source {i}" + (f": {name}" if name else "") for i, name in called]
 
     @property
     def facts(self) -> dict[str, Any]:

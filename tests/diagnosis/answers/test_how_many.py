@@ -356,3 +356,17 @@ def test_hidden_entries_that_are_all_0_give_no_nan(seed):
     Y = np.zeros((8, 20))
     Y[2, 5] = 1.0
     assert np.isfinite(ngmca.choose_rank(Y, seed=seed).held_out).all()
+
+
+@pytest.mark.parametrize(
+    ("edge", "stable", "expected"), [(3, 3, 3), (3, 1, 2), (2, 3, 2), (4, 4, 4), (2, 2, 2)]
+)
+def test_two_witnesses_that_agree_outvote_held_out_entries(edge, stable, expected):
+    fall = np.array([1.0, 0.5, 0.1, 0.11, 0.12])  # held-out entries say 2
+    errors = fall + 1e-4 * np.random.default_rng(0).random((5, 5))
+    stability = np.array([np.nan, *(1.0 if k <= stable else 0.0 for k in range(1, 5))])
+    values = np.where(np.arange(10) < edge, 2.0, 0.5)
+    search = how_many.Search(errors, stability, ())
+    found = how_many._judged(search, how_many.Spectrum(values, 0.1, 1.0), 20, (9, 9))
+    assert found.witnesses == {"held_out": 2, "edge": edge, "stability": stable}
+    assert found.rank == expected

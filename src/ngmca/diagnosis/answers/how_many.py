@@ -35,6 +35,8 @@ from ngmca.diagnosis.gaps import bridged, without
 from ngmca.diagnosis.rank import Spectrum, noise_edge, spectrum
 from ngmca.io import Dataset
 
+FOLDS = 5  # how often entries are held out
+
 
 @dataclass(frozen=True, eq=False)
 class RankChoice:
@@ -104,7 +106,7 @@ def choose_rank(
     *,
     mask: ArrayLike | None = None,
     noise: Any = None,
-    folds: int = 5,
+    folds: int = FOLDS,
     entries: int | None = None,
     seed: Seed = None,
     threads: int | None = None,
