@@ -33,7 +33,8 @@ bench: $(INSTALLED)
 	$(BIN)/python bench/run.py
 
 crash: $(INSTALLED)
-	NGMCA_EVERY_CRASH=1 $(BIN)/python -m pytest tests/saving/test_crashes.py
+	NGMCA_EVERY_CRASH=1 $(BIN)/python -m pytest tests/saving/test_crashes.py \
+		tests/algorithms/test_checkpoints.py tests/data/test_on_dask.py
 
 fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py

@@ -58,6 +58,8 @@ HEAVY = {
     "xarray": {"io", "saving"},
     "h5py": {"io"},
     "zarr": {"io"},
+    "dask": {"data"},
+    "distributed": {"data"},
 }
 
 

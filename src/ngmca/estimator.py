@@ -1,21 +1,22 @@
 """The scikit-learn face: X is Y, `components_` is S, `fit_transform` returns A."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
-from ngmca._support.arguments import as_array, check_rank
+from ngmca._support.arguments import as_array, check_number, check_rank
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS
 from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms.streaming import Stream
 from ngmca.algorithms.weights import weights_of, weights_of_any_sign
-from ngmca.data import Counts, InMemory, Levels, in_own_units, open_data
+from ngmca.data import Counts, InMemory, Levels, in_own_units, is_elsewhere, open_data, open_whole
 from ngmca.diagnosis.answers.how_many import RankChoice, choose_rank
 from ngmca.rivals import SIGNED
 from ngmca.separation import separate
@@ -52,6 +53,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         intervals besides; they stay so too where the data refute the model (`posterior_.refuted`).
     max_iter : int or "auto"
         Number of iterations, at most: `n_iter` of `ngmca.separate`.
+    forgetting : float
+        How much `partial_fit` lets what came before count at every next batch, up to 1: as much as ever.
     random_state : int, RandomState or None
         Seed of the first guess.
     verbose : bool
@@ -106,6 +109,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         sample_shape: tuple[int, int] | None = DEFAULTS.sample_shape,
         n_init: int = 1,
         posterior: bool = False,
+        forgetting: float = 1.0,
         random_state: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -133,6 +137,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.sample_shape = sample_shape
         self.n_init = n_init
         self.posterior = posterior
+        self.forgetting = forgetting
         self.random_state = random_state
         self.verbose = verbose
 
@@ -144,11 +149,10 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @one_blas_thread
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
-        X = self._checked(X, reset=True)
-        engine = open_data(X)
+        engine = self._opened(X, reset=True)
         self.rank_choice_ = self._choice(engine)
         chosen = self.rank_choice_.rank if self.rank_choice_ else self.n_components
-        self.n_components_ = check_rank(chosen, X.shape, "n_components", warn=False)
+        self.n_components_ = check_rank(chosen, engine.shape, "n_components", warn=False)
         self.separation_ = separate(
             engine,
             self.n_components_,
@@ -178,7 +182,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             seed=_seed(self.random_state),
             progress=bool(self.verbose),
         )
-        self.components_ = np.ascontiguousarray(self.separation_.answer[1], dtype=X.dtype)
+        self.components_ = np.ascontiguousarray(self.separation_.answer[1], dtype=engine.dtype)
         self.posterior_ = self.separation_.posterior
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter
@@ -188,13 +192,58 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self._told(W, unit, engine)
 
     @one_blas_thread
+    def partial_fit(self, X: Any, y: None = None) -> "NGMCA":
+        """Learn from one more batch of rows of a stream, of which nothing is kept but sums.
+
+        The first batch is separated as by `fit`, and must have as many rows as there are components at
+        least; more make a better start. Rows of `components_` have norm 1. It is for `soft` in channels
+        and `anls`, without anything that is known beforehand, and for batches without missing entries.
+        """
+        self._check_streaming()
+        begun = hasattr(self, "stream_")
+        X = self._checked(X, reset=not begun)
+        if not begun:
+            first = clone(self).set_params(domain="direct" if self.method == "soft" else "auto")
+            self.separation_, self.posterior_, self.n_iter_ = first.fit(X).separation_, None, 0
+            self.n_components_, self.rank_choice_ = first.n_components_, first.rank_choice_
+            self._unit = open_whole(X).unit
+            self.stream_ = Stream.begun(self.separation_.S / self._unit)
+        engine = open_whole(X / X.dtype.type(self._unit))
+        if engine.unit != 1.0:
+            raise ValueError("this batch is beyond all comparison with the first in size: scale it.")
+        tau = self.tau if self.method == "soft" else 0.0
+        self.stream_ = self.stream_.after(engine, tau, self.forgetting)
+        self.components_ = self.stream_.S.astype(X.dtype)
+        self.noise_ = np.full(len(X), self.stream_.noise * self._unit)
+        self.n_iter_ += 1
+        return self
+
+    def _check_streaming(self) -> None:
+        """Refuse options that a stream would not heed."""
+        if self.method not in WITH_GAPS or self.domain == "wavelet":
+            raise ValueError("partial_fit goes with method='soft' in channels, or method='anls'.")
+        names = ("noise", "known_sources", "known_mixing", "zero_sources", "zero_mixing", "closure")
+        given = [name for name in (*names, "profiles", "baseline") if getattr(self, name) is not None]
+        given += [name for name in ("robust", "posterior") if getattr(self, name)]
+        given += ["penalised"] if self.penalised != NOTHING.penalised else []
+        if given:
+            raise ValueError(f"partial_fit would not heed {given[0]}: leave it out.")
+        if check_number(self.forgetting, "forgetting", high=1.0) == 0:
+            raise ValueError("forgetting must be above 0: at 0 nothing is kept of what came before.")
+
+    def transform_blocks(self, batches: Iterable[Any]) -> Iterator[NDArray]:
+        """`transform` of one batch of rows after the other, of a stream without end."""
+        for batch in batches:
+            yield self.transform(batch)
+
+    @one_blas_thread
     def transform(self, X: Any) -> NDArray:
         """argmin_{W >= 0} |X - W components_|, exactly, for every row of X; W of any sign for `gmca`.
 
         Each row counts where it was observed. One of which nothing was has weights of 0.
         """
         check_is_fitted(self)
-        engine = open_data(self._checked(X, reset=False))
+        engine = self._opened(X, reset=False)
         S, unit = self._explaining()
         return self._told(self._weights(engine, S, unit), unit, engine)
 
@@ -211,6 +260,14 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
+    def _opened(self, X: Any, *, reset: bool) -> InMemory:
+        """The engine of X; what is too large for the memory, or on a cluster, stays where it is."""
+        if not is_elsewhere(X):
+            return open_data(self._checked(X, reset=reset))
+        engine = open_data(X)
+        _check_n_features(self, np.empty((0, engine.shape[1])), reset=reset)
+        return engine
+
     def _choice(self, engine: InMemory) -> RankChoice | None:
         """How many sources there are, if that is to be found out."""
         if not isinstance(self.n_components, str):
@@ -219,6 +276,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             told = "n_components must be a number of sources or 'auto'"
             raise ValueError(f"{told}, got {self.n_components!r}.")
         self._check_countable()
+        engine.check_whole('n_components="auto"')
         seed = _seed(self.random_state)
         choice = choose_rank(engine, noise=self.noise, seed=seed, progress=bool(self.verbose))
         if not choice.rank:

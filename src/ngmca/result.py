@@ -98,6 +98,7 @@ class Posterior:
     warnings: tuple[str, ...] = ()  # in words
     model: str = "sparse"  # or "bands"
     refuted: bool = False  # what was found contradicts the model gravely: the intervals mean nothing
+    columns: NDArray | None = field(default=None, repr=False)  # those of S that were sampled; None: all
 
     @property
     def n_chains(self) -> int:
@@ -181,6 +182,9 @@ class State:
     domain: Domain = field(default=DIRECT, repr=False)
     background: Background | None = field(default=None, repr=False)
     outliers: NDArray | None = field(default=None, repr=False)  # (k, 2) measurement and sample
+    # What `iterate` needs to go on without another look at the data, in units of the engine:
+    sums: tuple[Any, ...] | None = field(default=None, repr=False)  # S S', Y S' and those of S
+    memory: tuple[int, NDArray] | None = field(default=None, repr=False)  # of the noise on the way
 
     def scaled(self, unit: float) -> "State":
         """The same for data that are `unit` times as large."""

@@ -1,7 +1,9 @@
 """`separate` and `iterate`: from measurements to sources."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,14 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS, METHODS, Options
+from ngmca.algorithms.checkpoints import Checkpoint, Keeper, facts_of, resumed
 from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.options import refuse
 from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.restarts import at_once, choose, with_restarts, workers_for
 from ngmca.data import Counts, InMemory, open_data
-from ngmca.result import Separation, State, line, recorded
+from ngmca.io.storing import check_target, scratch_beside, stored
+from ngmca.result import Separation, State
 
 
 @one_blas_thread
@@ -54,6 +58,11 @@ def separate(
     seed: Seed = None,
     threads: int | None = None,
     progress: bool = False,
+    checkpoint: str | PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    checkpoint_minutes: float = 1.0,
+    resume: str | PathLike[str] | None = None,
+    out: Any = None,
 ) -> Separation:
     """Find r non-negative sparse sources S and their mixing A in noisy measurements Y ~ A S.
 
@@ -80,7 +89,8 @@ def separate(
         number, `soft` follows the paper: the threshold falls along a straight line. With "auto" it gets
         to the same sources in about a sixth of 500 iterations: the threshold falls faster at first, A is
         extrapolated between iterations, and they end when it does not move any more. For the other
-        methods, and for tau = 0, "auto" is 500.
+        methods, and for tau = 0, "auto" is 500. Data of more than 5e8 entries are begun on a part of
+        their columns (rows, of tall data): few iterations over all of them are left, and counted.
     refinement : float
         Share of a given number of iterations, at the end, during which the threshold stays at its final
         value.
@@ -149,6 +159,16 @@ def separate(
         cores. The answer does not depend on it.
     progress : bool
         Show a progress bar.
+    checkpoint : path
+        A file for the state of the iterations, written every `checkpoint_minutes`, and every
+        `checkpoint_every` iterations if that is given. It is whole or not there, whatever happens.
+    resume : path
+        Go on from such a file, with the same data and options, to the same bits as without a stop.
+        Iterations in wavelets, and those without thresholds under a closure, are made again.
+    out : path or array-like (r, n)
+        Where S is put when it is too large for the memory: a Zarr store that is made, or anything that
+        slices can be assigned to. On the way `soft` and `anls` keep it in a file without a name in the
+        same folder. Y is then read in blocks, whatever it is.
     """
     check_method(method)
     if arguments.check_count(n_init, "n_init") > 1 and start is not None:
@@ -165,8 +185,16 @@ def separate(
     )
     if posterior:
         sampling.check_known(known.given, bands=domain == "wavelet")
-    engine = open_data(Y, mask=mask, threads=threads)
+    scratch = None if out is None else scratch_beside(out)
+    engine = open_data(Y, mask=mask, threads=threads, scratch=scratch)
+    if out is not None:
+        check_target(out, (r, engine.shape[1]))
     arguments.check_switch(robust, "robust")
+    kept = checkpoint is not None or resume is not None
+    if kept:
+        _check_kept(method, n_init, robust or isinstance(noise, str | Counts))
+    if posterior:
+        engine.check_whole("posterior=True")
     if method in rivals.METHODS:
         _check_rival(method, engine, known, robust, noise)
         given_anyway = {"threads": threads is not None, "domain": domain == "wavelet"}
@@ -176,9 +204,20 @@ def separate(
                             n_init=n_init, progress=progress)  # fmt: skip
     else:
         problem = Problem.of(engine, r, given, noise, start, known=known, robust=robust)
-        found = _best_run(problem, n_init, generator(seed), threads, progress=progress)
+        before = Checkpoint()
+        if kept:
+            facts = facts_of(engine, _told(given, known, r, noise, start, seed))
+            if resume is not None:
+                before = resumed(Path(resume), facts)
+            keeper = None
+            if checkpoint is not None:
+                keeper = Keeper(Path(checkpoint), facts, checkpoint_every, checkpoint_minutes)
+            problem = replace(problem, resume=before.state, keeper=keeper)
+        found = _best_run(problem, n_init, generator(seed), threads, before, progress=progress)
         found = found.scaled(engine.unit)
     found = replace(found, parts=engine.parts)
+    if out is not None:
+        found = replace(found, S=stored(out, found.S))
     if not posterior:
         return found
     beforehand = {
@@ -276,33 +315,65 @@ def _check_rival(method: str, engine: InMemory, known: Known, robust: bool, nois
     if isinstance(noise, str | Counts):
         unheeded.add("noise")
     refuse(method, unheeded, "rivals do without")
+    engine.check_whole(f"method={method!r}")
     if engine.weights is not None:
         raise ValueError(f"Y has missing entries, which method={method!r} cannot do without.")
 
 
+def _check_kept(method: str, n_init: int, reweighted: bool) -> None:
+    """Refuse what no checkpoint can be gone on from to the same bits."""
+    if method in rivals.METHODS:
+        raise ValueError(f"checkpoint and resume have no meaning for method={method!r}: leave them out.")
+    if n_init > 1:
+        raise ValueError("checkpoint and resume go with one first guess: leave n_init at 1.")
+    if reweighted:
+        raise ValueError("checkpoint and resume do not go with robust and noise='poisson'.")
+
+
+def _told(given: Options, known: Known, r: int, noise: Any, start: Any, seed: Seed) -> dict[str, Any]:
+    """The options of a run, by name, to be compared with those of another."""
+    told = {part.name: getattr(given, part.name) for part in fields(given)}
+    told |= {part.name: getattr(known, part.name) for part in fields(known)}
+    del told["known"], told["warm"]
+    told |= {"r": r, "noise": noise, "start": start}
+    return told | {"seed": seed if seed is None or isinstance(seed, int) else type(seed).__name__}
+
+
 def _best_run(
-    problem: Problem, n_init: int, rng: np.random.Generator, threads: int | None, *, progress: bool
+    problem: Problem,
+    n_init: int,
+    rng: np.random.Generator,
+    threads: int | None,
+    before: Checkpoint,
+    *,
+    progress: bool,
 ) -> Separation:
     """The best of n_init runs, several at a time."""
     options, workers = problem.options, workers_for(problem.engine, problem.r, threads)
     with progress_bar(options.most * n_init, show=progress) as shown:
 
         def run(child: np.random.Generator, stopped: Callable[[], bool]) -> Separation:
-            return _collect(shown(problem.states(child)), stopped)
+            return _collect(shown(problem.states(child)), stopped, before, problem.keeper)
 
         runs = at_once(run, rng.spawn(n_init), workers)
     return runs[0] if n_init == 1 else choose(problem.engine, runs, options, plain=problem.plain)
 
 
-def _collect(states: Iterable[State], stopped: Callable[[], bool]) -> Separation:
+def _collect(
+    states: Iterable[State],
+    stopped: Callable[[], bool],
+    before: Checkpoint | None = None,
+    keeper: Keeper | None = None,
+) -> Separation:
     """Run to the end, keeping the last state and one line of history for each."""
-    lines = []
+    so_far = Checkpoint(None, [] if before is None else list(before.lines))
     for state in states:
-        last = state
-        lines.append(line(state))
+        so_far.add(state)
+        if keeper is not None:
+            keeper.keep(so_far.lines)
         if stopped():
             break
-    return recorded(last, lines)
+    return so_far.separation()
 
 
 def _best_rival(

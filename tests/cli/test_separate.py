@@ -11,10 +11,11 @@ import xarray as xr
 from command_line import FILES, run
 
 import ngmca
+from ngmca._support import whole_files
 from ngmca.cli.separate import ALL_METHODS
 from ngmca.cli.settings import CHEAP, STARTS, Settings
 from ngmca.io import read
-from ngmca.saving import claim, results, whole_files
+from ngmca.saving import claim, results
 
 
 def test_one_command_from_a_file_to_the_sources(out, table, mixture):

@@ -8,10 +8,11 @@ import pytest
 import xarray as xr
 
 import ngmca
+from ngmca._support import whole_files
 from ngmca.diagnosis import agreement, diagnose
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Restart
-from ngmca.saving import results, whole_files
+from ngmca.saving import results
 
 
 def test_loading_what_is_no_result(tmp_path):

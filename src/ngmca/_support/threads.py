@@ -97,11 +97,19 @@ def available() -> int:
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
-def in_parts(work: Callable[[range], Part], length: int, block: int, threads: int) -> list[Part]:
-    """work(starts of blocks) for each of at most PARTS groups of blocks, in their order."""
+def grouped(length: int, block: int, most: int | None = None) -> list[range]:
+    """Starts of blocks in PARTS groups, or in more where these would have over `most` blocks."""
     starts = range(0, length, block)
     size = max(1, -(-len(starts) // PARTS))
-    groups = [starts[i : i + size] for i in range(0, len(starts), size)]
+    size = size if most is None else max(1, min(size, most))
+    return [starts[i : i + size] for i in range(0, len(starts), size)]
+
+
+def in_parts(
+    work: Callable[[range], Part], length: int, block: int, threads: int, most: int | None = None
+) -> list[Part]:
+    """work(starts of blocks) for each group of blocks, in their order."""
+    groups = grouped(length, block, most)
     if threads == 1 or len(groups) <= 1:
         return [work(group) for group in groups]
     return list(_pool(threads).map(work, groups))

@@ -108,6 +108,8 @@ def _most(options: Options) -> int:
 def decide(state: State, options: Options) -> Domain:
     """Where the sources of `soft` are sparse, and why."""
     free = options.known.free
+    if not isinstance(state.S, np.ndarray):
+        return Domain("direct", "sources that stay on a cluster are looked for channel by channel")
     A, S, shape = state.A[:, free], state.S[free], options.sample_shape
     found, n = correlation(S, shape), S.shape[1]
     if not len(S):
@@ -116,6 +118,8 @@ def decide(state: State, options: Options) -> Domain:
         return Domain("direct", "a closure with known sources holds channel by channel", found)
     if options.domain != "auto":
         return Domain(options.domain, "as it was asked for", found)
+    if options.warm:
+        return Domain("direct", "of data of this size only if wavelets are asked for", found)
     if options.known.zero_sources is not None:
         return Domain("direct", "channels at which a source is known to be 0 are single ones", found)
     if n < FEWEST:

@@ -12,7 +12,8 @@ from ngmca.algorithms.schedule import BANDS, Schedule, schedule
 DOMAINS = ("auto", "direct", "wavelet")
 METHODS = ("soft", "hard", "naive", "anls")
 SOLVERS = ("pivot", "fista")
-NEUTRAL = ("method", "noise", "known", "domain", "sample_shape")  # data, or true of every method
+REFINED = 10  # iterations over all data at most, after a start on a part of them
+NEUTRAL = ("method", "noise", "known", "domain", "sample_shape", "warm")  # data, or true of every method
 # What a method would not heed. `max_sub_iter` is also without meaning where `pivot` solves all steps.
 UNHEEDED = {
     "soft": (),
@@ -38,6 +39,7 @@ class Options:
     sample_shape: tuple[int, int] | None = None
     noise: NDArray | None = None  # (m,), or None to estimate it
     known: Constraints = field(default=FREE, compare=False)
+    warm: bool = False  # the threshold is down from the beginning: A comes from a part of the data
 
     def __post_init__(self) -> None:
         arguments.check_choice(self.method, "method", METHODS)
@@ -94,7 +96,10 @@ class Options:
     @property
     def schedule(self) -> Schedule:
         """How many iterations there are, and how the threshold and A move between them."""
-        return schedule(self.method, self.tau, self.n_iter, self.refinement, self.tol)
+        found = schedule(self.method, self.tau, self.n_iter, self.refinement, self.tol)
+        if not self.warm:
+            return found
+        return replace(found, n_decrease=1, n_iter=min(found.n_iter, REFINED))
 
 
 def refuse(method: str, names: Collection[str], why: str) -> None:

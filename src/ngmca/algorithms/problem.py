@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca.algorithms import subset
 from ngmca.algorithms.bands import bands_after, decide, resumed_bands
+from ngmca.algorithms.checkpoints import Keeper
 from ngmca.algorithms.constraints import Constraints
 from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.naive import iterate_naive
@@ -36,6 +38,7 @@ class Problem:
     start: tuple[NDArray, NDArray] | None
     resume: State | None = None
     exchanged: NDArray | None = None  # (r,) if measurements and samples are: whose sizes are known
+    keeper: Keeper | None = None
 
     @classmethod
     def of(
@@ -70,6 +73,7 @@ class Problem:
         options = replace(
             options, noise=levels.noise(engine.shape[0]), sample_shape=shape, known=constraints
         )
+        _check_place(engine, options, levels, robust)
         plain = engine.weights is None and levels.weights is None and levels.counts is None
         check_heeded(options, plain=plain and not robust)
         whitened = levels.applied(engine)
@@ -77,6 +81,8 @@ class Problem:
             start = _inside(start[0], start[1], levels, whitened)
         if resume is not None:
             resume = _resumed(resume, r, options, levels, whitened)
+        if start is None and not robust and levels.counts is None:
+            options = replace(options, warm=subset.suits(whitened, options))
         return cls(whitened, r, options, levels, robust, start, resume, exchanged)
 
     @property
@@ -100,6 +106,8 @@ class Problem:
             yield from self._finished(rule.resumed(resume), resume)
             return
         for engine, state, last in self._direct(rng):
+            if self.keeper is not None:
+                self.keeper.note(state, last=last)
             if last:
                 yield from self._finished(engine, state)
             else:
@@ -138,6 +146,8 @@ class Problem:
             return self.resume.A, self.resume.S
         if self.start is not None:
             return with_background(engine, *self.start, self.options.known)
+        if self.options.warm:
+            return subset.start_on_part(engine, self.r, rng, replace(self.options, warm=False))
         return first_guess(engine, self.r, rng, self.options.known)
 
 
@@ -248,6 +258,22 @@ def _inside(A: NDArray, S: NDArray, levels: Levels, engine: InMemory) -> tuple[N
     return (A / rows[:, None]).astype(engine.dtype), (S / columns).astype(engine.dtype)
 
 
+def _check_place(engine: InMemory, options: Options, levels: Levels, robust: bool) -> None:
+    """Refuse what cannot be done where the data, or the sources, are."""
+    if robust:
+        engine.check_whole("robust=True")
+    if levels.weights is not None:
+        engine.check_whole("noise with a level for every entry")
+    if levels.columns is not None and options.transformed:
+        engine.check_whole("noise with a level for every channel")
+    if options.known.any:
+        engine.check_local("what is known beforehand")
+    if options.method == "naive":
+        engine.check_local("method='naive'")
+    if options.domain == "wavelet":
+        engine.check_local("domain='wavelet'")
+
+
 def _warn_of_gaps(engine: InMemory) -> None:
     """Tell of measurements and samples of which nothing was observed."""
     if engine.weights is None:
@@ -281,7 +307,7 @@ def _resumed(resume: State, r: int, options: Options, levels: Levels, whitened: 
     lam = np.pad(resume.lam / np.where(norm > 0, norm, 1), (0, A.shape[1] - r))
     spread = levels.spread(whitened.weights, whitened.shape)
     noise = resume.noise / spread if options.noise is None else options.noise
-    return replace(resume, A=A, S=S, lam=lam, noise=noise, momentum=None)
+    return replace(resume, A=A, S=S, lam=lam, noise=noise, momentum=None, sums=None)
 
 
 def _exchanged(state: State, sized: NDArray) -> State:
@@ -292,4 +318,5 @@ def _exchanged(state: State, sized: NDArray) -> State:
     level = np.sqrt(np.mean(state.noise**2))
     outliers = None if state.outliers is None else state.outliers[:, ::-1]
     A, S = A / norm, S * norm[:, None]
-    return replace(state, A=A, S=S, noise=np.full(len(A), level), outliers=outliers, momentum=None)
+    noise = np.full(len(A), level)
+    return replace(state, A=A, S=S, noise=noise, outliers=outliers, momentum=None, sums=None)

@@ -11,7 +11,7 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import falling
 from ngmca.algorithms.start import revive, unit_columns
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.data import InMemory, in_gradient
+from ngmca.data import InMemory, Sweep, in_gradient
 from ngmca.result import State
 
 RELAXED = 200  # iterations at most without thresholds
@@ -31,11 +31,18 @@ def iterate_thresholded(
     else:
         A, S, lam, sigma = resume.A, resume.S, resume.lam, resume.noise
         momentum, first, quality = resume.momentum or Momentum(), resume.k, resume.mixing_violation
+        engine.recall(resume.memory)
     ended = False
     for k in range(first, schedule.n_iter + 1):
-        sweep = engine.sweep(A, S, s_step(lam, options))
+        if resume is not None and k == resume.k and resume.sums is not None:
+            SS, YS, total = resume.sums
+            sweep = Sweep(S, SS, YS, resume.cost, resume.active, resume.violation, total)
+        else:
+            sweep = engine.sweep(A, S, s_step(lam, options))
         state = State(
-            k, A, sweep.S, lam, sigma, sweep.cost, sweep.active, sweep.violation, quality, momentum
+            *(k, A, sweep.S, lam, sigma, sweep.cost, sweep.active, sweep.violation, quality, momentum),
+            sums=(sweep.SS, sweep.YS, sweep.total),
+            memory=engine.memory,
         )
         falls, last = k < schedule.n_decrease, k == schedule.n_iter
         if not last:
@@ -60,7 +67,7 @@ def iterate_thresholded(
             lam = falling(lam, target, schedule.n_decrease - k, schedule.power)
             A, momentum = momentum.pull(A_next, schedule.pull)
         elif schedule.accelerated:
-            penalised = sweep.cost + float(lam @ sweep.S.sum(axis=1)) if lam.any() else sweep.cost
+            penalised = sweep.cost + float(lam @ sweep.total) if lam.any() else sweep.cost
             A, momentum = momentum.accelerate(A_next, penalised)
         else:
             A = A_next

@@ -20,9 +20,9 @@ def first_guess(
     A few rounds of projected least squares turn the directions towards the data, a few rounds of exact
     non-negative least squares make them a sound start.
     """
-    m, n = engine.shape
+    m = engine.shape[0]
     A = rng.random((m, r)).astype(engine.dtype)
-    S = np.zeros((r, n), dtype=engine.dtype)
+    S = engine.no_sources(r)
     engine = engine.completed()  # for a start this is good enough
     A, S = with_background(engine, A, S, known)
     exactly = Options(method="anls", known=known)
@@ -85,8 +85,12 @@ def revive(
     dead = np.flatnonzero(~A.any(axis=0) & ~known.given if known.any else ~A.any(axis=0))
     if not dead.size:
         return A, S
-    A, S = A.copy(), S.copy(order="K")
-    S[dead] = 0
+    A = A.copy()
+    if isinstance(S, np.ndarray):
+        S = S.copy(order="K")
+        S[dead] = 0
+    else:  # it is elsewhere
+        S = S * np.isin(np.arange(len(S)), dead, invert=True).astype(S.dtype)[:, None]
     A[:, dead] = 0
     directions = engine.leftover(A, S, dead.size)
     blank = np.flatnonzero(~directions.any(axis=0))  # nothing is left over: any will do

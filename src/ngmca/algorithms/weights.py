@@ -27,7 +27,10 @@ def weights_of(
     """
     rows, columns = levels.units(engine.shape)
     S, whitened = S / columns, levels.applied(engine)
-    W, outliers = _fitted(whitened, S, totals, background), np.zeros(engine.shape, dtype=bool)
+    W = _fitted(whitened, S, totals, background)
+    if robust:
+        engine.check_whole("robust=True")
+    outliers = np.zeros(engine.shape if robust else (0, 0), dtype=bool)
     for _ in range(ROUNDS if robust or levels.counts is not None else 0):
         weighted = whitened if levels.counts is None else levels.following(whitened, W, S)
         if robust:

@@ -17,7 +17,7 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import METHODS
 from ngmca.algorithms.restarts import at_once, choose, workers_for
 from ngmca.algorithms.warming import meanwhile
-from ngmca.cli import answering, loop
+from ngmca.cli import answering, large, loop
 from ngmca.cli import given as beforehand
 from ngmca.cli.console import (
     FAILED,
@@ -118,6 +118,9 @@ def _run(
         separation, known_before = found.separation, replace(found.answers, refused=())
     separation = _separated(engine, settings, options, claim.work, separation, quiet=quiet)
     separation = replace(separation, parts=engine.parts)
+    if not engine.whole:
+        separation, data, engine = large.shown(claim.work, engine, separation, data)
+        note(data.notes[-1], quiet=quiet)
     answers = answering.answers(
         settings, separation, data, known_before, library, closure=options.get("closure"),
         progress=not quiet and stderr().is_terminal,
@@ -174,6 +177,10 @@ def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]
     """Refuse what these data do not bear, before an earlier run makes room."""
     r = _most(settings, engine.shape)
     check_rank(r, engine.shape, warn=False)
+    if settings.posterior:
+        engine.check_whole("--posterior")
+    if settings.sources == AUTO:
+        engine.check_whole("-r auto")
     if settings.method in METHODS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are told when it begins
@@ -211,7 +218,8 @@ def _separated(
         separation = results.load(kept)
     else:
         separation = _iterated(engine, settings, options, work, quiet=quiet)
-        results.save(kept, separation)  # before anything else is attempted
+        if engine.whole:
+            results.save(kept, separation)  # before anything else is attempted
     if not separation.restarts and settings.starts(engine.shape) > 1:
         separation = _best_start(engine, settings, options, separation, quiet=quiet)
         results.save(kept, separation)

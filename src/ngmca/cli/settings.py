@@ -130,7 +130,10 @@ class Settings:
         return replace(self, **kept, tolerance=tolerance)
 
     def read(self) -> Dataset:
-        """The data, cut to the range."""
+        """The data, cut to the range; those of a file too large for the memory stay where they are."""
+        large = self._large()
+        if large is not None:
+            return large
         data = io.read(
             self.data[0] if len(self.data) == 1 else self.data,
             transpose=self.transpose,
@@ -142,6 +145,17 @@ class Settings:
             columns=self.columns,
         )
         return data.crop(*parse_range(self.range)) if self.range else data
+
+    def _large(self) -> Dataset | None:
+        """Data that are read in blocks, or None where they are to be read whole."""
+        if len(self.data) != 1 or not Path(self.data[0]).exists():
+            return None
+        found = io.read_large(Path(self.data[0]), transpose=self.transpose, dataset=self.dataset)
+        if found is not None and self.range:
+            raise ReadError(
+                f"{self.data[0]} is too large for the memory, and --range would copy it: cut it first."
+            )
+        return found
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `ngmca.iterate` and `ngmca.separate`, but for what is in files."""

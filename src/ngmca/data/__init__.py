@@ -1,17 +1,19 @@
 """The engines: the only door to the measurements, and the only place that knows blocks and units."""
 
-from ngmca.data.blocks import Choice, gram, spread
+from ngmca.data.blocks import Choice, gram, spread, stretches
+from ngmca.data.chunked import Chunked
 from ngmca.data.engine import WORTH_THREADS, InMemory, Solve, Sweep
 from ngmca.data.grams import Grams
 from ngmca.data.levels import Counts, Levels
 from ngmca.data.noise import in_gradient, mad
-from ngmca.data.opening import by_part, open_data, open_whole
+from ngmca.data.opening import by_part, is_elsewhere, open_data, open_whole
 from ngmca.data.units import in_own_units
 from ngmca.data.weighted import Followed, Weighted, weighing, without
 
 __all__ = [
     "WORTH_THREADS",
     "Choice",
+    "Chunked",
     "Counts",
     "Followed",
     "Grams",
@@ -24,10 +26,12 @@ __all__ = [
     "gram",
     "in_gradient",
     "in_own_units",
+    "is_elsewhere",
     "mad",
     "open_data",
     "open_whole",
     "spread",
+    "stretches",
     "weighing",
     "without",
 ]

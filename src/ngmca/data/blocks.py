@@ -1,6 +1,7 @@
 """Pieces of a matrix that stay in a core's cache."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 Choice = slice | NDArray  # of rows or columns: all of them, or their sorted indices
 
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
+PART_BYTES = 1 << 27  # of Y that are summed up by themselves: sums are the same wherever the data lie
+STRETCHES = 64  # of neighbouring columns that stand for all: they are read at once
+FAN = 16  # sums that are added up at once
 
 
 def row_blocks(Y: NDArray, entries: int = BLOCK_BYTES // 8) -> Iterator[tuple[slice, NDArray]]:
@@ -52,6 +56,15 @@ def spread(length: int, count: int, rng: np.random.Generator) -> Choice:
     return rng.integers(ends[:-1], ends[1:])
 
 
+def stretches(length: int, count: int) -> NDArray:
+    """About `count` sorted indices in stretches, one anywhere in each share, always the same."""
+    width = max(1, count // STRETCHES)
+    ends = np.arange(STRETCHES + 1) * length // STRETCHES
+    free = np.maximum(np.diff(ends) - width, 0)
+    starts = ends[:-1] + np.random.default_rng(0).integers(0, free + 1)
+    return np.unique(np.minimum((starts[:, None] + np.arange(width)).ravel(), length - 1))
+
+
 def gram(A: NDArray) -> NDArray:
     """A'A in double precision."""
     A = A.astype(np.float64, copy=False)
@@ -61,3 +74,10 @@ def gram(A: NDArray) -> NDArray:
 def column_energies(X: NDArray) -> NDArray:
     """Sum of squares of each column."""
     return np.einsum("ij,ij->j", X, X)
+
+
+def summed(parts: Sequence[Any]) -> Any:
+    """The sum of arrays or numbers, by a tree: the same, to the bit, wherever its branches are."""
+    while len(parts) > 1:
+        parts = [np.sum(parts[i : i + FAN], axis=0) for i in range(0, len(parts), FAN)]
+    return parts[0]

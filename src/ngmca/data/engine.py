@@ -4,10 +4,10 @@ The sources are kept transposed, one sample a row, in arrays of shape (n, r): ev
 a sample is then contiguous. `S` is the transposed view.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from ngmca._support.threads import available, in_parts
 from ngmca.data import noise
 from ngmca.data.blocks import (
     BLOCK_BYTES,
+    PART_BYTES,
     Choice,
     column_energies,
     column_runs,
@@ -24,6 +25,7 @@ from ngmca.data.blocks import (
     picks,
     row_blocks,
     stacked,
+    summed,
 )
 from ngmca.data.freedom import corrected
 from ngmca.data.grams import Grams
@@ -53,6 +55,11 @@ class Sweep:
     cost: float  # 1/2 |Y - A S|^2, to the rounding error of |Y|^2 in the precision of Y
     active: float  # share of entries of S that are not 0
     violation: float
+    total: NDArray | None = None  # (r,) sum of each source
+
+
+# S S', Y S', the sum of each source, entries of S that are not 0, worst violation
+Sums = tuple[NDArray, NDArray, NDArray, int, float]
 
 
 class InMemory:
@@ -61,6 +68,7 @@ class InMemory:
     weights: NDArray | None = None  # (m, n) of the entries, where they do not count alike
     parts: tuple[slice, ...] = (slice(None),)  # measurements of each of several data sets
     corrected: bool = True  # whether `noise` knows what the fit follows of it
+    whole: bool = True  # all data can be had at once
 
     def __init__(
         self, Y: NDArray, *, threads: int | None = None, unit: float = 1.0, seed: int = 0
@@ -69,59 +77,51 @@ class InMemory:
         self.unit = unit
         self.shape: tuple[int, int] = Y.shape
         self.dtype = Y.dtype
-        self.energy = _energy(Y if Y.flags.c_contiguous else Y.T)
+        self.energy = self._squares()
         self.block = max(32, BLOCK_BYTES // (Y.itemsize * len(Y)))  # columns that `update_columns` takes
         self._threads = threads
         self._seed = seed
-        self._probe = Probe(Y, seed)
+        self._probe = Probe(self, seed)
 
     def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
         """Solve the S-step from the support of S, and collect S S' and Y S'."""
-        G = gram(A)
-        X = np.empty((self.shape[1], A.shape[1]), dtype=self.dtype)
+        X = self.new_sources(A.shape[1])
         sweep = self._sweep_tall if self.shape[0] > self.shape[1] else self._sweep_wide
-        SS, YS, active, worst = sweep(A, G, S.T, X, solve)
-        return Sweep(X.T, SS, YS, self.cost(A, SS, YS), active / X.size, worst)
+        return self._swept(A, X.T, sweep(A, S.T, X, solve))
+
+    def _swept(self, A: NDArray, S: NDArray, sums: "Sums") -> Sweep:
+        """What a sweep found, from its sums."""
+        SS, YS, total, active, worst = sums
+        size = S.shape[0] * S.shape[1]
+        return Sweep(S, SS, YS, self.cost(A, SS, YS), active / size, worst, total)
 
     def cost(self, A: NDArray, SS: Any, YS: NDArray) -> float:
         """1/2 |Y - A S|^2 from S S' and Y S', without another look at the data."""
         return float(max(self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2, 0.0))
 
-    def _sweep_wide(
-        self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
-    ) -> tuple[NDArray, NDArray, int, float]:
+    def _sweep_wide(self, A: NDArray, old: NDArray, X: NDArray, solve: Solve) -> Sums:
         """One pass over blocks of columns: each is read once, for A'Y and for Y S'.
 
         A few blocks are handed over together, so that threads seldom meet at the interpreter's lock.
         """
-        m, r = A.shape
-        step = self._step(r)
+        step = self._step(A.shape[1])
 
-        def part(starts: range) -> tuple[NDArray, NDArray, int, float]:
-            SS, YS, active, worst = np.zeros((r, r)), np.zeros((m, r)), 0, 0.0
-            for columns in column_runs(starts, self.shape[1], step):
-                Yb, Xb = stacked(self._Y[:, columns], step), X[columns]
-                Xb[:] = old[columns]
-                worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb, columns))
-                SS += Xb.T @ Xb
-                product = np.matmul(Yb, Xb.reshape(len(Yb), -1, r))
-                YS += product[0] if len(product) == 1 else product.sum(axis=0)
-                active += int(np.count_nonzero(Xb))
-            return SS, YS, active, worst
+        def part(starts: range) -> Sums:
+            return sweep_columns(self.column_blocks(starts, step), A, (old, X), solve, step)
 
-        parts = in_parts(part, self.shape[1], step * TOGETHER, self.threads_for(r))
-        if len(parts) == 1:
-            return parts[0]
-        SS, YS, active, worst = zip(*parts, strict=True)
-        return np.sum(SS, axis=0), np.sum(YS, axis=0), sum(active), max(worst)
+        parts = in_parts(
+            part,
+            self.shape[1],
+            step * TOGETHER,
+            self.threads_for(A.shape[1]),
+            self._most(step * TOGETHER),
+        )
+        return added(parts)
 
-    def _sweep_tall(
-        self, A: NDArray, G: NDArray, old: NDArray, X: NDArray, solve: Solve
-    ) -> tuple[NDArray, NDArray, int, float]:
+    def _sweep_tall(self, A: NDArray, old: NDArray, X: NDArray, solve: Solve) -> Sums:
         """A'Y over blocks of rows, the S-step of the few columns, and Y S' over blocks of rows."""
-        threads, step = self.threads_for(A.shape[1]), self._step(A.shape[1])
-        C = sum(in_parts(lambda starts: self._correlate(A, starts, step), len(A), step, threads))
-        C = np.ascontiguousarray(C, dtype=self.dtype)
+        threads, step, G = self.threads_for(A.shape[1]), self._step(A.shape[1]), gram(A)
+        C = np.ascontiguousarray(self._correlations(A, step), dtype=self.dtype)
 
         def solved(starts: range) -> tuple[float, int]:
             worst, active = 0.0, 0
@@ -132,21 +132,30 @@ class InMemory:
                 active += int(np.count_nonzero(X[block]))
             return worst, active
 
-        def product(starts: range) -> None:
-            for start in starts:
-                np.dot(self._Y[start : start + step], X, out=YS[start : start + step])
-
         worst, active = zip(*in_parts(solved, len(X), ROWS_AT_ONCE, threads), strict=True)
-        YS = np.empty(A.shape, dtype=self.dtype)
-        in_parts(product, len(A), step, threads)
-        return gram(X), YS.astype(np.float64, copy=False), sum(active), max(worst)
+        return gram(X), self._products(X, step), X.sum(axis=0), sum(active), max(worst)
 
-    def _correlate(self, A: NDArray, starts: range, step: int) -> NDArray:
+    def _correlations(self, A: NDArray, step: int) -> NDArray:
+        """Y'A of tall data, in double precision."""
+        part, threads = partial(self._correlate, A, step), self.threads_for(A.shape[1])
+        return np.asarray(summed(in_parts(part, len(A), step, threads, self._most(step))))
+
+    def _products(self, X: NDArray, step: int) -> NDArray:
+        """Y X of tall data, for X (n, r), in double precision."""
+        found = np.empty((self.shape[0], X.shape[1]))
+
+        def part(starts: range) -> None:
+            for rows, Y in self.blocks_of_rows(starts, step):
+                found[rows] = Y @ X
+
+        in_parts(part, len(found), step, self.threads_for(X.shape[1]), self._most(step))
+        return found
+
+    def _correlate(self, A: NDArray, step: int, starts: range) -> NDArray:
         """Y'A over some blocks of rows, (n, r)."""
         C = np.zeros((self.shape[1], A.shape[1]))
-        for start in starts:
-            block = slice(start, start + step)
-            C += self._Y[block].T @ A[block]
+        for rows, block in self.blocks_of_rows(starts, step):
+            C += block.T @ A[rows]
         return C
 
     def solve_mixing(self, G: Any, C: NDArray, X: NDArray) -> float:
@@ -168,18 +177,44 @@ class InMemory:
 
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
-        return np.dot(self._Y.T, A).T
+        (m, n), r, dtype = self.shape, A.shape[1], np.result_type(self.dtype, A.dtype)
+        step = self._step(r)
+        if m > n:
+            return np.asarray(self._correlations(A, step).T, dtype=dtype)
+        found = np.empty((n, r), dtype=dtype)
+
+        def part(starts: range) -> None:
+            for columns, Y in self.column_blocks(starts, step):
+                found[columns] = Y.T @ A
+
+        in_parts(part, n, step, self.threads_for(r), self._most(step))
+        return found.T
 
     def moments(self, S: NDArray) -> tuple[Any, NDArray]:
         """S S' and Y S'."""
-        return gram(S.T), np.dot(self._Y, S.T)
+        (m, n), r = self.shape, len(S)
+        X, step = S.T, self._step(r)
+        if m > n:
+            return gram(X), self._products(X, step)
+
+        def part(starts: range) -> tuple[NDArray, NDArray]:
+            SS, YS = np.zeros((r, r)), np.zeros((m, r))
+            for columns, Y in self.column_blocks(starts, step):
+                SS += gram(X[columns])
+                YS += Y @ X[columns]
+            return SS, YS
+
+        parts = in_parts(part, n, step, self.threads_for(r), self._most(step))
+        SS, YS = zip(*parts, strict=True)
+        return summed(SS), summed(YS)
 
     def peak(self, A: NDArray, S: NDArray) -> float:
         """Largest entry of |A'(AS - Y)|."""
         G, peak, step = gram(A).astype(self.dtype), 0.0, self._step(A.shape[1])
-        for start in range(0, self.shape[1], step):
-            block = slice(start, start + step)
-            peak = max(peak, float(np.abs(S.T[block] @ G - self._Y[:, block].T @ A).max()))
+        if self.shape[0] > self.shape[1]:
+            return float(np.abs(S.T @ G - self.correlate(A).T).max())
+        for columns, Y in self.column_blocks(range(0, self.shape[1], step), step):
+            peak = max(peak, float(np.abs(S.T[columns] @ G - Y.T @ A).max()))
         return peak
 
     def noise(
@@ -193,18 +228,33 @@ class InMemory:
         standard error of 1 % for every single measurement, or come from all of its samples.
         """
         if not final or self._probe.exhaustive:
-            return self._probe.levels(A, S, held=held, plain=not self.corrected)
+            return self._probe.levels(
+                A, partial(self.sources_at, S), held=held, plain=not self.corrected
+            )
         m, n = self.shape
         columns = picks(n, NOISE_COLUMNS, np.random.default_rng(self._seed))
-        sources = S[:, columns]
+        sources = self.sources_at(S, columns)
         step = max(1, 10 * BLOCK_BYTES // (8 * sources.shape[1]))
         blocks = [slice(i, i + step) for i in range(0, m, step)]
-        found = [noise.deviations(self._Y[b][:, columns], A[b] @ sources)[1] for b in blocks]
+        found = [noise.deviations(self.pick(b, columns), A[b] @ sources)[1] for b in blocks]
         levels = noise.GAUSSIAN * np.concatenate(found)
         if not self.corrected:
             return levels
         few = thinned(columns, n, FINAL_SUPPORTS)
-        return corrected(levels, A, self._Y[:, few].T @ A, S[:, few].T, n, held=held)
+        return corrected(levels, A, self._correlate_few(A, few), self.sources_at(S, few).T, n, held=held)
+
+    @property
+    def memory(self) -> tuple[int, NDArray] | None:
+        """What `noise` along the way depends on besides its arguments; None where on nothing."""
+        return self._probe.memory
+
+    def recall(self, memory: tuple[int, NDArray] | None) -> None:
+        """Go on as an engine did that had this memory."""
+        self._probe.recall(memory)
+
+    def fingerprint(self) -> str:
+        """A digest of some of the numbers and of the energy, to tell other data from these."""
+        return self._probe.digest(self.energy)
 
     def by_residual(self) -> Self:
         """The same data, whose noise is that of the residual as it is: the paper's."""
@@ -218,11 +268,7 @@ class InMemory:
         Each is a column of the residual's positive part, the strongest once the directions before it
         are taken away from all of them. A column that hardly anything is left of is none.
         """
-        step = max(1, BLOCK_BYTES // (self.dtype.itemsize * len(A)))
-        blocks = [slice(j, j + step) for j in range(0, self.shape[1], step)]
-        energy = np.concatenate([column_energies(self._rest(A, S, block)) for block in blocks])
-        strongest = np.sort(np.argsort(energy, kind="stable")[::-1][: 32 * k])
-        columns = self._rest(A, S, strongest)
+        columns = self._strongest(A, S, 32 * k)
         little = 1e3 * np.finfo(self.dtype).eps * column_energies(columns)
         found = np.zeros((len(A), k), dtype=self.dtype)
         rest = columns
@@ -237,8 +283,23 @@ class InMemory:
             rest = np.maximum(rest - np.outer(found[:, i], found[:, i] @ rest), 0)
         return found
 
-    def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray) -> NDArray:
-        return np.maximum(self._Y[:, columns] - A @ S[:, columns], 0)
+    def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
+        """The columns of the residual's positive part that are largest."""
+        step = max(1, BLOCK_BYTES // (self.dtype.itemsize * len(A)))
+        blocks = self.column_blocks(range(0, self.shape[1], step), step)
+        energy = np.concatenate([column_energies(self._rest(A, S, block, Y)) for block, Y in blocks])
+        which = np.sort(np.argsort(energy, kind="stable")[::-1][:count])
+        return self._rest(A, S, which, self.pick(slice(None), which))
+
+    def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray, Y: NDArray) -> NDArray:
+        """What is left of some columns Y of the data, where it is positive."""
+        return np.maximum(Y - A @ S[:, columns], 0)
+
+    def check_local(self, what: str) -> None:
+        """Refuse what needs the sources at once where they are spread over a cluster."""
+
+    def check_whole(self, what: str) -> None:
+        """Refuse what needs all data at once where they are read in blocks."""
 
     def completed(self) -> "InMemory":
         """Data without gaps; of these, the engine itself."""
@@ -310,8 +371,8 @@ class InMemory:
         """|Y - A S|^2, from the residual itself."""
         step = max(1, LARGE // len(A))
         total = 0.0
-        for j in range(0, self.shape[1], step):
-            rest = self._Y[:, j : j + step] - A @ S[:, j : j + step]
+        for columns, Y in self.column_blocks(range(0, self.shape[1], step), step):
+            rest = Y - A @ S[:, columns]
             total += float(np.vdot(rest, rest))
         return total
 
@@ -386,6 +447,59 @@ class InMemory:
         SS, YS = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
         return SS, YS
 
+    # How blocks are come by: what an engine over data elsewhere does in its own way.
+
+    def column_blocks(self, starts: range, step: int) -> Iterator[tuple[slice, NDArray]]:
+        """Columns from each start to the next, whole blocks of `step` and what is left at the end."""
+        return ((run, self._Y[:, run]) for run in column_runs(starts, self.shape[1], step))
+
+    def blocks_of_rows(self, starts: range, step: int) -> Iterator[tuple[slice, NDArray]]:
+        """Blocks of `step` measurements from each start on."""
+        return ((slice(i, i + step), self._Y[i : i + step]) for i in starts)
+
+    def pick(self, rows: Choice, columns: Choice) -> NDArray:
+        """Some measurements at some columns."""
+        return np.asarray(self._Y[rows][:, columns])
+
+    def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
+        """All measurements at a few columns, in blocks, as often as they are asked for."""
+        Y = np.ascontiguousarray(self._Y[:, columns])
+        return lambda: [(slice(0, len(Y)), Y)]
+
+    def _correlate_few(self, A: NDArray, few: Choice) -> NDArray:
+        """Y'A of a few columns."""
+        if self.shape[0] > self.shape[1]:
+            return np.asarray(self.correlate(A).T[few])
+        return np.ascontiguousarray(self.pick(slice(None), few)).T @ A
+
+    def sources_at(self, S: NDArray, columns: Choice) -> NDArray:
+        """Sources at some columns."""
+        return S[:, columns]
+
+    def no_sources(self, r: int) -> NDArray:
+        """Sources (r, n) that are 0."""
+        return np.zeros((r, self.shape[1]), dtype=self.dtype)
+
+    def new_sources(self, r: int) -> NDArray:
+        """Room for S' (n, r)."""
+        return np.empty((self.shape[1], r), dtype=self.dtype)
+
+    def _squares(self) -> float:
+        """|Y|^2 in double precision."""
+        return float(sum(square(Y) for _, Y in self.once()))
+
+    def once(self) -> Iterator[tuple[tuple[slice, slice], NDArray]]:
+        """All of the data once, with their place, in an order that is that of every engine."""
+        step, whole = max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape))), slice(None)
+        starts = range(0, max(self.shape), step)
+        if self.shape[0] > self.shape[1]:
+            return (((rows, whole), Y) for rows, Y in self.blocks_of_rows(starts, step))
+        return (((whole, columns), Y) for columns, Y in self.column_blocks(starts, step))
+
+    def _most(self, width: int) -> int:
+        """How many blocks of so many columns (rows, of tall data) are summed up by themselves."""
+        return max(1, PART_BYTES // (self.dtype.itemsize * min(self.shape) * width))
+
     def _step(self, r: int) -> int:
         """How many columns (or rows, of tall data) make a block."""
         side = min(self.shape)
@@ -404,14 +518,47 @@ class InMemory:
         return np.asarray(sum(gram(block) for _, block in row_blocks(tall, LARGE)))
 
 
+def sweep_columns(
+    blocks: Iterable[tuple[slice, NDArray]],
+    A: NDArray,
+    sources: tuple[NDArray, NDArray],
+    solve: Solve,
+    step: int,
+    first: int = 0,
+) -> Sums:
+    """The S-step for blocks of columns, from old sources (n, r) to new ones, and its sums.
+
+    The sources are those from column `first` on.
+    """
+    (m, r), (old, X), G = A.shape, sources, gram(A)
+    SS, YS, total, active, worst = np.zeros((r, r)), np.zeros((m, r)), np.zeros(r), 0, 0.0
+    for columns, Y in blocks:
+        here = slice(columns.start - first, columns.stop - first)
+        Yb, Xb = stacked(Y, step), X[here]
+        Xb[:] = old[here]
+        worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb, columns))
+        SS += Xb.T @ Xb
+        product = np.matmul(Yb, Xb.reshape(len(Yb), -1, r))
+        YS += product[0] if len(product) == 1 else product.sum(axis=0)
+        total += Xb.sum(axis=0)
+        active += int(np.count_nonzero(Xb))
+    return SS, YS, total, active, worst
+
+
+def added(parts: Sequence[Sums]) -> Sums:
+    """The sums of several parts."""
+    SS, YS, total, active, worst = zip(*parts, strict=True)
+    return summed(SS), summed(YS), summed(total), sum(active), max(worst)
+
+
+def square(Y: NDArray) -> float:
+    """|Y|^2 in double precision."""
+    Y = Y.astype(np.float64, copy=False)
+    return float(np.vdot(Y, Y))
+
+
 def _product(Y: NDArray, rows: NDArray) -> NDArray:
     rows = rows.astype(Y.dtype, copy=False)
     # BLAS is about twice as fast when the long side of the data is the contiguous one of the result.
     product = Y @ rows if Y.flags.c_contiguous else (rows.T @ Y.T).T
     return np.ascontiguousarray(product, dtype=np.float64)
-
-
-def _energy(Y: NDArray) -> float:
-    """Sum of squares, in double precision, some rows at a time."""
-    blocks = (block.astype(np.float64, copy=False) for _, block in row_blocks(Y))
-    return float(sum(np.vdot(block, block) for block in blocks))

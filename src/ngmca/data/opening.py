@@ -1,19 +1,34 @@
 """From what the user has to the engine that holds it."""
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
+from ngmca.data.chunked import Chunked
 from ngmca.data.engine import InMemory
+from ngmca.data.source import Source
 from ngmca.data.units import check_unit, in_own_units
 from ngmca.data.weighted import Weighted
+from ngmca.io.sizes import memory_left
+
+WHOLE = (
+    1 << 32
+)  # bytes up to which what can be read in parts is read whole, or a quarter of what is left
 
 
 @one_blas_thread
-def open_data(data: Any, *, mask: Any = None, threads: int | None = None) -> InMemory:
+def open_data(
+    data: Any,
+    *,
+    mask: Any = None,
+    threads: int | None = None,
+    lazily: bool | None = None,
+    scratch: Path | None = None,
+) -> InMemory:
     """The engine for an array, or for what is an engine already; errors name what is wrong.
 
     It holds the data in units in which squares neither overflow nor vanish, `engine.unit`. All that
@@ -21,6 +36,10 @@ def open_data(data: Any, *, mask: Any = None, threads: int | None = None) -> InM
 
     Entries that are NaN, masked (NumPy's masked arrays), or where `mask` (m, n) is true, are missing. Of
     a list of matrices, several data sets with the same channels, the rows follow each other.
+
+    Objects with a shape, a dtype and slicing (memory maps, HDF5 datasets, Zarr arrays) that are too
+    large for the memory, or any if `lazily`, are read in blocks; `scratch` is a folder for sources that
+    are too large for it as well. The answer does not depend on it.
     """
     if isinstance(data, InMemory):
         if mask is not None:
@@ -28,6 +47,14 @@ def open_data(data: Any, *, mask: Any = None, threads: int | None = None) -> InM
         return data
     if threads is not None:
         arguments.check_count(threads, "threads")
+    if is_dask(data):
+        return _on_dask(data, mask, threads)
+    if lazily or scratch is not None or (lazily is None and is_large(data)):
+        if mask is not None:
+            raise ValueError("mask needs all data in memory at once, and these are read in blocks.")
+        return Chunked(Source.of(data), threads=threads, scratch=scratch)
+    if is_sliceable(data) and not hasattr(data, "__array__"):
+        data = np.asarray(data[:, :])
     if is_several(data):
         return _several(data, mask, threads)
     values, missing = arguments.check_observed(data, mask)
@@ -38,6 +65,15 @@ def open_data(data: Any, *, mask: Any = None, threads: int | None = None) -> InM
     return Weighted(Y, 1.0 - missing, threads=threads, unit=unit)
 
 
+def _on_dask(data: Any, mask: Any, threads: int | None) -> InMemory:
+    """The engine of a Dask array; Dask is loaded by those who have one."""
+    from ngmca.data.on_dask import OnDask, as_matrix
+
+    if mask is not None:
+        raise ValueError("mask needs all data in memory at once, and these are a Dask array.")
+    return OnDask(as_matrix(data), threads=threads)
+
+
 def open_whole(data: Any, *, threads: int | None = None) -> InMemory:
     """`open_data` for methods that need every entry: what is missing is refused."""
     if not isinstance(data, InMemory):
@@ -46,6 +82,32 @@ def open_whole(data: Any, *, threads: int | None = None) -> InMemory:
     if engine.weights is not None:
         raise ValueError("Y has missing entries, which this method cannot do without: use soft or anls.")
     return engine
+
+
+def is_dask(data: Any) -> bool:
+    """Whether this is a Dask array, or holds one."""
+    return any(hasattr(one, "__dask_graph__") for one in (data, getattr(data, "data", None)))
+
+
+def is_elsewhere(data: Any) -> bool:
+    """Whether data would not be brought into memory: too large to be, or on a cluster."""
+    return is_dask(data) or is_large(data)
+
+
+def is_large(data: Any) -> bool:
+    """Whether this can be read in parts, and is too large to be read whole."""
+    if not is_sliceable(data):
+        return False
+    size = float(np.prod(data.shape)) * (4 if data.dtype == np.float32 else 8)
+    return size > min(WHOLE, memory_left() / 4)
+
+
+def is_sliceable(data: Any) -> bool:
+    """Whether these are numbers that lie elsewhere: on disk, or wherever slicing gets them from."""
+    if isinstance(data, np.ndarray):
+        return isinstance(data, np.memmap)
+    parts = ("shape", "dtype", "__getitem__")
+    return all(hasattr(data, part) for part in parts) and not hasattr(data, "toarray")
 
 
 def is_several(data: Any) -> bool:

@@ -101,7 +101,9 @@ class Weighted(InMemory):
         X = X.astype(self.dtype, copy=False)
         SS, YS = self._rows.grams(X.astype(np.float64, copy=False), slice(0, m), Q), self._WY @ X
         YS = YS.astype(np.float64, copy=False)
-        return Sweep(X.T, SS, YS, self.cost(A, SS, YS), np.count_nonzero(X) / X.size, worst)
+        return Sweep(
+            X.T, SS, YS, self.cost(A, SS, YS), np.count_nonzero(X) / X.size, worst, X.sum(axis=0)
+        )
 
     def cost(self, A: NDArray, SS: Any, YS: NDArray) -> float:
         """1/2 sum w (Y - A S)^2."""
@@ -167,7 +169,7 @@ class Weighted(InMemory):
         parts = [slice(j, j + step) for j in range(0, self.shape[1], step)]
         return float(sum(np.vdot(self.weights[:, p], self.residual(A, S, p) ** 2) for p in parts))
 
-    def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray) -> NDArray:
+    def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray, Y: NDArray) -> NDArray:
         rest = self.weights[:, columns] * self.residual(A, S, columns)
         return np.maximum(rest, 0).astype(self.dtype, copy=False)
 

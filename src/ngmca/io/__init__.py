@@ -14,11 +14,12 @@ from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.dataset import Dataset, ReadError, shown, with_gaps_told
 from ngmca.io.detect import reader_of
 from ngmca.io.labelled import from_xarray
+from ngmca.io.lazy import read_large
 from ngmca.io.opening import open_one, parts_of, whereabouts
 from ngmca.io.sizes import memory_left
 from ngmca.io.writing import write_table
 
-__all__ = ["Dataset", "ReadError", "fingerprint", "read", "write_table"]
+__all__ = ["Dataset", "ReadError", "fingerprint", "read", "read_large", "write_table"]
 
 TABLES = ("text", "spreadsheet")  # formats in which the place of axis, names and data may be given
 

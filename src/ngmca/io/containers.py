@@ -66,6 +66,39 @@ def read_zarr(
     return _labelled(values, _beside(found, name), where, transpose, name).noted(*notes)
 
 
+def arrays_in_zarr(path: Path) -> dict[str, Any]:
+    """The arrays of numbers in a Zarr store, by their paths; an array alone has none."""
+    import zarr
+
+    check_zarr(path)
+    store = zarr.open(str(path), mode="r")
+    return {"": store} if isinstance(store, zarr.Array) else _arrays_in(store)
+
+
+def arrays_in_hdf5(path: Path) -> dict[str, Any]:
+    """The datasets of numbers in an HDF5 file, which stays open as long as one of them is in use."""
+    import h5py
+
+    check_hdf5(path)
+    found: dict[str, Any] = {}
+    h5py.File(path, "r").visititems(lambda name, item: _collect(found, name, item, h5py.Dataset))
+    if any(_is_matlab(item) for item in found.values()):
+        raise ReadError(f"{path} is of MATLAB, which holds everything transposed: it is read whole.")
+    return found
+
+
+def notes_on(item: Any, where: str) -> tuple[str, ...]:
+    """What is to be said of a dataset of which some chunks were never written."""
+    share = _share_written(item) if hasattr(item, "id") else _share_stored(item)
+    return _written(share, where, item.nbytes)
+
+
+def vectors_beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
+    """The vectors that may be the axis of a dataset."""
+    item = found[name]
+    return (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
+
+
 def _arrays_in(group: Any) -> dict[str, Any]:
     """The arrays of numbers in a Zarr group, and in those inside, by their paths."""
     import zarr

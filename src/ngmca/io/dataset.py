@@ -144,7 +144,7 @@ def from_array(
         )
     if 0 in array.shape:
         raise ReadError(f"{where} has shape {array.shape}: there is nothing in it.")
-    turned, note = _channels_first(array.shape, axis, transpose, where)
+    turned, note = channels_first(array.shape, axis, transpose, where)
     if turned:
         array = np.moveaxis(array, 0, -1)
     data = Dataset(Y=array, axis=axis, **fields)
@@ -154,7 +154,7 @@ def from_array(
     return data.noted(note) if note else data
 
 
-def _channels_first(
+def channels_first(
     shape: Sequence[int], axis: NDArray | None, transpose: bool | None, where: str
 ) -> tuple[bool, str]:
     """Whether channels are along the first direction, and what to tell the user about it."""

@@ -1,16 +1,19 @@
 """`posterior`: from a separation to distributions."""
 
 import warnings
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
 from ngmca.algorithms.known import NOTHING, Known
-from ngmca.data import InMemory, open_data
+from ngmca.data import InMemory, open_data, stretches
 from ngmca.result import Posterior
 from ngmca.sampling.collecting import collect
 from ngmca.sampling.target import Target
@@ -30,6 +33,7 @@ def posterior(
     known_scale: str = NOTHING.known_scale,
     zero_sources: ArrayLike | None = None,
     zero_mixing: ArrayLike | None = None,
+    columns: int | ArrayLike | None = None,
     n_samples: int | str = "auto",
     burn: int | str = "auto",
     n_chains: int = 2,
@@ -74,6 +78,10 @@ def posterior(
         What is known beforehand, as `separate` takes it. It is held, with a spread of 0; with
         known_scale="free" a known source stays at the scale that the separation found. The weights of
         a baseline are drawn along.
+    columns : int, sorted indices or None
+        Only these columns, or so many in 64 stretches all over the data, in the domain "direct" alone:
+        for data that are too large to sample whole. `Posterior.S` then has these columns, which
+        `Posterior.columns` names. The spread of A is that for these columns alone, wider than for all.
     n_samples : int or "auto"
         Samples of each chain, rounded up to an even number. "auto" samples until the Monte Carlo error
         of the mean is a tenth of the posterior's spread, and at most 2,000 sweeps in all, 3,000 in the
@@ -99,7 +107,19 @@ def posterior(
     threads = available() if threads is None else arguments.check_count(threads, "threads")
     beforehand = Known(known_sources, known_mixing, known_scale, zero_sources, zero_mixing)
     bands = _is_wavelet(domain, separation, A)
-    problem = Target.of(open_data(Y, mask=mask), separation, A, noise, beforehand, bands=bands)
+    engine = open_data(Y, mask=mask)
+    which: NDArray | None = None
+    if columns is None:
+        engine.check_whole("the posterior of all columns (columns=1000 takes some)")
+    else:
+        if bands or beforehand.given or mask is not None:
+            raise ValueError(
+                "columns goes with the domain 'direct' and nothing that is known: what is known of all "
+                "columns, and bands, need them all."
+            )
+        which = chosen_columns(columns, engine.shape[1])
+        engine, separation = engine.part(slice(None), which), _at(separation, which)
+    problem = Target.of(engine, separation, A, noise, beforehand, bands=bands)
     chains = problem.chains(seed, n_chains, threads)
     before = chains.length.burn if burn == "auto" else int(burn)
     total = chains.length.most if n_samples == "auto" else int(n_samples) + before
@@ -108,7 +128,31 @@ def posterior(
     found = collect(chains, problem, final=n_samples != "auto")
     for words in found.warnings:
         warnings.warn(words, UserWarning, stacklevel=3)
+    return found if which is None else replace(found, columns=which)
+
+
+def chosen_columns(columns: Any, n: int) -> NDArray:
+    """Sorted indices: those given, or so many in stretches all over the data."""
+    if isinstance(columns, int | np.integer) and not isinstance(columns, bool):
+        return stretches(n, min(arguments.check_count(columns, "columns", low=64), n))
+    found = np.asarray(columns)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not found.size:
+        raise TypeError("columns must be a number of columns, or a list of their indices.")
+    if found[0] < 0 or found[-1] >= n or (np.diff(found) <= 0).any():
+        raise ValueError(f"columns must be different indices from 0 to {n - 1} in rising order.")
     return found
+
+
+def _at(separation: Any, which: NDArray) -> Any:
+    """What a posterior starts from, at some columns."""
+    if getattr(separation, "background", None) is not None:
+        raise ValueError("columns does not go with a baseline, which is a part of all of them.")
+    if getattr(separation, "outliers", None) is not None and len(separation.outliers):
+        raise ValueError("columns does not go with outliers, which are named by their place in all.")
+    if separation is None:
+        return None
+    S = np.ascontiguousarray(separation.S[:, which])
+    return SimpleNamespace(A=separation.A, S=S, noise=separation.noise, outliers=None, background=None)
 
 
 def _is_wavelet(domain: Any, separation: Any, known: ArrayLike | None) -> bool:

@@ -15,9 +15,10 @@ REPORT = "report.html"
 CHECKPOINT = "checkpoint.npz"  # where the iterations were
 SEPARATED = "separated.nc"  # what they found, until all that belongs to it is written
 BACKGROUND, OUTLIERS = "background.csv", "outliers.csv"  # where there are any
+FACTORS = ("A.npy", "S.npy")  # all of them, where the rest shows a part
 ANSWERS = ("rank.csv", "identification.csv", "amounts.csv")  # of what was asked
 SEARCH = "rank.npz"  # where the search for the number of sources was
-FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS, *ANSWERS)
+FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS, *ANSWERS, *FACTORS)
 OURS = (*FILES, MARKER, CHECKPOINT, SEPARATED, SEARCH)
 UNFINISHED, REPLACED = "unfinished", "replaced"
 

@@ -1,0 +1,356 @@
+"""The engine for data on a Dask cluster, or in any Dask array: blocks are solved where they are.
+
+Blocks and the order of sums are those of `InMemory`, unless the array's own blocks are large: these stay
+where they are, and the answer is the same to rounding. Sources stay on the workers, one block of columns
+each; small sums come back by a tree, in one pass over Y for each sweep. A block that is lost with its
+worker is computed again by Dask.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import dask.array as da
+import numpy as np
+from cloudpickle import dumps  # arrays come out as they went in: compiled code is the same
+from dask.base import compute, get_scheduler, persist
+from dask.delayed import delayed
+from numpy.typing import NDArray
+
+from ngmca._support.threads import grouped
+from ngmca.data import on_workers
+from ngmca.data.blocks import BLOCK_BYTES, FAN, PART_BYTES, Choice, column_energies
+from ngmca.data.chunked import Chunked
+from ngmca.data.engine import TOGETHER, InMemory, Solve, Sweep
+from ngmca.data.source import Source
+from ngmca.data.units import check_range, unit_for
+
+GONE = 30.0  # seconds without any worker after which there is no hope
+LARGEST = 4  # parts of memory that a block of the array may be as large as
+SOME = 2.0  # seconds from look to look for workers
+MOMENT = 0.002  # from look to look for a result
+
+
+def as_matrix(data: Any) -> Any:
+    """The Dask array of what is one, or holds one (xarray, a lazy signal of HyperSpy); None of others.
+
+    Positions of a signal are measurements, one after the other.
+    """
+    if isinstance(data, da.Array):
+        return data
+    inside = getattr(data, "data", None)
+    if not isinstance(inside, da.Array):
+        return None
+    if hasattr(data, "axes_manager"):  # of HyperSpy: positions first, in its own order
+        channels = int(np.prod(data.axes_manager.signal_shape))
+        return inside.reshape(-1, channels)
+    return inside
+
+
+class OnDask(Chunked):
+    """Y (m, n) as a Dask array, whose blocks are never all in one place."""
+
+    def __init__(
+        self, array: Any, *, threads: int | None = None, seed: int = 0, surveyed: bool = False
+    ) -> None:
+        source = Source.of(array)
+        self._array = array.astype(source.dtype)
+        self._cuts: dict[int, list[tuple[int, Any]]] = {}
+        self._seen: tuple[str, NDArray] | None = None  # name of the last S, its values at kept columns
+        super().__init__(source, threads=threads, seed=seed, surveyed=surveyed)
+
+    @property
+    def _tall(self) -> bool:
+        return self.shape[0] > self.shape[1]
+
+    def _cut(self, width: int) -> list[tuple[int, Any]]:
+        """First column (row, of tall data) and delayed block of each part, made of blocks of a width."""
+        if width not in self._cuts:
+            sizes = self._own_sizes() or self._sizes(width)
+            chunks = (sizes, self.shape[1]) if self._tall else (self.shape[0], sizes)
+            blocks = self._array.rechunk(chunks).to_delayed().ravel()
+            starts = np.cumsum((0, *sizes))[:-1].tolist()
+            self._cuts[width] = list(zip(starts, blocks, strict=True))
+        return self._cuts[width]
+
+    def _sizes(self, width: int) -> tuple[int, ...]:
+        """Columns (rows) of each part, as they are in memory."""
+        parts = grouped(max(self.shape), width, self._most(width))
+        return tuple(b - a for a, b in pairwise([*(part[0] for part in parts), max(self.shape)]))
+
+    def _own_sizes(self) -> tuple[int, ...] | None:
+        """The same of the array's own blocks, which then stay where they are, if they suit.
+
+        Those that are small, or hold but a part of each column (row), are put together.
+        """
+        along, across = (0, 1) if self._tall else (1, 0)
+        sizes = self._array.chunks[along]
+        width = TOGETHER * max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
+        suits = self._array.numblocks[across] == 1 and max(self.shape) >= len(sizes) * width
+        largest = max(sizes) * min(self.shape) * self.dtype.itemsize
+        return sizes if suits and largest <= LARGEST * PART_BYTES else None
+
+    def _survey(self, *, check: bool) -> float:
+        """|Y|^2, in one pass that also checks, finds the unit, and keeps columns that tell the noise."""
+        step = max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
+        wanted = self._columns_to_keep()
+        common = delayed((wanted, step, self._tall), pure=False)
+        parts = [
+            delayed(on_workers.surveyed, pure=False)(Y, first, common) for first, Y in self._cut(step)
+        ]
+        try:
+            found = _gathered(parts)
+        except Exception as error:
+            self._blame(error)
+            raise
+        if check:
+            self._check_found(found)
+        self._kept = None
+        if wanted is not None:
+            self._kept = wanted, np.concatenate([one["kept"] for one in found], axis=1)
+        total = 0.0  # added up as in memory, block after block
+        for value in (value for one in found for value in one["squares"]):
+            total += value
+        return total
+
+    def _blame(self, error: Exception) -> None:
+        """Name the block that cannot be read, if there is one."""
+        for place in np.ndindex(*self._array.numblocks):
+            try:
+                _value(self._array.blocks[place])
+            except Exception as own:
+                told = ".".join(map(str, place))
+                raise OSError(
+                    f"Y cannot be read at chunk {told} of its Dask array: {own or type(own).__name__}. "
+                    "Its file is damaged or gone there."
+                ) from error
+
+    def _check_found(self, found: list[dict[str, Any]]) -> None:
+        for one in found:
+            if one["bad"] is not None:
+                i, j, what = one["bad"]
+                raise ValueError(
+                    f"Y contains {what}, first at row {i}, column {j}{_block_at(self._array, i, j)}: "
+                    "data that are read in blocks must be whole. Replace such entries or leave out "
+                    "their columns."
+                )
+        peak = max(one["peak"] for one in found)
+        unit = unit_for(peak, self.dtype)
+        if unit != 1.0:
+            check_range(peak, self.dtype, unit)
+            raise ValueError(
+                f"the largest entry of Y is {peak:.3g}: divide a Dask array by a number of its size, so "
+                "that squares neither overflow nor vanish."
+            )
+
+    def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
+        """Solve the S-step from the support of S, and collect S S' and Y S'."""
+        if self._tall:
+            return InMemory.sweep(self, A, np.asarray(S), solve)
+        step = self._step(A.shape[1])
+        cut = self._cut(step * TOGETHER)
+        wanted = None if self._kept is None else self._kept[0]
+        common = delayed(dumps((A, wanted, solve)), pure=False)
+        parts = [
+            delayed(on_workers.swept, pure=False)(Y, old, common, (first, step, step * TOGETHER))
+            for (first, Y), old in zip(cut, self._blocks_of(S, cut), strict=True)
+        ]
+        sources = [delayed(on_workers.first_of)(part) for part in parts]
+        sums = _tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
+        *sources, sums = persist(*sources, sums)
+        total, seen = _value(sums)
+        if not np.isfinite(total[1]).all():
+            raise ValueError("Y has changed since it was opened: it now has NaN or infinity.")
+        found = self._as_array(sources, cut, A.shape[1])
+        if wanted is not None:
+            self._seen = found.name, np.concatenate(seen, axis=1)
+        return self._swept(A, found, total)
+
+    def _as_array(self, blocks: Sequence[Any], cut: list[tuple[int, Any]], r: int) -> Any:
+        """S (r, n) as a Dask array of delayed blocks."""
+        ends = [first for first, _ in cut] + [self.shape[1]]
+        widths = [b - a for a, b in pairwise(ends)]
+        parts = [
+            da.from_delayed(block, (r, width), dtype=self.dtype)
+            for block, width in zip(blocks, widths, strict=True)
+        ]
+        return da.concatenate(parts, axis=1)
+
+    def _blocks_of(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
+        """Delayed blocks of S (r, n) at the columns of the blocks of Y."""
+        ends = [first for first, _ in cut] + [self.shape[1]]
+        if not isinstance(S, da.Array):
+            pairs = pairwise(ends)
+            return [np.ascontiguousarray(S[:, a:b]) for a, b in pairs]
+        chunks = (len(S), tuple(b - a for a, b in pairwise(ends)))
+        return list(S.rechunk(chunks).to_delayed().ravel())
+
+    def sources_at(self, S: Any, columns: Choice) -> NDArray:
+        """Sources at some columns."""
+        if isinstance(S, np.ndarray):
+            return S[:, columns]
+        if self._kept is not None and self._seen is not None and self._seen[0] == S.name:
+            known = self._kept[0]
+            wanted = np.arange(self.shape[1])[columns] if isinstance(columns, slice) else columns
+            at = np.searchsorted(known, wanted)
+            if at.max(initial=0) < len(known) and np.array_equal(known[at], wanted):
+                return np.asarray(self._seen[1][:, at])
+        return np.asarray(_value(S[:, columns]))
+
+    def no_sources(self, r: int) -> Any:
+        """Sources (r, n) that are 0."""
+        if self._tall:
+            return super().no_sources(r)
+        ends = [first for first, _ in self._cut(self._step(r) * TOGETHER)] + [self.shape[1]]
+        widths = tuple(b - a for a, b in pairwise(ends))
+        return da.zeros((r, self.shape[1]), chunks=(r, widths), dtype=self.dtype)
+
+    def _correlations(self, A: NDArray, step: int) -> NDArray:
+        cut = self._cut(step)
+        ends = [first for first, _ in cut] + [len(A)]
+        parts = [
+            delayed(on_workers.correlated, pure=False)(Y, A[a:b], step)
+            for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
+        ]
+        return np.asarray(_gathered([_tree(parts, on_workers.summed_once)])[0])
+
+    def _products(self, X: NDArray, step: int) -> NDArray:
+        common = delayed(np.ascontiguousarray(X), pure=False)
+        parts = [delayed(on_workers.multiplied, pure=False)(Y, common, step) for _, Y in self._cut(step)]
+        return np.concatenate(_gathered(parts))
+
+    def correlate(self, A: NDArray) -> NDArray:
+        """A'Y, (r, n)."""
+        if self._tall:
+            return super().correlate(A)
+        cut, common = self._cut(self._step(A.shape[1])), delayed(A, pure=False)
+        blocks = [delayed(on_workers.back, pure=False)(Y, common) for _, Y in cut]
+        return np.concatenate(_gathered(blocks)).T
+
+    def moments(self, S: NDArray) -> tuple[Any, NDArray]:
+        """S S' and Y S'."""
+        if self._tall:
+            return super().moments(np.asarray(S))
+        step = self._step(len(S))
+        cut = self._cut(step)
+        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
+        parts = [delayed(on_workers.moments, pure=False)(Y, one, step) for (_, Y), one in blocks]
+        SS, YS = _gathered([_tree(parts, on_workers.summed_pairs)])[0]
+        return SS, YS
+
+    def peak(self, A: NDArray, S: NDArray) -> float:
+        """Largest entry of |A'(AS - Y)|."""
+        if self._tall:
+            return super().peak(A, np.asarray(S))
+        step = self._step(A.shape[1])
+        cut, common = self._cut(step * TOGETHER), delayed(A, pure=False)
+        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
+        peaks = [delayed(on_workers.peak, pure=False)(Y, s, common, step) for (_, Y), s in blocks]
+        return max(_gathered(peaks))
+
+    def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
+        step = self._step(A.shape[1])
+        cut, common = self._cut(step * TOGETHER), delayed(A, pure=False)
+        if self._tall:
+            rest = np.maximum(np.asarray(_value(self._array)) - A @ np.asarray(S), 0)
+            return np.asarray(rest[:, np.sort(np.argsort(column_energies(rest))[::-1][:count])])
+        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
+        parts = [delayed(on_workers.strongest, pure=False)(Y, s, common, count) for (_, Y), s in blocks]
+        tops = _gathered(parts)
+        columns = np.concatenate([top for top, _ in tops], axis=1)
+        energy = np.concatenate([energy for _, energy in tops])
+        return np.asarray(columns[:, np.sort(np.argsort(energy, kind="stable")[::-1][:count])])
+
+    def pick(self, rows: Choice, columns: Choice) -> NDArray:
+        """Some measurements at some columns, which are sorted."""
+        if self._kept is not None and not isinstance(columns, slice):
+            known, Y = self._kept
+            at = np.searchsorted(known, columns)
+            if at.max(initial=0) < len(known) and np.array_equal(known[at], columns):
+                return np.asarray(Y[rows][:, at])
+        return np.asarray(_value(self._array[rows][:, columns]))
+
+    def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
+        """All measurements at a few columns, in blocks, as often as they are asked for."""
+        Y = np.ascontiguousarray(self.pick(slice(None), columns))
+        return lambda: [(slice(0, len(Y)), Y)]
+
+    def transposed(self) -> "OnDask":
+        """The data with measurements and samples exchanged."""
+        return OnDask(self._array.T, threads=self._threads, seed=self._seed, surveyed=True)
+
+    def whitened(self, rows: NDArray | None, columns: NDArray | None) -> InMemory:
+        """The same data in units of rows (m,) and columns (n,)."""
+        Y = self._array
+        Y = Y if rows is None else (Y / rows[:, None]).astype(self.dtype)
+        Y = Y if columns is None else (Y / columns).astype(self.dtype)
+        return OnDask(Y, threads=self._threads, seed=self._seed, surveyed=True)
+
+    def check_local(self, what: str) -> None:
+        """Refuse what needs the sources at once."""
+        raise ValueError(
+            f"{what} needs the sources in one place, and those of a Dask array stay on its workers: use "
+            "soft, hard or anls channel by channel, or data on disk without Dask."
+        )
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise ValueError(
+            f"{what} needs all data in memory at once, and these are a Dask array: take some of their "
+            "columns, or pass Y.compute()."
+        )
+
+
+def _tree(parts: list[Any], join: Callable[[Any], Any]) -> Any:
+    """One delayed value out of many, FAN at a time, as `blocks.summed` does it."""
+    while len(parts) > 1:
+        parts = [delayed(join, pure=False)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+    return parts[0]
+
+
+def _gathered(parts: list[Any]) -> list[Any]:
+    """The values of delayed ones."""
+    return list(_value(delayed(list)(parts)))
+
+
+def _value(part: Any) -> Any:
+    """The value of what is delayed; an error says so when there is nobody left to compute it."""
+    client = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "scheduler_info"):
+        return compute(part)[0]
+    return _awaited(client, part)
+
+
+def _awaited(client: Any, part: Any) -> Any:
+    """The same on a cluster, whose workers may all be gone."""
+    from concurrent.futures import CancelledError
+
+    from distributed.comm.core import CommClosedError
+
+    future, looked, without = client.compute(part), time.monotonic(), 0.0
+    try:
+        while not future.done():
+            time.sleep(MOMENT)
+            if time.monotonic() - looked > SOME:
+                looked = time.monotonic()
+                without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + SOME
+            if without > GONE:
+                future.cancel()
+                raise RuntimeError(_gone("all its workers are gone"))
+        return future.result()
+    except (CancelledError, CommClosedError) as error:
+        raise RuntimeError(_gone(f"it does not answer any more ({type(error).__name__})")) from error
+
+
+def _gone(why: str) -> str:
+    return (
+        f"the Dask cluster cannot go on: {why}. What was found since the last checkpoint is lost: go on "
+        "from it with resume=, on a cluster with workers."
+    )
+
+
+def _block_at(array: Any, i: int, j: int) -> str:
+    """The block of a Dask array that holds an entry, in words."""
+    pairs = zip(array.chunks, (i, j), strict=True)
+    place = [int(np.searchsorted(np.cumsum(sizes), at, side="right")) for sizes, at in pairs]
+    return f" (chunk {place[0]}.{place[1]})"

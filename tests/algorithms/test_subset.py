@@ -1,0 +1,74 @@
+"""A start on a part of huge data: few passes over all, and an answer as good."""
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca.algorithms import subset
+from ngmca.data import open_data, stretches
+
+OPTIONS = {"domain": "direct", "seed": 0}
+
+
+def mixture(m, n, r=4):
+    rng = np.random.default_rng(0)
+    S = rng.exponential(size=(r, n)) * (rng.random((r, n)) < 0.15)
+    A = rng.random((m, r))
+    return A @ S + 0.1 * rng.standard_normal((m, n)), A, S
+
+
+@pytest.fixture
+def _small_is_huge(monkeypatch):
+    monkeypatch.setattr(subset, "HUGE", 1 << 18)
+    monkeypatch.setattr(subset, "PART", 1 << 17)
+
+
+def sdr(found, S):
+    return ngmca.evaluate(S, found.S).mean_sdr
+
+
+@pytest.mark.parametrize("shape", [(20, 40_000), (20_000, 40)])
+def test_few_passes_over_all_and_an_answer_as_good(shape, request):
+    Y, _, S = mixture(*shape)
+    whole = ngmca.separate(Y, 4, **OPTIONS)
+    request.getfixturevalue("_small_is_huge")
+    found = ngmca.separate(Y, 4, **OPTIONS)
+    assert found.n_iter <= whole.n_iter / 3
+    assert found.stopped == "settled"
+    assert sdr(found, S) > sdr(whole, S) - 0.1
+    np.testing.assert_allclose(found.lam, whole.lam, rtol=0.02)  # the threshold arrived
+
+
+@pytest.mark.usefixtures("_small_is_huge")
+def test_the_same_bits_on_disk():
+    Y = mixture(20, 40_000)[0]
+    expected = ngmca.separate(Y, 4, **OPTIONS)
+    found = ngmca.separate(open_data(Y, lazily=True), 4, **OPTIONS)
+    np.testing.assert_array_equal(found.S, expected.S)
+    np.testing.assert_array_equal(found.A, expected.A)
+
+
+@pytest.mark.usefixtures("_small_is_huge")
+def test_a_given_number_of_iterations_and_a_given_start_stay_the_paper_s(monkeypatch):
+    monkeypatch.setattr(subset, "start_on_part", lambda *_: pytest.fail("it began on a part"))
+    Y, A, S = mixture(20, 40_000)
+    ngmca.separate(Y, 4, n_iter=3, **OPTIONS)
+    ngmca.separate(Y, 4, method="anls", n_iter=3)
+    ngmca.separate(Y, 4, start=(A, S), tol=1.0, **OPTIONS)
+
+
+@pytest.mark.usefixtures("_small_is_huge")
+def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path):
+    Y, path = mixture(20, 40_000)[0], tmp_path / "kept.npz"
+    expected = ngmca.separate(Y, 4, checkpoint=path, checkpoint_every=3, **OPTIONS)
+    found = ngmca.separate(Y, 4, resume=path, **OPTIONS)
+    np.testing.assert_array_equal(found.S, expected.S)
+    assert found.n_iter == expected.n_iter
+
+
+def test_what_is_chosen_is_sorted_and_everywhere():
+    which = stretches(1_000_000, 64_000)
+    assert len(which) == 64_000
+    assert (np.diff(which) > 0).all()
+    assert np.histogram(which, 8)[0].min() > 6000
+    assert len(stretches(10, 1000)) <= 10
