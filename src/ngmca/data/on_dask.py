@@ -151,10 +151,13 @@ class OnDask(Chunked):
         step = self._step(A.shape[1])
         cut = self._cut(step * TOGETHER)
         wanted = None if self._kept is None else self._kept[0]
-        common = delayed(dumps((A, wanted, solve)), pure=False)
+        # small, and no task of its own: the worker that had it would be as good a place as that of Y
+        common = dumps((A, solve))
         parts = [
-            delayed(on_workers.swept, pure=False)(Y, old, common, (first, step, step * TOGETHER))
-            for (first, Y), old in zip(cut, self._blocks_of(S, cut), strict=True)
+            delayed(on_workers.swept, pure=False)(Y, old, common, here, (first, step, step * TOGETHER))
+            for (first, Y), old, here in zip(
+                cut, self._blocks_of(S, cut), self._wanted_in(cut, wanted), strict=True
+            )
         ]
         sources = [delayed(on_workers.first_of)(part) for part in parts]
         sums = _tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
@@ -166,6 +169,14 @@ class OnDask(Chunked):
         if wanted is not None:
             self._seen = found.name, np.concatenate(seen, axis=1)
         return self._swept(A, found, total)
+
+    def _wanted_in(self, cut: list[tuple[int, Any]], wanted: NDArray | None) -> list[NDArray | None]:
+        """The wanted columns of each block, counted from its first one."""
+        if wanted is None:
+            return [None] * len(cut)
+        firsts = [first for first, _ in cut]
+        parts = np.split(wanted, np.searchsorted(wanted, firsts[1:]))
+        return [part - first for part, first in zip(parts, firsts, strict=True)]
 
     def _as_array(self, blocks: Sequence[Any], cut: list[tuple[int, Any]], r: int) -> Any:
         """S (r, n) as a Dask array of delayed blocks."""

@@ -14,19 +14,16 @@ from ngmca.data.engine import Sums, added, square, sweep_columns
 
 @one_blas_thread
 def swept(
-    Y: NDArray, old: NDArray, common: bytes, grid: tuple[int, int, int]
+    Y: NDArray, old: NDArray, common: bytes, wanted: NDArray | None, grid: tuple[int, int, int]
 ) -> tuple[NDArray, tuple[Sums, list[NDArray]]]:
     """New sources (r, b) of a block, its sums, and the sources at the columns that are wanted."""
-    (A, wanted, solve), (first, step, together) = loads(common), grid
+    (A, solve), (first, step, together) = loads(common), grid
     Y = np.ascontiguousarray(Y)
     X, last = np.empty((Y.shape[1], A.shape[1]), dtype=Y.dtype), first + Y.shape[1]
     runs = column_runs(range(first, last, together), last, step)
     blocks = ((run, Y[:, run.start - first : run.stop - first]) for run in runs)
     sums = sweep_columns(blocks, A, (np.asarray(old).T, X), solve, step, first)
-    seen: list[NDArray] = []
-    if wanted is not None:
-        low, high = np.searchsorted(wanted, (first, last))
-        seen = [np.ascontiguousarray(X.T[:, wanted[low:high] - first])]
+    seen = [] if wanted is None else [np.ascontiguousarray(X.T[:, wanted])]
     return X.T, (sums, seen)
 
 
