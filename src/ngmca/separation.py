@@ -17,10 +17,11 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS, METHODS, Options
 from ngmca.algorithms.checkpoints import Checkpoint, Keeper, facts_of, resumed
 from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.options import refuse
 from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.restarts import at_once, choose, with_restarts, workers_for
-from ngmca.data import Counts, InMemory, open_data
+from ngmca.data import Counts, InMemory, OnGpu, open_data
 from ngmca.io.storing import check_target, scratch_beside, stored
 from ngmca.result import Separation, State
 
@@ -57,6 +58,7 @@ def separate(
     posterior: bool = False,
     seed: Seed = None,
     threads: int | None = None,
+    device: str = "cpu",
     progress: bool = False,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_every: int | None = None,
@@ -157,6 +159,10 @@ def separate(
     threads : int or None
         Threads over blocks of large data, or over the `n_init` runs of small ones; None takes all
         cores. The answer does not depend on it.
+    device : "cpu" or "cuda"
+        Where to calculate: "cuda" is a card, through CuPy, for `soft`, `hard` and `anls` on data that
+        are whole. Y may be a CuPy array, and A and S are then too. In wavelets the card makes products
+        with the data only.
     progress : bool
         Show a progress bar.
     checkpoint : path
@@ -186,10 +192,11 @@ def separate(
     if posterior:
         sampling.check_known(known.given, bands=domain == "wavelet")
     scratch = None if out is None else scratch_beside(out)
-    engine = open_data(Y, mask=mask, threads=threads, scratch=scratch)
+    engine = open_data(Y, mask=mask, threads=threads, scratch=scratch, device=device)
+    arguments.check_switch(robust, "robust")
+    check_on_card(engine, method, known, noise, robust=robust, posterior=posterior, out=out is not None)
     if out is not None:
         check_target(out, (r, engine.shape[1]))
-    arguments.check_switch(robust, "robust")
     kept = checkpoint is not None or resume is not None
     if kept:
         _check_kept(method, n_init, robust or isinstance(noise, str | Counts))
@@ -216,6 +223,8 @@ def separate(
         found = _best_run(problem, n_init, generator(seed), threads, before, progress=progress)
         found = found.scaled(engine.unit)
     found = replace(found, parts=engine.parts)
+    if isinstance(engine, OnGpu):
+        return engine.returned(found)
     if out is not None:
         found = replace(found, S=stored(out, found.S))
     if not posterior:
@@ -272,13 +281,15 @@ def iterate(
     resume: State | None = None,
     seed: Seed = None,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> Iterator[State]:
     """Yield every state on the way, the last of which `separate` would return.
 
     The arguments are those of `separate`. With `resume`, a state that an earlier call with the same
     arguments yielded, the states after it. For `soft`, `naive` and `anls` with solver="pivot" they are
     the same, to the bit, as without a stop (above 2,048 measurements up to the noise on the way); in
-    the wavelet domain the multipliers of the S-step are found anew.
+    the wavelet domain the multipliers of the S-step are found anew. A and S are arrays in memory on
+    every device.
     """
     if method in rivals.METHODS:
         raise ValueError(f"method={method!r} has no states to yield: use separate.")
@@ -290,8 +301,9 @@ def iterate(
         *(known_sources, known_mixing, known_scale, zero_sources, zero_mixing),
         *(closure, profiles, baseline, penalised),
     )
-    engine = open_data(Y, mask=mask, threads=threads)
+    engine = open_data(Y, mask=mask, threads=threads, device=device)
     arguments.check_switch(robust, "robust")
+    check_on_card(engine, method, known, noise, robust=robust)
     problem = Problem.of(engine, r, given, noise, start, resume, known, robust)
     return _iterate(problem, generator(seed).spawn(1)[0])
 
@@ -353,7 +365,8 @@ def _best_run(
     with progress_bar(options.most * n_init, show=progress) as shown:
 
         def run(child: np.random.Generator, stopped: Callable[[], bool]) -> Separation:
-            return _collect(shown(problem.states(child)), stopped, before, problem.keeper)
+            states = problem.states(child, fetch=False)
+            return _collect(shown(states), stopped, before, problem.keeper)
 
         runs = at_once(run, rng.spawn(n_init), workers)
     return runs[0] if n_init == 1 else choose(problem.engine, runs, options, plain=problem.plain)

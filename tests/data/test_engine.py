@@ -5,6 +5,7 @@ import pytest
 
 from ngmca.algorithms.start import unit_columns
 from ngmca.data import InMemory, noise, open_data
+from ngmca.data.blocks import largest
 from ngmca.nnqp import pivot, violation
 from ngmca.nnqp.pivoting import solve_rows
 
@@ -106,3 +107,11 @@ def test_every_measurement_has_its_own_noise_level_however_many_there_are(n):
     assert np.corrcoef(np.log(levels), np.log(sigma))[0, 1] > 0.95
     quiet = engine.noise(A, S / 2)  # another residual: the levels follow it
     assert np.median(quiet / levels) == pytest.approx(1, abs=0.3)
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 20, 30])
+def test_the_largest_are_those_of_a_full_sort(count):
+    rng = np.random.default_rng(count)
+    for values in (rng.integers(0, 4, 20).astype(float), rng.random(20), np.zeros(20)):
+        expected = np.sort(np.argsort(values, kind="stable")[::-1][:count])
+        np.testing.assert_array_equal(largest(values, count), expected)

@@ -182,7 +182,7 @@ def _freed(engine: InMemory, state: State, options: Options) -> tuple[NDArray, N
     plain = Options("anls", n_iter=FREE, tol=0.0, noise=options.noise, known=options.known)
     for free in iterate_thresholded(engine, state.A, state.S, plain):
         last = free
-    return last.A, last.S
+    return last.A, engine.fetched(last.S)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +380,7 @@ def _mixing(
         sweep = Sweep(S, SS, YS, np.nan, np.nan, np.nan)
         X, quality = a_step(engine, sweep, A, options, bounded=True)
     else:
-        X, quality = bounded_mixing(SS, YS, A)
+        X, quality = bounded_mixing(engine, SS, YS, A)
     norm = np.linalg.norm(X, axis=0)
     given = options.known.given
     if given.any():

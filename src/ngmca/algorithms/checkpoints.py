@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ngmca._support.arguments import check_count, check_number
 from ngmca._support.whole_files import check_free, write_whole
 from ngmca.algorithms.momentum import Momentum
-from ngmca.data import InMemory
+from ngmca.data import InMemory, OnGpu
 from ngmca.io import ReadError
 from ngmca.result import Background, Domain, History, Separation, State, line, recorded
 
@@ -143,7 +143,12 @@ def resumed(path: Path, facts: dict[str, str]) -> Checkpoint:
 def facts_of(engine: InMemory, options: dict[str, Any]) -> dict[str, str]:
     """What a run is told apart by: its data and its options, in words that can be shown."""
     size = " x ".join(map(str, engine.shape))
-    facts = {"data": f"{size} of {engine.dtype}", "numbers in the data": engine.fingerprint()}
+    device = "cuda" if isinstance(engine, OnGpu) else "cpu"  # which round their sums differently
+    facts = {
+        "device": device,
+        "data": f"{size} of {engine.dtype}",
+        "numbers in the data": engine.fingerprint(),
+    }
     return facts | {name: _told(value) for name, value in options.items()}
 
 

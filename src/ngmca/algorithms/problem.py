@@ -92,13 +92,18 @@ class Problem:
         turned = self.exchanged is not None
         return not (weighted or turned or self.robust or self.options.known.any) and self.levels.equal
 
-    def states(self, rng: np.random.Generator) -> Iterator[State]:
-        """The iterations from the start, or from a guess drawn by rng, for the data as they are."""
-        for engine, levels, known, state in self._states(rng):
+    def states(self, rng: np.random.Generator, *, fetch: bool = True) -> Iterator[State]:
+        """The iterations from the start, or from a guess drawn by rng, for the data as they are.
+
+        Without `fetch`, sources of all but the last stay where the engine has them.
+        """
+        for engine, levels, known, state in self._states(rng, fetch or not self.levels.equal):
             found = restored(state, levels, known, engine.weights)
             yield found if self.exchanged is None else _exchanged(found, self.exchanged)
 
-    def _states(self, rng: np.random.Generator) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
+    def _states(
+        self, rng: np.random.Generator, fetch: bool
+    ) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
         """States in units of the noise, with the engine, units and knowledge that they belong to."""
         resume = self.resume
         if resume is not None and resume.domain.name == "wavelet":
@@ -106,6 +111,8 @@ class Problem:
             yield from self._finished(rule.resumed(resume), resume)
             return
         for engine, state, last in self._direct(rng):
+            if last or fetch:
+                state = replace(state, S=engine.fetched(state.S))
             if self.keeper is not None:
                 self.keeper.note(state, last=last)
             if last:

@@ -13,7 +13,7 @@ from ngmca import metrics
 from ngmca._support.threads import available
 from ngmca.algorithms.bands import log_cost
 from ngmca.algorithms.options import Options
-from ngmca.data import InMemory, in_gradient
+from ngmca.data import InMemory, OnGpu, in_gradient
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.result import Others, Restart, Separation
 
@@ -56,7 +56,7 @@ def workers_for(engine: InMemory, r: int, threads: int | None = None) -> int:
 
     Each would also hold a copy of the data.
     """
-    if engine.threads_for(r) > 1:
+    if isinstance(engine, OnGpu) or engine.threads_for(r) > 1:
         return 1
     return available() if threads is None else threads
 

@@ -1,5 +1,7 @@
 """First factors, and dead sources brought back to life."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,6 +9,7 @@ from ngmca.algorithms.constraints import FREE, Constraints, Gram, among, constra
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.steps import a_step
 from ngmca.data import InMemory
+from ngmca.nnqp.on_card import Columns
 
 LEAST_SQUARES_ROUNDS = 2
 EXACT_ROUNDS = 2
@@ -90,7 +93,7 @@ def revive(
         S = S.copy(order="K")
         S[dead] = 0
     else:  # it is elsewhere
-        S = S * np.isin(np.arange(len(S)), dead, invert=True).astype(S.dtype)[:, None]
+        S = S * np.isin(np.arange(S.shape[0]), dead, invert=True).astype(S.dtype)[:, None]
     A[:, dead] = 0
     directions = engine.leftover(A, S, dead.size)
     blank = np.flatnonzero(~directions.any(axis=0))  # nothing is left over: any will do
@@ -111,8 +114,11 @@ def _any_directions(m: int, which: NDArray) -> NDArray:
     return stacked / np.linalg.norm(stacked, axis=0)
 
 
-def projected(G: Gram, C: NDArray, X: NDArray) -> float:
+def projected(G: Gram, C: Any, X: Any) -> float:
     """X := [C G^+]_+, least squares projected on the orthant."""
     assert isinstance(G, np.ndarray)  # of data without gaps
-    np.maximum(C @ np.linalg.pinv(G, rcond=1e-10, hermitian=True), 0, out=X)
+    inverse = np.linalg.pinv(G, rcond=1e-10, hermitian=True)
+    if isinstance(X, Columns):
+        return X.project(inverse, C)
+    np.maximum(C @ inverse, 0, out=X)
     return 0.0

@@ -1,5 +1,7 @@
 """The two steps: sources for given directions, directions for given sources."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,9 +18,10 @@ from ngmca.algorithms.constraints import (
 )
 from ngmca.algorithms.options import Options
 from ngmca.data import Grams, InMemory, Solve, Sweep
-from ngmca.nnqp.bounded_rows import descend_each, descend_rows
+from ngmca.nnqp.bounded_rows import descend_each
 from ngmca.nnqp.closed_rows import solve_closed, violation_closed
 from ngmca.nnqp.forward_backward import accelerated
+from ngmca.nnqp.on_card import Columns
 from ngmca.nnqp.shapes import descend_shaped
 
 BOUNDED_ROUNDS = 1000  # at most, of the bounded A-step; it ends when a round moves A by less than
@@ -37,8 +40,10 @@ def _inner(lam: NDArray, options: Options) -> Inner:
     if options.solver == "pivot" and not hard:
         return penalised_rows(lam)
 
-    def forward_backward(G: Gram, C: NDArray, X: NDArray) -> float:
+    def forward_backward(G: Gram, C: Any, X: Any) -> float:
         assert isinstance(G, np.ndarray)  # `Options` refuses weights
+        if isinstance(X, Columns):
+            return X.descend(G, C, lam, hard=hard, max_iter=options.max_sub_iter)
         solution = accelerated(G, C.T, X.T, threshold=lam, hard=hard, max_iter=options.max_sub_iter)
         X[:] = solution.X.T
         return solution.violation
@@ -62,7 +67,7 @@ def a_step(
     if options.known.any:
         return _constrained_a_step(engine, sweep, A, options.known, lam, bounded=bounded)
     if bounded:
-        X, quality = _bounded(sweep.SS, sweep.YS, A, options)
+        X, quality = _bounded(engine, sweep.SS, sweep.YS, A, options)
     elif options.solver == "pivot":
         X = np.array(A, dtype=np.float64)
         quality = engine.solve_mixing(sweep.SS, sweep.YS, X)
@@ -95,7 +100,7 @@ def _constrained_a_step(
     elif known.profiles is not None:
         quality = _shaped(G, C, X, known, free)
     elif bounded:
-        X, quality = bounded_mixing(G, C, X, known.given[free])
+        X, quality = bounded_mixing(engine, G, C, X, known.given[free])
     else:
         quality = engine.solve_mixing(G, C, X)
     found = A.astype(np.float64)
@@ -159,10 +164,12 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
     return worst
 
 
-def _bounded(SS: Gram, YS: NDArray, A: NDArray, options: Options) -> tuple[NDArray, float]:
+def _bounded(
+    engine: InMemory, SS: Gram, YS: NDArray, A: NDArray, options: Options
+) -> tuple[NDArray, float]:
     """The bounded A-step by the solver asked for."""
     if options.solver == "pivot":
-        return bounded_mixing(SS, YS, A)
+        return bounded_mixing(engine, SS, YS, A)
     assert isinstance(SS, np.ndarray)
     G, C, X, size, inverse = _unit_rows(SS, YS, A)
     solution = accelerated(G, C, X, bound=size, max_iter=options.max_sub_iter)
@@ -170,7 +177,7 @@ def _bounded(SS: Gram, YS: NDArray, A: NDArray, options: Options) -> tuple[NDArr
 
 
 def bounded_mixing(
-    SS: Gram, YS: NDArray, A: NDArray, unbounded: NDArray | None = None
+    engine: InMemory, SS: Gram, YS: NDArray, A: NDArray, unbounded: NDArray | None = None
 ) -> tuple[NDArray, float]:
     """argmin_{A >= 0} 1/2 |Y - AS|^2 with column norms at most 1, and its certificate.
 
@@ -184,7 +191,7 @@ def bounded_mixing(
     G, C, X, size, inverse = _unit_rows(SS, YS, A)
     if unbounded is not None:
         size[unbounded] = np.inf
-    _, moved = descend_rows(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
+    moved = engine.bounded_rows(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
     return (X * inverse[:, None]).T, moved / max(float(X.max(initial=0)), 1e-300)
 
 

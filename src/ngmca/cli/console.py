@@ -21,6 +21,7 @@ from rich.text import Text
 from ngmca.cli.terminal import make_writable, message, one_line
 from ngmca.diagnosis import Finding
 from ngmca.io import ReadError
+from ngmca.nnqp.on_card import CardError
 from ngmca.saving.result_folder import UnfinishedError
 from ngmca.saving.results import Run
 
@@ -44,6 +45,7 @@ FLAGS = {  # arguments of the library, and what they are called here
     "profiles": "--profiles",
     "baseline": "--baseline",
     "penalised": "--penalised",
+    "device": "--device",
     "domain": "--domain",
     "seed": "--seed",
     "posterior": "--posterior",
@@ -191,6 +193,8 @@ def _told(error: BaseException) -> typer.Exit:
             return error
         case UnfinishedError():
             return fail(f"{error} Go on with `ngmca separate --resume {error.folder}`.", BAD_INPUT)
+        case CardError():
+            return fail(in_flags(message(str(error))), BAD_INPUT)
         case ReadError():
             return fail(in_flags(message(str(error))), BAD_INPUT)
         case FileExistsError():

@@ -15,6 +15,8 @@ from ngmca._support.arguments import check_rank
 from ngmca._support.first_use import telling
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import METHODS
+from ngmca.algorithms.known import NOTHING
+from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.restarts import at_once, choose, workers_for
 from ngmca.algorithms.warming import meanwhile
 from ngmca.cli import answering, large, loop
@@ -100,7 +102,7 @@ def _run(
             raise ReadError(f"{other} {has} changed since the run began: begin anew, without --resume.")
         note(f"{other} {has} changed since that run.toml was written.", quiet=quiet)
     with as_bad_input():
-        engine = opened(data)
+        engine = opened(data, settings.device)
         options = settings.options() | beforehand.options(settings, data, quiet=quiet)
         _check_options(engine, settings, options)
         library = answering.opened(settings, data)
@@ -166,9 +168,9 @@ def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
     return data, record
 
 
-def opened(data: Dataset) -> InMemory:
+def opened(data: Dataset, device: str = "cpu") -> InMemory:
     """The engine of the data, which knows which of its measurements are of which file."""
-    engine = open_data(data.Y)
+    engine = open_data(data.Y, device=device)
     engine.parts = data.parts
     return engine
 
@@ -177,6 +179,15 @@ def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]
     """Refuse what these data do not bear, before an earlier run makes room."""
     r = _most(settings, engine.shape)
     check_rank(r, engine.shape, warn=False)
+    check_on_card(
+        engine,
+        settings.method,
+        NOTHING,
+        None,
+        robust=settings.robust,
+        posterior=settings.posterior,
+        auto=settings.sources == AUTO,
+    )
     if settings.posterior:
         engine.check_whole("--posterior")
     if settings.sources == AUTO:

@@ -30,6 +30,7 @@ from ngmca.cli.settings import (
     from_file,
     number_or_word,
 )
+from ngmca.data import DEVICES
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
 from ngmca.separation import check_method, check_sampling
@@ -137,6 +138,10 @@ def separate(
             autocompletion=lambda: DOMAINS,
         ),
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where to calculate: cpu, or cuda, a card.", autocompletion=lambda: DEVICES),
+    ] = None,
     posterior: Annotated[
         bool | None,
         typer.Option(
@@ -172,7 +177,7 @@ def separate(
         "known_sources": known_sources, "known_mixing": known_mixing, "known_scale": known_scale,
         "closure": number_or_word(closure), "profiles": profiles, "baseline": baseline,
         "penalised": penalised,
-        "n_init": n_init, "domain": domain, "posterior": posterior, "samples": samples,
+        "n_init": n_init, "domain": domain, "device": device, "posterior": posterior, "samples": samples,
         "library": library, "tolerance": tolerance, "standards": standards, "responses": responses,
         "transpose": transpose, "range": range_, "dataset": dataset,
         "nucleus": nucleus, "axis": axis, "header": header, "skip": skip, "columns": columns,

@@ -102,6 +102,7 @@ class Settings:
     baseline: str | None = None
     penalised: str | None = None
     domain: str = DEFAULTS.domain
+    device: str = "cpu"
     posterior: bool = False
     samples: int | None = None
     library: str | None = None
@@ -131,7 +132,7 @@ class Settings:
 
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""
-        large = self._large()
+        large = None if self.device == "cuda" else self._large()  # a card has its own way with blocks
         if large is not None:
             return large
         data = io.read(

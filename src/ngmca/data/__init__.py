@@ -6,11 +6,13 @@ from ngmca.data.engine import WORTH_THREADS, InMemory, Solve, Sweep
 from ngmca.data.grams import Grams
 from ngmca.data.levels import Counts, Levels
 from ngmca.data.noise import in_gradient, mad
-from ngmca.data.opening import by_part, is_elsewhere, open_data, open_whole
+from ngmca.data.on_gpu import OnGpu
+from ngmca.data.opening import DEVICES, by_part, is_elsewhere, open_data, open_whole
 from ngmca.data.units import in_own_units
 from ngmca.data.weighted import Followed, Weighted, weighing, without
 
 __all__ = [
+    "DEVICES",
     "WORTH_THREADS",
     "Choice",
     "Chunked",
@@ -19,6 +21,7 @@ __all__ = [
     "Grams",
     "InMemory",
     "Levels",
+    "OnGpu",
     "Solve",
     "Sweep",
     "Weighted",

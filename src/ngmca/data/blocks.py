@@ -76,6 +76,16 @@ def column_energies(X: NDArray) -> NDArray:
     return np.einsum("ij,ij->j", X, X)
 
 
+def largest(values: NDArray, count: int) -> NDArray:
+    """Where the largest values are, in order of place; of equal ones the last."""
+    if count >= values.size:
+        return np.arange(values.size)
+    least = np.partition(values, values.size - count)[values.size - count]
+    candidates = np.flatnonzero(values >= least)
+    order = np.argsort(values[candidates], kind="stable")
+    return np.sort(candidates[order[-count:]])
+
+
 def summed(parts: Sequence[Any]) -> Any:
     """The sum of arrays or numbers, by a tree: the same, to the bit, wherever its branches are."""
     while len(parts) > 1:

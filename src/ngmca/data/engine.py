@@ -22,6 +22,7 @@ from ngmca.data.blocks import (
     column_energies,
     column_runs,
     gram,
+    largest,
     picks,
     row_blocks,
     stacked,
@@ -30,6 +31,7 @@ from ngmca.data.blocks import (
 from ngmca.data.freedom import corrected
 from ngmca.data.grams import Grams
 from ngmca.data.probe import Probe, thinned
+from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.own_grams import solve_each
 from ngmca.nnqp.pivoting import solve_rows
 
@@ -175,6 +177,12 @@ class InMemory:
 
         return max(in_parts(part, len(C), ROWS_AT_ONCE, self.threads_for(X.shape[1])))
 
+    def bounded_rows(
+        self, G: NDArray, C: NDArray, bound: NDArray, X: NDArray, max_iter: int, tol: float
+    ) -> float:
+        """Rounds of `descend_rows` for the bounded A-step in place of X (r, m); the last change."""
+        return float(descend_rows(G, C, bound, X, max_iter, tol)[1])
+
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
         (m, n), r, dtype = self.shape, A.shape[1], np.result_type(self.dtype, A.dtype)
@@ -285,21 +293,28 @@ class InMemory:
 
     def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
         """The columns of the residual's positive part that are largest."""
+        which = largest(self._rest_energies(A, S), count)
+        return self._rest(A, S, which, self.pick(slice(None), which))
+
+    def _rest_energies(self, A: NDArray, S: NDArray) -> NDArray:
+        """Sum of squares of each column of the residual's positive part."""
         step = max(1, BLOCK_BYTES // (self.dtype.itemsize * len(A)))
         blocks = self.column_blocks(range(0, self.shape[1], step), step)
-        energy = np.concatenate([column_energies(self._rest(A, S, block, Y)) for block, Y in blocks])
-        which = np.sort(np.argsort(energy, kind="stable")[::-1][:count])
-        return self._rest(A, S, which, self.pick(slice(None), which))
+        return np.concatenate([column_energies(self._rest(A, S, block, Y)) for block, Y in blocks])
 
     def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray, Y: NDArray) -> NDArray:
         """What is left of some columns Y of the data, where it is positive."""
-        return np.maximum(Y - A @ S[:, columns], 0)
+        return np.maximum(Y - A @ self.sources_at(S, columns), 0)
 
     def check_local(self, what: str) -> None:
         """Refuse what needs the sources at once where they are spread over a cluster."""
 
     def check_whole(self, what: str) -> None:
         """Refuse what needs all data at once where they are read in blocks."""
+
+    def fetched(self, S: Any) -> Any:
+        """Sources of a sweep where a result has them, which is where those of this engine are."""
+        return S
 
     def completed(self) -> "InMemory":
         """Data without gaps; of these, the engine itself."""
@@ -463,7 +478,7 @@ class InMemory:
 
     def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
         """All measurements at a few columns, in blocks, as often as they are asked for."""
-        Y = np.ascontiguousarray(self._Y[:, columns])
+        Y = np.ascontiguousarray(self.pick(slice(None), columns))
         return lambda: [(slice(0, len(Y)), Y)]
 
     def _correlate_few(self, A: NDArray, few: Choice) -> NDArray:

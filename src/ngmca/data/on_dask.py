@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import grouped
 from ngmca.data import on_workers
-from ngmca.data.blocks import BLOCK_BYTES, FAN, PART_BYTES, Choice, column_energies
+from ngmca.data.blocks import BLOCK_BYTES, FAN, PART_BYTES, Choice, column_energies, largest
 from ngmca.data.chunked import Chunked
 from ngmca.data.engine import TOGETHER, InMemory, Solve, Sweep
 from ngmca.data.source import Source
@@ -265,13 +265,13 @@ class OnDask(Chunked):
         cut, common = self._cut(step * TOGETHER), delayed(A, pure=False)
         if self._tall:
             rest = np.maximum(np.asarray(_value(self._array)) - A @ np.asarray(S), 0)
-            return np.asarray(rest[:, np.sort(np.argsort(column_energies(rest))[::-1][:count])])
+            return np.asarray(rest[:, largest(column_energies(rest), count)])
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         parts = [delayed(on_workers.strongest, pure=False)(Y, s, common, count) for (_, Y), s in blocks]
         tops = _gathered(parts)
         columns = np.concatenate([top for top, _ in tops], axis=1)
         energy = np.concatenate([energy for _, energy in tops])
-        return np.asarray(columns[:, np.sort(np.argsort(energy, kind="stable")[::-1][:count])])
+        return np.asarray(columns[:, largest(energy, count)])
 
     def pick(self, rows: Choice, columns: Choice) -> NDArray:
         """Some measurements at some columns, which are sorted."""

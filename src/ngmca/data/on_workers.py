@@ -8,7 +8,7 @@ from cloudpickle import loads
 from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.data.blocks import column_energies, column_runs, gram
+from ngmca.data.blocks import column_energies, column_runs, gram, largest
 from ngmca.data.engine import Sums, added, square, sweep_columns
 
 
@@ -119,5 +119,5 @@ def strongest(Y: NDArray, S: NDArray, A: NDArray, count: int) -> tuple[NDArray, 
     """The columns of the residual's positive part that are largest in a block, and their energies."""
     rest = np.maximum(Y - A @ np.asarray(S), 0)
     energy = column_energies(rest)
-    top = np.sort(np.argsort(energy, kind="stable")[::-1][:count])
+    top = largest(energy, count)
     return rest[:, top], energy[top]

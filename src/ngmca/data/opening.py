@@ -10,11 +10,14 @@ from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
 from ngmca.data.chunked import Chunked
 from ngmca.data.engine import InMemory
+from ngmca.data.on_gpu import OnGpu, there_in_own_units
 from ngmca.data.source import Source
 from ngmca.data.units import check_unit, in_own_units
 from ngmca.data.weighted import Weighted
 from ngmca.io.sizes import memory_left
+from ngmca.nnqp.on_card import open_card
 
+DEVICES = ("cpu", "cuda")
 WHOLE = (
     1 << 32
 )  # bytes up to which what can be read in parts is read whole, or a quarter of what is left
@@ -28,6 +31,7 @@ def open_data(
     threads: int | None = None,
     lazily: bool | None = None,
     scratch: Path | None = None,
+    device: str = "cpu",
 ) -> InMemory:
     """The engine for an array, or for what is an engine already; errors name what is wrong.
 
@@ -41,10 +45,21 @@ def open_data(
     large for the memory, or any if `lazily`, are read in blocks; `scratch` is a folder for sources that
     are too large for it as well. The answer does not depend on it.
     """
+    arguments.check_choice(device, "device", DEVICES)
     if isinstance(data, InMemory):
         if mask is not None:
             raise ValueError("mask belongs to an array: these data are opened already.")
+        if device == "cuda" and not isinstance(data, OnGpu):
+            raise ValueError("device belongs to an array: these data are opened already, for the CPU.")
         return data
+    if device == "cuda":
+        if lazily or scratch is not None:
+            raise ValueError(
+                "out, or blocks from disk, and device='cuda' do not go together: take 'cpu'."
+            )
+        return _on_card(data, mask, threads)
+    if hasattr(data, "__cuda_array_interface__"):
+        raise ValueError("Y is on a card: give device='cuda', or bring it to memory with Y.get().")
     if threads is not None:
         arguments.check_count(threads, "threads")
     if is_dask(data):
@@ -72,6 +87,43 @@ def _on_dask(data: Any, mask: Any, threads: int | None) -> InMemory:
     if mask is not None:
         raise ValueError("mask needs all data in memory at once, and these are a Dask array.")
     return OnDask(as_matrix(data), threads=threads)
+
+
+def _on_card(data: Any, mask: Any, threads: int | None) -> OnGpu:
+    """The engine on the card, for arrays in memory and for those that are there already."""
+    if threads is not None:
+        raise ValueError("threads has no meaning for device='cuda': leave it out.")
+    if hasattr(data, "__cuda_array_interface__"):
+        if mask is not None:
+            raise ValueError("mask and device='cuda' do not go together: take device='cpu'.")
+        return OnGpu(*there_in_own_units(data, open_card()))
+    _check_at_hand(data)
+    parts: tuple[slice, ...] = (slice(None),)
+    if is_several(data):
+        ends = np.cumsum([0] + [len(one) for one in data]).tolist()
+        parts = tuple(slice(a, b) for a, b in pairwise(ends))
+        data = np.concatenate([arguments.check_data(one) for one in data])
+    elif is_sliceable(data) and not hasattr(data, "__array__"):
+        data = np.asarray(data[:, :])
+    values, missing = arguments.check_observed(data, mask)
+    if missing is not None:
+        raise ValueError("Y has missing entries, which device='cuda' cannot do without: take 'cpu'.")
+    Y, unit = in_own_units(values)
+    check_unit(Y, unit)
+    engine = OnGpu(Y, open_card(), unit)
+    engine.parts = parts
+    return engine
+
+
+def _check_at_hand(data: Any) -> None:
+    """Refuse what neither is in memory nor is mapped to it, and will not be brought there whole."""
+    if is_dask(data):
+        raise ValueError("a Dask array and device='cuda' do not go together: take device='cpu'.")
+    if is_large(data) and not isinstance(data, np.ndarray):
+        raise ValueError(
+            "Y is too large to be read whole, and device='cuda' does not read in blocks: give a mapped "
+            ".npy file, np.load(..., mmap_mode='r'), or take device='cpu'."
+        )
 
 
 def open_whole(data: Any, *, threads: int | None = None) -> InMemory:
@@ -107,7 +159,8 @@ def is_sliceable(data: Any) -> bool:
     if isinstance(data, np.ndarray):
         return isinstance(data, np.memmap)
     parts = ("shape", "dtype", "__getitem__")
-    return all(hasattr(data, part) for part in parts) and not hasattr(data, "toarray")
+    others = ("toarray", "__cuda_array_interface__")  # sparse ones, and those on a card
+    return all(hasattr(data, part) for part in parts) and not any(hasattr(data, one) for one in others)
 
 
 def is_several(data: Any) -> bool:

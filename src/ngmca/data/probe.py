@@ -69,8 +69,7 @@ class Probe:
         S gives the sources at some columns.
         """
         part = np.ascontiguousarray(A[self._rows])
-        model = part @ S(self._columns)
-        last, self._last = self._last, noise.deviations(self._Y, model, self._guess)
+        last, self._last = self._last, self._deviations(part, S)
         # on the way down levels change steadily: expect the same change again
         self._guess = self._last if last is None else 2 * self._last - last
         rest = found = noise.GAUSSIAN * self._last[1]
@@ -85,6 +84,10 @@ class Probe:
         levels = self._every.levels(float(np.sqrt(np.mean(found**2))))
         levels[self._rows] = found
         return levels
+
+    def _deviations(self, A: NDArray, S: Sources) -> NDArray:
+        """Median and median absolute deviation of the residual's chosen rows."""
+        return noise.deviations(self._Y, A @ S(self._columns), self._guess)
 
     @property
     def memory(self) -> tuple[int, NDArray] | None:

@@ -12,12 +12,15 @@ The compiled kernels work on rows of transposed arrays, `(columns, r)`: a column
 contiguous then, and the mixing matrix and its correlations `Y S'` have that layout already.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled, inlined, strict
 from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.certificate import Solution, check_problem, equilibrate, violation
+from ngmca.nnqp.on_card import Columns
 
 _EPS = 2.220446049250313e-16
 _DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise
@@ -44,8 +47,8 @@ def pivot(G: NDArray, C: NDArray, X0: NDArray | None = None) -> Solution:
 
 def solve_rows(
     G: NDArray,
-    C: NDArray,
-    X: NDArray,
+    C: Any,
+    X: Any,
     shift: NDArray | None = None,
     *,
     unit: bool = False,
@@ -55,8 +58,11 @@ def solve_rows(
 
     X holds the guess of the support on entry. `unit` says that the diagonal of G is 1 already, which
     saves the scaling that makes every decision independent of the units of the sources. `grouped` takes
-    rows of equal support together, which pays where there are few supports, as in A.
+    rows of equal support together, which pays where there are few supports, as in A. On a card, C and X
+    are the transposed, `Columns`.
     """
+    if isinstance(X, Columns):
+        return X.solve(G, C, shift)
     shift = np.zeros(G.shape[0]) if shift is None else shift
     cast = len(G) * np.finfo(X.dtype).eps / 2 if X.dtype != np.float64 else 0.0
     order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))

@@ -1,0 +1,214 @@
+"""What a card does: iterations beside bare products, data beyond its memory, restarts, and the same answers.
+
+python bench/gpu.py [--only iterations streamed restarts answers] [--out bench/results-gpu.json]
+"""
+
+import argparse
+import json
+import platform
+import time
+import warnings
+from pathlib import Path
+
+import cupy as cp
+import numpy as np
+
+import ngmca
+from ngmca import simulate
+from ngmca.algorithms.options import Options
+from ngmca.algorithms.soft_and_hard import iterate_thresholded
+from ngmca.algorithms.start import first_guess
+from ngmca.data import InMemory
+from ngmca.data.on_gpu import OnGpu
+from ngmca.nnqp.on_card import open_card
+
+M, N, CUT = 200, 4_000_000, 200_000
+CARD = open_card()
+
+
+def timed(work, times=10):
+    """Median milliseconds on the card."""
+    work()
+    begin, end, found = cp.cuda.Event(), cp.cuda.Event(), []
+    for _ in range(times):
+        begin.record()
+        work()
+        end.record()
+        end.synchronize()
+        found.append(cp.cuda.get_elapsed_time(begin, end))
+    return float(np.median(found))
+
+
+def machine():
+    properties = cp.cuda.runtime.getDeviceProperties(0)
+    a, b = cp.empty(1 << 30, np.float32), cp.empty(1 << 30, np.float32)
+    copied = 2 * a.nbytes / timed(lambda: cp.copyto(b, a)) / 1e6
+    return {
+        "card": properties["name"].decode(),
+        "memory_gb": round(properties["totalGlobalMem"] / 1e9, 1),
+        "copy_gb_s": round(copied),
+        "cuda_runtime": cp.cuda.runtime.runtimeGetVersion(),
+        "driver": cp.cuda.runtime.driverGetVersion(),
+        "cupy": cp.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "cpu": next(
+            (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), ""
+        ),
+    }
+
+
+def data(r, n, p_S, m=M, seed=0):
+    """A mixture of r sources at 15 dB, made on the card."""
+    rng = cp.random.default_rng(seed)
+    A = abs(rng.standard_normal((m, r), dtype=np.float32))
+    A /= cp.linalg.norm(A, axis=0)
+    S = cp.where(rng.random((r, n), dtype=np.float32) < p_S, rng.exponential(1, (r, n)), 0).astype(
+        np.float32
+    )
+    Y = A @ S
+    sigma = float(cp.sqrt((Y * Y).mean())) * 10 ** (-15 / 20)
+    for row in Y:
+        row += sigma * rng.standard_normal(n, dtype=np.float32)
+    return Y
+
+
+def run(engine, r, n_iter="auto", start=None):
+    """Milliseconds of each iteration of a whole run but the first and the last, and its last state.
+
+    The first waits for a first look at the data, and the last ends with the final noise.
+    """
+    options = Options("soft", n_iter=n_iter, domain="direct")
+    A, S = first_guess(engine, r, np.random.default_rng(0)) if start is None else start
+    found, states, last = [], iterate_thresholded(engine, A, S, options), time.perf_counter()
+    while (following := next(states, None)) is not None:
+        state, now = following, time.perf_counter()
+        found.append(1e3 * (now - last))
+        last = now
+    return np.array(found[1:-1]), state, options.schedule.n_decrease - 1
+
+
+def bare_products(Y, r):
+    """A'Y and Y S', as CuPy and cuBLAS do them."""
+    A, S = cp.random.random((M, r), dtype=np.float32), cp.random.random((r, N), dtype=np.float32)
+    return timed(lambda: A.T @ Y) + timed(lambda: Y @ S.T)
+
+
+def iterations(copy_gb_s, p_S):
+    found = []
+    for r in (8, 16, 32, 64):
+        Y = data(r, N, p_S)
+        bare = bare_products(Y, r)
+        run(OnGpu(Y[:, :CUT].copy(), CARD), r)  # compiles
+        times, state, falling = run(OnGpu(Y, CARD), r)
+        falls, stays = float(np.median(times[:falling])), float(np.median(times[falling:]))
+        mean = float(times.mean())
+        moved = 4.0 * N * (2 * M + 8 * r) / 1e6  # Y twice; S, C and the guess read and written
+        one = {
+            "r": r, "p_S": p_S, "active": round(state.active, 3), "iterations": len(times) + 2,
+            "violation": state.violation, "bare_products_ms": bare,
+            "falling_ms": falls, "staying_ms": stays, "mean_ms": mean, "longest_ms": float(times.max()),
+            "falling_ratio": falls / bare, "staying_ratio": stays / bare, "mean_ratio": mean / bare,
+            "bytes_moved_over_possible": moved / falls / copy_gb_s,
+        }  # fmt: skip
+        if p_S == 0.1:
+            few, start = Y[:, :CUT].get(), (state.A, state.S[:, slice(0, CUT)])
+            for name, threads in (("one_thread", 1), ("all_threads", None)):
+                times, _, _ = run(InMemory(few, threads=threads), r, 6, start)
+                one[f"cpu_ms_{name}"] = float(np.median(times)) * N / CUT
+            one["times_one_thread"] = one["cpu_ms_one_thread"] / mean
+        found.append(one)
+        print({k: round(v, 3) if isinstance(v, float) else v for k, v in one.items()}, flush=True)
+        del Y, state
+        cp.get_default_memory_pool().free_all_blocks()
+    return found
+
+
+def streamed(gigabytes=4.0, r=8):
+    """Data of 1.5 times what is free, CuPy being held to so much, and the way from the host."""
+    pool = cp.get_default_memory_pool()
+    n = int(1.5 * gigabytes * 1e9 / (4 * M)) // 2048 * 2048
+    Y = data(r, n, 0.1).get()
+    pool.free_all_blocks()
+    whole = ngmca.separate(Y, r, n_iter=12, seed=0, domain="direct", device="cuda")
+    pool.free_all_blocks()
+    pool.set_limit(size=int(gigabytes * 1e9))
+    engine = OnGpu(Y, CARD)
+    free = CARD.free()
+    pieces = engine._pieces(r)
+    stream = engine._pieces_of
+    passes = []
+    for _ in range(3):
+        cp.cuda.Device().synchronize()
+        begun = time.perf_counter()
+        for _ in stream:
+            pass
+        cp.cuda.Device().synchronize()
+        passes.append(time.perf_counter() - begun)
+    begun = time.perf_counter()
+    times, _, _ = run(engine, r)
+    found = ngmca.separate(engine, r, n_iter=12, seed=0, domain="direct")
+    pool.set_limit(size=0)
+    way = Y.nbytes / min(passes) / 1e9
+    through = Y.nbytes / np.median(times) / 1e6
+    del pieces
+    return {
+        "data_gb": Y.nbytes / 1e9, "free_gb": free / 1e9, "pieces": len(stream._blocks),
+        "pinned_in_place": bool(stream._way._pinned),
+        "host_to_device_gb_s": way, "throughput_gb_s": float(through), "share": float(through / way),
+        "A_difference": float(np.abs(found.A - whole.A).max()),
+        "S_difference": float(np.abs(found.S - whole.S).max() / whole.S.max()),
+    }  # fmt: skip
+
+
+def restarts(r=15, n_init=64):
+    """64 first guesses on small data, beside the CPU on one core."""
+    Y = simulate.sparse(200, 200, r, snr=15.0, seed=0).Y
+    seconds = {}
+    for device in ("cuda", "cpu"):
+        for _ in range(2):
+            begun = time.perf_counter()
+            found = ngmca.separate(Y, r, seed=0, n_init=n_init, domain="direct", device=device)
+            seconds[device] = time.perf_counter() - begun
+    return {"r": r, "n_init": n_init, **{f"{k}_s": v for k, v in seconds.items()},
+            "times": seconds["cpu"] / seconds["cuda"], "best_cost": min(one.cost for one in found.restarts)}  # fmt: skip
+
+
+def answers(seeds=12):
+    """SDR on the card less that on the CPU, and A and S from the same start."""
+    worst = {"float32": 0.0, "float64": 0.0}
+    same = {"A": 0.0, "S": 0.0}
+    for seed in range(seeds):
+        for p_S in (0.1, 0.3):
+            mixture = simulate.sparse(200, 2000, 10, snr=15.0, p_S=p_S, seed=seed)
+            for kind in worst:
+                Y = mixture.Y.astype(kind)
+                runs = [
+                    ngmca.separate(Y, 10, seed=seed, domain="direct", device=d) for d in ("cuda", "cpu")
+                ]
+                sdr = [ngmca.evaluate(mixture.S, one.S).mean_sdr for one in runs]
+                worst[kind] = max(worst[kind], abs(sdr[0] - sdr[1]))
+                if kind == "float64":
+                    same["A"] = max(same["A"], float(np.abs(runs[0].A - runs[1].A).max()))
+                    difference = np.abs(runs[0].S - runs[1].S).max() / runs[1].S.max()
+                    same["S"] = max(same["S"], float(difference))
+    return {"seeds": seeds, "largest_sdr_difference_db": worst, "float64_difference": same}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", nargs="*", default=["iterations", "streamed", "restarts", "answers"])
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results-gpu.json")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    results = {"machine": machine()}
+    print(results, flush=True)
+    for name in given.only:
+        if name == "iterations":
+            results[name] = [
+                one for p in (0.1, 0.3) for one in iterations(results["machine"]["copy_gb_s"], p)
+            ]
+        else:
+            results[name] = globals()[name]()
+            print(name, results[name], flush=True)
+        given.out.write_text(json.dumps(results, indent=1) + "\n")

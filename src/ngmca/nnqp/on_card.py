@@ -1,0 +1,412 @@
+"""The sub-problem on a CUDA card: columns that stay there, and the kernels that solve for them.
+
+CuPy is loaded when a card is asked for, and nowhere else. A `Card` makes arrays with the functions of
+`xp`, which have NumPy's names: tests put NumPy, and the kernels compiled for the CPU, in their place.
+"""
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.nnqp.certificate import equilibrate
+
+MOST_SOURCES = 128  # that the kernels are written for
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+TOLERANCE = {SINGLE: 8e-6, DOUBLE: 2e-13}  # violation that is worked for
+ENOUGH = {SINGLE: 1e-5, DOUBLE: 1e-11}  # above it, the CPU solves the column
+MOVES = 1000  # of coordinate descent for each source, at most, where pivoting fails
+LARGEST_SUPPORT = 48  # that is factored, as in columns.cu
+TILE = 2048  # terms of a sum in the precision of the data; sums of tiles are in double precision
+PART = 1 << 20  # columns that forward-backward steps are made for at once
+BLOCKS = 1 << 13  # of threads, more than any card has at work
+TALLIED = 1 << 11  # blocks of threads that add up sources
+MEDIAN_OF = 2048  # entries at most, of medians on the card
+BOUNDED_BYTES = 200 << 10  # of A and its gradient, in the memory that a block of threads shares
+
+
+class CardError(RuntimeError):
+    """There is no card to calculate on, or too little room on it."""
+
+
+class Card:
+    """A CUDA card: its arrays, products and kernels."""
+
+    @cached_property
+    def xp(self) -> Any:
+        """CuPy, for a card that answers."""
+        return _cupy()
+
+    def host(self, array: Any) -> NDArray:
+        """A copy of an array in the memory of the host."""
+        return np.asarray(self.xp.asnumpy(array))
+
+    def free(self) -> int:
+        """Bytes that can still be had, within CuPy's own limit (CUPY_GPU_MEMORY_LIMIT)."""
+        pool = self.xp.get_default_memory_pool()
+        left = self.xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
+        limit = pool.get_limit()
+        return int(min(left, limit - pool.used_bytes()) if limit else left)
+
+    def multiply(self, P: Any, Q: Any, out: Any) -> None:
+        """out (k, a, b) := P (k, a, c) Q (k, c, b), views in which one side of each is contiguous."""
+        cublas = self.xp.cuda.cublas  # never in TF32: that has three digits
+        call = cublas.sgemmStridedBatched if out.dtype == SINGLE else cublas.dgemmStridedBatched
+        one, nothing = np.ones(1, out.dtype), np.zeros(1, out.dtype)
+        batch, rows, columns = out.shape
+        # row after row is column after column of the transposed, and that is Q'P'
+        handle = self.xp.cuda.device.get_cublas_handle()
+        (how_Q, long_Q, apart_Q), (how_P, long_P, apart_P) = _layout(Q), _layout(P)
+        call(
+            *(handle, how_Q, how_P, columns, rows, P.shape[2], one.ctypes.data),
+            *(Q.data.ptr, long_Q, apart_Q, P.data.ptr, long_P, apart_P),
+            *(nothing.ctypes.data, out.data.ptr, *_layout(out)[1:], batch),
+        )
+
+    def run(self, kernel: "Kernel", blocks: tuple[int, ...], shared: int, *given: Any) -> None:
+        """Run a kernel in so many blocks of its threads, with bytes of memory that a block shares."""
+        function = _compiled(kernel)
+        if shared > 48 << 10:
+            function.max_dynamic_shared_size_bytes = shared
+        function(blocks, (kernel.threads,), given, shared_mem=shared)
+
+    # The same on every card.
+
+    def columns(self, r: int, n: int, dtype: Any) -> Any:
+        """An empty array (r, n), each column in one piece."""
+        return self.xp.empty((n, r), dtype=dtype).T
+
+    def product(self, P: Any, Q: Any, out: Any) -> None:
+        """out (a, b) := P (a, c) Q (c, b)."""
+        if not (out.strides[1] == out.itemsize or out.shape[1] == 1):
+            P, Q, out = Q.T, P.T, out.T
+        if P.shape[1] <= 4 * TILE:
+            self.multiply(P[None], Q[None], out[None])
+        else:
+            out[...] = self.xp.asarray(self.added([self.tiles(P, Q)]), dtype=out.dtype)
+
+    def tiles(self, P: Any, Q: Any) -> Any:
+        """P (a, c) Q (c, b) as tiles (k, a, b), of TILE terms each, whose sum it is."""
+        (a, c), b = P.shape, Q.shape[1]
+        whole, rest = c // TILE, c % TILE
+        out = self.xp.empty((whole + (rest > 0), a, b), dtype=P.dtype)
+        if whole:
+            long_P, long_Q = self._cut(P.T, whole).swapaxes(1, 2), self._cut(Q, whole)
+            self.multiply(long_P, long_Q, out[:whole])
+        if rest:
+            self.multiply(P[None, :, -rest:], Q[None, -rest:], out[whole:])
+        return out
+
+    def _cut(self, Q: Any, whole: int) -> Any:
+        """Rows of Q (c, b) as a stack of tiles, without a copy."""
+        strides = (TILE * Q.strides[0], *Q.strides)
+        as_strided = self.xp.lib.stride_tricks.as_strided
+        return as_strided(Q, (whole, TILE, Q.shape[1]), strides)
+
+    def solve(self, G: NDArray, C: Any, X: Any, shift: NDArray, guess: Any = None) -> float:
+        """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X> in place of X; the worst violation.
+
+        C and X are (r, n), each column in one piece, and G (r, r), shift (r,); or stacks of them. The
+        guess is X where no other is given. A column that the card does not get right, where sources are
+        nearly alike, is solved by the CPU.
+        """
+        xp, dtype = self.xp, np.dtype(X.dtype)
+        r, n = X.shape[-2:]
+        problems = X.shape[0] if X.ndim == 3 else 1
+        Gz, scale = equilibrate(G)
+        small = tuple(xp.asarray(np.ascontiguousarray(part), dtype=dtype) for part in (Gz, scale, shift))
+        violation = xp.empty((problems, n), dtype=np.float32)
+        lanes = lanes_for(r)
+        kernel = Kernel("columns", "solve", dtype, 256, _macros(r, lanes, dtype))
+        teams = kernel.threads // lanes
+        blocks = (min(-(-n // teams), BLOCKS), problems)
+        limits = (dtype.type(TOLERANCE[dtype]), np.int32(MOVES * r))
+        assert C.strides[-2] == X.strides[-2] == X.itemsize
+        shared = _shared_by_columns(r, lanes, teams, dtype)
+        guess = X if guess is None else guess
+        assert r == 1 or guess.strides[-2] == X.itemsize
+        self.run(kernel, blocks, shared, *small, C, guess, X, violation, np.int64(n), *limits)
+        worst = float(violation.max())
+        if worst <= ENOUGH[dtype]:  # not so for NaN
+            return worst
+        return max(
+            self._finish(*parts, violation=violation[k])
+            for k, parts in enumerate(_each(problems, (G, C, X, shift), X.ndim == 3))
+        )
+
+    def moments(self, Y: Any, X: Any) -> tuple[Any, Any]:
+        """Y S' and S S' as tiles, for Y (m, n) and S = X (r, n)."""
+        return self.tiles(Y, X.T), self.tiles(X, X.T)
+
+    def tally(self, X: Any) -> tuple[NDArray, int]:
+        """Sums of the rows of X (r, n), each column in one piece, and how many entries are not 0."""
+        r, n = X.shape
+        blocks = min(TALLIED, -(-n * r // 256))
+        found = self.xp.empty((blocks, 2, r), dtype=np.float64)
+        kernel = Kernel("rows", "tally", np.dtype(X.dtype), 256)
+        self.run(kernel, (blocks,), 512 * 8, X, np.int64(n), np.int32(r), found)
+        sums, counts = self.added([found])
+        return sums, int(counts.sum())
+
+    def added(self, tiles: list[Any]) -> NDArray:
+        """The sum of all tiles, in double precision, in an order that pieces do not change."""
+        stack = tiles[0] if len(tiles) == 1 else self.xp.concatenate(tiles)
+        found = self.xp.empty(stack.shape[1:], dtype=np.float64)
+        kernel = Kernel("rows", "added", np.dtype(stack.dtype), 256)
+        self.run(
+            kernel,
+            (-(-found.size // 32),),
+            256 * 8,
+            stack,
+            np.int32(len(stack)),
+            np.int64(found.size),
+            found,
+        )
+        return self.host(found)
+
+    def deviations(self, X: Any) -> Any:
+        """Median and median absolute deviation of each row of X, of at most MEDIAN_OF entries."""
+        rows, n = X.shape
+        found = self.xp.empty((2, rows), dtype=np.float64)
+        kernel = Kernel("rows", "deviations", np.dtype(X.dtype), 256)
+        self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
+        return found
+
+    def bounded(self, G: Any, C: Any, bound: Any, X: Any, most: int, tol: float) -> Any:
+        """`descend_rows` for a stack of problems (k, r, m); rounds and last changes (k, 2)."""
+        k, r, m = X.shape
+        told = self.xp.empty((k, 2), dtype=np.float64)
+        kernel = Kernel("rows", "bounded", DOUBLE, 1024)
+        sizes = (np.int32(r), np.int32(m), np.int32(most), np.float64(tol))
+        self.run(kernel, (k,), (2 * r * m + m + 32) * 8, G, C, bound, X, *sizes, told)
+        return told
+
+    def _finish(self, G: NDArray, C: Any, X: Any, shift: NDArray, *, violation: Any) -> float:
+        """Solve by the CPU what the card did not get right; the worst violation of all columns."""
+        from ngmca.nnqp.pivoting import solve_rows
+
+        found = self.host(violation)
+        wrong = ~(found <= ENOUGH[np.dtype(X.dtype)])
+        worst = float(found.max(where=~wrong, initial=0))
+        if not wrong.any():
+            return worst
+        which = self.xp.asarray(np.flatnonzero(wrong))
+        part = np.ascontiguousarray(self.host(X[:, which]).T)
+        exact = solve_rows(G, np.ascontiguousarray(self.host(C[:, which]).T), part, shift)
+        X[:, which] = self.xp.asarray(np.ascontiguousarray(part.T))
+        return max(worst, exact)
+
+
+def _each(problems: int, parts: tuple[Any, ...], stacked: bool) -> list[tuple[Any, ...]]:
+    """The parts of each problem of a stack."""
+    return [tuple(part[k] for part in parts) for k in range(problems)] if stacked else [parts]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """An array (r, n) on a card, as sources or correlations; what the outer loop asks of it."""
+
+    card: Card
+    array: Any
+    sums: NDArray | None = None  # of its rows, where they are known
+    guess: Any = None  # an array like it, of which a solver starts; otherwise it starts from this one
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(r, n)."""
+        return tuple(self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of its numbers."""
+        return np.dtype(self.array.dtype)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
+        return self.card.host(self.array).astype(dtype or self.dtype, copy=False)
+
+    def __getitem__(self, which: tuple[slice, Any]) -> NDArray:
+        """Some of the columns, in the memory of the host."""
+        every, columns = which
+        assert every == slice(None)
+        if not isinstance(columns, slice):
+            columns = self.card.xp.asarray(columns)
+        return self.card.host(self.array[:, columns])
+
+    def __mul__(self, factor: Any) -> "Columns":
+        """Times a number, or one for each row (r, 1)."""
+        factor = self.card.xp.asarray(factor, dtype=self.dtype)
+        return Columns(self.card, (self.array.T * factor.T).T)  # each column stays in one piece
+
+    def sum(self, axis: int | None = None) -> Any:
+        """The sum of each row (axis=1), or of all, in double precision."""
+        found = self.sums
+        if found is None:
+            found = self.card.tally(self.array)[0]
+        return found if axis == 1 else float(found.sum())
+
+    # Solvers, in place of the guess in this array; each returns the violation.
+
+    def solve(self, G: NDArray, C: "Columns", shift: NDArray | None = None) -> float:
+        """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X>."""
+        shift = np.zeros(len(G)) if shift is None else shift
+        return self.card.solve(G, C.array, self.array, shift, self.guess)
+
+    def project(self, G: NDArray, C: "Columns") -> float:
+        """X := [G C]_+."""
+        xp = self.card.xp
+        self.card.product(xp.asarray(G, dtype=self.dtype), C.array, self.array)
+        xp.maximum(self.array, 0, out=self.array)
+        return 0.0
+
+    def descend(
+        self,
+        G: NDArray,
+        C: "Columns",
+        threshold: NDArray,
+        *,
+        hard: bool,
+        max_iter: int,
+        tol: float = 1e-7,
+    ) -> float:
+        """Accelerated forward-backward steps, as `nnqp.forward_backward.accelerated` makes them."""
+        worst, guess = 0.0, self.array if self.guess is None else self.guess
+        for start in range(0, self.shape[1], PART):
+            part = slice(start, start + PART)
+            steps = _Steps(self.card.xp, G, C.array[:, part], threshold, hard)
+            self.array[:, part], violation = steps.accelerated(guess[:, part], max_iter, tol)
+            worst = max(worst, violation)
+        return worst
+
+
+class _Steps:
+    """X -> prox(X - (GX - C) / L) on a card."""
+
+    def __init__(self, xp: Any, G: NDArray, C: Any, threshold: NDArray, hard: bool) -> None:
+        L = np.linalg.norm(G, 2)
+        inverse = 1 / L if L > 0 else 0.0
+        self.xp, self.hard = xp, hard
+        self.scaled = xp.asarray(G * inverse, dtype=C.dtype)
+        self.level = xp.asarray(threshold[:, None] * inverse, dtype=C.dtype)
+        self.drift = C * C.dtype.type(inverse) - (0 if hard else self.level)
+
+    def __call__(self, X: Any) -> Any:
+        Z = X - self.scaled @ X
+        Z += self.drift
+        if self.hard:
+            Z *= self.level <= Z
+        return self.xp.maximum(Z, 0)
+
+    def accelerated(self, X: Any, max_iter: int, tol: float) -> tuple[Any, float]:
+        """X after the steps, and what one more would change, relative to the largest of its column."""
+        xp = self.xp
+        X = R = xp.maximum(X, 0)
+        t = 1.0
+        for _ in range(max_iter):
+            previous, X = X, self(R)
+            following = (1 + np.sqrt(1 + 4 * t * t)) / 2
+            moved = X - previous
+            R = X + X.dtype.type((t - 1) / following) * moved
+            t = following
+            if float(xp.abs(moved).max()) <= tol * float(X.max()):
+                break
+        wrong, size = xp.abs(self(X) - X).max(axis=0), X.max(axis=0)
+        relative = xp.where(size > 0, wrong / xp.where(size > 0, size, 1), (wrong > 0) * 1.0)
+        return X, float(relative.max())
+
+
+def fits_bounded(r: int, m: int) -> bool:
+    """Whether a block of threads has room for the bounded step."""
+    return (2 * r * m + m + 32) * 8 <= BOUNDED_BYTES
+
+
+def lanes_for(r: int) -> int:
+    """Threads that share a column."""
+    return 8 if r <= 16 else 32  # by trial
+
+
+def _macros(r: int, lanes: int, dtype: np.dtype) -> tuple[tuple[str, int], ...]:
+    """Of columns.cu; how many blocks are to be at work at once was found by trial, on an H200."""
+    at_once = 6 if r <= 8 else 5 if r <= 16 else 4 if r <= 32 else 3
+    given = (("R", r), ("LANES", lanes))
+    return (*given, ("AT_ONCE", at_once)) if dtype == SINGLE and r <= 64 else given
+
+
+def _shared_by_columns(r: int, lanes: int, teams: int, dtype: np.dtype) -> int:
+    """Bytes that a block of threads shares: G, and for every column a factor and its support."""
+    wide, most = -(-r // lanes) * lanes, min(r, LARGEST_SUPPORT)
+    factor = 32 * -(-most // 8) * (-(-most // 8) + 2)
+    return ((r + 1) * wide + teams * factor) * dtype.itemsize + teams * most
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of one of the files *.cu here, for one type of number and values of its macros."""
+
+    file: str
+    name: str
+    dtype: np.dtype
+    threads: int  # in a block
+    macros: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The text of the file."""
+        file = resources.files("ngmca.nnqp").joinpath(f"{self.file}.cu")
+        return file.read_text(encoding="utf-8")
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """For the compiler."""
+        kind = "float" if self.dtype == SINGLE else "double"
+        given = (f"-D{name}={value}" for name, value in self.macros)
+        return ("--std=c++17", f"-DREAL={kind}", *given)
+
+
+@cache
+def _compiled(kernel: Kernel) -> Any:
+    """The kernel for the card."""
+    return _cupy().RawModule(code=kernel.source, options=kernel.options).get_function(kernel.name)
+
+
+def _layout(M: Any) -> tuple[int, int, int]:
+    """Of a stack (k, a, b) as cuBLAS sees its transposed: 0 as it is or 1 turned, length, distance."""
+    apart, over, along = (stride // M.itemsize for stride in M.strides)
+    if along == 1 or M.shape[2] == 1:
+        return 0, max(over, M.shape[2]), apart
+    assert over == 1 or M.shape[1] == 1
+    return 1, max(along, M.shape[1]), apart
+
+
+@cache
+def open_card() -> Card:
+    """The card, or a `CardError` that says why there is none."""
+    card = Card()
+    _ = card.xp
+    return card
+
+
+@cache
+def _cupy() -> Any:
+    """CuPy, once a card has answered it."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise CardError(
+            f"device='cuda' needs CuPy, which cannot be loaded ({error}): install 'ngmca[gpu]', or the "
+            "CuPy for your version of CUDA."
+        ) from None
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+        cupy.cuda.device.get_cublas_handle()
+        cupy.zeros(1).sum().item()
+    except Exception as error:
+        raise CardError(
+            f"device='cuda' finds no card that CuPy {cupy.__version__} can calculate on: {error}. Check "
+            "with nvidia-smi that there is one, and that CuPy is the one for its version of CUDA."
+        ) from None
+    if not count:
+        raise CardError("device='cuda' finds no card: this machine has none that CUDA can use.")
+    return cupy

@@ -1,0 +1,61 @@
+"""`ngmca separate --device`, where there is no card, and with one that is none."""
+
+import tomllib
+
+import numpy as np
+import pytest
+from command_line import run
+from host_card import HostCard, needs_compiler
+
+import ngmca
+from ngmca.data import opening
+from ngmca.nnqp.on_card import CardError
+
+
+@pytest.fixture
+def file(tmp_path):
+    np.save(tmp_path / "d.npy", ngmca.simulate.sparse(12, 300, 2, snr=20.0, seed=0).Y)
+    return tmp_path / "d.npy"
+
+
+def command(file, *more):
+    where = ("-o", file.with_name("out"), "--n-init", 1, "--iterations", 15)
+    return ("separate", file, "-r", 2, *where, "--device", "cuda", *more)
+
+
+def test_without_a_card_there_is_one_sentence_and_no_result(file, monkeypatch):
+    def none():
+        raise CardError("device='cuda' finds no card: this machine has none that CUDA can use.")
+
+    monkeypatch.setattr(opening, "open_card", none)
+    told = run(*command(file), code=2)
+    assert "finds no card" in told.output
+    assert len(told.output.strip().splitlines()) <= 2
+    assert not file.with_name("out").exists()
+
+
+@needs_compiler
+def test_the_result_is_that_of_the_cpu_and_says_where_it_was_found(file, monkeypatch):
+    card = HostCard()
+    monkeypatch.setattr(opening, "open_card", lambda: card)
+    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
+    run(*command(file))
+    assert card.launches > 20
+    found = ngmca.load(file.with_name("out"))
+    expected = ngmca.separate(np.load(file), 2, n_iter=15, seed=0)
+    np.testing.assert_allclose(found.S, expected.S, atol=1e-9)
+    settings = tomllib.loads((file.with_name("out") / "run.toml").read_text())
+    assert settings["separate"]["device"] == "cuda"
+
+
+@pytest.mark.parametrize("more", [("--posterior",), ("--robust",), ("--method", "hals")])
+def test_what_the_card_does_not_know_is_refused(file, monkeypatch, more):
+    monkeypatch.setattr(opening, "open_card", HostCard)
+    told = run(*command(file, *more), code=2)
+    assert "cuda" in told.output
+    assert not file.with_name("out").exists()
+
+
+def test_a_device_that_is_none_is_refused(file):
+    told = run(*command(file, "--device", "gpu"), code=2)
+    assert "device" in told.output

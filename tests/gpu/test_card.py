@@ -1,0 +1,202 @@
+"""On a real card; skipped where there is none. `make test-gpu` runs these, and refuses to skip them."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca import nnqp, simulate
+from ngmca.data import on_gpu
+from ngmca.data.on_gpu import OnGpu
+from ngmca.nnqp.bounded_rows import descend_rows
+from ngmca.nnqp.on_card import CardError, open_card
+from ngmca.nnqp.pivoting import solve_rows
+
+
+def card_or_reason():
+    try:
+        return open_card(), ""
+    except CardError as error:
+        if os.environ.get("NGMCA_NEEDS_CARD"):
+            raise
+        return None, str(error)
+
+
+CARD, REASON = card_or_reason()
+pytestmark = pytest.mark.skipif(CARD is None, reason=REASON)
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return simulate.sparse(60, 20_000, 6, snr=15.0, p_S=0.2, seed=0)
+
+
+def close(one, other, tolerance=1e-6):
+    np.testing.assert_allclose(one.A, other.A, atol=tolerance)
+    np.testing.assert_allclose(one.S, other.S, atol=tolerance * np.asarray(other.S).max())
+
+
+def problem(r, n, dtype, m=150, seed=0):
+    rng = np.random.default_rng(seed)
+    A = rng.random((m, r)) + np.eye(m, r)
+    G = A.T @ A
+    S = np.maximum(rng.standard_normal((n, r)), 0)
+    C = (S @ G + rng.standard_normal((n, r))).astype(dtype)
+    return G, C, np.maximum(S + rng.standard_normal((n, r)) / 2, 0).astype(dtype)
+
+
+@pytest.mark.parametrize("r", [1, 2, 5, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 100, 128])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_columns_are_solved_to_a_certificate_that_is_true(r, dtype):
+    G, C, X = problem(r, 3001, dtype)
+    shift = np.linspace(0, 1, r)
+    xp = CARD.xp
+    there = xp.asarray(X)
+    told = CARD.solve(G, xp.asarray(C).T, there.T, shift)
+    X = xp.asnumpy(there)
+    exact = np.zeros(C.shape)
+    solve_rows(G, C.astype(np.float64), exact, shift)
+    limit = 1e-11 if dtype == np.float64 else 1e-5
+    assert nnqp.violation(G, (C - shift).T, X.T) <= 2 * limit
+    assert told <= limit
+    np.testing.assert_allclose(X, exact, atol=limit * 1000 * exact.max())
+
+
+def test_sources_that_are_alike_stay_exact():
+    G, C, X = problem(6, 500, np.float64)
+    G[5], G[:, 5], C[:, 5] = G[4], G[:, 4], C[:, 4]
+    G[5, 5] = G[4, 4]
+    there = CARD.xp.asarray(X)
+    CARD.solve(G, CARD.xp.asarray(C).T, there.T, np.zeros(6))
+    assert nnqp.violation(G, C.T, CARD.xp.asnumpy(there).T) <= 1e-9
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_sums_products_and_medians(dtype):
+    xp, rng = CARD.xp, np.random.default_rng(0)
+    Y, X = rng.standard_normal((70, 9001)).astype(dtype), rng.random((9001, 5)).astype(dtype)
+    X[X < 0.5] = 0
+    there, small = xp.asarray(Y), xp.asarray(X).T
+    YS, SS = (CARD.added([tiles]) for tiles in CARD.moments(there, small))
+    tolerance = 1e-10 if dtype == np.float64 else 1e-4
+    exact = Y.astype(np.float64) @ X
+    np.testing.assert_allclose(YS, exact, atol=tolerance * np.abs(exact).max())
+    np.testing.assert_allclose(SS, X.T.astype(np.float64) @ X, rtol=tolerance)
+    sums, count = CARD.tally(small)
+    np.testing.assert_allclose(sums, X.sum(axis=0, dtype=np.float64), rtol=1e-12)
+    assert count == np.count_nonzero(X)
+    found = xp.asnumpy(CARD.deviations(there[:, :777]))
+    centre = np.median(Y[:, :777], axis=1)
+    np.testing.assert_allclose(found[0], centre, rtol=1e-6)
+    np.testing.assert_allclose(
+        found[1], np.median(np.abs(Y[:, :777] - centre[:, None]), axis=1), rtol=1e-6
+    )
+
+
+def test_bounded_rows_as_on_the_cpu():
+    rng = np.random.default_rng(0)
+    S = np.maximum(rng.standard_normal((7, 80)), 0)
+    G, C = S @ S.T, S @ (S.T @ rng.random((7, 150)) + rng.standard_normal((80, 150)))
+    bound, X = np.full(7, 4.0), rng.random((7, 150))
+    expected = X.copy()
+    rounds, _ = descend_rows(G, C, bound, expected, 100, 1e-9)
+    arrays = [CARD.xp.asarray(part[None]) for part in (G, C, bound, X)]
+    told = CARD.bounded(*arrays, 100, 1e-9)
+    np.testing.assert_allclose(CARD.host(arrays[3])[0], expected, atol=1e-10)
+    assert abs(float(told[0, 0]) - rounds) <= 1
+
+
+@pytest.mark.parametrize("method", ["soft", "anls", "hard"])
+def test_the_answer_is_that_of_the_cpu_from_the_same_start(mixture, method):
+    rng = np.random.default_rng(1)
+    start = (rng.random((60, 6)), rng.random((6, 20_000)))
+    n_iter = 20 if method == "hard" else "auto"
+    there, here = (
+        ngmca.separate(mixture.Y, 6, method=method, n_iter=n_iter, start=start, device=device)
+        for device in ("cuda", "cpu")
+    )
+    close(there, here)
+    assert there.n_iter == here.n_iter
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("p_S", [0.1, 0.3])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_same_sdr_as_the_cpu(dtype, p_S, seed):
+    mixture = simulate.sparse(200, 2000, 10, snr=15.0, p_S=p_S, seed=seed)
+    Y = mixture.Y.astype(dtype)
+    sdr = [
+        ngmca.evaluate(mixture.S, ngmca.separate(Y, 10, seed=seed, device=device).S).mean_sdr
+        for device in ("cuda", "cpu")
+    ]
+    assert abs(sdr[0] - sdr[1]) <= 0.05
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("method", ["soft", "anls", "hard"])
+def test_bit_identical_run_to_run(mixture, dtype, method):
+    Y = mixture.Y.astype(dtype)
+    one, two = (ngmca.separate(Y, 6, method=method, n_iter=15, seed=3, device="cuda") for _ in range(2))
+    np.testing.assert_array_equal(one.S, two.S)
+    np.testing.assert_array_equal(one.A, two.A)
+    np.testing.assert_array_equal(one.history.cost, two.history.cost)
+
+
+def test_arrays_come_back_where_they_came_from(mixture):
+    cupy = CARD.xp
+    there = ngmca.separate(cupy.asarray(mixture.Y), 6, n_iter=10, seed=0, device="cuda")
+    here = ngmca.separate(mixture.Y, 6, n_iter=10, seed=0, device="cuda")
+    assert isinstance(there.S, cupy.ndarray)
+    assert isinstance(there.A, cupy.ndarray)
+    assert type(here.S) is np.ndarray
+    np.testing.assert_array_equal(there.S.get(), here.S)
+
+
+def test_numbers_on_a_card_are_checked():
+    cupy = CARD.xp
+    Y = cupy.ones((5, 8))
+    Y[2, 3] = cupy.nan
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        ngmca.separate(Y, 2, device="cuda")
+    with pytest.raises(ValueError, match="Y is on a card: give device='cuda'"):
+        ngmca.separate(cupy.ones((5, 8)), 2)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_data_larger_than_the_card_give_the_answer_of_the_whole(mixture, monkeypatch, order):
+    monkeypatch.setattr(on_gpu, "PIECE", 1 << 20)
+    whole = ngmca.separate(mixture.Y, 6, n_iter=12, seed=0, device="cuda")
+    engine = OnGpu(np.asarray(mixture.Y, order=order), CARD)
+    needed = 4 * 6 * 20_000 * 8 + 11 * 66 * 6 * 8
+    monkeypatch.setattr(type(CARD), "free", lambda card: int(needed / 0.9) + 6_000_000)
+    assert len([*engine._pieces(6)]) > 4
+    close(ngmca.separate(engine, 6, n_iter=12, seed=0), whole, 1e-9)
+
+
+def test_bands_images_and_restarts_work_there(mixture):
+    bands = simulate.bands(20, 256, 3, snr=20.0, seed=0)
+    for Y, r, options in ((bands.Y, 3, {"domain": "wavelet"}), (mixture.Y, 6, {"n_init": 3})):
+        there, here = (
+            ngmca.separate(Y, r, n_iter=10, seed=0, device=device, **options)
+            for device in ("cuda", "cpu")
+        )
+        assert there.domain.name == here.domain.name
+        close(there, here, 1e-3)
+
+
+HIDDEN = "import ngmca, numpy as np\nngmca.separate(np.ones((5, 8)), 2, device='cuda')"
+
+
+def test_a_hidden_card_is_no_reason_to_take_the_cpu():
+    told = subprocess.run(
+        [sys.executable, "-c", HIDDEN],
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode != 0
+    assert "finds no card" in told.stderr.splitlines()[-1]

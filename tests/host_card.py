@@ -1,0 +1,92 @@
+"""A card that is none: NumPy for CuPy, and the kernels' own source compiled for the CPU."""
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ngmca.nnqp import on_card
+from ngmca.nnqp.on_card import Card
+
+COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="the kernels need a C++ compiler")
+folder = tempfile.TemporaryDirectory()
+
+
+@cache
+def library(kernel):
+    """The file of a kernel, compiled with one lane a column and one thread a block."""
+    name = f"{kernel.file}{kernel.dtype.char}{dict(kernel.macros).get('R', '')}"
+    text, binary = (Path(folder.name) / f"{name}{end}" for end in (".cpp", ".so"))
+    text.write_text(kernel.source)
+    macros = [one for one in kernel.options[1:] if "LANES" not in one]
+    options = ["-O2", "-std=c++17", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-DLANES=1", *macros]
+    subprocess.run([COMPILER, *options, text, "-o", binary], check=True)
+    return ctypes.CDLL(binary)
+
+
+TYPES = {"i": ctypes.c_int, "l": ctypes.c_longlong, "f": ctypes.c_float, "d": ctypes.c_double}
+
+
+def passed(value):
+    """An argument of a kernel."""
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(value.ctypes.data)
+    return TYPES[value.dtype.char](value.item())
+
+
+class HostCard(Card):
+    """NumPy arrays, of which as many fit as `room` has bytes."""
+
+    xp = np
+
+    def __init__(self, room=1 << 40):
+        self.room = room
+        self.launches = 0
+
+    def host(self, array):
+        return np.array(array)
+
+    def free(self):
+        return self.room
+
+    def multiply(self, P, Q, out):
+        for part in (P, Q, out):  # what cuBLAS can do
+            on_card._layout(part)
+        assert on_card._layout(out)[0] == 0
+        np.matmul(P, Q, out=out)
+
+    def run(self, kernel, blocks, shared, *given):
+        self.launches += 1
+        assert shared <= 227 << 10
+        found = library(kernel)
+        if kernel.name == "solve":
+            found.solve(*map(passed, given), ctypes.c_int(blocks[1]))
+        else:
+            sizes = (ctypes.c_int(size) for size in blocks)
+            getattr(found, f"run_{kernel.name}")(*sizes, *map(passed, given))
+
+
+class HostTransfers:
+    """Pieces that arrive when they are asked for, and not before."""
+
+    def __init__(self, card, Y, width):
+        self.Y, self.sent, self.pieces = Y, {}, 0
+
+    def send(self, k, columns, target):
+        assert k % 2 not in self.sent  # its place must be free
+        self.sent[k % 2] = columns, target
+
+    def arrived(self, k):
+        columns, target = self.sent[k % 2]
+        target[...] = np.nan
+        target[:, : columns.stop - columns.start] = self.Y[:, columns]
+        self.pieces += 1
+
+    def done(self, k):
+        del self.sent[k % 2]

@@ -1,0 +1,190 @@
+"""The kernels of a card, compiled for the CPU from the same source: one lane a column."""
+
+import numpy as np
+import pytest
+from host_card import HostCard, needs_compiler
+
+from ngmca import nnqp
+from ngmca.nnqp import on_card
+from ngmca.nnqp.bounded_rows import descend_rows
+from ngmca.nnqp.on_card import Columns, lanes_for
+from ngmca.nnqp.pivoting import solve_rows
+
+pytestmark = needs_compiler
+
+
+@pytest.fixture
+def card():
+    return HostCard()
+
+
+def problem(r, n, dtype=np.float64, *, m=60, seed=0):
+    """A Gram matrix of directions that are not orthogonal, correlations, and a guess of the support."""
+    rng = np.random.default_rng(seed)
+    A = rng.random((m, r)) + np.eye(m, r)
+    G = A.T @ A
+    S = np.maximum(rng.standard_normal((n, r)), 0)
+    C = (S @ G + rng.standard_normal((n, r))).astype(dtype)
+    return G, C, np.maximum(S + rng.standard_normal((n, r)) / 2, 0).astype(dtype)
+
+
+def solved(card, G, C, X, shift=None):
+    """X (n, r) as the card has it, and the violation that it reports."""
+    X = X.copy()
+    shift = np.zeros(len(G)) if shift is None else shift
+    return card.solve(G, C.T, X.T, shift), X
+
+
+@pytest.mark.parametrize("r", [1, 2, 5, 8, 11, 16, 33])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_columns_are_solved_to_a_certificate_that_is_true(card, r, dtype):
+    G, C, X = problem(r, 300, dtype)
+    shift = np.linspace(0, 1, r)
+    told, X = solved(card, G, C, X, shift)
+    exact = np.zeros(C.shape)
+    solve_rows(G, C.astype(np.float64), exact, shift)
+    if r > 1:
+        assert 0.1 < np.mean(exact == 0) < 0.9  # the constraint must bite
+    limit = 1e-12 if dtype == np.float64 else 1e-5
+    assert nnqp.violation(G, (C - shift).T, X.T) <= limit
+    assert told <= limit
+    np.testing.assert_allclose(X, exact, atol=limit * 100 * exact.max())
+
+
+@pytest.mark.parametrize("r", [3, 8, 16, 33])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_pivoting_alone_is_exact(card, r, dtype, monkeypatch):
+    """Descent and the CPU would mend what it leaves: here they may not."""
+    monkeypatch.setattr(on_card, "MOVES", 0)
+    monkeypatch.setattr(HostCard, "_finish", None)
+    G, C, X = problem(r, 300, dtype)
+    told, X = solved(card, G, C, X)
+    assert told <= (1e-13 if dtype == np.float64 else 5e-6)
+    assert nnqp.violation(G, C.T, X.T) <= (1e-13 if dtype == np.float64 else 1e-5)
+
+
+def test_scales_of_sources_do_not_matter(card):
+    G, C, X = problem(6, 100)
+    scale = 10.0 ** np.arange(-6, 6, 2)
+    _, plain = solved(card, G, C, X)
+    _, found = solved(card, G * np.outer(scale, scale), C * scale, X / scale)
+    np.testing.assert_allclose(found * scale, plain, rtol=1e-9, atol=1e-12)
+
+
+def test_supports_that_are_too_large_are_found_by_descent(card):
+    r = 60
+    G, C, X = problem(r, 20, m=200)
+    C = np.abs(C) + G.sum(axis=1) * 5  # everything is active, more than the kernel factors
+    told, X = solved(card, G, C, X)
+    assert (np.count_nonzero(X, axis=1) > on_card.LARGEST_SUPPORT).any()
+    assert nnqp.violation(G, C.T, X.T) <= 1e-11
+    assert told <= 1e-11
+
+
+def test_sources_that_are_alike_go_to_the_cpu_and_stay_exact(card, monkeypatch):
+    G, C, X = problem(5, 50)
+    G[4], G[:, 4], C[:, 4] = G[3], G[:, 3], C[:, 3] + 1e-3  # a direction twice
+    G[4, 4] = G[3, 3]
+    monkeypatch.setattr(on_card, "MOVES", 1)  # descent is cut off: nothing else can have done it
+    told, X = solved(card, G, C, X)
+    exact = np.zeros(C.shape)
+    solve_rows(G, C, exact)
+    assert told <= 1e-9
+    assert exact[:, 4].any()
+    np.testing.assert_allclose(nnqp.objective(G, C.T, X.T), nnqp.objective(G, C.T, exact.T), rtol=1e-9)
+
+
+def test_a_dead_source_stays_zero(card):
+    G, C, X = problem(4, 30)
+    G[2] = G[:, 2] = 0
+    C[:, 2] = 0
+    told, X = solved(card, G, C, X)
+    assert told < 1e-12
+    assert not X[:, 2].any()
+
+
+def test_not_a_number_is_not_called_solved(card):
+    G, C, X = problem(4, 30)
+    C[7, 1] = np.nan
+    with np.errstate(invalid="ignore"):
+        told, X = solved(card, G, C, X)
+    assert not told <= 1e-5 or np.isnan(X[7]).any()
+    assert nnqp.violation(G, np.delete(C, 7, axis=0).T, np.delete(X, 7, axis=0).T) < 1e-12
+
+
+def test_a_stack_of_problems_is_one_after_the_other(card):
+    parts = [problem(6, 40, seed=seed) for seed in range(3)]
+    G, C, X = (np.stack(part) for part in zip(*parts, strict=True))
+    card.solve(G, C.swapaxes(1, 2), X.swapaxes(1, 2), np.zeros((3, 6)))
+    for k, part in enumerate(parts):
+        np.testing.assert_array_equal(X[k], solved(card, *part)[1])
+
+
+@pytest.mark.parametrize(("a", "c", "b"), [(7, 5000, 3), (3, 2048, 3), (4, 10, 6), (1, 9000, 1)])
+def test_long_products_are_sums_of_tiles(card, a, c, b):
+    rng = np.random.default_rng(0)
+    P, Q = rng.random((a, c)), rng.random((c, b))
+    tiles = card.tiles(P, Q)
+    assert len(tiles) == -(-c // on_card.TILE)
+    np.testing.assert_allclose(card.added([tiles]), P @ Q, rtol=1e-12)
+    out = np.empty((b, a)).T  # in the other order
+    card.product(P, Q, out)
+    np.testing.assert_allclose(out, P @ Q, rtol=1e-12)
+
+
+def test_single_sums_do_not_lose_digits(card):
+    X = np.full((100_000, 1), 0.1, dtype=np.float32)
+    X[0] = 1e4  # in single precision, 0.1 added to it many times goes astray
+    total = X.astype(np.float64).sum()
+    np.testing.assert_allclose(card.added([card.tiles(np.ones_like(X).T, X)])[0, 0], total, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("r", "n"), [(1, 1), (3, 1000), (130, 7), (8, 600_000)])
+def test_sums_and_counts(card, r, n):
+    X = np.maximum(np.random.default_rng(0).standard_normal((n, r)), 0).astype(np.float32)
+    sums, count = card.tally(X.T)
+    np.testing.assert_allclose(sums, X.sum(axis=0, dtype=np.float64), rtol=1e-12)
+    assert count == np.count_nonzero(X)
+
+
+@pytest.mark.parametrize("n", [1, 2, 101, 200])
+def test_medians(card, n):
+    X = np.random.default_rng(0).standard_normal((9, n)).round(1)  # with ties
+    found = card.deviations(X)
+    centre = np.median(X, axis=1)
+    np.testing.assert_allclose(found[0], centre, atol=1e-15)
+    np.testing.assert_allclose(found[1], np.median(np.abs(X - centre[:, None]), axis=1), atol=1e-15)
+
+
+def test_bounded_rows_as_on_the_cpu(card):
+    rng = np.random.default_rng(0)
+    S = np.maximum(rng.standard_normal((2, 6, 80)), 0)
+    S[0, 3] = 0  # a dead source
+    G = S @ S.swapaxes(1, 2)
+    C = np.ascontiguousarray(
+        S @ (S.swapaxes(1, 2) @ rng.random((2, 6, 40)) + rng.standard_normal((2, 80, 40)))
+    )
+    bound = np.full((2, 6), 0.9 * 40**0.5 / 2)
+    X = rng.random((2, 6, 40))
+    expected = X.copy()
+    rounds = [descend_rows(G[k], C[k], bound[k], expected[k], 100, 1e-9) for k in range(2)]
+    told = card.bounded(G, C, bound, X, 100, 1e-9)
+    assert any(np.isclose(np.linalg.norm(expected, axis=2), bound).ravel())  # the bound bites
+    np.testing.assert_allclose(X, expected, atol=1e-10)
+    assert [round(one) for one in told[:, 0]] == [one for one, _ in rounds]
+
+
+def test_what_columns_answer_is_what_an_array_would(card):
+    X = np.random.default_rng(0).random((50, 3))
+    columns = Columns(card, X.T.copy(order="K"))
+    np.testing.assert_array_equal(np.asarray(columns), X.T)
+    np.testing.assert_array_equal(columns[:, [4, 2]], X.T[:, [4, 2]])
+    np.testing.assert_allclose(columns.sum(axis=1), X.sum(axis=0))
+    np.testing.assert_allclose(columns.sum(), X.sum())
+    product = columns * np.array([[0.0], [1.0], [2.0]])
+    np.testing.assert_allclose(np.asarray(product * 2), 2 * X.T * np.arange(3)[:, None])
+    assert product.array.T.flags.c_contiguous
+
+
+def test_every_number_of_sources_has_lanes():
+    assert {lanes_for(r) for r in range(1, 129)} <= {4, 8, 16, 32}
