@@ -153,14 +153,11 @@ def workers(folder, part, rounds=1):
     Beside the least time, which other work on the machine makes longer, the processor time of the busiest
     worker, which it does not: what a sweep would take with a core for each.
     """
-    import dask
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
     from ngmca.data import open_data
 
-    # or blocks of Y follow the tasks that an idle worker takes from a busy one
-    dask.config.set({"distributed.scheduler.work-stealing": False})
     walls, busiest = {1: [], 2: []}, {1: [], 2: []}
     for count in (1, 2) * rounds:
         here = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}

@@ -547,11 +547,15 @@ def sweep_columns(
     """
     (m, r), (old, X), G = A.shape, sources, gram(A)
     SS, YS, total, active, worst = np.zeros((r, r)), np.zeros((m, r)), np.zeros(r), 0, 0.0
+    room = np.empty((0, r), dtype=X.dtype)  # the same for all blocks: fresh memory is slow to be had
     for columns, Y in blocks:
         here = slice(columns.start - first, columns.stop - first)
         Yb, Xb = stacked(Y, step), X[here]
         Xb[:] = old[here]
-        worst = max(worst, solve(G, np.matmul(Yb.mT, A).reshape(Xb.shape), Xb, columns))
+        room = room if len(room) >= len(Xb) else np.empty_like(Xb)
+        C = room[: len(Xb)]
+        np.matmul(Yb.mT, A, out=C.reshape(len(Yb), -1, r))
+        worst = max(worst, solve(G, C, Xb, columns))
         SS += Xb.T @ Xb
         product = np.matmul(Yb, Xb.reshape(len(Yb), -1, r))
         YS += product[0] if len(product) == 1 else product.sum(axis=0)

@@ -4,9 +4,11 @@ Blocks and the order of sums are those of `InMemory`, unless the array's own blo
 where they are, and the answer is the same to rounding. Sources stay on the workers, one block of columns
 each; small sums come back by a tree, in one pass over Y for each sweep. A block that is lost with its
 worker is computed again by Dask.
+
+A task runs where Y is: whatever else it needs is in the task itself, or was made of that block of Y. A
+value that tasks share, or that lies elsewhere, would draw blocks of Y to its worker.
 """
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -29,7 +31,6 @@ from ngmca.data.units import check_range, unit_for
 GONE = 30.0  # seconds without any worker after which there is no hope
 LARGEST = 4  # parts of memory that a block of the array may be as large as
 SOME = 2.0  # seconds from look to look for workers
-MOMENT = 0.002  # from look to look for a result
 
 
 def as_matrix(data: Any) -> Any:
@@ -57,6 +58,7 @@ class OnDask(Chunked):
         source = Source.of(array)
         self._array = array.astype(source.dtype)
         self._cuts: dict[int, list[tuple[int, Any]]] = {}
+        self._last: tuple[str, list[Any]] | None = None  # name of the last S, and what its sweep left
         self._seen: tuple[str, NDArray] | None = None  # name of the last S, its values at kept columns
         super().__init__(source, threads=threads, seed=seed, surveyed=surveyed)
 
@@ -95,9 +97,10 @@ class OnDask(Chunked):
         """|Y|^2, in one pass that also checks, finds the unit, and keeps columns that tell the noise."""
         step = max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
         wanted = self._columns_to_keep()
-        common = delayed((wanted, step, self._tall), pure=False)
+        cut = self._cut(step)
         parts = [
-            delayed(on_workers.surveyed, pure=False)(Y, first, common) for first, Y in self._cut(step)
+            delayed(on_workers.surveyed, pure=False)(Y, first, here, step, self._tall)
+            for (first, Y), here in zip(cut, self._wanted_in(cut, wanted), strict=True)
         ]
         try:
             found = _gathered(parts)
@@ -151,21 +154,20 @@ class OnDask(Chunked):
         step = self._step(A.shape[1])
         cut = self._cut(step * TOGETHER)
         wanted = None if self._kept is None else self._kept[0]
-        # small, and no task of its own: the worker that had it would be as good a place as that of Y
         common = dumps((A, solve))
         parts = [
             delayed(on_workers.swept, pure=False)(Y, old, common, here, (first, step, step * TOGETHER))
             for (first, Y), old, here in zip(
-                cut, self._blocks_of(S, cut), self._wanted_in(cut, wanted), strict=True
+                cut, self._old_blocks(S, cut), self._wanted_in(cut, wanted), strict=True
             )
         ]
-        sources = [delayed(on_workers.first_of)(part) for part in parts]
         sums = _tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
-        *sources, sums = persist(*sources, sums)
+        *parts, sums = persist(*parts, sums)
         total, seen = _value(sums)
         if not np.isfinite(total[1]).all():
             raise ValueError("Y has changed since it was opened: it now has NaN or infinity.")
-        found = self._as_array(sources, cut, A.shape[1])
+        found = self._as_array([delayed(on_workers.first_of)(part) for part in parts], cut, A.shape[1])
+        self._last = found.name, parts
         if wanted is not None:
             self._seen = found.name, np.concatenate(seen, axis=1)
         return self._swept(A, found, total)
@@ -187,6 +189,12 @@ class OnDask(Chunked):
             for block, width in zip(blocks, widths, strict=True)
         ]
         return da.concatenate(parts, axis=1)
+
+    def _old_blocks(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
+        """Delayed blocks of S for a sweep: what the last one left, or those that are cut out of S."""
+        if self._last is not None and isinstance(S, da.Array) and S.name == self._last[0]:
+            return self._last[1]
+        return self._blocks_of(S, cut)
 
     def _blocks_of(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
         """Delayed blocks of S (r, n) at the columns of the blocks of Y."""
@@ -213,9 +221,8 @@ class OnDask(Chunked):
         """Sources (r, n) that are 0."""
         if self._tall:
             return super().no_sources(r)
-        ends = [first for first, _ in self._cut(self._step(r) * TOGETHER)] + [self.shape[1]]
-        widths = tuple(b - a for a, b in pairwise(ends))
-        return da.zeros((r, self.shape[1]), chunks=(r, widths), dtype=self.dtype)
+        cut = self._cut(self._step(r) * TOGETHER)
+        return self._as_array([delayed(on_workers.nothing)(Y, r) for _, Y in cut], cut, r)
 
     def _correlations(self, A: NDArray, step: int) -> NDArray:
         cut = self._cut(step)
@@ -227,16 +234,16 @@ class OnDask(Chunked):
         return np.asarray(_gathered([_tree(parts, on_workers.summed_once)])[0])
 
     def _products(self, X: NDArray, step: int) -> NDArray:
-        common = delayed(np.ascontiguousarray(X), pure=False)
-        parts = [delayed(on_workers.multiplied, pure=False)(Y, common, step) for _, Y in self._cut(step)]
+        X = np.ascontiguousarray(X)
+        parts = [delayed(on_workers.multiplied, pure=False)(Y, X, step) for _, Y in self._cut(step)]
         return np.concatenate(_gathered(parts))
 
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
         if self._tall:
             return super().correlate(A)
-        cut, common = self._cut(self._step(A.shape[1])), delayed(A, pure=False)
-        blocks = [delayed(on_workers.back, pure=False)(Y, common) for _, Y in cut]
+        cut = self._cut(self._step(A.shape[1]))
+        blocks = [delayed(on_workers.back, pure=False)(Y, A) for _, Y in cut]
         return np.concatenate(_gathered(blocks)).T
 
     def moments(self, S: NDArray) -> tuple[Any, NDArray]:
@@ -255,19 +262,19 @@ class OnDask(Chunked):
         if self._tall:
             return super().peak(A, np.asarray(S))
         step = self._step(A.shape[1])
-        cut, common = self._cut(step * TOGETHER), delayed(A, pure=False)
+        cut = self._cut(step * TOGETHER)
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
-        peaks = [delayed(on_workers.peak, pure=False)(Y, s, common, step) for (_, Y), s in blocks]
+        peaks = [delayed(on_workers.peak, pure=False)(Y, s, A, step) for (_, Y), s in blocks]
         return max(_gathered(peaks))
 
     def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
         step = self._step(A.shape[1])
-        cut, common = self._cut(step * TOGETHER), delayed(A, pure=False)
+        cut = self._cut(step * TOGETHER)
         if self._tall:
             rest = np.maximum(np.asarray(_value(self._array)) - A @ np.asarray(S), 0)
             return np.asarray(rest[:, largest(column_energies(rest), count)])
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
-        parts = [delayed(on_workers.strongest, pure=False)(Y, s, common, count) for (_, Y), s in blocks]
+        parts = [delayed(on_workers.strongest, pure=False)(Y, s, A, count) for (_, Y), s in blocks]
         tops = _gathered(parts)
         columns = np.concatenate([top for top, _ in tops], axis=1)
         energy = np.concatenate([energy for _, energy in tops])
@@ -338,17 +345,18 @@ def _awaited(client: Any, part: Any) -> Any:
 
     from distributed.comm.core import CommClosedError
 
-    future, looked, without = client.compute(part), time.monotonic(), 0.0
+    future, without = client.compute(part), 0.0
     try:
-        while not future.done():
-            time.sleep(MOMENT)
-            if time.monotonic() - looked > SOME:
-                looked = time.monotonic()
-                without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + SOME
+        while True:
+            try:
+                return future.result(timeout=SOME)
+            except TimeoutError:
+                if future.done():
+                    raise
+            without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + SOME
             if without > GONE:
                 future.cancel()
                 raise RuntimeError(_gone("all its workers are gone"))
-        return future.result()
     except (CancelledError, CommClosedError) as error:
         raise RuntimeError(_gone(f"it does not answer any more ({type(error).__name__})")) from error
 

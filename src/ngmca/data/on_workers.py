@@ -14,9 +14,13 @@ from ngmca.data.engine import Sums, added, square, sweep_columns
 
 @one_blas_thread
 def swept(
-    Y: NDArray, old: NDArray, common: bytes, wanted: NDArray | None, grid: tuple[int, int, int]
+    Y: NDArray, old: Any, common: bytes, wanted: NDArray | None, grid: tuple[int, int, int]
 ) -> tuple[NDArray, tuple[Sums, list[NDArray]]]:
-    """New sources (r, b) of a block, its sums, and the sources at the columns that are wanted."""
+    """New sources (r, b) of a block, its sums, and the sources at the columns that are wanted.
+
+    From old ones, or from what the last sweep left of them.
+    """
+    old = old[0] if isinstance(old, tuple) else old
     (A, solve), (first, step, together) = loads(common), grid
     Y = np.ascontiguousarray(Y)
     X, last = np.empty((Y.shape[1], A.shape[1]), dtype=Y.dtype), first + Y.shape[1]
@@ -53,9 +57,14 @@ def summed_pairs(parts: Sequence[tuple[NDArray, NDArray]]) -> tuple[NDArray, NDA
     return np.sum(SS, axis=0), np.sum(YS, axis=0)
 
 
-def surveyed(Y: NDArray, first: int, common: tuple[NDArray | None, int, bool]) -> dict[str, Any]:
+def nothing(Y: NDArray, r: int) -> NDArray:
+    """Sources (r, b) of a block of columns that are 0."""
+    return np.zeros((Y.shape[1], r), dtype=Y.dtype).T
+
+
+def surveyed(Y: NDArray, first: int, wanted: NDArray | None, step: int, tall: bool) -> dict[str, Any]:
     """What is to be known of a block: squares of its own blocks, largest entry, what is no number."""
-    (wanted, step, tall), Y = common, np.ascontiguousarray(Y)
+    Y = np.ascontiguousarray(Y)
     found: dict[str, Any] = {"bad": None, "peak": 0.0, "squares": [], "kept": None}
     if not np.isfinite(Y).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(Y))[0])
@@ -67,8 +76,7 @@ def surveyed(Y: NDArray, first: int, common: tuple[NDArray | None, int, bool]) -
         found["squares"] = [square(block) for block in blocks]
     found["peak"] = float(np.maximum(Y.max(), -Y.min()))
     if wanted is not None:
-        low, high = np.searchsorted(wanted, (first, first + Y.shape[1]))
-        found["kept"] = Y[:, wanted[low:high] - first]
+        found["kept"] = Y[:, wanted]
     return found
 
 

@@ -26,6 +26,7 @@ _EPS = 2.220446049250313e-16
 _DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise
 _ROUNDING = 8 * _EPS  # a gradient below this share (times r) of its terms is zero
 _WEAK = 1e-8  # a pivot below this share of its diagonal costs half the digits: refine the solution
+CAST = 1 << 13  # entries that are cast at once: 64 kB, for which malloc need not ask the system
 _PATIENCE = 3  # full exchanges without progress before the one-at-a-time rule
 
 
@@ -65,21 +66,24 @@ def solve_rows(
         return X.solve(G, C, shift)
     shift = np.zeros(G.shape[0]) if shift is None else shift
     cast = len(G) * np.finfo(X.dtype).eps / 2 if X.dtype != np.float64 else 0.0
-    order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
     if unit:
-        return _solve_in_double(G, C, X, shift, order) + cast
+        return _solve_in_double(G, C, X, shift, grouped) + cast
     G, scale = equilibrate(G)
-    worst = _solve_in_double(G, C * scale, X, shift * scale, order)
+    worst = _solve_in_double(G, C * scale, X, shift * scale, grouped)
     X *= scale
     return worst + cast
 
 
-def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, order: NDArray) -> float:
+def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, grouped: bool) -> float:
     """`_solve_rows`, which is compiled for double precision only: it works in it anyway."""
-    solution = X.astype(np.float64, copy=False)
-    worst = float(_solve_rows(G, C.astype(np.float64, copy=False), solution, shift, order))
-    if solution is not X:
-        X[:] = solution
+    if X.dtype == np.float64:
+        order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
+        return float(_solve_rows(G, C.astype(np.float64, copy=False), X, shift, order))
+    worst, count = 0.0, max(1, CAST // len(G))
+    for some in (slice(i, i + count) for i in range(0, len(X), count)):
+        solution = X[some].astype(np.float64)
+        worst = max(worst, _solve_in_double(G, C[some].astype(np.float64), solution, shift, grouped))
+        X[some] = solution
     return worst
 
 
