@@ -195,7 +195,7 @@ FITTED = ngmca.NGMCA(3, max_iter=3, random_state=0).fit(Y)
 CALLS = {
     "separate": lambda X: ngmca.separate(X, 3, n_iter=3),
     "iterate": lambda X: ngmca.iterate(X, 3, n_iter=3),
-    "posterior": lambda X: ngmca.posterior(X, SEPARATED),
+    "posterior": lambda X: ngmca.posterior(X, SEPARATED, n_samples=20, seed=0),
     "posterior, A": lambda X: ngmca.posterior(Y, None, A=X),
     "fit": lambda X: ngmca.NGMCA(3, max_iter=3).fit(X),
     "fit_transform": lambda X: ngmca.NGMCA(3, max_iter=3).fit_transform(X),

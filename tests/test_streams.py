@@ -63,12 +63,18 @@ def test_units_of_a_stream_do_not_matter(unit):
 
 @pytest.mark.parametrize(
     "options",
-    [{"method": "hard"}, {"noise": 1.0}, {"robust": True}, {"forgetting": 0.0}, {"penalised": "A"}],
+    [{"domain": "wavelet"}, {"noise": 1.0}, {"robust": True}, {"forgetting": 0.0}, {"penalised": "A"}],
     ids=str,
 )
 def test_what_a_stream_would_not_heed_is_refused(options):
     with pytest.raises(ValueError, match=r"partial_fit|forgetting"):
         ngmca.NGMCA(R, **options).partial_fit(stream(50)[0])
+
+
+def test_methods_without_streams_have_no_partial_fit():
+    assert not hasattr(ngmca.NGMCA(R, method="hard"), "partial_fit")
+    assert not hasattr(ngmca.NGMCA(R, method="hals"), "partial_fit")
+    assert hasattr(ngmca.NGMCA(R, method="anls"), "partial_fit")
 
 
 def test_transform_of_a_stream_is_that_of_its_rows():

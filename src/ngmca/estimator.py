@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
 from ngmca._support.arguments import as_array, check_number, check_rank
@@ -198,6 +199,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.reconstruction_err_ = engine.unit * engine.residual_energy(W, S) ** 0.5
         return self._told(W, unit, engine)
 
+    @available_if(lambda self: self.method in WITH_GAPS)
     @one_blas_thread
     def partial_fit(self, X: Any, y: None = None) -> "NGMCA":
         """Learn from one more batch of rows of a stream, of which nothing is kept but sums.
@@ -227,8 +229,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _check_streaming(self) -> None:
         """Refuse options that a stream would not heed."""
-        if self.method not in WITH_GAPS or self.domain == "wavelet":
-            raise ValueError("partial_fit goes with method='soft' in channels, or method='anls'.")
+        if self.domain == "wavelet":
+            raise ValueError("partial_fit goes channel by channel: leave domain='wavelet' out.")
         names = ("noise", "known_sources", "known_mixing", "zero_sources", "zero_mixing", "closure")
         given = [name for name in (*names, "profiles", "baseline") if getattr(self, name) is not None]
         given += [name for name in ("robust", "posterior") if getattr(self, name)]

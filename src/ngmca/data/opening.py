@@ -138,6 +138,8 @@ def open_whole(data: Any, *, threads: int | None = None) -> InMemory:
 
 def is_dask(data: Any) -> bool:
     """Whether this is a Dask array, or holds one."""
+    if isinstance(data, np.ndarray):
+        return False
     return any(hasattr(one, "__dask_graph__") for one in (data, getattr(data, "data", None)))
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from ngmca.io.choice import choose, find_axis
 from ngmca.io.containers import arrays_in_hdf5, arrays_in_zarr, notes_on, vectors_beside
-from ngmca.io.dataset import Dataset, ReadError, channels_first, shown, told
+from ngmca.io.dataset import Dataset, ReadError, channels_first, shown
 from ngmca.io.detect import reader_of
 from ngmca.io.sizes import in_words, memory_left
 
 UNPACKED = 16  # times the size on disk that numbers in it are expected to take at most
+CHUNKS = 10_000_000  # of a Zarr array at most
 KINDS = ("npy", "HDF5", "Zarr")  # formats that can be read in parts
 LARGEST = 1 << 32  # bytes of floats up to which a file is read whole, or a quarter of what is left
 
@@ -33,15 +34,18 @@ def read_large(
         limit = min(LARGEST, memory_left() / 4) if most is None else most
         if kind == "HDF5" and path.stat().st_size < limit / UNPACKED:
             return None  # what is not huge is opened elsewhere: a damaged file can make HDF5 crash
-        array, vectors, where, notes = _opened(path, kind, dataset)
-    except ReadError:
+        found, key = _opened(path, kind, dataset)
+    except (ReadError, OSError, ValueError):
         return None  # whoever reads it whole tells what is wrong
-    except Exception as error:
-        raise ReadError(f"{path} cannot be read as {kind}: {told(error)}.") from error
+    array, where = found[key], f"{key} in {path}" if key else str(path)
     shape = tuple(map(int, array.shape))
     size = math.prod(shape) * (4.0 if array.dtype == np.float32 else 8.0)
     if size <= limit or len(shape) not in (2, 3) or array.dtype.kind not in "fiub":
         return None
+    if getattr(array, "nchunks", 0) > CHUNKS:
+        return None  # to look which were written would take for ever
+    vectors = {} if kind == "npy" else vectors_beside(found, key)
+    notes = [] if kind == "npy" else list(notes_on(array, where))
     axis, name, unit = find_axis(vectors, shape, transpose)
     turned, note = channels_first(shape, axis, transpose, where)
     if len(shape) == 3 and turned:
@@ -58,20 +62,14 @@ def read_large(
     return replace(data, meta={"format": kind, "path": shown(path)}).noted(*notes)
 
 
-def _opened(
-    path: Path, kind: str, dataset: str | None
-) -> tuple[Any, dict[str, NDArray], str, list[str]]:
-    """The array in a file, which stays there, the vectors beside it, how to call it, and notes."""
+def _opened(path: Path, kind: str, dataset: str | None) -> tuple[dict[str, Any], str]:
+    """The arrays in a file, which stay there, and the name of the one that is asked for."""
     if kind == "npy":
-        return np.load(path, mmap_mode="r", allow_pickle=False), {}, str(path), []
+        return {"": np.load(path, mmap_mode="r", allow_pickle=False)}, ""
     found = arrays_in_hdf5(path) if kind == "HDF5" else arrays_in_zarr(path)
-    name = (
-        ""
-        if list(found) == [""]
-        else choose({k: item.shape for k, item in found.items()}, dataset, path)
-    )
-    where = f"{name} in {path}" if name else str(path)
-    return found[name], vectors_beside(found, name), where, list(notes_on(found[name], where))
+    if list(found) == [""]:
+        return found, ""
+    return found, choose({k: item.shape for k, item in found.items()}, dataset, path)
 
 
 class Turned:
