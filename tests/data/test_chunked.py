@@ -97,6 +97,21 @@ def test_every_method_with_a_guess_of_its_own(options, dtype):
     np.testing.assert_array_equal(found.noise, expected.noise)
 
 
+@pytest.mark.parametrize("shape", [(M, N), (6000, 40)])
+def test_dead_sources_come_back_as_in_memory_without_reading_all_at_once(shape, monkeypatch):
+    monkeypatch.setattr("ngmca.data.engine.CANDIDATES", 12 * shape[0])
+    Y = measured(shape)
+    start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
+    start[0][:, 1] = 0
+    options = {"start": start, "n_iter": 4, "domain": "direct"}
+    expected, data = ngmca.separate(Y, R, **options), Sliced(Y)
+    found = ngmca.separate(open_data(data, lazily=True), R, **options)
+    assert expected.S.any(axis=1).all()
+    np.testing.assert_array_equal(found.S, expected.S)
+    np.testing.assert_array_equal(found.A, expected.A)
+    assert data.largest <= Y.size / 2
+
+
 @pytest.mark.parametrize("shape", [(4000, 60), (1, 400), (3, 1), (2500, 2500)])
 def test_tall_and_small_data_too(shape):
     Y, r = measured(shape), min(*shape, 3)

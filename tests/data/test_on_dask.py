@@ -14,7 +14,8 @@ import pytest
 import zarr
 
 import ngmca
-from ngmca.data import on_dask, open_data
+from ngmca.data import cluster as on_cluster
+from ngmca.data import open_data
 
 M, N, R = 200, 3000, 3
 KILLS = 10 if os.environ.get("NGMCA_EVERY_CRASH") else 2  # `make crash` does all
@@ -109,9 +110,11 @@ def test_large_blocks_stay_as_they_are_and_the_answer_is_the_same_to_rounding():
     assert_near(found, ngmca.separate(Y, R, seed=0, n_iter=20, domain="direct"))
 
 
-def test_dead_sources_come_back_as_in_memory():
-    Y = measured()
-    start = np.random.default_rng(1).random((M, R)), np.zeros((R, N))
+@pytest.mark.parametrize("shape", [(M, N), (6000, 40)])
+def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
+    monkeypatch.setattr("ngmca.data.engine.CANDIDATES", 12 * shape[0])
+    Y = measured(shape)
+    start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
     start[0][:, 1] = 0
     options = {"start": start, "n_iter": 4, "domain": "direct"}
     found = ngmca.separate(da.from_array(Y, chunks=(M, 700)), R, **options)
@@ -212,7 +215,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(cluster):
 def test_without_any_worker_there_is_an_error_and_a_checkpoint(monkeypatch, tmp_path):
     from distributed import Client, LocalCluster
 
-    monkeypatch.setattr(on_dask, "GONE", 1.0)
+    monkeypatch.setattr(on_cluster, "GONE", 1.0)
     Y, path = measured(), tmp_path / "kept.npz"
     options = {"n_iter": 60, "seed": 0, "domain": "direct", "tol": 0.0}
     array = da.from_array(Y, chunks=(M, 650))

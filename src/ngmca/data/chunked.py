@@ -139,6 +139,12 @@ class Chunked(InMemory):
             at = np.searchsorted(known, wanted)
             if at.max(initial=0) < len(known) and np.array_equal(known[at], wanted):
                 return np.asarray(Y[rows][:, at])
+        m, n = self.shape
+        every = isinstance(rows, slice) and rows == slice(None)
+        if m > n and every and not isinstance(columns, slice):
+            step = max(1, WIDE // n)
+            blocks = self.blocks_of_rows(range(0, m, step), step)
+            return np.concatenate([Y[:, columns] for _, Y in blocks])
         return self._source.pick(rows, columns)
 
     def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:

@@ -39,6 +39,7 @@ from ngmca.nnqp.pivoting import solve_rows
 Solve = Callable[[Any, NDArray, NDArray, slice], float]
 
 SMALL_PRODUCT = 800_000  # multiplications: below a million OpenBLAS has faster kernels for thin factors
+CANDIDATES = 1 << 24  # entries at most of columns that a new direction is chosen from
 TOGETHER = 8  # blocks of columns in one call
 ROWS_AT_ONCE = 2048  # of A, solved together
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
@@ -276,7 +277,8 @@ class InMemory:
         Each is a column of the residual's positive part, the strongest once the directions before it
         are taken away from all of them. A column that hardly anything is left of is none.
         """
-        columns = self._strongest(A, S, 32 * k)
+        count = max(2 * k, min(32 * k, CANDIDATES // len(A)))
+        columns = self._strongest(A, S, count)
         little = 1e3 * np.finfo(self.dtype).eps * column_energies(columns)
         found = np.zeros((len(A), k), dtype=self.dtype)
         rest = columns
@@ -298,9 +300,19 @@ class InMemory:
 
     def _rest_energies(self, A: NDArray, S: NDArray) -> NDArray:
         """Sum of squares of each column of the residual's positive part."""
+        if self.shape[0] > self.shape[1] and self.weights is None:
+            return self._rest_energies_tall(A, self.sources_at(S, slice(None)), self._step(A.shape[1]))
         step = max(1, BLOCK_BYTES // (self.dtype.itemsize * len(A)))
         blocks = self.column_blocks(range(0, self.shape[1], step), step)
         return np.concatenate([column_energies(self._rest(A, S, block, Y)) for block, Y in blocks])
+
+    def _rest_energies_tall(self, A: NDArray, S: NDArray, step: int) -> NDArray:
+        def part(starts: range) -> NDArray:
+            blocks = self.blocks_of_rows(starts, step)
+            return np.sum([rest_energies(Y, A[rows], S) for rows, Y in blocks], axis=0)
+
+        threads = self.threads_for(A.shape[1])
+        return np.asarray(summed(in_parts(part, len(A), step, threads, self._most(step))))
 
     def _rest(self, A: NDArray, S: NDArray, columns: slice | NDArray, Y: NDArray) -> NDArray:
         """What is left of some columns Y of the data, where it is positive."""
@@ -562,6 +574,11 @@ def sweep_columns(
         total += Xb.sum(axis=0)
         active += int(np.count_nonzero(Xb))
     return SS, YS, total, active, worst
+
+
+def rest_energies(Y: NDArray, A: NDArray, S: NDArray) -> NDArray:
+    """Sum of squares of each column of the positive part of Y - A S."""
+    return column_energies(np.maximum(Y - A @ S, 0))
 
 
 def added(parts: Sequence[Sums]) -> Sums:

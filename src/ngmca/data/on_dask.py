@@ -16,21 +16,20 @@ from typing import Any, NoReturn
 import dask.array as da
 import numpy as np
 from cloudpickle import dumps  # arrays come out as they went in: compiled code is the same
-from dask.base import compute, get_scheduler, persist
+from dask.base import persist
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
 from ngmca._support.threads import grouped
 from ngmca.data import on_workers
-from ngmca.data.blocks import BLOCK_BYTES, FAN, PART_BYTES, Choice, column_energies, largest
+from ngmca.data.blocks import BLOCK_BYTES, PART_BYTES, Choice, largest
 from ngmca.data.chunked import Chunked
+from ngmca.data.cluster import NoWorkersError, gathered, tree, value
 from ngmca.data.engine import TOGETHER, InMemory, Solve, Sweep
 from ngmca.data.source import Source
 from ngmca.data.units import check_range, unit_for
 
-GONE = 30.0  # seconds without any worker after which there is no hope
 LARGEST = 4  # parts of memory that a block of the array may be as large as
-SOME = 2.0  # seconds from look to look for workers
 
 
 def as_matrix(data: Any) -> Any:
@@ -103,7 +102,9 @@ class OnDask(Chunked):
             for (first, Y), here in zip(cut, self._wanted_in(cut, wanted), strict=True)
         ]
         try:
-            found = _gathered(parts)
+            found = gathered(parts)
+        except NoWorkersError:
+            raise
         except Exception as error:
             self._blame(error)
             raise
@@ -113,15 +114,15 @@ class OnDask(Chunked):
         if wanted is not None:
             self._kept = wanted, np.concatenate([one["kept"] for one in found], axis=1)
         total = 0.0  # added up as in memory, block after block
-        for value in (value for one in found for value in one["squares"]):
-            total += value
+        for square in (square for one in found for square in one["squares"]):
+            total += square
         return total
 
     def _blame(self, error: Exception) -> None:
         """Name the block that cannot be read, if there is one."""
         for place in np.ndindex(*self._array.numblocks):
             try:
-                _value(self._array.blocks[place])
+                value(self._array.blocks[place])
             except Exception as own:
                 told = ".".join(map(str, place))
                 raise OSError(
@@ -161,9 +162,9 @@ class OnDask(Chunked):
                 cut, self._old_blocks(S, cut), self._wanted_in(cut, wanted), strict=True
             )
         ]
-        sums = _tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
+        sums = tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
         *parts, sums = persist(*parts, sums)
-        total, seen = _value(sums)
+        total, seen = value(sums)
         if not np.isfinite(total[1]).all():
             raise ValueError("Y has changed since it was opened: it now has NaN or infinity.")
         found = self._as_array([delayed(on_workers.first_of)(part) for part in parts], cut, A.shape[1])
@@ -215,7 +216,7 @@ class OnDask(Chunked):
             at = np.searchsorted(known, wanted)
             if at.max(initial=0) < len(known) and np.array_equal(known[at], wanted):
                 return np.asarray(self._seen[1][:, at])
-        return np.asarray(_value(S[:, columns]))
+        return np.asarray(value(S[:, columns]))
 
     def no_sources(self, r: int) -> Any:
         """Sources (r, n) that are 0."""
@@ -231,12 +232,12 @@ class OnDask(Chunked):
             delayed(on_workers.correlated, pure=False)(Y, A[a:b], step)
             for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
         ]
-        return np.asarray(_gathered([_tree(parts, on_workers.summed_once)])[0])
+        return np.asarray(gathered([tree(parts, on_workers.summed_once)])[0])
 
     def _products(self, X: NDArray, step: int) -> NDArray:
         X = np.ascontiguousarray(X)
         parts = [delayed(on_workers.multiplied, pure=False)(Y, X, step) for _, Y in self._cut(step)]
-        return np.concatenate(_gathered(parts))
+        return np.concatenate(gathered(parts))
 
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
@@ -244,7 +245,7 @@ class OnDask(Chunked):
             return super().correlate(A)
         cut = self._cut(self._step(A.shape[1]))
         blocks = [delayed(on_workers.back, pure=False)(Y, A) for _, Y in cut]
-        return np.concatenate(_gathered(blocks)).T
+        return np.concatenate(gathered(blocks)).T
 
     def moments(self, S: NDArray) -> tuple[Any, NDArray]:
         """S S' and Y S'."""
@@ -254,7 +255,7 @@ class OnDask(Chunked):
         cut = self._cut(step)
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         parts = [delayed(on_workers.moments, pure=False)(Y, one, step) for (_, Y), one in blocks]
-        SS, YS = _gathered([_tree(parts, on_workers.summed_pairs)])[0]
+        SS, YS = gathered([tree(parts, on_workers.summed_pairs)])[0]
         return SS, YS
 
     def peak(self, A: NDArray, S: NDArray) -> float:
@@ -265,17 +266,24 @@ class OnDask(Chunked):
         cut = self._cut(step * TOGETHER)
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         peaks = [delayed(on_workers.peak, pure=False)(Y, s, A, step) for (_, Y), s in blocks]
-        return max(_gathered(peaks))
+        return max(gathered(peaks))
+
+    def _rest_energies_tall(self, A: NDArray, S: NDArray, step: int) -> NDArray:
+        cut = self._cut(step)
+        ends = [first for first, _ in cut] + [len(A)]
+        parts = [
+            delayed(on_workers.rest_of_rows, pure=False)(Y, A[a:b], S, step)
+            for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
+        ]
+        return np.asarray(gathered([tree(parts, on_workers.summed_once)])[0])
 
     def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
-        step = self._step(A.shape[1])
-        cut = self._cut(step * TOGETHER)
         if self._tall:
-            rest = np.maximum(np.asarray(_value(self._array)) - A @ np.asarray(S), 0)
-            return np.asarray(rest[:, largest(column_energies(rest), count)])
+            return super()._strongest(A, S, count)
+        cut = self._cut(self._step(A.shape[1]) * TOGETHER)
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         parts = [delayed(on_workers.strongest, pure=False)(Y, s, A, count) for (_, Y), s in blocks]
-        tops = _gathered(parts)
+        tops = gathered(parts)
         columns = np.concatenate([top for top, _ in tops], axis=1)
         energy = np.concatenate([energy for _, energy in tops])
         return np.asarray(columns[:, largest(energy, count)])
@@ -287,7 +295,7 @@ class OnDask(Chunked):
             at = np.searchsorted(known, columns)
             if at.max(initial=0) < len(known) and np.array_equal(known[at], columns):
                 return np.asarray(Y[rows][:, at])
-        return np.asarray(_value(self._array[rows][:, columns]))
+        return np.asarray(value(self._array[rows][:, columns]))
 
     def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
         """All measurements at a few columns, in blocks, as often as they are asked for."""
@@ -317,55 +325,6 @@ class OnDask(Chunked):
             f"{what} needs all data in memory at once, and these are a Dask array: take some of their "
             "columns, or pass Y.compute()."
         )
-
-
-def _tree(parts: list[Any], join: Callable[[Any], Any]) -> Any:
-    """One delayed value out of many, FAN at a time, as `blocks.summed` does it."""
-    while len(parts) > 1:
-        parts = [delayed(join, pure=False)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
-    return parts[0]
-
-
-def _gathered(parts: list[Any]) -> list[Any]:
-    """The values of delayed ones."""
-    return list(_value(delayed(list)(parts)))
-
-
-def _value(part: Any) -> Any:
-    """The value of what is delayed; an error says so when there is nobody left to compute it."""
-    client = getattr(get_scheduler(), "__self__", None)
-    if not hasattr(client, "scheduler_info"):
-        return compute(part)[0]
-    return _awaited(client, part)
-
-
-def _awaited(client: Any, part: Any) -> Any:
-    """The same on a cluster, whose workers may all be gone."""
-    from concurrent.futures import CancelledError
-
-    from distributed.comm.core import CommClosedError
-
-    future, without = client.compute(part), 0.0
-    try:
-        while True:
-            try:
-                return future.result(timeout=SOME)
-            except TimeoutError:
-                if future.done():
-                    raise
-            without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + SOME
-            if without > GONE:
-                future.cancel()
-                raise RuntimeError(_gone("all its workers are gone"))
-    except (CancelledError, CommClosedError) as error:
-        raise RuntimeError(_gone(f"it does not answer any more ({type(error).__name__})")) from error
-
-
-def _gone(why: str) -> str:
-    return (
-        f"the Dask cluster cannot go on: {why}. What was found since the last checkpoint is lost: go on "
-        "from it with resume=, on a cluster with workers."
-    )
 
 
 def _block_at(array: Any, i: int, j: int) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
 from ngmca.data.blocks import column_energies, column_runs, gram, largest
-from ngmca.data.engine import Sums, added, square, sweep_columns
+from ngmca.data.engine import Sums, added, rest_energies, square, sweep_columns
 
 
 @one_blas_thread
@@ -88,6 +88,15 @@ def correlated(Y: NDArray, A: NDArray, step: int) -> NDArray:
     for i in range(0, len(Y), step):
         C += Y[i : i + step].T @ A[i : i + step]
     return C
+
+
+@one_blas_thread
+def rest_of_rows(Y: NDArray, A: NDArray, S: NDArray, step: int) -> NDArray:
+    """Sum of squares of each column of the positive part of Y - A S, over a block of rows."""
+    Y, starts = np.ascontiguousarray(Y), range(0, len(Y), step)
+    return np.asarray(
+        np.sum([rest_energies(Y[i : i + step], A[i : i + step], S) for i in starts], axis=0)
+    )
 
 
 @one_blas_thread
