@@ -97,9 +97,11 @@ def test_every_method_with_a_guess_of_its_own(options, dtype):
     np.testing.assert_array_equal(found.noise, expected.noise)
 
 
-@pytest.mark.parametrize("shape", [(M, N), (6000, 40)])
+@pytest.mark.parametrize("shape", [(M, N), (30_000, 40)])
 def test_dead_sources_come_back_as_in_memory_without_reading_all_at_once(shape, monkeypatch):
     monkeypatch.setattr("ngmca.data.engine.CANDIDATES", 12 * shape[0])
+    monkeypatch.setattr("ngmca.data.chunked.KEPT", 1)
+    monkeypatch.setattr("ngmca.data.chunked.WIDE", 1 << 18)
     Y = measured(shape)
     start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
     start[0][:, 1] = 0
