@@ -1,5 +1,7 @@
 """Files that are too large for the memory: read in blocks, said so, and the same answer."""
 
+import warnings
+
 import h5py
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from command_line import run
 import ngmca
 from ngmca.cli import large
 from ngmca.data import opening
-from ngmca.io import ReadError, lazy, read_large
+from ngmca.io import ReadError, lazy, read, read_large
 
 SHAPE = (18, 20, 60)  # rows, columns, channels
 
@@ -61,6 +63,59 @@ def test_tables_of_every_kind_that_can_be_read_in_parts(kind, tmp_path):
     run("separate", path, "-r", 3, "-o", tmp_path / "out", "--iterations", 5, "--n-init", 1, "-q")
     expected = ngmca.separate(Y, 3, n_iter=5, seed=0)
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "A.npy"), expected.A)
+
+
+@pytest.mark.parametrize("interleave", ["bsq", "bil", "bip"])
+def test_an_envi_image_stays_where_it_is(interleave, tmp_path):
+    spectral = pytest.importorskip("spectral")
+    Y, waves = cube().astype(np.float32), [f"{w:.2f}" for w in np.linspace(400, 700, 60)]
+    options = {"interleave": interleave, "ext": ".img", "metadata": {"wavelength": waves}}
+    spectral.envi.save_image(str(tmp_path / "cube.hdr"), Y, **options)
+    data, whole = read_large(tmp_path / "cube.hdr"), read(tmp_path / "cube.hdr")
+    assert not isinstance(data.Y, np.ndarray)
+    np.testing.assert_array_equal(data.Y[:, :], whole.Y)
+    np.testing.assert_array_equal(data.axis, whole.axis)
+    assert data.image_shape == whole.image_shape == SHAPE[:2]
+    assert (data.axis_name, data.axis_unit) == (whole.axis_name, whole.axis_unit)
+    run(
+        "separate",
+        tmp_path / "cube.hdr",
+        "-r",
+        3,
+        "-o",
+        tmp_path / "out",
+        "--iterations",
+        5,
+        "--n-init",
+        1,
+        "-q",
+    )
+    expected = ngmca.separate(np.ascontiguousarray(whole.Y), 3, n_iter=5, seed=0)
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "A.npy"), expected.A)
+
+
+def test_what_hyperspy_writes_stays_where_it_is(tmp_path, monkeypatch):
+    plugin = pytest.importorskip("rsciio.hspy")
+    monkeypatch.setattr(lazy, "UNPACKED", 1e6)  # the guard of small files, which these are
+    Y, path = cube(), tmp_path / "cube.hspy"
+    axes = [
+        {"name": "y", "size": 18, "scale": 1.0, "offset": 0.0, "units": "um", "navigate": True},
+        {"name": "x", "size": 20, "scale": 1.0, "offset": 0.0, "units": "um", "navigate": True},
+        {"name": "Energy", "size": 60, "scale": 0.5, "offset": 10.0, "units": "eV", "navigate": False},
+    ]
+    signal = {"data": Y, "axes": axes, "metadata": {"General": {"title": "map"}}}
+    more = {"original_metadata": {}, "learning_results": {}, "models": None, "tmp_parameters": {}}
+    more["package_info"] = {"package": "", "package_version": ""}
+    more["attributes"] = {"_lazy": False, "ragged": False, "_signal_type": "", "_dtype": "real"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plugin.file_writer(str(path), signal | more)
+        data, whole = read_large(path), read(path)
+    assert not isinstance(data.Y, np.ndarray)
+    np.testing.assert_array_equal(data.Y[:, :], whole.Y)
+    np.testing.assert_array_equal(data.axis, whole.axis)
+    assert data.image_shape == whole.image_shape
+    assert (data.axis_name, data.axis_unit) == (whole.axis_name, whole.axis_unit) == ("Energy", "eV")
 
 
 def test_channels_in_the_rows(tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngmca.io.containers import written_notes
 from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, told
@@ -20,8 +21,19 @@ ENVI_DATA = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
 EMSA = (".msa", ".ems", ".mas", ".emsa")
 
 
+Axis = tuple[NDArray | None, str, str]  # its values, what it is, and its unit
+
+
 def read_envi(path: Path, **_: Any) -> Dataset:
     """The pixels of an ENVI image, with its wavelengths."""
+    cube, (axis, name, unit), where = open_envi(path)
+    return from_array(
+        np.asarray(cube), axis, transpose=False, where=where, axis_name=name, axis_unit=unit
+    )
+
+
+def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
+    """An ENVI image (rows, columns, channels) that is mapped to memory, its axis, and its header."""
     envi = require("spectral.io.envi", "ENVI")
     header = path if path.suffix.lower() == ".hdr" else _sibling(path, (".hdr",))
     if header is None:
@@ -43,13 +55,13 @@ def read_envi(path: Path, **_: Any) -> Dataset:
     check_claim(float(np.prod(shape, dtype=float)) * kind.itemsize, body.stat().st_size, str(header))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cube = np.asarray(envi.open(str(header), str(body)).open_memmap(interleave="bip"))
+        cube = envi.open(str(header), str(body)).open_memmap(interleave="bip")
     waves = np.array(fields.get("wavelength", []), dtype=float)
     axis = waves if len(waves) == shape[2] and monotonic(waves) else None
     name, unit = "band", ""
     if axis is not None:
         name, unit = from_unit(_known(str(fields.get("wavelength units", ""))), otherwise="wavelength")
-    return from_array(cube, axis, transpose=False, where=str(header), axis_name=name, axis_unit=unit)
+    return cube, (axis, name, unit), str(header)
 
 
 def _check_header_end(header: Path) -> None:
@@ -83,6 +95,19 @@ def _begins(path: Path, with_bytes: bytes) -> bool:
 
 def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
     """The spectra, or the spectral image, in a file that rosettasciio reads."""
+    data = _from_signal(_signal(path, dataset), path)
+    return data.noted(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
+
+
+def open_rosetta(path: Path, dataset: str | None) -> tuple[Any, Axis, str]:
+    """The same, its numbers as a Dask array, where the plugin has a lazy way; its axis, and its name."""
+    signal = _signal(path, dataset, lazy=True)
+    array, axis = _turned(signal, path), _axis(signal)
+    return array, (axis[0], axis[1] or NO_AXIS, known_unit(axis[2])), str(path)
+
+
+def _signal(path: Path, dataset: str | None, **given: bool) -> Any:
+    """The spectra in a file that rosettasciio reads, as it gives them."""
     module = rosetta_plugin(path) or ""
     plugin = require(module or "rsciio", f"{path.suffix or 'this format'}")
     logging.getLogger("rsciio").setLevel(logging.ERROR)
@@ -90,13 +115,12 @@ def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset
         _check_before(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            signals = plugin.file_reader(str(path))
+            signals = plugin.file_reader(str(path), **given)
     except ReadError:
         raise
     except Exception as error:  # readers of thirty formats raise what they like
         raise ReadError(f"{path}: rosettasciio cannot read it: {told(error)}.") from error
-    data = _from_signal(_spectral_signal(signals, dataset, path), path)
-    return data.noted(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
+    return _spectral_signal(signals, dataset, path)
 
 
 def _check_before(path: Path) -> None:
@@ -155,20 +179,7 @@ def _spectral_signal(signals: list[Any], wanted: str | None, path: Path) -> Any:
 
 
 def _from_signal(signal: Any, path: Path) -> Dataset:
-    order = [i for i, a in enumerate(signal["axes"]) if a["navigate"]]
-    spectral = next(i for i, a in enumerate(signal["axes"]) if not a["navigate"])
-    array = np.moveaxis(np.asarray(signal["data"]), spectral, -1)
-    if len(order) > 2:
-        raise ReadError(
-            f"{path} has {len(order)} directions besides the spectra: one or two are needed."
-        )
-    described = signal["axes"][spectral]
-    if "axis" in described:
-        axis = np.asarray(described["axis"], dtype=float)
-    else:
-        size = array.shape[-1]
-        axis = float(described.get("offset", 0)) + float(described.get("scale", 1)) * np.arange(size)
-    name, unit = (_text(described.get(key)) for key in ("name", "units"))
+    array, (axis, name, unit) = np.asarray(_turned(signal, path)), _axis(signal)
     title = _text(signal.get("metadata", {}).get("General", {}).get("title"))
     return from_array(
         array,
@@ -179,6 +190,28 @@ def _from_signal(signal: Any, path: Path) -> Dataset:
         axis_unit=known_unit(unit),
         meta={"title": title} if title else {},
     )
+
+
+def _turned(signal: Any, path: Path) -> Any:
+    """The numbers of a signal, channels last."""
+    places = sum(bool(axis["navigate"]) for axis in signal["axes"])
+    if places > 2:
+        raise ReadError(f"{path} has {places} directions besides the spectra: one or two are needed.")
+    array = signal["data"]
+    order = list(range(np.ndim(array)))
+    order.append(order.pop(next(i for i, a in enumerate(signal["axes"]) if not a["navigate"])))
+    return array.transpose(order)
+
+
+def _axis(signal: Any) -> tuple[NDArray, str, str]:
+    """The spectral axis of a signal, its name, and its unit as it is written there."""
+    place, described = next((i, a) for i, a in enumerate(signal["axes"]) if not a["navigate"])
+    if "axis" in described:
+        axis = np.asarray(described["axis"], dtype=float)
+    else:
+        size = np.shape(signal["data"])[place]
+        axis = float(described.get("offset", 0)) + float(described.get("scale", 1)) * np.arange(size)
+    return axis, _text(described.get("name")), _text(described.get("units"))
 
 
 def _text(value: Any) -> str:

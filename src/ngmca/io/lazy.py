@@ -1,6 +1,7 @@
-"""Files that are too large to be read whole: .npy, HDF5 and Zarr are left where they are."""
+"""Files that are too large to be read whole: those of some formats are left where they are."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,17 @@ from ngmca.io.choice import choose, find_axis
 from ngmca.io.containers import arrays_in_hdf5, arrays_in_zarr, notes_on, vectors_beside
 from ngmca.io.dataset import Dataset, ReadError, channels_first, shown
 from ngmca.io.detect import reader_of
+from ngmca.io.images import Axis, open_envi, open_rosetta
 from ngmca.io.sizes import in_words, memory_left
 
 UNPACKED = 16  # times the size on disk that numbers in it are expected to take at most
+PACKED = ("HDF5", "rosettasciio")
 CHUNKS = 10_000_000  # of a Zarr array at most
-KINDS = ("npy", "HDF5", "Zarr")  # formats that can be read in parts
 LARGEST = 1 << 32  # bytes of floats up to which a file is read whole, or a quarter of what is left
+
+# What is along the axis, whether the array is to be transposed, and notes; asked of large ones only.
+Described = Callable[[bool | None], tuple[Axis, bool, list[str]]]
+Opened = tuple[Any, str, Described]  # an array that is read by slicing, and its name
 
 
 def read_large(
@@ -27,27 +33,21 @@ def read_large(
 
     `most` is the size in bytes up to which it can.
     """
+    limit = min(LARGEST, memory_left() / 4) if most is None else most
     try:
         kind = reader_of(path)[0]
-        if kind not in KINDS:
-            return None
-        limit = min(LARGEST, memory_left() / 4) if most is None else most
-        if kind == "HDF5" and path.stat().st_size < limit / UNPACKED:
+        if kind not in KINDS or (kind in PACKED and path.stat().st_size < limit / UNPACKED):
             return None  # what is not huge is opened elsewhere: a damaged file can make HDF5 crash
-        found, key = _opened(path, kind, dataset)
-    except (ReadError, OSError, ValueError):
+        array, where, described = KINDS[kind](path, dataset)
+    except (ReadError, OSError, ValueError, TypeError, NotImplementedError):
         return None  # whoever reads it whole tells what is wrong
-    array, where = found[key], f"{key} in {path}" if key else str(path)
     shape = tuple(map(int, array.shape))
     size = math.prod(shape) * (4.0 if array.dtype == np.float32 else 8.0)
     if size <= limit or len(shape) not in (2, 3) or array.dtype.kind not in "fiub":
         return None
     if getattr(array, "nchunks", 0) > CHUNKS:
         return None  # to look which were written would take for ever
-    vectors = {} if kind == "npy" else vectors_beside(found, key)
-    notes = [] if kind == "npy" else list(notes_on(array, where))
-    axis, name, unit = find_axis(vectors, shape, transpose)
-    turned, note = channels_first(shape, axis, transpose, where)
+    (axis, name, unit), turned, notes = described(transpose)
     if len(shape) == 3 and turned:
         raise ReadError(
             f"{where}, {in_words(size)}, has its channels along the first of three directions: "
@@ -57,19 +57,71 @@ def read_large(
     data = Dataset(Y=Y, axis=axis, axis_name=name, axis_unit=unit)
     if len(shape) == 3:
         data = replace(data, image_shape=(shape[0], shape[1]))
-    notes += [note] if note else []
     notes.append(f"{shown(path.name)}, {in_words(size)}, is too large for the memory: read in blocks.")
     return replace(data, meta={"format": kind, "path": shown(path)}).noted(*notes)
 
 
-def _opened(path: Path, kind: str, dataset: str | None) -> tuple[dict[str, Any], str]:
-    """The arrays in a file, which stay there, and the name of the one that is asked for."""
-    if kind == "npy":
-        return {"": np.load(path, mmap_mode="r", allow_pickle=False)}, ""
-    found = arrays_in_hdf5(path) if kind == "HDF5" else arrays_in_zarr(path)
-    if list(found) == [""]:
-        return found, ""
-    return found, choose({k: item.shape for k, item in found.items()}, dataset, path)
+def _npy(path: Path, _: str | None) -> Opened:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return array, str(path), _container({"": array}, "", str(path))
+
+
+def _hdf5(path: Path, dataset: str | None) -> Opened:
+    return _in_container(arrays_in_hdf5(path), path, dataset)
+
+
+def _zarr(path: Path, dataset: str | None) -> Opened:
+    return _in_container(arrays_in_zarr(path), path, dataset)
+
+
+def _envi(path: Path, _: str | None) -> Opened:
+    cube, axis, where = open_envi(path)
+    return cube, where, lambda _: (axis, False, [])
+
+
+def _rosetta(path: Path, dataset: str | None) -> Opened:
+    array, axis, where = open_rosetta(path, dataset)
+    return Computed(array), where, lambda _: (axis, False, [])
+
+
+KINDS: dict[str, Callable[[Path, str | None], Opened]] = {
+    "npy": _npy,
+    "HDF5": _hdf5,
+    "Zarr": _zarr,
+    "ENVI": _envi,
+    "rosettasciio": _rosetta,
+    "ZSpy": _rosetta,
+}
+
+
+def _in_container(found: dict[str, Any], path: Path, dataset: str | None) -> Opened:
+    """The array that is asked for among those in a file."""
+    shapes = {key: item.shape for key, item in found.items()}
+    key = "" if list(found) == [""] else choose(shapes, dataset, path)
+    where = f"{key} in {path}" if key else str(path)
+    return found[key], where, _container(found, key, where)
+
+
+def _container(found: dict[str, Any], key: str, where: str) -> Described:
+    def described(transpose: bool | None) -> tuple[Axis, bool, list[str]]:
+        array, plain = found[key], isinstance(found[key], np.ndarray)
+        notes = [] if plain else list(notes_on(array, where))
+        axis = find_axis({} if plain else vectors_beside(found, key), array.shape, transpose)
+        turned, note = channels_first(tuple(array.shape), axis[0], transpose, where)
+        return axis, turned, [*notes, note] if note else notes
+
+    return described
+
+
+class Computed:
+    """A Dask array whose parts are computed here, when they are asked for."""
+
+    def __init__(self, array: Any) -> None:
+        self._array, self.shape, self.dtype = array, tuple(map(int, array.shape)), array.dtype
+        self.chunks = tuple(int(sizes[0]) for sizes in array.chunks)
+
+    def __getitem__(self, where: Any) -> NDArray:
+        return np.asarray(self._array[where])
 
 
 class Turned:
