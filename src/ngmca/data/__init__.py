@@ -2,12 +2,13 @@
 
 from ngmca.data.blocks import Choice, gram, spread, stretches
 from ngmca.data.chunked import Chunked
-from ngmca.data.engine import WORTH_THREADS, InMemory, Solve, Sweep
+from ngmca.data.engine import WORTH_THREADS, InMemory
 from ngmca.data.grams import Grams
 from ngmca.data.levels import Counts, Levels
 from ngmca.data.noise import in_gradient, mad
 from ngmca.data.on_gpu import OnGpu
 from ngmca.data.opening import DEVICES, by_part, is_elsewhere, open_data, open_whole
+from ngmca.data.sweep import Solve, Sweep
 from ngmca.data.units import in_own_units
 from ngmca.data.weighted import Followed, Weighted, weighing, without
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.data.blocks import BLOCK_BYTES, Choice, column_runs, picks
-from ngmca.data.engine import LARGE, NOISE_COLUMNS, InMemory, Solve, Sweep, square
+from ngmca.data.engine import LARGE, NOISE_COLUMNS, InMemory, square
 from ngmca.data.probe import Probe, places
 from ngmca.data.source import Source, in_blocks
+from ngmca.data.sweep import Solve, Sweep
 from ngmca.data.units import check_range, unit_for
 
 WIDE = 1 << 22  # entries of a block of correlations and the like

@@ -4,9 +4,8 @@ The sources are kept transposed, one sample a row, in arrays of shape (n, r): ev
 a sample is then contiguous. `S` is the transposed view.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -25,18 +24,16 @@ from ngmca.data.blocks import (
     largest,
     picks,
     row_blocks,
-    stacked,
     summed,
 )
 from ngmca.data.freedom import corrected
 from ngmca.data.grams import Grams
+from ngmca.data.leftover import directions, rest_energies
 from ngmca.data.probe import Probe, thinned
+from ngmca.data.sweep import Solve, Sums, Sweep, added, sweep_columns
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.own_grams import solve_each
 from ngmca.nnqp.pivoting import solve_rows
-
-# Solves the S-step for a block of samples: (G, C (b, r), X (b, r) in place, which they are) -> violation
-Solve = Callable[[Any, NDArray, NDArray, slice], float]
 
 SMALL_PRODUCT = 800_000  # multiplications: below a million OpenBLAS has faster kernels for thin factors
 CANDIDATES = 1 << 24  # entries at most of columns that a new direction is chosen from
@@ -46,23 +43,6 @@ WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cos
 NOISE_COLUMNS = 1 << 14  # for the final level of a measurement: a standard error of 0.9 %
 FINAL_SUPPORTS = 1 << 10  # samples or a few more that tell how much of the final noise the fit follows
 LARGE = 1 << 22  # entries of a residual held at once
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """New sources for given mixing directions, and all that the A-step needs of them."""
-
-    S: NDArray  # (r, n)
-    SS: Any  # S S', (r, r); of weighted data `Grams`, one for each measurement
-    YS: NDArray  # Y S', (m, r)
-    cost: float  # 1/2 |Y - A S|^2, to the rounding error of |Y|^2 in the precision of Y
-    active: float  # share of entries of S that are not 0
-    violation: float
-    total: NDArray | None = None  # (r,) sum of each source
-
-
-# S S', Y S', the sum of each source, entries of S that are not 0, worst violation
-Sums = tuple[NDArray, NDArray, NDArray, int, float]
 
 
 class InMemory:
@@ -272,26 +252,9 @@ class InMemory:
         return found
 
     def leftover(self, A: NDArray, S: NDArray, k: int) -> NDArray:
-        """k different unit directions (m, k) that the residual points to most strongly, or zeros.
-
-        Each is a column of the residual's positive part, the strongest once the directions before it
-        are taken away from all of them. A column that hardly anything is left of is none.
-        """
+        """k different unit directions (m, k) that the residual points to most strongly, or zeros."""
         count = max(2 * k, min(32 * k, CANDIDATES // len(A)))
-        columns = self._strongest(A, S, count)
-        little = 1e3 * np.finfo(self.dtype).eps * column_energies(columns)
-        found = np.zeros((len(A), k), dtype=self.dtype)
-        rest = columns
-        for i in range(k):
-            left = column_energies(rest)
-            left[left <= little] = 0  # what rounding leaves of a direction that is taken
-            pick = left.argmax()
-            if not left[pick]:
-                break
-            little[pick] = np.inf
-            found[:, i] = columns[:, pick] / np.linalg.norm(columns[:, pick])
-            rest = np.maximum(rest - np.outer(found[:, i], found[:, i] @ rest), 0)
-        return found
+        return directions(self._strongest(A, S, count), k)
 
     def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
         """The columns of the residual's positive part that are largest."""
@@ -543,48 +506,6 @@ class InMemory:
         """Y Y' or Y'Y, whichever is smaller, in double precision."""
         tall = self._Y if self.shape[0] > self.shape[1] else self._Y.T
         return np.asarray(sum(gram(block) for _, block in row_blocks(tall, LARGE)))
-
-
-def sweep_columns(
-    blocks: Iterable[tuple[slice, NDArray]],
-    A: NDArray,
-    sources: tuple[NDArray, NDArray],
-    solve: Solve,
-    step: int,
-    first: int = 0,
-) -> Sums:
-    """The S-step for blocks of columns, from old sources (n, r) to new ones, and its sums.
-
-    The sources are those from column `first` on.
-    """
-    (m, r), (old, X), G = A.shape, sources, gram(A)
-    SS, YS, total, active, worst = np.zeros((r, r)), np.zeros((m, r)), np.zeros(r), 0, 0.0
-    room = np.empty((0, r), dtype=X.dtype)  # the same for all blocks: fresh memory is slow to be had
-    for columns, Y in blocks:
-        here = slice(columns.start - first, columns.stop - first)
-        Yb, Xb = stacked(Y, step), X[here]
-        Xb[:] = old[here]
-        room = room if len(room) >= len(Xb) else np.empty_like(Xb)
-        C = room[: len(Xb)]
-        np.matmul(Yb.mT, A, out=C.reshape(len(Yb), -1, r))
-        worst = max(worst, solve(G, C, Xb, columns))
-        SS += Xb.T @ Xb
-        product = np.matmul(Yb, Xb.reshape(len(Yb), -1, r))
-        YS += product[0] if len(product) == 1 else product.sum(axis=0)
-        total += Xb.sum(axis=0)
-        active += int(np.count_nonzero(Xb))
-    return SS, YS, total, active, worst
-
-
-def rest_energies(Y: NDArray, A: NDArray, S: NDArray) -> NDArray:
-    """Sum of squares of each column of the positive part of Y - A S."""
-    return column_energies(np.maximum(Y - A @ S, 0))
-
-
-def added(parts: Sequence[Sums]) -> Sums:
-    """The sums of several parts."""
-    SS, YS, total, active, worst = zip(*parts, strict=True)
-    return summed(SS), summed(YS), summed(total), sum(active), max(worst)
 
 
 def square(Y: NDArray) -> float:

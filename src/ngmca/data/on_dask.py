@@ -25,8 +25,9 @@ from ngmca.data import on_workers
 from ngmca.data.blocks import BLOCK_BYTES, PART_BYTES, Choice, largest
 from ngmca.data.chunked import Chunked
 from ngmca.data.cluster import NoWorkersError, gathered, tree, value
-from ngmca.data.engine import TOGETHER, InMemory, Solve, Sweep
+from ngmca.data.engine import TOGETHER, InMemory
 from ngmca.data.source import Source
+from ngmca.data.sweep import Solve, Sweep
 from ngmca.data.units import check_range, unit_for
 
 LARGEST = 4  # parts of memory that a block of the array may be as large as

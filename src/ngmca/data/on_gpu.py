@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.data.blocks import Choice, gram
-from ngmca.data.engine import InMemory, Solve, Sweep
+from ngmca.data.engine import InMemory
 from ngmca.data.grams import Grams
 from ngmca.data.probe import Probe, Sources
+from ngmca.data.sweep import Solve, Sweep
 from ngmca.data.transfers import Transfers
 from ngmca.data.units import check_unit, unit_of
 from ngmca.nnqp.on_card import (

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
 from ngmca.data.blocks import column_energies, column_runs, gram, largest
-from ngmca.data.engine import Sums, added, rest_energies, square, sweep_columns
+from ngmca.data.engine import square
+from ngmca.data.leftover import rest_energies
+from ngmca.data.sweep import Sums, added, sweep_columns
 
 
 @one_blas_thread

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from ngmca._support.compiled import compiled
 from ngmca.data import noise
 from ngmca.data.blocks import Choice, gram, picks
-from ngmca.data.engine import NOISE_COLUMNS, InMemory, Solve, Sweep
+from ngmca.data.engine import NOISE_COLUMNS, InMemory
 from ngmca.data.freedom import corrected
 from ngmca.data.grams import Grams
 from ngmca.data.probe import thinned
+from ngmca.data.sweep import Solve, Sweep
 
 FEW = 0.2  # share of missing entries up to which they are taken away one by one
 SHARED = 0.25  # patterns for each sample (measurement), up to which Gram matrices are shared
