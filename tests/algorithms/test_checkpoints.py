@@ -90,6 +90,8 @@ def test_units_do_not_matter(monkeypatch, tmp_path):
     ("data", "options", "told"),
     [
         (Y + 1e-9, {}, "numbers in the data was"),
+        (Y[:, ::-1], {}, "numbers in the data was"),
+        (np.where(np.arange(300) == 17, -Y, Y), {}, "numbers in the data was"),
         (Y[:, :-1], {}, "data was 12 x 300 of float64, and is 12 x 299"),
         (Y, {"tau": 2.0}, "tau was 1.0, and is 2.0 now"),
         (Y, {"n_iter": 40}, "n_iter was 30, and is 40 now"),
@@ -104,6 +106,28 @@ def test_other_data_or_options_are_refused_by_name(monkeypatch, tmp_path, data, 
     given = {"n_iter": 30, "seed": 0} | options
     with pytest.raises(ValueError, match=told):
         ngmca.separate(data, 3, resume=path, **given)
+
+
+def test_the_same_options_in_other_types_are_the_same(monkeypatch, tmp_path):
+    path, level = tmp_path / "kept.npz", [0.1] * 12
+    stopped(monkeypatch, Y, path, 5, n_iter=30, tau=2.0, noise=level, domain="auto")
+    given = {"n_iter": 30, "seed": 0, "tau": np.float64(2), "noise": np.array(level)}
+    assert_same(
+        ngmca.separate(Y, 3, resume=path, **given),
+        ngmca.separate(Y, 3, n_iter=30, seed=0, tau=2.0, noise=level),
+    )
+
+
+def test_the_last_state_goes_on_to_itself(tmp_path):
+    path = tmp_path / "kept.npz"
+    options = {"profiles": "unimodal", "seed": 0, "domain": "direct", "tol": 1e-3}
+    found = ngmca.separate(Y, 3, checkpoint=path, checkpoint_every=1, **options)
+    assert_same(ngmca.separate(Y, 3, resume=path, **options), found)
+
+
+def test_a_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(ReadError, match="is a folder"):
+        ngmca.separate(Y, 3, n_iter=30, resume=tmp_path)
 
 
 def test_half_of_one_is_none(monkeypatch, tmp_path):

@@ -39,6 +39,22 @@ def test_few_passes_over_all_and_an_answer_as_good(shape, request):
     np.testing.assert_allclose(found.lam, whole.lam, rtol=0.02)  # the threshold arrived
 
 
+def test_what_the_part_has_not_seen_is_found_in_the_end(monkeypatch):
+    rng = np.random.default_rng(0)
+    S = rng.exponential(size=(4, 60)) * (rng.random((4, 60)) < 0.25)
+    A = rng.random((12_000, 4))
+    A[:, 3] = 0
+    A[2000:2100, 3] = 1 + rng.random(100)
+    A[stretches(len(A), 120), 3] = 0
+    Y = A @ S + 0.05 * rng.standard_normal((12_000, 60))
+    whole = ngmca.separate(Y, 4, **OPTIONS)
+    monkeypatch.setattr(subset, "HUGE", 1)
+    monkeypatch.setattr(subset, "PART", 120 * 60)
+    found = ngmca.separate(Y, 4, **OPTIONS)
+    assert ngmca.evaluate(S, whole.S).sdr.min() > 25
+    assert ngmca.evaluate(S, found.S).sdr.min() > ngmca.evaluate(S, whole.S).sdr.min() - 1
+
+
 @pytest.mark.usefixtures("_small_is_huge")
 def test_the_same_bits_on_disk():
     Y = mixture(20, 40_000)[0]

@@ -7,6 +7,7 @@ import zarr
 
 import ngmca
 from ngmca.data import Chunked, InMemory, open_data, opening, source
+from ngmca.data.checksum import checksum
 
 M, N, R = 200, 3000, 3
 
@@ -114,6 +115,37 @@ def test_dead_sources_come_back_as_in_memory_without_reading_all_at_once(shape, 
     assert data.largest <= Y.size / 2 or shape == (M, N)
 
 
+class Counted(Sliced):
+    """The same, in chunks that are unpacked whole, which are counted."""
+
+    def __init__(self, Y, chunks):
+        super().__init__(Y)
+        self.chunks, self.unpacked = chunks, 0
+
+    def __getitem__(self, where):
+        for part, chunk, size in zip(where, self.chunks, self.shape, strict=True):
+            first, last, _ = part.indices(size)
+            where_in = len(range(first // chunk, -(-last // chunk)))
+            self.unpacked += 0 if part is where[0] else self._high * where_in
+            self._high = where_in
+        return super().__getitem__(where)
+
+
+@pytest.mark.parametrize(("shape", "chunks"), [((20_000, 60), (4000, 60)), ((400, 9000), (400, 1000))])
+def test_the_final_noise_takes_a_few_passes(shape, chunks, monkeypatch):
+    monkeypatch.setattr("ngmca.data.chunked.KEPT", 1 << 18)
+    monkeypatch.setattr("ngmca.data.engine.NOISE_COLUMNS", 64)
+    monkeypatch.setattr("ngmca.data.engine.BLOCK_BYTES", 1 << 12)
+    Y = measured(shape)
+    data, A, S = Counted(Y, chunks), np.ones((shape[0], 1)), np.zeros((1, shape[1]))
+    engine = open_data(data, lazily=True)
+    data.unpacked = 0
+    levels = engine.noise(A, S, final=True)
+    whole = shape[0] * shape[1] / (chunks[0] * chunks[1])
+    assert data.unpacked <= 6 * whole
+    np.testing.assert_array_equal(levels, InMemory(Y).noise(A, S, final=True))
+
+
 @pytest.mark.parametrize("shape", [(4000, 60), (1, 400), (3, 1), (2500, 2500)])
 def test_tall_and_small_data_too(shape):
     Y, r = measured(shape), min(*shape, 3)
@@ -199,8 +231,61 @@ def test_what_needs_all_data_at_once_is_refused(options):
 def test_only_large_data_are_left_where_they_are(monkeypatch):
     Y = Sliced(measured())
     assert type(open_data(Y)) is InMemory
-    monkeypatch.setattr(opening, "WHOLE", M * N * 8 - 1)
+    monkeypatch.setattr(opening, "memory_left", lambda: 4 * (M * N * 8 - 1))
     assert isinstance(open_data(Y), Chunked)
     assert type(open_data(Y._Y)) is InMemory  # an array is in memory already
     with pytest.raises(ValueError, match="mask needs all data"):
         open_data(Y, mask=np.zeros((M, N), bool))
+
+
+def test_other_numbers_on_the_way_are_noticed():
+    class Growing(Sliced):
+        def __getitem__(self, where):
+            return super().__getitem__(where) * self.factor
+
+    data = Growing(measured())
+    data.factor = 1.0
+    engine = open_data(data, lazily=True)
+    data.factor = 1.5
+    with pytest.raises(ValueError, match="has changed since it was opened: it now has other numbers"):
+        ngmca.separate(engine, R, n_iter=5, domain="direct")
+
+
+def test_slices_that_are_too_short_are_noticed():
+    class Short(Sliced):
+        def __getitem__(self, where):
+            return super().__getitem__(where)[:, :-1]
+
+    with pytest.raises(OSError, match="less than it claims"):
+        open_data(Short(measured()), lazily=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_checksum_does_not_depend_on_where_data_are_cut(dtype):
+    Y = measured((50, 700), dtype=dtype)
+    engine = open_data(Sliced(Y), lazily=True)
+    assert engine.fingerprint() == InMemory(Y).fingerprint()
+    places = [(i, j) for i in range(0, 50, 7) for j in range(0, 700, 90)]
+    parts = sum(checksum(Y[i : i + 7, j : j + 90], i, j) for i, j in places)
+    assert parts % 2**64 == checksum(Y)
+    for other in (
+        np.where(np.arange(700) == 17, -Y, Y),
+        Y[::-1],
+        Y[:, ::-1],
+        -Y,
+        Y * dtype(1 + 1e-6),
+        np.roll(Y, 1),
+    ):
+        assert checksum(np.ascontiguousarray(other)) != checksum(Y)
+
+
+def test_masked_entries_are_missing_or_refused():
+    Y = measured((40, 300))
+    masked = np.ma.array(np.where(Y > 1, 1e6, Y), mask=Y > 1)
+    options = {"n_iter": 5, "seed": 0, "domain": "direct"}
+    found = ngmca.separate(Sliced(masked), R, **options)
+    np.testing.assert_array_equal(found.S, ngmca.separate(masked, R, **options).S)
+    with pytest.raises(ValueError, match="masked entries at rows"):
+        open_data(Sliced(masked), lazily=True)
+    with pytest.raises(ValueError, match="a mask needs all data"):
+        open_data(masked, lazily=True)

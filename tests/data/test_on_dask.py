@@ -157,6 +157,40 @@ def test_a_chunk_that_is_cut_off_is_named(tmp_path):
         open_data(da.from_zarr(str(tmp_path / "Y.zarr")))
 
 
+def test_what_a_dask_array_cannot_be_is_told():
+    Y = da.from_array(measured((40, 60)), chunks=(40, 20))
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        open_data(Y[Y[:, 0] > 0])
+    with pytest.raises(ValueError, match="threads has no meaning"):
+        open_data(Y, threads=2)
+    with pytest.raises(ValueError, match="several data sets must be in memory"):
+        open_data([Y, Y])
+
+
+def test_what_is_masked_is_refused():
+    array = da.ma.masked_greater(da.from_array(measured(), chunks=(M, 100)), 3.0)
+    with pytest.raises(ValueError, match="a masked entry, first at row"):
+        open_data(array)
+
+
+@pytest.mark.parametrize("shape", [(M, N), (4000, 60)])
+def test_the_checksum_is_that_in_memory(shape):
+    Y = measured(shape)
+    array = da.from_array(Y, chunks=(130, 55))
+    assert open_data(array).fingerprint() == open_data(Y).fingerprint()
+    assert open_data(array[::-1]).fingerprint() != open_data(Y).fingerprint()
+
+
+def test_arrays_of_xarray_without_dask_are_arrays():
+    import xarray as xr
+
+    Y = measured()
+    found = ngmca.separate(xr.DataArray(Y), R, seed=0, n_iter=4)
+    np.testing.assert_array_equal(found.S, ngmca.separate(Y, R, seed=0, n_iter=4).S)
+    with pytest.raises(TypeError, match="is no array"):
+        ngmca.separate(xr.Dataset({"Y": (("x", "y"), da.from_array(Y))}), R)
+
+
 def test_an_array_of_xarray():
     import xarray as xr
 

@@ -230,7 +230,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(
 
 @needs_compiler
 def test_a_mapped_file_stays_one(card, mixture, tmp_path, monkeypatch):
-    monkeypatch.setattr(opening, "WHOLE", 1)
+    monkeypatch.setattr(opening, "memory_left", lambda: 4)
     np.save(tmp_path / "Y.npy", mixture.Y)
     mapped = np.load(tmp_path / "Y.npy", mmap_mode="r")
     engine = opening.open_data(mapped, device="cuda")
@@ -253,7 +253,7 @@ class Stored:
 def test_a_store_that_is_too_large_is_not_read_whole(card, mixture, monkeypatch):
     store = Stored(mixture.Y)
     np.testing.assert_array_equal(opening.open_data(store, device="cuda")._given, mixture.Y)
-    monkeypatch.setattr(opening, "WHOLE", 1)
+    monkeypatch.setattr(opening, "memory_left", lambda: 4)
     with pytest.raises(ValueError, match="device='cuda' does not read in blocks"):
         ngmca.separate(store, 4, device="cuda")
 

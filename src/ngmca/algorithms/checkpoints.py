@@ -118,6 +118,8 @@ def read(path: Path) -> Checkpoint:
             for c, lam, a, v, w in zip(*columns, strict=True)
         ]
         return Checkpoint(_state(values), lines, json.loads(str(values["facts"])))
+    except IsADirectoryError:
+        raise ReadError(f"{path} is a folder: name the file that a checkpoint was written to.") from None
     except FileNotFoundError:
         raise ReadError(f"{path} does not exist: there is no checkpoint to go on from.") from None
     except Exception as error:  # a damaged file makes zip and NumPy raise what comes
@@ -154,9 +156,11 @@ def facts_of(engine: InMemory, options: dict[str, Any]) -> dict[str, str]:
 
 def _told(value: Any) -> str:
     """An option in words; of arrays and the like, a digest."""
+    value = value.item() if isinstance(value, np.generic) else value
     if value is None or isinstance(value, str | bool | int | float):
         return repr(value)
-    parts = value if isinstance(value, list | tuple) else [value]
+    several = isinstance(value, list | tuple) and len(value) > 0 and np.ndim(value[0]) > 0
+    parts = value if several else [value]
     if hasattr(value, "A") and hasattr(value, "S"):
         parts = [value.A, value.S]
     try:

@@ -12,7 +12,6 @@ from ngmca.algorithms.schedule import BANDS, Schedule, schedule
 DOMAINS = ("auto", "direct", "wavelet")
 METHODS = ("soft", "hard", "naive", "anls")
 SOLVERS = ("pivot", "fista")
-REFINED = 10  # iterations over all data at most, after a start on a part of them
 NEUTRAL = ("method", "noise", "known", "domain", "sample_shape", "warm")  # data, or true of every method
 # What a method would not heed. `max_sub_iter` is also without meaning where `pivot` solves all steps.
 UNHEEDED = {
@@ -64,6 +63,9 @@ class Options:
         if self.method in ("soft", "anls") and self.solver == "pivot":
             unheeded = (*unheeded, "max_sub_iter")
         refuse(self.method, self.changed() & set(unheeded), "other methods have this option")
+        for name in ("tau", "refinement", "tol"):  # a number of NumPy would make single precision double
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else float(value))
 
     def in_channels(self) -> "Options":
         """The same for sources that have no order, as rows of A have none that is known."""
@@ -99,7 +101,7 @@ class Options:
         found = schedule(self.method, self.tau, self.n_iter, self.refinement, self.tol)
         if not self.warm:
             return found
-        return replace(found, n_decrease=1, n_iter=min(found.n_iter, REFINED))
+        return replace(found, n_decrease=1)
 
 
 def refuse(method: str, names: Collection[str], why: str) -> None:

@@ -32,7 +32,7 @@ def iterate_thresholded(
         A, S, lam, sigma = resume.A, resume.S, resume.lam, resume.noise
         momentum, first, quality = resume.momentum or Momentum(), resume.k, resume.mixing_violation
         engine.recall(resume.memory)
-    ended = False
+    ended = resume is not None and resume.settled
     for k in range(first, schedule.n_iter + 1):
         if resume is not None and k == resume.k and resume.sums is not None:
             SS, YS, total = resume.sums

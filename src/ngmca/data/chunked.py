@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data.blocks import BLOCK_BYTES, Choice, column_runs, picks
+from ngmca.data.blocks import BLOCK_BYTES, Choice, column_runs, gram, picks
 from ngmca.data.engine import LARGE, NOISE_COLUMNS, InMemory, square
 from ngmca.data.probe import Probe, places
 from ngmca.data.source import Source, in_blocks
@@ -22,6 +22,7 @@ from ngmca.data.sweep import Solve, Sweep
 from ngmca.data.units import check_range, unit_for
 
 WIDE = 1 << 22  # entries of a block of correlations and the like
+CHANGED = 1e-3  # of the energy, by which no fit of the same data can be better than perfect
 KEPT = 1 << 28  # bytes at most of columns that are kept in memory
 
 
@@ -105,9 +106,15 @@ class Chunked(InMemory):
     def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
         """Solve the S-step from the support of S, and collect S S' and Y S'."""
         found = super().sweep(A, S, solve)
-        if not np.isfinite(found.YS).all():
-            raise ValueError("Y has changed since it was opened: it now has NaN or infinity.")
+        self._check_unchanged(A, found.SS, found.YS)
         return found
+
+    def _check_unchanged(self, A: NDArray, SS: NDArray, YS: NDArray) -> None:
+        """Refuse sums that the data which were opened cannot give."""
+        if not np.isfinite(YS).all():
+            raise ValueError("Y has changed since it was opened: it now has NaN or infinity.")
+        if self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2 < -CHANGED * self.energy:
+            raise ValueError("Y has changed since it was opened: it now has other numbers.")
 
     def new_sources(self, r: int) -> NDArray:
         """Room for S' (n, r)."""
@@ -147,6 +154,21 @@ class Chunked(InMemory):
             blocks = self.blocks_of_rows(range(0, m, step), step)
             return np.concatenate([Y[:, columns] for _, Y in blocks])
         return self._source.pick(rows, columns)
+
+    def _rows_at(self, columns: Choice, step: int) -> Iterator[tuple[slice, NDArray]]:
+        """All measurements at some columns, `step` at a time, out of few passes over the data."""
+        m, n = self.shape
+        if m > n:
+            blocks = self.blocks_of_rows(range(0, m, step), step)
+            return ((rows, Y[:, columns]) for rows, Y in blocks)
+        width = 8 * len(range(n)[columns] if isinstance(columns, slice) else columns)
+        high = max(step, KEPT // width // step * step)
+        return (
+            (slice(i + k, min(i + k + step, i + len(Y))), Y[k : k + step])
+            for i in range(0, m, high)
+            for Y in (self.pick(slice(i, i + high), columns),)
+            for k in range(0, len(Y), step)
+        )
 
     def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
         """All measurements at a few columns, in blocks, as often as they are asked for."""

@@ -26,6 +26,7 @@ from ngmca.data.blocks import (
     row_blocks,
     summed,
 )
+from ngmca.data.checksum import checksum, told
 from ngmca.data.freedom import corrected
 from ngmca.data.grams import Grams
 from ngmca.data.leftover import directions, rest_energies
@@ -220,17 +221,25 @@ class InMemory:
             return self._probe.levels(
                 A, partial(self.sources_at, S), held=held, plain=not self.corrected
             )
-        m, n = self.shape
+        n = self.shape[1]
         columns = picks(n, NOISE_COLUMNS, np.random.default_rng(self._seed))
         sources = self.sources_at(S, columns)
         step = max(1, 10 * BLOCK_BYTES // (8 * sources.shape[1]))
-        blocks = [slice(i, i + step) for i in range(0, m, step)]
-        found = [noise.deviations(self.pick(b, columns), A[b] @ sources)[1] for b in blocks]
-        levels = noise.GAUSSIAN * np.concatenate(found)
+        levels = noise.GAUSSIAN * self._final_deviations(A, sources, columns, step)
         if not self.corrected:
             return levels
         few = thinned(columns, n, FINAL_SUPPORTS)
         return corrected(levels, A, self._correlate_few(A, few), self.sources_at(S, few).T, n, held=held)
+
+    def _final_deviations(self, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
+        """Median absolute deviation of each measurement's residual at some columns, S being theirs."""
+        blocks = self._rows_at(columns, step)
+        return np.concatenate([noise.deviations(Y, A[rows] @ S)[1] for rows, Y in blocks])
+
+    def _rows_at(self, columns: Choice, step: int) -> Iterator[tuple[slice, NDArray]]:
+        """All measurements at some columns, `step` at a time."""
+        blocks = (slice(i, i + step) for i in range(0, self.shape[0], step))
+        return ((rows, self.pick(rows, columns)) for rows in blocks)
 
     @property
     def memory(self) -> tuple[int, NDArray] | None:
@@ -242,8 +251,10 @@ class InMemory:
         self._probe.recall(memory)
 
     def fingerprint(self) -> str:
-        """A digest of some of the numbers and of the energy, to tell other data from these."""
-        return self._probe.digest(self.energy)
+        """A checksum of all numbers, in words, to tell other data from these."""
+        blocks = (checksum(Y, rows.start or 0, cols.start or 0) for (rows, cols), Y in self.once())
+        total = sum(blocks)
+        return told(total if self.weights is None else total + 3 * checksum(self.weights), self.unit)
 
     def by_residual(self) -> Self:
         """The same data, whose noise is that of the residual as it is: the paper's."""

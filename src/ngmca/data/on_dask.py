@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ngmca._support.threads import grouped
 from ngmca.data import on_workers
 from ngmca.data.blocks import BLOCK_BYTES, PART_BYTES, Choice, largest
+from ngmca.data.checksum import told
 from ngmca.data.chunked import Chunked
 from ngmca.data.cluster import NoWorkersError, gathered, tree, value
 from ngmca.data.engine import TOGETHER, InMemory
@@ -166,8 +167,7 @@ class OnDask(Chunked):
         sums = tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
         *parts, sums = persist(*parts, sums)
         total, seen = value(sums)
-        if not np.isfinite(total[1]).all():
-            raise ValueError("Y has changed since it was opened: it now has NaN or infinity.")
+        self._check_unchanged(A, *total[:2])
         found = self._as_array([delayed(on_workers.first_of)(part) for part in parts], cut, A.shape[1])
         self._last = found.name, parts
         if wanted is not None:
@@ -288,6 +288,26 @@ class OnDask(Chunked):
         columns = np.concatenate([top for top, _ in tops], axis=1)
         energy = np.concatenate([energy for _, energy in tops])
         return np.asarray(columns[:, largest(energy, count)])
+
+    def _final_deviations(self, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
+        if not self._tall:
+            return super()._final_deviations(A, S, columns, step)
+        cut = self._cut(step)
+        ends = [first for first, _ in cut] + [len(A)]
+        parts = [
+            delayed(on_workers.deviations, pure=False)(Y, A[a:b], S, columns, step)
+            for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
+        ]
+        return np.concatenate(gathered(parts))
+
+    def fingerprint(self) -> str:
+        """A checksum of all numbers, in words, to tell other data from these."""
+        step = max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
+        parts = [
+            delayed(on_workers.checked, pure=False)(Y, first, step, self._tall)
+            for first, Y in self._cut(step)
+        ]
+        return told(sum(gathered(parts)), self.unit)
 
     def pick(self, rows: Choice, columns: Choice) -> NDArray:
         """Some measurements at some columns, which are sorted."""

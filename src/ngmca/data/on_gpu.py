@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.data.blocks import Choice, gram
+from ngmca.data.checksum import checksum, told
 from ngmca.data.engine import InMemory
 from ngmca.data.grams import Grams
 from ngmca.data.probe import Probe, Sources
@@ -220,6 +221,12 @@ class OnGpu(InMemory):
         if not self.on_card:
             return found
         return replace(found, A=self.card.xp.asarray(found.A), S=self.card.xp.asarray(found.S))
+
+    def fingerprint(self) -> str:
+        """A checksum of all numbers, in words, to tell other data from these."""
+        starts = range(0, self.shape[1], RESIDUAL)
+        parts = (self.pick(slice(None), slice(j, j + RESIDUAL)) for j in starts)
+        return told(sum(checksum(Y, 0, j) for j, Y in zip(starts, parts, strict=True)), self.unit)
 
     # The same data otherwise.
 

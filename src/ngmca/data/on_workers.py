@@ -8,7 +8,9 @@ from cloudpickle import loads
 from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.data.blocks import column_energies, column_runs, gram, largest
+from ngmca.data import noise
+from ngmca.data.blocks import Choice, column_energies, column_runs, gram, largest
+from ngmca.data.checksum import checksum
 from ngmca.data.engine import square
 from ngmca.data.leftover import rest_energies
 from ngmca.data.sweep import Sums, added, sweep_columns
@@ -66,8 +68,11 @@ def nothing(Y: NDArray, r: int) -> NDArray:
 
 def surveyed(Y: NDArray, first: int, wanted: NDArray | None, step: int, tall: bool) -> dict[str, Any]:
     """What is to be known of a block: squares of its own blocks, largest entry, what is no number."""
-    Y = np.ascontiguousarray(Y)
     found: dict[str, Any] = {"bad": None, "peak": 0.0, "squares": [], "kept": None}
+    if np.ma.is_masked(Y):
+        i, j = (int(k) for k in np.argwhere(np.ma.getmaskarray(Y))[0])
+        return found | {"bad": (*((i + first, j) if tall else (i, j + first)), "a masked entry")}
+    Y = np.ascontiguousarray(Y)
     if not np.isfinite(Y).all():
         i, j = (int(k) for k in np.argwhere(~np.isfinite(Y))[0])
         at = (i + first, j) if tall else (i, j + first)
@@ -80,6 +85,21 @@ def surveyed(Y: NDArray, first: int, wanted: NDArray | None, step: int, tall: bo
     if wanted is not None:
         found["kept"] = Y[:, wanted]
     return found
+
+
+def checked(Y: NDArray, first: int, step: int, tall: bool) -> int:
+    """The checksum of a block, which begins at this row (of tall data) or column."""
+    starts = range(0, len(Y) if tall else Y.shape[1], step)
+    blocks = ((a, Y[a : a + step] if tall else Y[:, a : a + step]) for a in starts)
+    return sum(checksum(Yb, *((first + a, 0) if tall else (0, first + a))) for a, Yb in blocks)
+
+
+@one_blas_thread
+def deviations(Y: NDArray, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
+    """Median absolute deviation of each row of Y - A S, at some columns, S being theirs."""
+    Y, starts = np.ascontiguousarray(Y), range(0, len(Y), step)
+    rest = [noise.deviations(Y[i : i + step][:, columns], A[i : i + step] @ S)[1] for i in starts]
+    return np.concatenate(rest)
 
 
 @one_blas_thread

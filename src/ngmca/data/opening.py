@@ -18,9 +18,7 @@ from ngmca.io.sizes import memory_left
 from ngmca.nnqp.on_card import open_card
 
 DEVICES = ("cpu", "cuda")
-WHOLE = (
-    1 << 32
-)  # bytes up to which what can be read in parts is read whole, or a quarter of what is left
+WHOLE = 0.25  # of the memory that is left, up to which what can be read in parts is read whole
 
 
 @one_blas_thread
@@ -65,11 +63,10 @@ def open_data(
     if is_dask(data):
         return _on_dask(data, mask, threads)
     if lazily or scratch is not None or (lazily is None and is_large(data)):
-        if mask is not None:
-            raise ValueError("mask needs all data in memory at once, and these are read in blocks.")
+        if mask is not None or np.ma.is_masked(data):
+            raise ValueError("a mask needs all data in memory at once, and these are read in blocks.")
         return Chunked(Source.of(data), threads=threads, scratch=scratch)
-    if is_sliceable(data) and not hasattr(data, "__array__"):
-        data = np.asarray(data[:, :])
+    data = _brought(data)
     if is_several(data):
         return _several(data, mask, threads)
     values, missing = arguments.check_observed(data, mask)
@@ -80,13 +77,27 @@ def open_data(
     return Weighted(Y, 1.0 - missing, threads=threads, unit=unit)
 
 
+def _brought(data: Any) -> Any:
+    """What can be sliced, in memory: what is masked there stays so."""
+    if isinstance(data, np.ndarray) or not is_sliceable(data) or len(data.shape) != 2:
+        return data
+    return np.asanyarray(data[:, :])
+
+
 def _on_dask(data: Any, mask: Any, threads: int | None) -> InMemory:
     """The engine of a Dask array; Dask is loaded by those who have one."""
     from ngmca.data.on_dask import OnDask, as_matrix
 
     if mask is not None:
         raise ValueError("mask needs all data in memory at once, and these are a Dask array.")
-    return OnDask(as_matrix(data), threads=threads)
+    if threads is not None:
+        raise ValueError("threads has no meaning for a Dask array: its scheduler has its own.")
+    array = as_matrix(data)
+    if array is None:
+        raise TypeError(f"a {type(data).__name__} of Dask is no array: pass one of its arrays.")
+    if np.isnan([size for sizes in array.chunks for size in sizes]).any():
+        raise ValueError("the chunks of Y have unknown sizes: call Y.compute_chunk_sizes() first.")
+    return OnDask(array)
 
 
 def _on_card(data: Any, mask: Any, threads: int | None) -> OnGpu:
@@ -103,8 +114,8 @@ def _on_card(data: Any, mask: Any, threads: int | None) -> OnGpu:
         ends = np.cumsum([0] + [len(one) for one in data]).tolist()
         parts = tuple(slice(a, b) for a, b in pairwise(ends))
         data = np.concatenate([arguments.check_data(one) for one in data])
-    elif is_sliceable(data) and not hasattr(data, "__array__"):
-        data = np.asarray(data[:, :])
+    else:
+        data = _brought(data)
     values, missing = arguments.check_observed(data, mask)
     if missing is not None:
         raise ValueError("Y has missing entries, which device='cuda' cannot do without: take 'cpu'.")
@@ -140,7 +151,10 @@ def is_dask(data: Any) -> bool:
     """Whether this is a Dask array, or holds one."""
     if isinstance(data, np.ndarray):
         return False
-    return any(hasattr(one, "__dask_graph__") for one in (data, getattr(data, "data", None)))
+    if hasattr(data, "dims") and getattr(data, "chunks", None) is None:
+        return False  # of xarray, and its `data` would be read
+    graphs = (getattr(one, "__dask_graph__", None) for one in (data, getattr(data, "data", None)))
+    return any(graph is not None and graph() is not None for graph in graphs)
 
 
 def is_elsewhere(data: Any) -> bool:
@@ -153,7 +167,7 @@ def is_large(data: Any) -> bool:
     if not is_sliceable(data):
         return False
     size = float(np.prod(data.shape)) * (4 if data.dtype == np.float32 else 8)
-    return size > min(WHOLE, memory_left() / 4)
+    return size > WHOLE * memory_left()
 
 
 def is_sliceable(data: Any) -> bool:
@@ -172,6 +186,11 @@ def is_several(data: Any) -> bool:
 
 def _several(data: Any, mask: Any, threads: int | None) -> InMemory:
     """The engine of several data sets, one after the other."""
+    if any(is_elsewhere(one) for one in data):
+        raise ValueError(
+            "several data sets must be in memory, and one of these is too large, or a Dask array: "
+            "put them together on disk, or with dask.array.concatenate."
+        )
     sizes = [np.shape(one) for one in data]
     if len({n for _, n in sizes}) > 1:
         told = ", ".join(f"{m} x {n}" for m, n in sizes)

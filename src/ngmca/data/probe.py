@@ -1,7 +1,6 @@
 """The noise along the way, from a seeded choice of entries."""
 
 from collections.abc import Callable, Iterable
-from hashlib import sha256
 from typing import Protocol
 
 import numpy as np
@@ -98,10 +97,6 @@ class Probe:
         """Go on as a probe did that had this memory."""
         if self._every is not None and memory is not None:
             self._calls, self._every.ratio = memory
-
-    def digest(self, energy: float) -> str:
-        """Of the entries that are looked at, and of a number."""
-        return sha256(self._Y.tobytes() + np.float64(energy).tobytes()).hexdigest()[:16]
 
 
 def thinned(columns: Choice, n: int, count: int) -> Choice:

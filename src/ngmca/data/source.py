@@ -66,12 +66,16 @@ class Source:
         """A part of the matrix, as floats, in its units; an error names the part that is damaged."""
         where = (columns, rows) if self.turned else (rows, columns)
         try:
-            found = np.asarray(self.array[where])
+            got = self.array[where]
+            found = np.asarray(got)
+        except MemoryError:
+            raise
         except Exception as error:  # stores raise what comes for a chunk that is damaged
             raise OSError(
                 f"Y cannot be read at {self._told(rows, columns)}: {error or type(error).__name__}. "
                 "Its file is damaged or gone there."
             ) from error
+        self._check_whole(got, rows, columns)
         if found.dtype != np.float32:
             found = found.astype(np.float64, copy=False)
         found = found.T if self.turned else found
@@ -82,6 +86,20 @@ class Source:
         if self.columns is not None:
             found = found / self.columns[columns]
         return np.ascontiguousarray(found, dtype=self.dtype)
+
+    def _check_whole(self, got: Any, rows: slice, columns: slice) -> None:
+        """Refuse a part that is shorter than it claims, or has masked entries."""
+        parts = zip((rows, columns), self.shape, strict=True)
+        shape = tuple(len(range(*part.indices(size))) for part, size in parts)
+        if np.shape(got) != (shape[::-1] if self.turned else shape):
+            raise OSError(
+                f"Y cannot be read at {self._told(rows, columns)}: there is less than it claims."
+            )
+        if np.ma.is_masked(got):
+            raise ValueError(
+                f"Y has masked entries at {self._told(rows, columns)}: data that are read in blocks "
+                "must be whole. Fill them, or leave out their columns."
+            )
 
     def _told(self, rows: slice, columns: slice) -> str:
         """Where a part is, in words, and in which chunks."""
@@ -97,7 +115,9 @@ class Source:
         )
 
     def told_at(self, i: int, j: int) -> str:
-        """Where an entry is, in words."""
+        """Where an entry is, in words; an array may know better words for it."""
+        if hasattr(self.array, "told_at"):
+            return str(self.array.told_at(*((j, i) if self.turned else (i, j))))
         high, wide = self.chunk
         at = (i // high, j // wide)
         chunk = ".".join(map(str, at[::-1] if self.turned else at))
