@@ -48,8 +48,8 @@ def _awaited(client: Any, part: Any) -> Any:
             try:
                 return future.result(timeout=SOME)
             except TimeoutError:
-                if future.done():
-                    raise
+                if future.done():  # in this moment, or with a timeout of its own
+                    return future.result()
             without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + SOME
             if without > GONE:
                 future.cancel()
