@@ -21,7 +21,8 @@ folder = tempfile.TemporaryDirectory()
 @cache
 def library(kernel):
     """The file of a kernel, compiled with one lane a column and one thread a block."""
-    name = f"{kernel.file}{kernel.dtype.char}{dict(kernel.macros).get('R', '')}"
+    sizes = "x".join(str(value) for _, value in kernel.macros)
+    name = f"{kernel.file}{kernel.dtype.char}{sizes}"
     text, binary = (Path(folder.name) / f"{name}{end}" for end in (".cpp", ".so"))
     text.write_text(kernel.source)
     macros = [one for one in kernel.options[1:] if "LANES" not in one]

@@ -4,33 +4,39 @@
 // sign changes sides, until nothing does. Where that fails (supports larger than MOST, sources that are
 // nearly alike) coordinate descent goes on from the guess, and the violation tells how far it came.
 //
-// Compiled for one number of sources R and one type REAL; a column has LANES threads, a warp or part of
-// one, each with every LANES-th entry. The same source compiled as C++ has one lane, and is what tests
-// run where there is no card.
+// Compiled for one number of sources R and one type REAL; a column has a team of LANES threads, a warp or
+// part of one, each with every LANES-th entry. The teams of a warp go through all steps together: what is
+// left to do is asked of the warp, and a team that is done goes along idly. The same source compiled as C++
+// has one lane, and is what tests run where there is no card.
 //
 // G comes with a diagonal between 1/2 and 2, or 0 (see `equilibrate`); `scale` takes C and X there.
 
 #ifdef __CUDACC__
 #define DEVICE static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
+#define SOME _Pragma("unroll 4")
 #define INVERSE_ROOT(value) rsqrt(value)
 #else
 #include <cmath>
 #include <cstring>
 #define DEVICE static inline
 #define UNROLL
+#define SOME
 #define INVERSE_ROOT(value) (1 / sqrt(value))
 using std::fabs;
 using std::sqrt;
 #endif
 
 constexpr int OWN = (R + LANES - 1) / LANES;  // entries of a column in each lane
-constexpr int WIDE = OWN * LANES;             // a row of G, padded with zeros
-constexpr int MOST = R < 48 ? R : 48;         // entries of a support that is factored
-constexpr int ROWS = (MOST + LANES - 1) / LANES;                              // of its factor, in each lane
-constexpr int FACTOR = 32 * ((MOST + 7) / 8) * ((MOST + 7) / 8 + 2);           // entries of it
-constexpr int PATIENCE = 3;                   // exchanges without progress before one at a time
-constexpr int REFRESHED = 4;                  // times that rounding is cleared from a gradient, at most
+constexpr int WIDE = OWN * LANES + 1;         // a row of G, padded with zeros to an odd length
+#ifndef MOST
+#define MOST (R < 64 ? R : 64)  // entries of a support that is factored
+#endif
+constexpr int ROWS = (MOST + LANES - 1) / LANES;  // of its factor, in each lane
+constexpr int ALL = ROWS * LANES;
+constexpr int FACTOR = (ALL * (ALL + 1) / 2 + 31) / 32 * 32 + LANES % 32;  // teams meet in no bank of memory
+constexpr int PATIENCE = 3;                       // exchanges without progress before one at a time
+constexpr int REFRESHED = 4;                      // times that rounding is cleared from a gradient, at most
 constexpr bool SINGLE = sizeof(REAL) == 4;
 constexpr REAL MOST_OF_ALL = SINGLE ? 3e38 : 1.7e308;
 constexpr REAL ROUNDING = SINGLE ? 1e-6 : 2e-15 * R;  // share of the largest entry that is none
@@ -40,28 +46,28 @@ DEVICE REAL larger(REAL a, REAL b) { return a > b ? a : b; }
 DEVICE REAL smaller(REAL a, REAL b) { return a < b ? a : b; }
 
 #if LANES > 1
+#define EVERY 0xffffffffu
 DEVICE int lane() { return threadIdx.x % LANES; }
-DEVICE unsigned team() {
-    return LANES == 32 ? 0xffffffffu : ((1u << (LANES % 32)) - 1) << (threadIdx.x % 32 / LANES * LANES);
-}
-DEVICE REAL from_lane(REAL value, int which) { return __shfl_sync(team(), value, which, LANES); }
+DEVICE REAL from_lane(REAL value, int which) { return __shfl_sync(EVERY, value, which, LANES); }
 DEVICE unsigned lanes_with(bool is) {
-    const unsigned found = __ballot_sync(team(), is);
-    return LANES == 32 ? found : found >> (threadIdx.x % 32 / LANES * LANES);
+    const unsigned found = __ballot_sync(EVERY, is);
+    return LANES == 32 ? found : found >> (threadIdx.x % 32 / LANES * LANES) & ((1u << (LANES % 32)) - 1);
 }
 DEVICE int first_of(unsigned mask) { return __ffs(mask) - 1; }
 DEVICE int last_of(unsigned mask) { return 31 - __clz(mask); }
 DEVICE int count_of(unsigned mask) { return __popc(mask); }
-DEVICE void together() { __syncwarp(team()); }
+DEVICE void together() { __syncwarp(); }
 DEVICE unsigned largest_key(unsigned key) {
-    for (int step = LANES / 2; step; step /= 2) key = max(key, __shfl_xor_sync(team(), key, step));
+    for (int step = LANES / 2; step; step /= 2) key = max(key, __shfl_xor_sync(EVERY, key, step));
     return key;
 }
 DEVICE REAL largest(REAL value) {
     for (int step = LANES / 2; step; step /= 2)
-        value = larger(value, __shfl_xor_sync(team(), value, step));
+        value = larger(value, __shfl_xor_sync(EVERY, value, step));
     return value;
 }
+DEVICE bool in_warp(bool is) { return __any_sync(EVERY, is); }  // of any team
+DEVICE int most_in_warp(int k) { return __reduce_max_sync(EVERY, k); }
 #else
 DEVICE int lane() { return 0; }
 DEVICE REAL from_lane(REAL value, int) { return value; }
@@ -72,6 +78,8 @@ DEVICE int count_of(unsigned mask) { return int(mask); }
 DEVICE void together() {}
 DEVICE unsigned largest_key(unsigned key) { return key; }
 DEVICE REAL largest(REAL value) { return value; }
+DEVICE bool in_warp(bool is) { return is; }
+DEVICE int most_in_warp(int k) { return k; }
 #endif
 
 DEVICE unsigned bits(float value) {
@@ -84,11 +92,7 @@ DEVICE unsigned bits(float value) {
 #endif
 }
 
-struct alignas(16) Four { REAL of[4]; };  // read at once
-
-// Where row i of a factor begins. Eight rows are equally long, an odd multiple of 16 bytes: lanes that
-// read from them side by side meet in no bank of the shared memory.
-DEVICE int row_at(int i) { return 4 * (i / 8 * (i / 8 + 2) * 8 + i % 8 * (i / 8 * 2 + 3)); }
+DEVICE int row_at(int i) { return i * (i - 1) / 2; }  // where row i of a factor begins, less its diagonal
 
 // Entry i of a vector that lanes share, for all of them.
 template <int SLOTS> DEVICE REAL entry(const REAL* values, int i) {
@@ -99,9 +103,9 @@ template <int SLOTS> DEVICE REAL entry(const REAL* values, int i) {
 
 struct Team {             // what the lanes of a column share
     const REAL* G;        // (R, WIDE)
-    const REAL* inverse;  // (WIDE,) of the diagonal of G, 0 where that is 0
+    const REAL* inverse;  // of the diagonal of G, 0 where that is 0
     REAL* factor;         // (FACTOR,)
-    unsigned char* place; // (MOST,) which entries the support has
+    unsigned char* place; // (ALL,) which entries the support has; 0 past its end
 };
 
 // Whether all entries are numbers, and none is infinite.
@@ -115,10 +119,10 @@ DEVICE bool finite(const REAL* values) {
 DEVICE REAL certified(const Team& t, const REAL* c, const REAL* x, REAL* y, REAL& size) {
     UNROLL for (int a = 0; a < OWN; ++a) y[a] = -c[a];
     UNROLL for (int b = 0; b < OWN; ++b)
-        for (unsigned left = lanes_with(x[b] != 0); left; left &= left - 1) {
-            const int owner = first_of(left);
-            const REAL value = from_lane(x[b], owner);
-            const REAL* row = t.G + (b * LANES + owner) * WIDE + lane();
+        for (unsigned left = lanes_with(x[b] != 0); in_warp(left); left &= left - 1) {
+            const int owner = left ? first_of(left) : 0;
+            const REAL given = from_lane(x[b], owner), value = left ? given : 0;
+            const REAL* row = t.G + (left ? b * LANES + owner : 0) * WIDE + lane();
             UNROLL for (int a = 0; a < OWN; ++a) y[a] += value * row[a * LANES];
         }
     REAL wrong = 0, most = 0;
@@ -132,113 +136,129 @@ DEVICE REAL certified(const Team& t, const REAL* c, const REAL* x, REAL* y, REAL
     return size > 0 ? wrong / size : 0;
 }
 
-// sum - <row, pivots> over their first j entries; pivots are 0 from there to the next multiple of 4.
-DEVICE REAL reduced(REAL sum, const REAL* row, const REAL* pivots, int j) {
-    for (int m = 0; m < j; m += 4) {
-        const Four a = *reinterpret_cast<const Four*>(row + m);
-        const Four b = *reinterpret_cast<const Four*>(pivots + m);
-        UNROLL for (int q = 0; q < 4; ++q) sum -= a.of[q] * b.of[q];
-    }
-    return sum;
-}
-
-// Column j of the factor from its entries before they are divided, and z reduced by it.
-DEVICE bool eliminated(const Team& t, int j, int k, REAL* entries, REAL* inverse, REAL* z) {
-    const REAL pivot = entry<ROWS>(entries, j);
-    if (!(pivot > DEPENDENT)) return false;  // not so for NaN
-    const REAL shrink = INVERSE_ROOT(pivot), known = entry<ROWS>(z, j) * shrink;
-    UNROLL for (int s = 0; s < ROWS; ++s) {
-        const int i = s * LANES + lane();
-        entries[s] *= shrink;
-        if (i == j) {
-            inverse[s] = shrink;
-            z[s] = known;
-        } else if (i > j && i < k) {
-            z[s] -= entries[s] * known;
-            t.factor[row_at(i) + j] = entries[s];
-        }
-    }
-    return true;
-}
-
 // z := G^-1 c on the k entries of the support, of which each lane has every LANES-th; false if singular.
-DEVICE bool minimum(const Team& t, int k, REAL* z) {
-    int mine[ROWS];
-    REAL inverse[ROWS], entries[ROWS];
+//
+// A lane has its rows of the lower triangle in registers, and takes from them what a finished column j
+// says. Columns go to shared memory, out of which the way back reads rows. A team whose support is smaller
+// than others of its warp goes on with pivots whose inverse is 0, which change nothing.
+DEVICE bool minimum(const Team& t, int k, int most, REAL* z) {
+    int at[ROWS];
+    REAL inverse[ROWS], rest[ROWS][ALL], column[ROWS];
+    bool sound = true;
+    UNROLL for (int s = 0; s < ROWS; ++s) {
+        const int i = s * LANES + lane(), mine = i < k ? t.place[i] : 0;
+        at[s] = row_at(i);
+        inverse[s] = 0;
+        UNROLL for (int g = 0; g <= s; ++g)
+            if (s * LANES < most)
+                UNROLL for (int q = 0; q < LANES; ++q)
+                    rest[s][g * LANES + q] = t.G[t.place[g * LANES + q] * WIDE + mine];
+    }
+    UNROLL for (int j = 0; j < ALL; ++j)
+        if (j < most) {
+            const int from = j / LANES;
+            const REAL pivot = from_lane(rest[from][j], j % LANES);
+            sound = sound && (j >= k || pivot > DEPENDENT);  // not so for NaN
+            const REAL shrink = j < k ? INVERSE_ROOT(pivot) : 0;
+            const REAL known = from_lane(z[from], j % LANES) * shrink;
+            UNROLL for (int s = from; s < ROWS; ++s) {
+                column[s] = rest[s][j] * shrink;
+                const bool below = s > from || lane() > j % LANES;
+                if (below) {
+                    z[s] -= column[s] * known;
+                    t.factor[at[s] + j] = column[s];
+                }
+                if (s == from && lane() == j % LANES) {
+                    z[s] = known;
+                    inverse[s] = shrink;
+                }
+            }
+            UNROLL for (int g = from; g < ROWS; ++g)
+                if (g * LANES < most)
+                    UNROLL for (int m = g * LANES; m < (g + 1) * LANES; ++m)
+                        if (m > j) {
+                            const REAL other = from_lane(column[g], m % LANES);
+                            UNROLL for (int s = g; s < ROWS; ++s) rest[s][m] -= column[s] * other;
+                        }
+        }
+    together();
+    UNROLL for (int j = ALL - 1; j >= 0; --j)
+        if (j < most) {
+            const int from = j / LANES;
+            const REAL* row = t.factor + row_at(j) + lane();
+            const REAL known = from_lane(z[from] * inverse[from], j % LANES);
+            UNROLL for (int s = 0; s < from; ++s) z[s] -= row[s * LANES] * known;
+            if (lane() < j % LANES) z[from] -= row[from * LANES] * known;
+            if (lane() == j % LANES) z[from] = known;
+        }
+    UNROLL for (int s = 0; s < ROWS; ++s) z[s] = s * LANES + lane() < k ? z[s] : 0;
+    together();
+    return sound;
+}
+
+// The support in order, in `place`, and in z what c has there; its size, and the rank of each entry in it.
+DEVICE int gathered(const Team& t, const bool* passive, const REAL* c, int* rank, REAL* z) {
+    int k = 0;
+    UNROLL for (int a = 0; a < OWN; ++a) {
+        const unsigned mask = lanes_with(passive[a]);
+        rank[a] = k + count_of(mask & ((1u << lane()) - 1));
+        k += count_of(mask);
+    }
+    const bool fits = k <= MOST;
+    UNROLL for (int a = 0; a < OWN; ++a)
+        if (passive[a] && fits) {
+            t.place[rank[a]] = a * LANES + lane();
+            t.factor[rank[a]] = c[a];  // for the lane that has this row
+        }
+    together();
     UNROLL for (int s = 0; s < ROWS; ++s) {
         const int i = s * LANES + lane();
-        mine[s] = i < k ? t.place[i] : 0;
-        inverse[s] = entries[s] = 0;
-        if (i < k)
-            for (int m = i; m % 4; ++m) t.factor[row_at(i) + m] = 0;  // see `reduced`
+        z[s] = fits && i < k ? t.factor[i] : 0;
     }
     together();
-    for (int j = 0; j < k; ++j) {
-        const REAL *G = t.G + t.place[j] * WIDE, *pivots = t.factor + row_at(j);
-        UNROLL for (int s = 0; s < ROWS; ++s) {
-            const int i = s * LANES + lane();
-            if (i >= j && i < k) entries[s] = reduced(G[mine[s]], t.factor + row_at(i), pivots, j);
-        }
-        if (!eliminated(t, j, k, entries, inverse, z)) return false;
-        together();
+    return k;
+}
+
+// y := Gz - c, and in `found` the entries of z where they belong.
+DEVICE void spread(const Team& t, const bool* passive, const int* rank, int most, const REAL* z, const REAL* c,
+                   REAL* found, REAL* y) {
+    UNROLL for (int s = 0; s < ROWS; ++s) t.factor[s * LANES + lane()] = z[s];
+    together();
+    UNROLL for (int a = 0; a < OWN; ++a) {
+        found[a] = passive[a] ? t.factor[rank[a]] : 0;
+        y[a] = -c[a];
     }
-    for (int j = k - 1; j >= 0; --j) {
-        const REAL* row = t.factor + row_at(j);
-        UNROLL for (int s = 0; s < ROWS; ++s)
-            if (s * LANES + lane() == j) z[s] *= inverse[s];
-        const REAL known = entry<ROWS>(z, j);
-        UNROLL for (int s = 0; s < ROWS; ++s)
-            if (s * LANES + lane() < j) z[s] -= row[s * LANES + lane()] * known;
+    SOME for (int i = 0; i < most; ++i) {
+        const REAL value = t.factor[i];
+        const REAL* row = t.G + t.place[i] * WIDE + lane();
+        UNROLL for (int a = 0; a < OWN; ++a) y[a] += value * row[a * LANES];
     }
-    return true;
+    together();
 }
 
 // Exchange broken signs, from the support of x, until none is left. The violation: on success x is the
-// answer and y = Gx - c; otherwise x is as it was, and it is -1.
-DEVICE REAL pivoted(const Team& t, const REAL* c, REAL* x, REAL* y) {
+// answer and y = Gx - c; otherwise x is as it was, and it is -1. Nothing is done unless `open`.
+DEVICE REAL pivoted(const Team& t, const REAL* c, REAL* x, REAL* y, bool open) {
     bool passive[OWN];
-    UNROLL for (int a = 0; a < OWN; ++a) passive[a] = x[a] > 0;
+    UNROLL for (int a = 0; a < OWN; ++a) passive[a] = open && x[a] > 0;
     int fewest = R + 1, patience = PATIENCE;
-    for (int tried = 0; tried < 10 + R; ++tried) {
-        int k = 0, rank[OWN];
-        UNROLL for (int a = 0; a < OWN; ++a) {
-            const unsigned mask = lanes_with(passive[a]);
-            rank[a] = k + count_of(mask & ((1u << lane()) - 1));
-            k += count_of(mask);
+    REAL answer = -1;
+    for (int tried = 0; tried < 10 + R && in_warp(open); ++tried) {
+        int rank[OWN];
+        REAL z[ROWS], found[OWN], size = 0, violation = 0;
+        int k = gathered(t, passive, c, rank, z);
+        if (k > MOST || !open) {
+            open = false;
+            UNROLL for (int a = 0; a < OWN; ++a) passive[a] = false;
+            k = 0;
         }
-        if (k > MOST) return -1;
-        together();
-        UNROLL for (int a = 0; a < OWN; ++a)
-            if (passive[a]) {
-                t.place[rank[a]] = a * LANES + lane();
-                t.factor[row_at(rank[a])] = c[a];  // for the lane that has this row
-            }
-        together();
-        REAL z[ROWS];
-        UNROLL for (int s = 0; s < ROWS; ++s) {
-            const int i = s * LANES + lane();
-            z[s] = i < k ? t.factor[row_at(i)] : 0;
-        }
-        together();
-        if (!minimum(t, k, z)) return -1;
-        UNROLL for (int a = 0; a < OWN; ++a) y[a] = -c[a];
-        REAL size = 0, found[OWN];
+        const int most = most_in_warp(k);
+        open = minimum(t, k, most, z) && open;
         UNROLL for (int s = 0; s < ROWS; ++s) size = larger(size, fabs(z[s]));
-        UNROLL for (int a = 0; a < OWN; ++a) {
-            size = larger(size, fabs(c[a]));
-            found[a] = 0;
-        }
+        UNROLL for (int a = 0; a < OWN; ++a) size = larger(size, fabs(c[a]));
         size = largest(size);
+        spread(t, passive, rank, most, z, c, found, y);
         const REAL rounding = ROUNDING * size;
-        for (int i = 0; i < k; ++i) {
-            const REAL value = entry<ROWS>(z, i);
-            const int place = t.place[i];
-            const REAL* row = t.G + place * WIDE + lane();
-            UNROLL for (int a = 0; a < OWN; ++a) {
-                y[a] += value * row[a * LANES];
-                if (place == a * LANES + lane()) found[a] = value;
-            }
-        }
         int broken = 0, last = 0;
         bool wrong[OWN];
         UNROLL for (int a = 0; a < OWN; ++a) {
@@ -246,30 +266,30 @@ DEVICE REAL pivoted(const Team& t, const REAL* c, REAL* x, REAL* y) {
             const unsigned mask = lanes_with(wrong[a]);
             broken += count_of(mask);
             if (mask) last = a * LANES + last_of(mask);
+            violation = larger(violation, fabs(smaller(found[a], y[a])));
         }
-        if (!broken) {
-            if (!finite(y)) return -1;
-            REAL most = 0;
-            UNROLL for (int a = 0; a < OWN; ++a) {
-                x[a] = found[a];
-                most = larger(most, fabs(smaller(x[a], y[a])));
+        violation = largest(violation);
+        const bool numbers = finite(y);
+        if (open && !broken) {
+            open = false;
+            if (numbers) {
+                answer = size > 0 ? violation / size : 0;
+                UNROLL for (int a = 0; a < OWN; ++a) x[a] = found[a];
             }
-            most = largest(most);
-            return size > 0 ? most / size : 0;
         }
         patience = broken < fewest ? PATIENCE : patience - 1;
         fewest = broken < fewest ? broken : fewest;
         UNROLL for (int a = 0; a < OWN; ++a)
             if (wrong[a] && (patience >= 0 || a * LANES + lane() == last)) passive[a] = !passive[a];
     }
-    return -1;
+    return answer;
 }
 
 // The coordinate that would move farthest, again and again, until none would by more than the limit. A
 // move and its place travel in one integer: the last bits of the move make room for the place.
-DEVICE void descend(const Team& t, REAL* x, REAL* y, REAL limit, int& left) {
+DEVICE void descend(const Team& t, REAL* x, REAL* y, REAL limit, int& left, bool open) {
     const REAL unit = 1 / limit;
-    for (; left > 0; --left) {
+    while (in_warp(open = open && left > 0)) {
         REAL step[OWN];
         unsigned key = 0;
         UNROLL for (int a = 0; a < OWN; ++a) {
@@ -279,25 +299,31 @@ DEVICE void descend(const Team& t, REAL* x, REAL* y, REAL limit, int& left) {
             key = size + place > key ? size + place : key;
         }
         key = largest_key(key);
-        if ((key & ~127u) <= bits(1.0f)) break;
-        const int place = key & 127u;
-        const REAL move = entry<OWN>(step, place);
+        open = open && (key & ~127u) > bits(1.0f);
+        const int place = open ? key & 127u : 0;
+        const REAL farthest = entry<OWN>(step, place), move = open ? farthest : 0;
         const REAL* row = t.G + place * WIDE + lane();
         UNROLL for (int a = 0; a < OWN; ++a) {
             y[a] += move * row[a * LANES];
             if (a * LANES + lane() == place) x[a] += move;
         }
+        left -= open;
     }
 }
 
 // Solve one column from x; the violation, at most tol unless `left` moves do not suffice for that.
-DEVICE REAL solve_column(const Team& t, const REAL* c, REAL* x, REAL tol, int left) {
-    REAL y[OWN], size, wrong = pivoted(t, c, x, y);
-    if (wrong >= 0 && wrong <= tol) return wrong;
-    wrong = certified(t, c, x, y, size);
-    for (int k = 0; k < REFRESHED && wrong > tol && wrong < MOST_OF_ALL && left > 0; ++k) {
-        descend(t, x, y, tol * size / 2, left);
-        wrong = certified(t, c, x, y, size);
+DEVICE REAL solve_column(const Team& t, const REAL* c, REAL* x, REAL tol, int left, bool open) {
+    REAL y[OWN], size, wrong = pivoted(t, c, x, y, open);
+    open = open && !(wrong >= 0 && wrong <= tol);
+    if (!in_warp(open)) return wrong;
+    const REAL before = certified(t, c, x, y, size);
+    wrong = open ? before : wrong;
+    for (int k = 0; k < REFRESHED; ++k) {
+        open = open && wrong > tol && wrong < MOST_OF_ALL && left > 0;
+        if (!in_warp(open)) break;
+        descend(t, x, y, tol * size / 2, left, open);
+        const REAL now = certified(t, c, x, y, size);
+        wrong = open ? now : wrong;
     }
     return wrong;
 }
@@ -329,11 +355,11 @@ DEVICE Units units_of(const Problem& p) {
 }
 
 // Into the registers of a lane: entries past the last are 0, and stay so.
-DEVICE void load(const Problem& p, const Units& u, long long t, REAL* c, REAL* x) {
+DEVICE void load(const Problem& p, const Units& u, long long t, bool there, REAL* c, REAL* x) {
     UNROLL for (int a = 0; a < OWN; ++a) {
         const int i = a * LANES + lane();
-        c[a] = i < R ? (p.C[t * R + i] - u.shift[a]) * u.scale[a] : 0;
-        const REAL guess = i < R ? p.guess[t * R + i] * u.back[a] : 0;
+        c[a] = there && i < R ? (p.C[t * R + i] - u.shift[a]) * u.scale[a] : 0;
+        const REAL guess = there && i < R ? p.guess[t * R + i] * u.back[a] : 0;
         x[a] = guess > 0 ? guess : 0;  // also where it is NaN
     }
 }
@@ -361,19 +387,16 @@ DEVICE Problem problem_of(const Problem& first, long long k) {
 DEVICE void prepare(const Problem& p, REAL* G, REAL* inverse, int thread, int threads) {
     for (int k = thread; k < R * WIDE; k += threads)
         G[k] = k % WIDE < R ? p.G[k / WIDE * R + k % WIDE] : 0;
-    for (int i = thread; i < WIDE; i += threads)
+    for (int i = thread; i < WIDE - 1; i += threads)
         inverse[i] = i < R && p.G[i * (R + 1)] > 0 ? 1 / p.G[i * (R + 1)] : 0;
 }
 
 #ifdef __CUDACC__
 // Shared memory: G, the inverse of its diagonal, and for each team its factor and its support.
-#ifdef AT_ONCE  // blocks that share a multiprocessor: registers are what it has too few of
-extern "C" __global__ void __launch_bounds__(256, AT_ONCE) solve(
-#else
-extern "C" __global__ void __launch_bounds__(256) solve(
-#endif
+// AT_ONCE blocks of 128 threads are to share a multiprocessor: registers are what it has too few of.
+extern "C" __global__ void __launch_bounds__(128, AT_ONCE) solve(
     const REAL* G, const REAL* scale, const REAL* shift, const REAL* C, const REAL* guess, REAL* X,
-    float* violation, long long n, REAL tol, int most) {
+    float* violation, long long n, REAL tol, int most, int again) {
     extern __shared__ __align__(16) unsigned char memory[];
     const int teams = blockDim.x / LANES, team = threadIdx.x / LANES;
     REAL* g = reinterpret_cast<REAL*>(memory);
@@ -383,32 +406,39 @@ extern "C" __global__ void __launch_bounds__(256) solve(
     const Problem p = problem_of({G, scale, shift, C, guess, X, violation, n}, blockIdx.y);
     prepare(p, g, inverse, threadIdx.x, blockDim.x);
     for (int k = threadIdx.x; k < teams * FACTOR; k += blockDim.x) factors[k] = 0;  // nothing but numbers
+    for (int k = threadIdx.x; k < teams * ALL; k += blockDim.x) places[k] = 0;
     __syncthreads();
     const Units units = units_of(p);
-    const Team shared = {g, inverse, factors + team * FACTOR, places + team * MOST};
-    for (long long t = (long long)blockIdx.x * teams + team; t < n; t += (long long)gridDim.x * teams) {
+    const Team shared = {g, inverse, factors + team * FACTOR, places + team * ALL};
+    const long long apart = (long long)gridDim.x * teams;
+    long long t = (long long)blockIdx.x * teams + team;
+    for (; in_warp(t < n); t += apart) {
         REAL c[OWN], x[OWN];
-        load(p, units, t, c, x);
-        const REAL wrong = solve_column(shared, c, x, tol, most);
-        store(p, units, t, x);
-        if (lane() == 0) p.violation[t] = wrong;
+        const bool open = t < n && !(again && p.violation[t] <= tol);
+        if (!in_warp(open)) continue;
+        load(p, units, t, open, c, x);
+        const REAL wrong = solve_column(shared, c, x, tol, most, open);
+        if (open) {
+            store(p, units, t, x);
+            if (lane() == 0) p.violation[t] = wrong;
+        }
     }
 }
 #else
 extern "C" void solve(
     const REAL* G, const REAL* scale, const REAL* shift, const REAL* C, const REAL* guess, REAL* X,
-    float* violation, long long n, REAL tol, int most, int problems) {
+    float* violation, long long n, REAL tol, int most, int again, int problems) {
     for (int k = 0; k < problems; ++k) {
         const Problem p = problem_of({G, scale, shift, C, guess, X, violation, n}, k);
-        REAL g[R * WIDE], inverse[WIDE];
-        alignas(16) REAL factor[FACTOR] = {};
-        unsigned char place[MOST];
+        REAL g[R * WIDE], inverse[WIDE], factor[FACTOR] = {};
+        unsigned char place[ALL] = {};
         prepare(p, g, inverse, 0, 1);
         const Units units = units_of(p);
         for (long long t = 0; t < n; ++t) {
+            if (again && p.violation[t] <= tol) continue;
             REAL c[OWN], x[OWN];
-            load(p, units, t, c, x);
-            p.violation[t] = solve_column({g, inverse, factor, place}, c, x, tol, most);
+            load(p, units, t, true, c, x);
+            p.violation[t] = solve_column({g, inverse, factor, place}, c, x, tol, most, true);
             store(p, units, t, x);
         }
     }

@@ -19,13 +19,16 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 TOLERANCE = {SINGLE: 8e-6, DOUBLE: 2e-13}  # violation that is worked for
 ENOUGH = {SINGLE: 1e-5, DOUBLE: 1e-11}  # above it, the CPU solves the column
 MOVES = 1000  # of coordinate descent for each source, at most, where pivoting fails
-LARGEST_SUPPORT = 48  # that is factored, as in columns.cu
+FEW = 16  # sources at most, in single precision, for which a thread solves a column by itself
 TILE = 2048  # terms of a sum in the precision of the data; sums of tiles are in double precision
 PART = 1 << 20  # columns that forward-backward steps are made for at once
 BLOCKS = 1 << 13  # of threads, more than any card has at work
 TALLIED = 1 << 11  # blocks of threads that add up sources
 MEDIAN_OF = 2048  # entries at most, of medians on the card
-BOUNDED_BYTES = 200 << 10  # of A and its gradient, in the memory that a block of threads shares
+MOST_IN_PRODUCTS = 32  # sources, in single precision, for which cuBLAS is not the fastest
+PRODUCTS_BYTES = 100 << 10  # of A, in the memory that a block of threads shares
+BOUNDED_BYTES = 200 << 10  # of the bounded step, in the memory that a block of threads shares
+BOUNDED_EACH = 16  # entries of its gradient, in the registers of each thread
 
 
 class CardError(RuntimeError):
@@ -88,11 +91,24 @@ class Card:
         else:
             out[...] = self.xp.asarray(self.added([self.tiles(P, Q)]), dtype=out.dtype)
 
-    def tiles(self, P: Any, Q: Any) -> Any:
+    def correlate(self, A: Any, Y: Any, out: Any) -> None:
+        """out (r, n), each column in one piece, := A'Y for A (m, r)."""
+        (m, r), n = A.shape, Y.shape[1]
+        if not _has_products(r, Y):
+            return self.product(A.T, Y, out)
+        assert out.strides == (out.itemsize, r * out.itemsize) or n == 1
+        kernel = Kernel("products", "correlated", np.dtype(A.dtype), 128, (("R", r),))
+        sizes = (np.int64(Y.strides[0] // Y.itemsize), np.int32(m), np.int64(n))
+        blocks = min(-(-n // 512), BLOCKS)
+        A = self.xp.ascontiguousarray(A)
+        self.run(kernel, (blocks,), _wide(r) * m * A.itemsize, A, Y, *sizes, out)
+
+    def tiles(self, P: Any, Q: Any, out: Any = None) -> Any:
         """P (a, c) Q (c, b) as tiles (k, a, b), of TILE terms each, whose sum it is."""
         (a, c), b = P.shape, Q.shape[1]
         whole, rest = c // TILE, c % TILE
-        out = self.xp.empty((whole + (rest > 0), a, b), dtype=P.dtype)
+        if out is None:
+            out = self.xp.empty((whole + (rest > 0), a, b), dtype=P.dtype)
         if whole:
             long_P, long_Q = self._cut(P.T, whole).swapaxes(1, 2), self._cut(Q, whole)
             self.multiply(long_P, long_Q, out[:whole])
@@ -119,16 +135,16 @@ class Card:
         Gz, scale = equilibrate(G)
         small = tuple(xp.asarray(np.ascontiguousarray(part), dtype=dtype) for part in (Gz, scale, shift))
         violation = xp.empty((problems, n), dtype=np.float32)
-        lanes = lanes_for(r)
-        kernel = Kernel("columns", "solve", dtype, 256, _macros(r, lanes, dtype))
-        teams = kernel.threads // lanes
-        blocks = (min(-(-n // teams), BLOCKS), problems)
-        limits = (dtype.type(TOLERANCE[dtype]), np.int32(MOVES * r))
-        assert C.strides[-2] == X.strides[-2] == X.itemsize
-        shared = _shared_by_columns(r, lanes, teams, dtype)
         guess = X if guess is None else guess
+        assert C.strides[-2] == X.strides[-2] == X.itemsize
         assert r == 1 or guess.strides[-2] == X.itemsize
-        self.run(kernel, blocks, shared, *small, C, guess, X, violation, np.int64(n), *limits)
+        arrays = (*small, C, guess, X, violation, np.int64(n))
+        alone = r <= FEW and dtype == SINGLE
+        if alone:
+            kernel = Kernel("alone", "alone", dtype, 128, (("R", r),))
+            self.run(kernel, (min(-(-n // 128), BLOCKS), problems), 0, *arrays)
+        if not (alone and float(violation.max()) <= TOLERANCE[dtype]):  # not so for NaN
+            self._solve_in_teams(r, problems, dtype, arrays, again=alone)
         worst = float(violation.max())
         if worst <= ENOUGH[dtype]:  # not so for NaN
             return worst
@@ -137,9 +153,33 @@ class Card:
             for k, parts in enumerate(_each(problems, (G, C, X, shift), X.ndim == 3))
         )
 
-    def moments(self, Y: Any, X: Any) -> tuple[Any, Any]:
-        """Y S' and S S' as tiles, for Y (m, n) and S = X (r, n)."""
-        return self.tiles(Y, X.T), self.tiles(X, X.T)
+    def _solve_in_teams(
+        self, r: int, problems: int, dtype: np.dtype, arrays: tuple[Any, ...], *, again: bool
+    ) -> None:
+        """Solve all columns, or those that are not solved, by several threads each."""
+        shape = shape_for(r, dtype)
+        macros = (("R", r), ("LANES", shape.lanes), ("MOST", shape.most), ("AT_ONCE", shape.at_once))
+        kernel = Kernel("columns", "solve", dtype, 128, macros)
+        teams = kernel.threads // shape.lanes
+        blocks = (min(-(-int(arrays[-1]) // teams), BLOCKS), problems)
+        limits = (dtype.type(TOLERANCE[dtype]), np.int32(MOVES * r), np.int32(again))
+        self.run(kernel, blocks, shape.shared(r, teams) * dtype.itemsize, *arrays, *limits)
+
+    def moments(self, Y: Any, X: Any) -> Any:
+        """Y S' and below it S S' as tiles (k, m + r, r), for Y (m, n) and S = X (r, n)."""
+        (m, n), r = Y.shape, len(X)
+        out = self.xp.empty((-(-n // TILE), m + r, r), dtype=X.dtype)
+        if not _has_products(r, Y):
+            self.tiles(Y, X.T, out[:, :m])
+            self.tiles(X, X.T, out[:, m:])
+            return out
+        assert X.strides == (X.itemsize, r * X.itemsize) or n == 1
+        kernel = Kernel("products", "tiled", np.dtype(X.dtype), 256, (("R", r),))
+        blocks = len(out) * -(-(-(-m // 4) + _wide(r) // 4) // 8)
+        sizes = (np.int32(m), np.int64(n), np.int32(TILE), out)
+        apart = np.int64(Y.strides[0] // Y.itemsize)
+        self.run(kernel, (blocks,), 128 * (_wide(r) + 4) * X.itemsize, Y, apart, X, *sizes)
+        return out
 
     def tally(self, X: Any) -> tuple[NDArray, int]:
         """Sums of the rows of X (r, n), each column in one piece, and how many entries are not 0."""
@@ -179,9 +219,9 @@ class Card:
         """`descend_rows` for a stack of problems (k, r, m); rounds and last changes (k, 2)."""
         k, r, m = X.shape
         told = self.xp.empty((k, 2), dtype=np.float64)
-        kernel = Kernel("rows", "bounded", DOUBLE, 1024)
-        sizes = (np.int32(r), np.int32(m), np.int32(most), np.float64(tol))
-        self.run(kernel, (k,), (2 * r * m + m + 32) * 8, G, C, bound, X, *sizes, told)
+        kernel = Kernel("bounded", "bounded", DOUBLE, 1024, (("R", r), ("M", m)))
+        limits = (np.int32(most), np.float64(tol))
+        self.run(kernel, (k,), _bounded_bytes(r, m), G, C, bound, X, *limits, told)
         return told
 
     def _finish(self, G: NDArray, C: Any, X: Any, shift: NDArray, *, violation: Any) -> float:
@@ -317,28 +357,47 @@ class _Steps:
         return X, float(relative.max())
 
 
+def _has_products(r: int, Y: Any) -> bool:
+    """Whether products.cu is for such data: each row in one piece, and A in the memory of a block."""
+    fits = r <= MOST_IN_PRODUCTS and _wide(r) * len(Y) * 4 <= PRODUCTS_BYTES
+    return bool(fits and Y.dtype == SINGLE and (Y.strides[1] == Y.itemsize or Y.shape[1] == 1))
+
+
+def _wide(r: int) -> int:
+    """Sources in products.cu, and some that are 0."""
+    return -(-r // 8) * 8
+
+
 def fits_bounded(r: int, m: int) -> bool:
     """Whether a block of threads has room for the bounded step."""
-    return (2 * r * m + m + 32) * 8 <= BOUNDED_BYTES
+    return _bounded_bytes(r, m) <= BOUNDED_BYTES and -(-r // 16) * -(-m // 64) <= BOUNDED_EACH
 
 
-def lanes_for(r: int) -> int:
-    """Threads that share a column."""
-    return 8 if r <= 16 else 32  # by trial
+def _bounded_bytes(r: int, m: int) -> int:
+    """That a block of threads shares: A, S S' and room for a row."""
+    return 8 * (r * m + r * r + m + 64 + r + 32)
 
 
-def _macros(r: int, lanes: int, dtype: np.dtype) -> tuple[tuple[str, int], ...]:
-    """Of columns.cu; how many blocks are to be at work at once was found by trial, on an H200."""
-    at_once = 6 if r <= 8 else 5 if r <= 16 else 4 if r <= 32 else 3
-    given = (("R", r), ("LANES", lanes))
-    return (*given, ("AT_ONCE", at_once)) if dtype == SINGLE and r <= 64 else given
+@dataclass(frozen=True)
+class Shape:
+    """How columns.cu goes about its work."""
+
+    lanes: int  # threads that share a column
+    most: int  # entries of a support that is factored
+    at_once: int  # blocks of 128 threads that are to share a multiprocessor
+
+    def shared(self, r: int, teams: int) -> int:
+        """Numbers that a block of threads shares: G, and for every column a factor and its support."""
+        wide, rows = -(-r // self.lanes) * self.lanes + 1, -(-self.most // self.lanes) * self.lanes
+        factor = -(-(rows * (rows + 1) // 2) // 32) * 32 + self.lanes % 32
+        return (r + 1) * wide + teams * (factor + -(-rows // 4))
 
 
-def _shared_by_columns(r: int, lanes: int, teams: int, dtype: np.dtype) -> int:
-    """Bytes that a block of threads shares: G, and for every column a factor and its support."""
-    wide, most = -(-r // lanes) * lanes, min(r, LARGEST_SUPPORT)
-    factor = 32 * -(-most // 8) * (-(-most // 8) + 2)
-    return ((r + 1) * wide + teams * factor) * dtype.itemsize + teams * most
+def shape_for(r: int, dtype: np.dtype) -> Shape:
+    """Found by trial, on an H200."""
+    if dtype == SINGLE and r <= 64:
+        return Shape(8, r, 3) if r <= 32 else Shape(16, min(r, 48), 3)
+    return Shape(8 if r <= 16 else 32, min(r, 64), 2)
 
 
 @dataclass(frozen=True)
