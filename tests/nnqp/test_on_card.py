@@ -7,7 +7,7 @@ from host_card import HostCard, needs_compiler
 from ngmca import nnqp
 from ngmca.nnqp import on_card
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.on_card import Columns, shape_for
+from ngmca.nnqp.on_card import Columns, quick, thorough
 from ngmca.nnqp.pivoting import solve_rows
 
 pytestmark = needs_compiler
@@ -76,7 +76,7 @@ def test_supports_that_are_too_large_are_found_by_descent(card):
     G, C, X = problem(r, 20, m=200)
     C = np.abs(C) + G.sum(axis=1) * 5  # everything is active, more than the kernel factors
     told, X = solved(card, G, C, X)
-    assert (np.count_nonzero(X, axis=1) > shape_for(r, G.dtype).most).any()
+    assert (np.count_nonzero(X, axis=1) > thorough(r).most).any()
     assert nnqp.violation(G, C.T, X.T) <= 1e-11
     assert told <= 1e-11
 
@@ -187,12 +187,11 @@ def test_what_columns_answer_is_what_an_array_would(card):
 
 
 def test_every_number_of_sources_has_a_shape_that_fits():
-    for dtype in (on_card.SINGLE, on_card.DOUBLE):
-        for r in range(1, on_card.MOST_SOURCES + 1):
-            shape = shape_for(r, dtype)
-            assert shape.lanes in (4, 8, 16, 32)
+    for r in range(1, on_card.MOST_SOURCES + 1):
+        for shape, item in ((quick(r), 4), (thorough(r), 8)):
+            assert shape.lanes in (4, 8, 16)
             assert 1 <= shape.most <= r
-            assert shape.shared(r, 128 // shape.lanes) * dtype.itemsize <= 227 << 10
+            assert shape.at_once * (shape.shared(r) * item + 1024) <= 228 << 10
 
 
 @pytest.mark.parametrize("r", [1, 5, 8, 16, 32])

@@ -4,17 +4,18 @@
 // sign changes sides, until nothing does. Where that fails (supports larger than MOST, sources that are
 // nearly alike) coordinate descent goes on from the guess, and the violation tells how far it came.
 //
-// Compiled for one number of sources R and one type REAL; a column has a team of LANES threads, a warp or
-// part of one, each with every LANES-th entry. The teams of a warp go through all steps together: what is
-// left to do is asked of the warp, and a team that is done goes along idly. The same source compiled as C++
-// has one lane, and is what tests run where there is no card.
+// Compiled for one number of sources R and one type REAL; a column has a team of LANES threads, part of a
+// warp, each with four entries in every 4 LANES. The teams of a warp go through all steps together, and each
+// takes the next column when it is done with one. The code is kept short, in loops: instructions have to
+// come from somewhere too. The same source compiled as C++ has one lane, and is what tests run where there
+// is no card.
 //
 // G comes with a diagonal between 1/2 and 2, or 0 (see `equilibrate`); `scale` takes C and X there.
 
 #ifdef __CUDACC__
 #define DEVICE static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
-#define SOME _Pragma("unroll 4")
+#define SOME _Pragma("unroll 2")
 #define INVERSE_ROOT(value) rsqrt(value)
 #else
 #include <cmath>
@@ -27,14 +28,12 @@ using std::fabs;
 using std::sqrt;
 #endif
 
-constexpr int OWN = (R + LANES - 1) / LANES;  // entries of a column in each lane
-constexpr int WIDE = OWN * LANES + 1;         // a row of G, padded with zeros to an odd length
-#ifndef MOST
-#define MOST (R < 64 ? R : 64)  // entries of a support that is factored
-#endif
+constexpr int OWN = (R + 4 * LANES - 1) / (4 * LANES) * 4;  // entries of a column in each lane
+constexpr int WIDE = OWN * LANES;                           // a row of G, padded with zeros
 constexpr int ROWS = (MOST + LANES - 1) / LANES;  // of its factor, in each lane
 constexpr int ALL = ROWS * LANES;
-constexpr int FACTOR = (ALL * (ALL + 1) / 2 + 31) / 32 * 32 + LANES % 32;  // teams meet in no bank of memory
+constexpr int FACTOR = LANES * LANES * ROWS * (ROWS + 1) / 2;  // entries of it, and of the blocks around it
+constexpr int ROOM = FACTOR + 2 * ALL + (32 + LANES - 2 * ALL % 32) % 32;  // teams meet in no bank of memory
 constexpr int PATIENCE = 3;                       // exchanges without progress before one at a time
 constexpr int REFRESHED = 4;                      // times that rounding is cleared from a gradient, at most
 constexpr bool SINGLE = sizeof(REAL) == 4;
@@ -92,20 +91,50 @@ DEVICE unsigned bits(float value) {
 #endif
 }
 
-DEVICE int row_at(int i) { return i * (i - 1) / 2; }  // where row i of a factor begins, less its diagonal
+// Columns of a factor come in panels of LANES, each with the rows from its first diagonal entry on: where
+// panel b begins, and how long its columns are.
+DEVICE int panel_at(int b) { return LANES * (b * ALL - LANES * (b * (b - 1) / 2)); }
+DEVICE int length_of(int b) { return ALL - b * LANES; }
+
+struct alignas(16) Four { REAL of[4]; };  // read at once
+
+template <int COUNT> DEVICE void read(const REAL* from, REAL* values) {
+    if constexpr (COUNT % 4 == 0) {
+        UNROLL for (int i = 0; i < COUNT; i += 4) {
+            const Four part = *reinterpret_cast<const Four*>(from + i);
+            UNROLL for (int q = 0; q < 4; ++q) values[i + q] = part.of[q];
+        }
+    } else {
+        UNROLL for (int i = 0; i < COUNT; ++i) values[i] = from[i];
+    }
+}
+
+// Which entry of a column is the a-th of a lane.
+DEVICE int index_of(int a, int lane) { return a / 4 * 4 * LANES + lane * 4 + a % 4; }
+
+// y += value * a row of G, from its first entry on.
+DEVICE void add_row(const REAL* row, REAL value, REAL* y) {
+    UNROLL for (int a = 0; a < OWN; a += 4) {
+        REAL part[4];
+        read<4>(row + index_of(a, lane()), part);
+        UNROLL for (int q = 0; q < 4; ++q) y[a + q] += value * part[q];
+    }
+}
 
 // Entry i of a vector that lanes share, for all of them.
-template <int SLOTS> DEVICE REAL entry(const REAL* values, int i) {
+DEVICE REAL entry(const REAL* values, int i) {
     REAL found = values[0];
-    UNROLL for (int s = 1; s < SLOTS; ++s) found = i / LANES == s ? values[s] : found;
-    return from_lane(found, i % LANES);
+    UNROLL for (int a = 1; a < OWN; ++a) found = index_of(a, 0) == i / (4 * LANES) * 4 * LANES + i % 4 ? values[a] : found;
+    return from_lane(found, i / 4 % LANES);
 }
 
 struct Team {             // what the lanes of a column share
     const REAL* G;        // (R, WIDE)
     const REAL* inverse;  // of the diagonal of G, 0 where that is 0
     REAL* factor;         // (FACTOR,)
-    unsigned char* place; // (ALL,) which entries the support has; 0 past its end
+    REAL* z;              // (ALL,) the minimum on the support
+    REAL* shrink;         // (ALL,) inverse diagonal of the factor
+    unsigned char* place; // (ALL,) which entries the support has
 };
 
 // Whether all entries are numbers, and none is infinite.
@@ -121,9 +150,8 @@ DEVICE REAL certified(const Team& t, const REAL* c, const REAL* x, REAL* y, REAL
     UNROLL for (int b = 0; b < OWN; ++b)
         for (unsigned left = lanes_with(x[b] != 0); in_warp(left); left &= left - 1) {
             const int owner = left ? first_of(left) : 0;
-            const REAL given = from_lane(x[b], owner), value = left ? given : 0;
-            const REAL* row = t.G + (left ? b * LANES + owner : 0) * WIDE + lane();
-            UNROLL for (int a = 0; a < OWN; ++a) y[a] += value * row[a * LANES];
+            const REAL given = from_lane(x[b], owner);
+            add_row(t.G + index_of(b, owner) * WIDE, left ? given : 0, y);
         }
     REAL wrong = 0, most = 0;
     UNROLL for (int a = 0; a < OWN; ++a) {
@@ -136,153 +164,179 @@ DEVICE REAL certified(const Team& t, const REAL* c, const REAL* x, REAL* y, REAL
     return size > 0 ? wrong / size : 0;
 }
 
-// z := G^-1 c on the k entries of the support, of which each lane has every LANES-th; false if singular.
-//
-// A lane has its rows of the lower triangle in registers, and takes from them what a finished column j
-// says. Columns go to shared memory, out of which the way back reads rows. A team whose support is smaller
-// than others of its warp goes on with pivots whose inverse is 0, which change nothing.
-DEVICE bool minimum(const Team& t, int k, int most, REAL* z) {
-    int at[ROWS];
-    REAL inverse[ROWS], rest[ROWS][ALL], column[ROWS];
-    bool sound = true;
-    UNROLL for (int s = 0; s < ROWS; ++s) {
-        const int i = s * LANES + lane(), mine = i < k ? t.place[i] : 0;
-        at[s] = row_at(i);
-        inverse[s] = 0;
-        UNROLL for (int g = 0; g <= s; ++g)
-            if (s * LANES < most)
-                UNROLL for (int q = 0; q < LANES; ++q)
-                    rest[s][g * LANES + q] = t.G[t.place[g * LANES + q] * WIDE + mine];
+// Entries of LANES columns, from panel b on, in the rows of a lane: less what earlier panels say.
+DEVICE void reduce(const Team& t, int b, int live, REAL (*panel)[LANES]) {
+    UNROLL for (int u = 0; u < ROWS; ++u) {
+        if (u >= live) break;
+        const int mine = t.place[(b + u) * LANES + lane()];
+        UNROLL for (int q = 0; q < LANES; ++q) panel[u][q] = t.G[t.place[b * LANES + q] * WIDE + mine];
     }
-    UNROLL for (int j = 0; j < ALL; ++j)
-        if (j < most) {
-            const int from = j / LANES;
-            const REAL pivot = from_lane(rest[from][j], j % LANES);
-            sound = sound && (j >= k || pivot > DEPENDENT);  // not so for NaN
-            const REAL shrink = j < k ? INVERSE_ROOT(pivot) : 0;
-            const REAL known = from_lane(z[from], j % LANES) * shrink;
-            UNROLL for (int s = from; s < ROWS; ++s) {
-                column[s] = rest[s][j] * shrink;
-                const bool below = s > from || lane() > j % LANES;
-                if (below) {
-                    z[s] -= column[s] * known;
-                    t.factor[at[s] + j] = column[s];
-                }
-                if (s == from && lane() == j % LANES) {
-                    z[s] = known;
-                    inverse[s] = shrink;
-                }
+    for (int before = 0; before < b; ++before) {
+        const REAL* at = t.factor + panel_at(before) + (b - before) * LANES;
+        SOME for (int q = 0; q < LANES; ++q, at += length_of(before)) {
+            REAL other[LANES];
+            read<LANES>(at, other);
+            UNROLL for (int u = 0; u < ROWS; ++u) {
+                if (u >= live) break;
+                const REAL mine = at[u * LANES + lane()];
+                UNROLL for (int p = 0; p < LANES; ++p) panel[u][p] -= mine * other[p];
             }
-            UNROLL for (int g = from; g < ROWS; ++g)
-                if (g * LANES < most)
-                    UNROLL for (int m = g * LANES; m < (g + 1) * LANES; ++m)
-                        if (m > j) {
-                            const REAL other = from_lane(column[g], m % LANES);
-                            UNROLL for (int s = g; s < ROWS; ++s) rest[s][m] -= column[s] * other;
-                        }
         }
-    together();
-    UNROLL for (int j = ALL - 1; j >= 0; --j)
-        if (j < most) {
-            const int from = j / LANES;
-            const REAL* row = t.factor + row_at(j) + lane();
-            const REAL known = from_lane(z[from] * inverse[from], j % LANES);
-            UNROLL for (int s = 0; s < from; ++s) z[s] -= row[s * LANES] * known;
-            if (lane() < j % LANES) z[from] -= row[from * LANES] * known;
-            if (lane() == j % LANES) z[from] = known;
+    }
+}
+
+// A panel into columns of the factor, and the right-hand side `rest` less what they say; false if singular.
+//
+// A team whose support is smaller than others of its warp goes on with pivots whose inverse is 0.
+DEVICE bool eliminate(const Team& t, int b, int live, int k, REAL (*panel)[LANES], REAL* rest) {
+    bool sound = true;
+    REAL own = 0;
+    UNROLL for (int q = 0; q < LANES; ++q) {
+        const REAL pivot = from_lane(panel[0][q], q);
+        const bool in = b * LANES + q < k;
+        sound = sound && (!in || pivot > DEPENDENT);  // not so for NaN
+        const REAL shrink = in ? INVERSE_ROOT(pivot) : 0, known = from_lane(rest[0], q) * shrink;
+        REAL other[LANES];
+        UNROLL for (int p = q + 1; p < LANES; ++p) other[p] = from_lane(panel[0][q], p) * shrink;
+        own = lane() == q ? shrink : own;
+        UNROLL for (int u = 0; u < ROWS; ++u) {
+            if (u >= live) break;
+            const REAL mine = panel[u][q] * shrink;
+            panel[u][q] = mine;
+            rest[u] = u > 0 || lane() > q ? rest[u] - mine * known : lane() == q ? known : rest[u];
+            UNROLL for (int p = q + 1; p < LANES; ++p) panel[u][p] -= mine * other[p];
         }
-    UNROLL for (int s = 0; s < ROWS; ++s) z[s] = s * LANES + lane() < k ? z[s] : 0;
-    together();
+    }
+    REAL* to = t.factor + panel_at(b);
+    const int length = length_of(b);
+    // the block on the diagonal lies in rows, turned such that lanes side by side meet in no bank
+    UNROLL for (int q = 0; q < LANES; ++q) to[lane() * length + (q ^ lane())] = panel[0][q];
+    UNROLL for (int u = 1; u < ROWS; ++u) {
+        if (u >= live) break;
+        UNROLL for (int q = 0; q < LANES; ++q) to[q * length + u * LANES + lane()] = panel[u][q];
+    }
+    t.z[b * LANES + lane()] = rest[0];
+    t.shrink[b * LANES + lane()] = own;
     return sound;
 }
 
-// The support in order, in `place`, and in z what c has there; its size, and the rank of each entry in it.
-DEVICE int gathered(const Team& t, const bool* passive, const REAL* c, int* rank, REAL* z) {
+// The sums over all lanes of LANES values each: every lane gets one of them.
+template <int STEP> DEVICE REAL shared_out(REAL* values) {
+#if LANES > 1
+    if constexpr (STEP > 0) {
+        const bool upper = lane() & STEP;
+        UNROLL for (int i = 0; i < STEP; ++i) {
+            const REAL low = values[i], high = values[i + STEP];
+            values[i] = (upper ? high : low) + __shfl_xor_sync(EVERY, upper ? low : high, STEP);
+        }
+        return shared_out<STEP / 2>(values);
+    }
+#endif
+    return values[0];
+}
+
+// The way back: t.z from what elimination left there; its largest entry.
+DEVICE REAL substitute(const Team& t, int blocks) {
+    REAL most = 0;
+    for (int b = blocks - 1; b >= 0; --b) {
+        REAL sums[LANES];
+        const REAL* at = t.factor + panel_at(b);
+        const int length = length_of(b);
+        UNROLL for (int q = 0; q < LANES; ++q) sums[q] = 0;
+        for (int s = 1; s < blocks - b; ++s) {
+            const REAL known = t.z[(b + s) * LANES + lane()];
+            UNROLL for (int q = 0; q < LANES; ++q) sums[q] += at[q * length + s * LANES + lane()] * known;
+        }
+        REAL mine = t.z[b * LANES + lane()] - shared_out<LANES / 2>(sums);
+        const REAL shrink = t.shrink[b * LANES + lane()];
+        UNROLL for (int q = LANES - 1; q >= 0; --q) {
+            const REAL known = from_lane(mine * shrink, q), share = at[q * length + (lane() ^ q)];
+            mine = lane() < q ? mine - share * known : lane() == q ? known : mine;
+        }
+        t.z[b * LANES + lane()] = mine;
+        most = larger(most, fabs(mine));
+        together();
+    }
+    return most;
+}
+
+// t.z := G^-1 c on the k entries of the support, for c in t.z; `most` gets its largest entry, false if singular.
+DEVICE bool minimum(const Team& t, int k, int blocks, REAL& most) {
+    REAL rest[ROWS], panel[ROWS][LANES];
+    bool sound = true;
+    together();
+    UNROLL for (int s = 0; s < ROWS; ++s) {
+        const int i = s * LANES + lane();
+        rest[s] = i < k ? t.z[i] : 0;
+        if (i >= k) t.place[i] = 0;
+    }
+    together();
+    for (int b = 0; b < blocks; ++b) {
+        reduce(t, b, blocks - b, panel);
+        sound = eliminate(t, b, blocks - b, k, panel, rest) && sound;
+        UNROLL for (int s = 1; s < ROWS; ++s) rest[s - 1] = rest[s];
+        together();
+    }
+    most = substitute(t, blocks);
+    return sound;
+}
+
+struct Search {  // for the support of a column, as far as it has come
+    bool passive[OWN];  // what is in it
+    int fewest, patience, left;
+};
+
+// The support in order, in t.place, and in t.z what c has there; its size, and the rank of each entry in it.
+DEVICE int gathered(const Team& t, const bool* passive, const REAL* c, int* rank) {
     int k = 0;
     UNROLL for (int a = 0; a < OWN; ++a) {
         const unsigned mask = lanes_with(passive[a]);
         rank[a] = k + count_of(mask & ((1u << lane()) - 1));
         k += count_of(mask);
     }
-    const bool fits = k <= MOST;
     UNROLL for (int a = 0; a < OWN; ++a)
-        if (passive[a] && fits) {
-            t.place[rank[a]] = a * LANES + lane();
-            t.factor[rank[a]] = c[a];  // for the lane that has this row
+        if (passive[a] && k <= MOST) {
+            t.place[rank[a]] = index_of(a, lane());
+            t.z[rank[a]] = c[a];
         }
-    together();
-    UNROLL for (int s = 0; s < ROWS; ++s) {
-        const int i = s * LANES + lane();
-        z[s] = fits && i < k ? t.factor[i] : 0;
-    }
-    together();
     return k;
 }
 
-// y := Gz - c, and in `found` the entries of z where they belong.
-DEVICE void spread(const Team& t, const bool* passive, const int* rank, int most, const REAL* z, const REAL* c,
-                   REAL* found, REAL* y) {
-    UNROLL for (int s = 0; s < ROWS; ++s) t.factor[s * LANES + lane()] = z[s];
-    together();
+// The minimum on the support, in `found`, and the signs that break there. 1: none do, and the violation is
+// told; 0: they have changed sides; -1: it cannot be found in this way. A team that is not `open` goes along.
+DEVICE int exchanged(const Team& t, const REAL* c, Search& s, bool open, REAL* found, REAL& violation) {
+    int rank[OWN], broken = 0, last = 0;
+    REAL y[OWN], size, wrong = 0;
+    bool out[OWN];
+    const int k = gathered(t, s.passive, c, rank);
+    const bool fits = open && k <= MOST;
+    const int most = most_in_warp(fits ? k : 0);
+    const bool sound = minimum(t, fits ? k : 0, (most + LANES - 1) / LANES, size);
     UNROLL for (int a = 0; a < OWN; ++a) {
-        found[a] = passive[a] ? t.factor[rank[a]] : 0;
+        size = larger(size, fabs(c[a]));
+        found[a] = fits && s.passive[a] ? t.z[rank[a]] : 0;
         y[a] = -c[a];
     }
-    SOME for (int i = 0; i < most; ++i) {
-        const REAL value = t.factor[i];
-        const REAL* row = t.G + t.place[i] * WIDE + lane();
-        UNROLL for (int a = 0; a < OWN; ++a) y[a] += value * row[a * LANES];
-    }
+    size = largest(size);
+    SOME for (int i = 0; i < most; ++i) add_row(t.G + t.place[i] * WIDE, t.z[i], y);
     together();
-}
-
-// Exchange broken signs, from the support of x, until none is left. The violation: on success x is the
-// answer and y = Gx - c; otherwise x is as it was, and it is -1. Nothing is done unless `open`.
-DEVICE REAL pivoted(const Team& t, const REAL* c, REAL* x, REAL* y, bool open) {
-    bool passive[OWN];
-    UNROLL for (int a = 0; a < OWN; ++a) passive[a] = open && x[a] > 0;
-    int fewest = R + 1, patience = PATIENCE;
-    REAL answer = -1;
-    for (int tried = 0; tried < 10 + R && in_warp(open); ++tried) {
-        int rank[OWN];
-        REAL z[ROWS], found[OWN], size = 0, violation = 0;
-        int k = gathered(t, passive, c, rank, z);
-        if (k > MOST || !open) {
-            open = false;
-            UNROLL for (int a = 0; a < OWN; ++a) passive[a] = false;
-            k = 0;
-        }
-        const int most = most_in_warp(k);
-        open = minimum(t, k, most, z) && open;
-        UNROLL for (int s = 0; s < ROWS; ++s) size = larger(size, fabs(z[s]));
-        UNROLL for (int a = 0; a < OWN; ++a) size = larger(size, fabs(c[a]));
-        size = largest(size);
-        spread(t, passive, rank, most, z, c, found, y);
-        const REAL rounding = ROUNDING * size;
-        int broken = 0, last = 0;
-        bool wrong[OWN];
-        UNROLL for (int a = 0; a < OWN; ++a) {
-            wrong[a] = passive[a] ? found[a] < 0 : y[a] < -rounding;
-            const unsigned mask = lanes_with(wrong[a]);
-            broken += count_of(mask);
-            if (mask) last = a * LANES + last_of(mask);
-            violation = larger(violation, fabs(smaller(found[a], y[a])));
-        }
-        violation = largest(violation);
-        const bool numbers = finite(y);
-        if (open && !broken) {
-            open = false;
-            if (numbers) {
-                answer = size > 0 ? violation / size : 0;
-                UNROLL for (int a = 0; a < OWN; ++a) x[a] = found[a];
-            }
-        }
-        patience = broken < fewest ? PATIENCE : patience - 1;
-        fewest = broken < fewest ? broken : fewest;
-        UNROLL for (int a = 0; a < OWN; ++a)
-            if (wrong[a] && (patience >= 0 || a * LANES + lane() == last)) passive[a] = !passive[a];
+    UNROLL for (int a = 0; a < OWN; ++a) {
+        out[a] = s.passive[a] ? found[a] < 0 : y[a] < -ROUNDING * size;
+        const unsigned mask = lanes_with(out[a]);
+        broken += count_of(mask);
+        last = mask ? index_of(a, last_of(mask)) : last;
+        wrong = larger(wrong, fabs(smaller(found[a], y[a])));
     }
-    return answer;
+    wrong = largest(wrong);
+    if (!finite(y) || !fits || !sound || s.left == 0) return -1;
+    violation = size > 0 ? wrong / size : 0;
+    if (!broken) return 1;
+    --s.left;
+    s.patience = broken < s.fewest ? PATIENCE : s.patience - 1;
+    s.fewest = broken < s.fewest ? broken : s.fewest;
+    UNROLL for (int a = 0; a < OWN; ++a)
+        s.passive[a] = s.passive[a] != (out[a] && (s.patience >= 0 || index_of(a, lane()) == last));
+    return 0;
 }
 
 // The coordinate that would move farthest, again and again, until none would by more than the limit. A
@@ -293,31 +347,25 @@ DEVICE void descend(const Team& t, REAL* x, REAL* y, REAL limit, int& left, bool
         REAL step[OWN];
         unsigned key = 0;
         UNROLL for (int a = 0; a < OWN; ++a) {
-            step[a] = larger(-x[a], -y[a] * t.inverse[a * LANES + lane()]);
+            const unsigned place = index_of(a, lane());
+            step[a] = larger(-x[a], -y[a] * t.inverse[place]);
             const unsigned size = bits(float(smaller(fabs(step[a]) * unit, REAL(1e30)))) & ~127u;
-            const unsigned place = a * LANES + lane();
             key = size + place > key ? size + place : key;
         }
         key = largest_key(key);
         open = open && (key & ~127u) > bits(1.0f);
         const int place = open ? key & 127u : 0;
-        const REAL farthest = entry<OWN>(step, place), move = open ? farthest : 0;
-        const REAL* row = t.G + place * WIDE + lane();
-        UNROLL for (int a = 0; a < OWN; ++a) {
-            y[a] += move * row[a * LANES];
-            if (a * LANES + lane() == place) x[a] += move;
-        }
+        const REAL farthest = entry(step, place), move = open ? farthest : 0;
+        add_row(t.G + place * WIDE, move, y);
+        UNROLL for (int a = 0; a < OWN; ++a)
+            if (index_of(a, lane()) == place) x[a] += move;
         left -= open;
     }
 }
 
-// Solve one column from x; the violation, at most tol unless `left` moves do not suffice for that.
-DEVICE REAL solve_column(const Team& t, const REAL* c, REAL* x, REAL tol, int left, bool open) {
-    REAL y[OWN], size, wrong = pivoted(t, c, x, y, open);
-    open = open && !(wrong >= 0 && wrong <= tol);
-    if (!in_warp(open)) return wrong;
-    const REAL before = certified(t, c, x, y, size);
-    wrong = open ? before : wrong;
+// Solve a column by descent from x; the violation, at most tol unless `left` moves do not suffice for that.
+DEVICE REAL descended(const Team& t, const REAL* c, REAL* x, REAL tol, int left, bool open) {
+    REAL y[OWN], size, wrong = certified(t, c, x, y, size);
     for (int k = 0; k < REFRESHED; ++k) {
         open = open && wrong > tol && wrong < MOST_OF_ALL && left > 0;
         if (!in_warp(open)) break;
@@ -340,33 +388,39 @@ struct Problem {       // arrays of one of several problems
 };
 
 struct Units {  // of the entries of a lane
-    REAL scale[OWN], back[OWN], shift[OWN];
+    REAL scale[OWN], shift[OWN];
 };
 
 DEVICE Units units_of(const Problem& p) {
     Units u;
     UNROLL for (int a = 0; a < OWN; ++a) {
-        const int i = a * LANES + lane();
+        const int i = index_of(a, lane());
         u.scale[a] = i < R ? p.scale[i] : 0;
-        u.back[a] = u.scale[a] > 0 ? 1 / u.scale[a] : 0;
         u.shift[a] = i < R ? p.shift[i] : 0;
     }
     return u;
 }
 
 // Into the registers of a lane: entries past the last are 0, and stay so.
-DEVICE void load(const Problem& p, const Units& u, long long t, bool there, REAL* c, REAL* x) {
+DEVICE void load(const Problem& p, const Units& u, long long t, REAL* c, bool* passive) {
     UNROLL for (int a = 0; a < OWN; ++a) {
-        const int i = a * LANES + lane();
-        c[a] = there && i < R ? (p.C[t * R + i] - u.shift[a]) * u.scale[a] : 0;
-        const REAL guess = there && i < R ? p.guess[t * R + i] * u.back[a] : 0;
-        x[a] = guess > 0 ? guess : 0;  // also where it is NaN
+        const int i = index_of(a, lane());
+        c[a] = i < R ? (p.C[t * R + i] - u.shift[a]) * u.scale[a] : 0;
+        passive[a] = i < R && u.scale[a] > 0 && p.guess[t * R + i] > 0;  // not so for NaN
+    }
+}
+
+DEVICE void load_guess(const Problem& p, const Units& u, long long t, REAL* x) {
+    UNROLL for (int a = 0; a < OWN; ++a) {
+        const int i = index_of(a, lane());
+        const REAL guess = i < R && u.scale[a] > 0 ? p.guess[t * R + i] / u.scale[a] : 0;
+        x[a] = guess > 0 && guess <= MOST_OF_ALL ? guess : 0;
     }
 }
 
 DEVICE void store(const Problem& p, const Units& u, long long t, const REAL* x) {
     UNROLL for (int a = 0; a < OWN; ++a) {
-        const int i = a * LANES + lane();
+        const int i = index_of(a, lane());
         if (i < R) p.X[t * R + i] = x[a] * u.scale[a];
     }
 }
@@ -387,60 +441,86 @@ DEVICE Problem problem_of(const Problem& first, long long k) {
 DEVICE void prepare(const Problem& p, REAL* G, REAL* inverse, int thread, int threads) {
     for (int k = thread; k < R * WIDE; k += threads)
         G[k] = k % WIDE < R ? p.G[k / WIDE * R + k % WIDE] : 0;
-    for (int i = thread; i < WIDE - 1; i += threads)
+    for (int i = thread; i < WIDE; i += threads)
         inverse[i] = i < R && p.G[i * (R + 1)] > 0 ? 1 / p.G[i * (R + 1)] : 0;
 }
 
-#ifdef __CUDACC__
-// Shared memory: G, the inverse of its diagonal, and for each team its factor and its support.
-// AT_ONCE blocks of 128 threads are to share a multiprocessor: registers are what it has too few of.
-extern "C" __global__ void __launch_bounds__(128, AT_ONCE) solve(
-    const REAL* G, const REAL* scale, const REAL* shift, const REAL* C, const REAL* guess, REAL* X,
-    float* violation, long long n, REAL tol, int most, int again) {
-    extern __shared__ __align__(16) unsigned char memory[];
-    const int teams = blockDim.x / LANES, team = threadIdx.x / LANES;
-    REAL* g = reinterpret_cast<REAL*>(memory);
-    REAL* inverse = g + R * WIDE;
-    REAL* factors = inverse + WIDE;
-    unsigned char* places = reinterpret_cast<unsigned char*>(factors + teams * FACTOR);
-    const Problem p = problem_of({G, scale, shift, C, guess, X, violation, n}, blockIdx.y);
-    prepare(p, g, inverse, threadIdx.x, blockDim.x);
-    for (int k = threadIdx.x; k < teams * FACTOR; k += blockDim.x) factors[k] = 0;  // nothing but numbers
-    for (int k = threadIdx.x; k < teams * ALL; k += blockDim.x) places[k] = 0;
-    __syncthreads();
+// Every `apart`-th column from `next` on, by one team. `again`: only those with a violation above tol. Where
+// pivoting fails, descent of at most `moves` goes on; if they are less than 0, the violation is beyond all
+// bounds, and X stays as it is.
+DEVICE void solve_columns(
+    const Problem& p, const Team& team, long long next, long long apart, REAL tol, int moves, bool again) {
     const Units units = units_of(p);
-    const Team shared = {g, inverse, factors + team * FACTOR, places + team * ALL};
-    const long long apart = (long long)gridDim.x * teams;
-    long long t = (long long)blockIdx.x * teams + team;
-    for (; in_warp(t < n); t += apart) {
-        REAL c[OWN], x[OWN];
-        const bool open = t < n && !(again && p.violation[t] <= tol);
-        if (!in_warp(open)) continue;
-        load(p, units, t, open, c, x);
-        const REAL wrong = solve_column(shared, c, x, tol, most, open);
-        if (open) {
-            store(p, units, t, x);
-            if (lane() == 0) p.violation[t] = wrong;
+    REAL c[OWN], found[OWN], violation = 0;
+    Search search;
+    long long t = 0;
+    bool open = false;
+    UNROLL for (int a = 0; a < OWN; ++a) {
+        c[a] = 0;
+        search.passive[a] = false;
+    }
+    while (true) {
+        while (!open && next < p.n) {
+            t = next;
+            next += apart;
+            open = !(again && p.violation[t] <= tol);
+            if (!open) continue;
+            load(p, units, t, c, search.passive);
+            search.fewest = R + 1;
+            search.patience = PATIENCE;
+            search.left = 10 + R;
+        }
+        if (!in_warp(open)) return;
+        const int state = exchanged(team, c, search, open, found, violation);
+        const bool failed = open && (state < 0 || (state > 0 && !(violation <= tol)));
+        if (in_warp(failed) && moves >= 0) {
+            REAL x[OWN];
+            load_guess(p, units, t, x);
+            const REAL wrong = descended(team, c, x, tol, moves, failed);
+            UNROLL for (int a = 0; a < OWN; ++a) found[a] = failed ? x[a] : found[a];
+            violation = failed ? wrong : violation;
+        } else if (failed) {
+            violation = MOST_OF_ALL;
+        }
+        if (open && state != 0) {
+            if (!failed || moves >= 0) store(p, units, t, found);
+            if (lane() == 0) p.violation[t] = violation;
+            UNROLL for (int a = 0; a < OWN; ++a) search.passive[a] = false;
+            open = false;
         }
     }
+}
+
+#ifdef __CUDACC__
+// Shared memory: G, the inverse of its diagonal, and for each team its factor and its support. AT_ONCE blocks
+// of THREADS are to share a multiprocessor: registers are what it has too few of.
+extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) solve(
+    const REAL* G, const REAL* scale, const REAL* shift, const REAL* C, const REAL* guess, REAL* X,
+    float* violation, long long n, REAL tol, int moves, int again) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    constexpr int teams = THREADS / LANES;
+    const int team = threadIdx.x / LANES;
+    REAL* g = reinterpret_cast<REAL*>(memory);
+    REAL *inverse = g + R * WIDE, *rooms = inverse + WIDE, *room = rooms + team * ROOM;
+    unsigned char* places = reinterpret_cast<unsigned char*>(rooms + teams * ROOM);
+    const Problem p = problem_of({G, scale, shift, C, guess, X, violation, n}, blockIdx.y);
+    prepare(p, g, inverse, threadIdx.x, THREADS);
+    for (int k = threadIdx.x; k < teams * ROOM; k += THREADS) rooms[k] = 0;  // nothing but numbers
+    __syncthreads();
+    const Team shared = {g, inverse, room, room + FACTOR, room + FACTOR + ALL, places + team * ALL};
+    solve_columns(p, shared, (long long)blockIdx.x * teams + team, (long long)gridDim.x * teams, tol, moves, again);
 }
 #else
 extern "C" void solve(
     const REAL* G, const REAL* scale, const REAL* shift, const REAL* C, const REAL* guess, REAL* X,
-    float* violation, long long n, REAL tol, int most, int again, int problems) {
+    float* violation, long long n, REAL tol, int moves, int again, int problems) {
     for (int k = 0; k < problems; ++k) {
         const Problem p = problem_of({G, scale, shift, C, guess, X, violation, n}, k);
-        REAL g[R * WIDE], inverse[WIDE], factor[FACTOR] = {};
-        unsigned char place[ALL] = {};
+        alignas(16) REAL g[R * WIDE];
+        REAL inverse[WIDE], room[ROOM] = {};
+        unsigned char place[ALL];
         prepare(p, g, inverse, 0, 1);
-        const Units units = units_of(p);
-        for (long long t = 0; t < n; ++t) {
-            if (again && p.violation[t] <= tol) continue;
-            REAL c[OWN], x[OWN];
-            load(p, units, t, true, c, x);
-            p.violation[t] = solve_column({g, inverse, factor, place}, c, x, tol, most, true);
-            store(p, units, t, x);
-        }
+        solve_columns(p, {g, inverse, room, room + FACTOR, room + FACTOR + ALL, place}, 0, 1, tol, moves, again);
     }
 }
 #endif

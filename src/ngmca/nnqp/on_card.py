@@ -139,12 +139,8 @@ class Card:
         assert C.strides[-2] == X.strides[-2] == X.itemsize
         assert r == 1 or guess.strides[-2] == X.itemsize
         arrays = (*small, C, guess, X, violation, np.int64(n))
-        alone = r <= FEW and dtype == SINGLE
-        if alone:
-            kernel = Kernel("alone", "alone", dtype, 128, (("R", r),))
-            self.run(kernel, (min(-(-n // 128), BLOCKS), problems), 0, *arrays)
-        if not (alone and float(violation.max()) <= TOLERANCE[dtype]):  # not so for NaN
-            self._solve_in_teams(r, problems, dtype, arrays, again=alone)
+        if dtype == DOUBLE or not self._solved_by_most(r, problems, arrays, violation):
+            self._solve_in_teams(thorough(r), r, problems, arrays, again=dtype == SINGLE)
         worst = float(violation.max())
         if worst <= ENOUGH[dtype]:  # not so for NaN
             return worst
@@ -153,17 +149,32 @@ class Card:
             for k, parts in enumerate(_each(problems, (G, C, X, shift), X.ndim == 3))
         )
 
+    def _solved_by_most(self, r: int, problems: int, arrays: tuple[Any, ...], violation: Any) -> bool:
+        """Solve columns in single precision in the quickest way; False if some of them want more care."""
+        if r <= FEW:
+            kernel = Kernel("alone", "alone", SINGLE, 128, (("R", r),))
+            self.run(kernel, (min(-(-int(arrays[-1]) // 128), BLOCKS), problems), 0, *arrays)
+        else:
+            self._solve_in_teams(quick(r), r, problems, arrays, moves=-1)
+        return bool(violation.max() <= TOLERANCE[SINGLE])  # not so for NaN
+
     def _solve_in_teams(
-        self, r: int, problems: int, dtype: np.dtype, arrays: tuple[Any, ...], *, again: bool
+        self,
+        shape: "Shape",
+        r: int,
+        problems: int,
+        arrays: tuple[Any, ...],
+        *,
+        again: bool = False,
+        moves: int | None = None,
     ) -> None:
         """Solve all columns, or those that are not solved, by several threads each."""
-        shape = shape_for(r, dtype)
-        macros = (("R", r), ("LANES", shape.lanes), ("MOST", shape.most), ("AT_ONCE", shape.at_once))
-        kernel = Kernel("columns", "solve", dtype, 128, macros)
-        teams = kernel.threads // shape.lanes
-        blocks = (min(-(-int(arrays[-1]) // teams), BLOCKS), problems)
-        limits = (dtype.type(TOLERANCE[dtype]), np.int32(MOVES * r), np.int32(again))
-        self.run(kernel, blocks, shape.shared(r, teams) * dtype.itemsize, *arrays, *limits)
+        dtype = np.dtype(arrays[0].dtype)
+        kernel = Kernel("columns", "solve", dtype, shape.threads, (("R", r), *shape.macros))
+        blocks = (min(-(-int(arrays[-1]) * shape.lanes // shape.threads), shape.blocks), problems)
+        moves = MOVES * r if moves is None else moves
+        limits = (dtype.type(TOLERANCE[dtype]), np.int32(moves), np.int32(again))
+        self.run(kernel, blocks, shape.shared(r) * dtype.itemsize, *arrays, *limits)
 
     def moments(self, Y: Any, X: Any) -> Any:
         """Y S' and below it S S' as tiles (k, m + r, r), for Y (m, n) and S = X (r, n)."""
@@ -380,24 +391,43 @@ def _bounded_bytes(r: int, m: int) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """How columns.cu goes about its work."""
+    """How columns.cu goes about its work; found by trial, on an H200."""
 
     lanes: int  # threads that share a column
     most: int  # entries of a support that is factored
-    at_once: int  # blocks of 128 threads that are to share a multiprocessor
+    threads: int = 128  # in a block
+    at_once: int = 1  # blocks that are to share a multiprocessor
 
-    def shared(self, r: int, teams: int) -> int:
+    @property
+    def macros(self) -> tuple[tuple[str, int], ...]:
+        """Of columns.cu."""
+        names = ("LANES", "MOST", "THREADS", "AT_ONCE")
+        return tuple(zip(names, (self.lanes, self.most, self.threads, self.at_once), strict=True))
+
+    @property
+    def blocks(self) -> int:
+        """At most, which are few: each team takes column after column."""
+        return 132 * self.at_once * 8
+
+    def shared(self, r: int) -> int:
         """Numbers that a block of threads shares: G, and for every column a factor and its support."""
-        wide, rows = -(-r // self.lanes) * self.lanes + 1, -(-self.most // self.lanes) * self.lanes
-        factor = -(-(rows * (rows + 1) // 2) // 32) * 32 + self.lanes % 32
-        return (r + 1) * wide + teams * (factor + -(-rows // 4))
+        wide, rows = -(-r // (4 * self.lanes)) * 4 * self.lanes, -(-self.most // self.lanes)
+        every = rows * self.lanes
+        room = self.lanes**2 * rows * (rows + 1) // 2 + 2 * every
+        room += (32 + self.lanes - 2 * every % 32) % 32
+        return (r + 1) * wide + self.threads // self.lanes * (room + -(-every // 4))
 
 
-def shape_for(r: int, dtype: np.dtype) -> Shape:
-    """Found by trial, on an H200."""
-    if dtype == SINGLE and r <= 64:
-        return Shape(8, r, 3) if r <= 32 else Shape(16, min(r, 48), 3)
-    return Shape(8 if r <= 16 else 32, min(r, 64), 2)
+def quick(r: int) -> Shape:
+    """For most columns, in single precision."""
+    if r <= 32:
+        return Shape(8, r, 128, 4)
+    return Shape(8, min(r, 48), 256) if r <= 64 else Shape(16, 48, 256)
+
+
+def thorough(r: int) -> Shape:
+    """For every column, in single or double precision."""
+    return Shape(8, r) if r <= 16 else Shape(16, min(r, 64), 128 if r <= 64 else 64)
 
 
 @dataclass(frozen=True)
