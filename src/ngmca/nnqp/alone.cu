@@ -1,9 +1,9 @@
 // min_{x >= 0} 1/2 x'Gx - c'x for every column, from a guess of its support: few sources, one thread each.
 //
-// Block pivoting as in columns.cu, with the whole factor in the registers of a thread. Entries that are not
-// in the support take part in all steps, with an inverse pivot of 0, so that every register has its fixed
-// place. A column that is not solved within ROUNDS gets a violation beyond all bounds, and X keeps what it
-// was: columns.cu goes on.
+// Block pivoting as in columns.cu, in single precision, with the whole factor in the registers of a thread.
+// Entries that are not in the support take part in all steps, with an inverse pivot of 0, so that every
+// register has its fixed place. A column that is not solved within ROUNDS, or without progress, gets a
+// violation beyond all bounds, and X stays as it is: columns.cu goes on.
 //
 // G comes with a diagonal between 1/2 and 2, or 0 (see `equilibrate`); `scale` takes C and X there.
 
@@ -11,39 +11,36 @@
 #define DEVICE static __device__ __forceinline__
 #define UNROLL _Pragma("unroll")
 #define INVERSE_ROOT(value) rsqrt(value)
-#define READ_AGAIN asm volatile("" ::: "memory")  // G: there are too few registers to keep it
 #else
 #include <cmath>
 #define DEVICE static inline
 #define UNROLL
 #define INVERSE_ROOT(value) (1 / sqrt(value))
-#define READ_AGAIN
 using std::fabs;
 using std::sqrt;
 #endif
 
 constexpr int WIDE = (R + 3) / 4 * 4;  // a row of G, padded with zeros
 constexpr int ROUNDS = 8;              // exchanges at most
-constexpr bool SINGLE = sizeof(REAL) == 4;
-constexpr REAL MOST_OF_ALL = SINGLE ? 3e38 : 1.7e308;
-constexpr REAL ROUNDING = SINGLE ? 1e-6 : 2e-15 * R;  // share of the largest entry that is none
-constexpr REAL DEPENDENT = SINGLE ? 1e-5 : 1e-11;     // share of a diagonal that is none
-
-struct alignas(4 * sizeof(REAL)) Four { REAL of[4]; };  // read at once
+constexpr REAL MOST_OF_ALL = 3e38;
+constexpr REAL ROUNDING = 1e-6;   // share of the largest entry that is none
+constexpr REAL DEPENDENT = 1e-5;  // share of a diagonal that is none
 
 DEVICE REAL larger(REAL a, REAL b) { return a > b ? a : b; }
 DEVICE REAL smaller(REAL a, REAL b) { return a < b ? a : b; }
 
-// Row i of G, up to its entry `end`.
+// Row i of G, up to its entry `end`. It is read anew each time: there are too few registers to keep it, which
+// the compiler would try.
 DEVICE void row_of(const REAL* G, int i, int end, REAL* row) {
     UNROLL for (int m = 0; m < end; m += 4) {
-        Four part;
+        const REAL* from = G + i * WIDE + m;
 #ifdef __CUDACC__
-        asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(part.of[0]), "=f"(part.of[1]), "=f"(part.of[2]), "=f"(part.of[3]) : "r"(unsigned(__cvta_generic_to_shared(G + i * WIDE + m))));
+        asm volatile("ld.volatile.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(row[m]), "=f"(row[m + 1]), "=f"(row[m + 2]), "=f"(row[m + 3])
+                     : "r"(unsigned(__cvta_generic_to_shared(from))));
 #else
-        part = *reinterpret_cast<const Four*>(G + i * WIDE + m);
+        for (int q = 0; q < 4; ++q) row[m + q] = from[q];
 #endif
-        UNROLL for (int q = 0; q < 4; ++q) row[m + q] = part.of[q];
     }
 }
 
@@ -79,7 +76,6 @@ DEVICE unsigned broken_by(const REAL* G, const REAL* c, unsigned support, const 
     UNROLL for (int i = 0; i < R; ++i) size = larger(size, larger(fabs(c[i]), fabs(z[i])));
     const REAL rounding = ROUNDING * size;
     unsigned broken = 0;
-    READ_AGAIN;
     bool finite = true;
     UNROLL for (int i = 0; i < R; ++i) {
         REAL row[WIDE], y = -c[i];
@@ -106,7 +102,6 @@ DEVICE REAL pivoted(const REAL* G, const REAL* c, unsigned support, REAL* z) {
     int fewest = R + 1;
     for (int tried = 0; tried < ROUNDS; ++tried) {
         REAL violation;
-        READ_AGAIN;
         if (!minimum(G, c, support, z)) return MOST_OF_ALL;
         const unsigned broken = broken_by(G, c, support, z, violation);
         if (!broken) return violation;
@@ -170,7 +165,8 @@ extern "C" void run_alone(
                          X + k * n * R, violation + k * n};
         alignas(16) REAL shared[(R + 2) * WIDE];
         prepare(g, shared, 0, 1);
-        for (long long t = 0; t < n; ++t) solve_column(g, shared, shared + R * WIDE, shared + (R + 1) * WIDE, t);
+        for (long long t = 0; t < n; ++t)
+            solve_column(g, shared, shared + R * WIDE, shared + (R + 1) * WIDE, t);
     }
 }
 #endif

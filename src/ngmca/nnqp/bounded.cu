@@ -5,16 +5,17 @@
 // at every WIDTH-th column, in its registers. The same source compiled as C++ has one thread a block.
 
 #ifdef __CUDACC__
-#define KERNEL extern "C" __global__ void __launch_bounds__(1024)
+#define KERNEL extern "C" __global__ void __launch_bounds__(512)
 #define SHARED extern __shared__ __align__(16) unsigned char memory[]
 #define TOGETHER __syncthreads()
 #define THREAD int(threadIdx.x)
-#define THREADS 1024
+#define THREADS 512
 #define BLOCK (long long)(blockIdx.x)
 #define WARP 32
 #define WIDTH 64
 #define UNROLL _Pragma("unroll")
 #define DEVICE static __device__ __forceinline__
+#define INVERSE_ROOT(value) rsqrt(value)
 DEVICE double from_other(double value, int step) { return __shfl_xor_sync(0xffffffffu, value, step); }
 #else
 #include <cmath>
@@ -32,6 +33,7 @@ static int block_now;
 #define WIDTH 1
 #define UNROLL
 #define DEVICE static inline
+#define INVERSE_ROOT(value) (1 / sqrt(value))
 DEVICE double from_other(double value, int) { return value; }
 #endif
 
@@ -62,15 +64,17 @@ KERNEL bounded(
     const double* G, const double* C, const double* bound, double* X, int most, double tol, double* told) {
     SHARED;
     double *x = reinterpret_cast<double*>(memory), *g = x + R * M, *change = g + R * R;
-    double *inverse = change + COLUMNS * WIDTH, *room = inverse + R;
+    double *inverse = change + COLUMNS * WIDTH, *most_of = inverse + R, *room = most_of + R;
     const int team = THREAD / WIDTH, own = THREAD % WIDTH;
     C += BLOCK * R * M;
-    bound += BLOCK * R;
     X += BLOCK * R * M;
     for (int k = THREAD; k < R * M; k += THREADS) x[k] = X[k];
     for (int k = THREAD; k < R * R; k += THREADS) g[k] = G[BLOCK * R * R + k];
     TOGETHER;
-    for (int i = THREAD; i < R; i += THREADS) inverse[i] = g[i * (R + 1)] > 0 ? 1 / g[i * (R + 1)] : 0;
+    for (int i = THREAD; i < R; i += THREADS) {
+        inverse[i] = g[i * (R + 1)] > 0 ? 1 / g[i * (R + 1)] : 0;
+        most_of[i] = bound[BLOCK * R + i];
+    }
     double y[ROWS][COLUMNS], largest = 0;
     int rounds = 0;
     while (rounds < most) {
@@ -110,7 +114,8 @@ KERNEL bounded(
                 if (team == turn) {
                     square = 0;
                     UNROLL for (int w = 0; w < WIDTH / WARP; ++w) square += room[w];
-                    const double shrink = square > bound[i] * bound[i] ? bound[i] / sqrt(square) : 1;
+                    const double limit = most_of[i];
+                    const double shrink = square > limit * limit ? limit * INVERSE_ROOT(square) : 1;
                     UNROLL for (int b = 0; b < COLUMNS; ++b) {
                         const int t = b * WIDTH + own;
                         const double value = best[b] * shrink, step = t < M ? value - x[i * M + t] : 0;

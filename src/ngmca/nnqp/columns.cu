@@ -123,9 +123,10 @@ DEVICE void add_row(const REAL* row, REAL value, REAL* y) {
 
 // Entry i of a vector that lanes share, for all of them.
 DEVICE REAL entry(const REAL* values, int i) {
+    const int owner = i / 4 % LANES;
     REAL found = values[0];
-    UNROLL for (int a = 1; a < OWN; ++a) found = index_of(a, 0) == i / (4 * LANES) * 4 * LANES + i % 4 ? values[a] : found;
-    return from_lane(found, i / 4 % LANES);
+    UNROLL for (int a = 1; a < OWN; ++a) found = index_of(a, owner) == i ? values[a] : found;
+    return from_lane(found, owner);
 }
 
 struct Team {             // what the lanes of a column share
@@ -260,7 +261,8 @@ DEVICE REAL substitute(const Team& t, int blocks) {
     return most;
 }
 
-// t.z := G^-1 c on the k entries of the support, for c in t.z; `most` gets its largest entry, false if singular.
+// t.z := G^-1 c on the k entries of the support, for c in t.z; `most` gets its largest entry. False if G is
+// singular there.
 DEVICE bool minimum(const Team& t, int k, int blocks, REAL& most) {
     REAL rest[ROWS], panel[ROWS][LANES];
     bool sound = true;
@@ -508,7 +510,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, AT_ONCE) solve(
     for (int k = threadIdx.x; k < teams * ROOM; k += THREADS) rooms[k] = 0;  // nothing but numbers
     __syncthreads();
     const Team shared = {g, inverse, room, room + FACTOR, room + FACTOR + ALL, places + team * ALL};
-    solve_columns(p, shared, (long long)blockIdx.x * teams + team, (long long)gridDim.x * teams, tol, moves, again);
+    const long long first = (long long)blockIdx.x * teams + team, apart = (long long)gridDim.x * teams;
+    solve_columns(p, shared, first, apart, tol, moves, again);
 }
 #else
 extern "C" void solve(
@@ -520,7 +523,8 @@ extern "C" void solve(
         REAL inverse[WIDE], room[ROOM] = {};
         unsigned char place[ALL];
         prepare(p, g, inverse, 0, 1);
-        solve_columns(p, {g, inverse, room, room + FACTOR, room + FACTOR + ALL, place}, 0, 1, tol, moves, again);
+        const Team team = {g, inverse, room, room + FACTOR, room + FACTOR + ALL, place};
+        solve_columns(p, team, 0, 1, tol, moves, again);
     }
 }
 #endif

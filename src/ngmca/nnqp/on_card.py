@@ -25,10 +25,10 @@ PART = 1 << 20  # columns that forward-backward steps are made for at once
 BLOCKS = 1 << 13  # of threads, more than any card has at work
 TALLIED = 1 << 11  # blocks of threads that add up sources
 MEDIAN_OF = 2048  # entries at most, of medians on the card
-MOST_IN_PRODUCTS = 32  # sources, in single precision, for which cuBLAS is not the fastest
+MOST_IN_PRODUCTS = 16  # sources, in single precision, for which cuBLAS is not the fastest
 PRODUCTS_BYTES = 100 << 10  # of A, in the memory that a block of threads shares
 BOUNDED_BYTES = 200 << 10  # of the bounded step, in the memory that a block of threads shares
-BOUNDED_EACH = 16  # entries of its gradient, in the registers of each thread
+BOUNDED_EACH = 32  # entries of its gradient, in the registers of each thread
 
 
 class CardError(RuntimeError):
@@ -95,8 +95,9 @@ class Card:
         """out (r, n), each column in one piece, := A'Y for A (m, r)."""
         (m, r), n = A.shape, Y.shape[1]
         if not _has_products(r, Y):
-            return self.product(A.T, Y, out)
-        assert out.strides == (out.itemsize, r * out.itemsize) or n == 1
+            self.product(A.T, Y, out)
+            return
+        assert min(r, n) == 1 or out.strides == (out.itemsize, r * out.itemsize)
         kernel = Kernel("products", "correlated", np.dtype(A.dtype), 128, (("R", r),))
         sizes = (np.int64(Y.strides[0] // Y.itemsize), np.int32(m), np.int64(n))
         blocks = min(-(-n // 512), BLOCKS)
@@ -150,7 +151,7 @@ class Card:
         )
 
     def _solved_by_most(self, r: int, problems: int, arrays: tuple[Any, ...], violation: Any) -> bool:
-        """Solve columns in single precision in the quickest way; False if some of them want more care."""
+        """Solve columns in single precision in the quickest way; False if some want more care."""
         if r <= FEW:
             kernel = Kernel("alone", "alone", SINGLE, 128, (("R", r),))
             self.run(kernel, (min(-(-int(arrays[-1]) // 128), BLOCKS), problems), 0, *arrays)
@@ -184,7 +185,7 @@ class Card:
             self.tiles(Y, X.T, out[:, :m])
             self.tiles(X, X.T, out[:, m:])
             return out
-        assert X.strides == (X.itemsize, r * X.itemsize) or n == 1
+        assert min(r, n) == 1 or X.strides == (X.itemsize, r * X.itemsize)
         kernel = Kernel("products", "tiled", np.dtype(X.dtype), 256, (("R", r),))
         blocks = len(out) * -(-(-(-m // 4) + _wide(r) // 4) // 8)
         sizes = (np.int32(m), np.int64(n), np.int32(TILE), out)
@@ -230,7 +231,7 @@ class Card:
         """`descend_rows` for a stack of problems (k, r, m); rounds and last changes (k, 2)."""
         k, r, m = X.shape
         told = self.xp.empty((k, 2), dtype=np.float64)
-        kernel = Kernel("bounded", "bounded", DOUBLE, 1024, (("R", r), ("M", m)))
+        kernel = Kernel("bounded", "bounded", DOUBLE, 512, (("R", r), ("M", m)))
         limits = (np.int32(most), np.float64(tol))
         self.run(kernel, (k,), _bounded_bytes(r, m), G, C, bound, X, *limits, told)
         return told
@@ -381,12 +382,12 @@ def _wide(r: int) -> int:
 
 def fits_bounded(r: int, m: int) -> bool:
     """Whether a block of threads has room for the bounded step."""
-    return _bounded_bytes(r, m) <= BOUNDED_BYTES and -(-r // 16) * -(-m // 64) <= BOUNDED_EACH
+    return _bounded_bytes(r, m) <= BOUNDED_BYTES and -(-r // 8) * -(-m // 64) <= BOUNDED_EACH
 
 
 def _bounded_bytes(r: int, m: int) -> int:
     """That a block of threads shares: A, S S' and room for a row."""
-    return 8 * (r * m + r * r + m + 64 + r + 32)
+    return 8 * (r * m + r * r + m + 64 + 2 * r + 32)
 
 
 @dataclass(frozen=True)
@@ -422,7 +423,7 @@ def quick(r: int) -> Shape:
     """For most columns, in single precision."""
     if r <= 32:
         return Shape(8, r, 128, 4)
-    return Shape(8, min(r, 48), 256) if r <= 64 else Shape(16, 48, 256)
+    return Shape(8, min(r, 40), 384) if r <= 64 else Shape(16, 48, 256)
 
 
 def thorough(r: int) -> Shape:

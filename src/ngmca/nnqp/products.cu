@@ -4,7 +4,7 @@
 // its registers. The same source compiled as C++ has one thread a block.
 
 #ifdef __CUDACC__
-#define KERNEL(most) extern "C" __global__ void __launch_bounds__(most)
+#define KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 #define SHARED extern __shared__ __align__(16) unsigned char memory[]
 #define TOGETHER __syncthreads()
 #define THREAD int(threadIdx.x)
@@ -18,7 +18,7 @@
 #else
 #include <vector>
 static int block_now, blocks_now;
-#define KERNEL(most) static void
+#define KERNEL(...) static void
 #define SHARED std::vector<REAL> rented(1 << 16); unsigned char* memory = (unsigned char*)rented.data()
 #define TOGETHER
 #define THREAD 0
@@ -34,7 +34,8 @@ static int block_now, blocks_now;
 constexpr int WIDE = (R + 7) / 8 * 8;  // sources, and some that are 0
 constexpr int APART = WIDE + 4;        // of columns in shared memory: an odd number of fours meets in no bank
 constexpr int COLUMNS = 4;             // that a thread has at once
-constexpr int ROWS = 4;                // that a warp has at once
+constexpr int SPAN = 4;                // columns, and
+constexpr int ROWS = 4;                // rows that a lane of a warp has at once
 constexpr int AHEAD = 4;               // rows that are on their way at once
 
 struct alignas(16) Four { REAL of[4]; };
@@ -110,46 +111,69 @@ template <int STEP, int HALF> DEVICE int shared_out(REAL* values) {
     return 0;
 }
 
+// Entries of Y in ROWS rows and the columns of a lane, 0 past the end.
+DEVICE void fetch(const REAL* const* at, long long left, REAL (*y)[ROWS]) {
+    if (left >= SPAN * WARP) {
+        UNROLL for (int v = 0; v < SPAN; ++v)
+            UNROLL for (int q = 0; q < ROWS; ++q) y[v][q] = ONCE(at[q] + v * WARP);
+    } else {
+        UNROLL for (int v = 0; v < SPAN; ++v)
+            UNROLL for (int q = 0; q < ROWS; ++q)
+                y[v][q] = v * WARP + THREAD % WARP < left ? ONCE(at[q] + v * WARP) : 0;
+    }
+}
+
+// SPAN * WARP columns of S into shared memory, 0 past the end.
+DEVICE void stage(const REAL* X, long long left, REAL* shared) {
+    if (left >= SPAN * WARP && R % 4 == 0) {
+        UNROLL for (int k = THREAD * 4; k < SPAN * WARP * R; k += THREADS * 4)
+            *reinterpret_cast<Four*>(shared + k / R * APART + k % R) = *reinterpret_cast<const Four*>(X + k);
+    } else {
+        for (int k = THREAD; k < SPAN * WARP * R; k += THREADS)
+            shared[k / R * APART + k % R] = k / R < left ? X[k] : 0;
+    }
+}
+
 // Y S' and below it S S' in tiles of `tile` columns, (tiles, m + R, R), for S' = X (n, R). A block has a
-// tile for some rows: ROWS of them a warp. Shared memory has room for COLUMNS of every lane, APART.
-KERNEL(256) tiled(const REAL* Y, long long apart, const REAL* X, int m, long long n, int tile, REAL* found) {
+// tile for some rows: ROWS of them a warp. Shared memory has room for SPAN of every lane, APART, and holds
+// zeros for sources that are none.
+KERNEL(256, R <= 8 ? 3 : 2) tiled(
+    const REAL* Y, long long apart, const REAL* X, int m, long long n, int tile, REAL* found) {
     SHARED;
     REAL* shared = reinterpret_cast<REAL*>(memory);
     constexpr int SHARE = ROWS * WIDE / WARP;
     const int warps = (THREADS + WARP - 1) / WARP, lane = THREAD % WARP;
     const int above = (m + ROWS - 1) / ROWS, all = above + WIDE / ROWS, groups = (all + warps - 1) / warps;
     const long long blocks = (n + tile - 1) / tile * groups;
+    for (int k = THREAD; k < SPAN * WARP * APART; k += THREADS) shared[k] = 0;
     for (long long block = BLOCK; block < blocks; block += BLOCKS) {
         const int quad = block % groups * warps + THREAD / WARP, row = quad * ROWS;
         const long long begin = block / groups * tile, end = begin + tile < n ? begin + tile : n;
         const REAL* at[ROWS];
         REAL sums[ROWS * WIDE];
-        UNROLL for (int q = 0; q < ROWS; ++q) at[q] = Y + (row + q < m ? row + q : m - 1) * apart;
+        UNROLL for (int q = 0; q < ROWS; ++q)
+            at[q] = Y + (row + q < m ? row + q : m - 1) * apart + begin + lane;
         UNROLL for (int i = 0; i < ROWS * WIDE; ++i) sums[i] = 0;
-        for (long long first = begin; first < end; first += COLUMNS * WARP) {
-            REAL y[COLUMNS][ROWS];
-            if (quad < above)
-                UNROLL for (int v = 0; v < COLUMNS; ++v) {
-                    const long long t = first + v * WARP + lane;
-                    UNROLL for (int q = 0; q < ROWS; ++q) y[v][q] = t < end ? ONCE(at[q] + t) : 0;
-                }
+        for (long long first = begin; first < end; first += SPAN * WARP) {
+            REAL y[SPAN][ROWS];
+            if (quad < above) fetch(at, end - first, y);
             TOGETHER;
-            for (int k = THREAD; k < COLUMNS * WARP * WIDE; k += THREADS) {
-                const long long t = first + k / WIDE;
-                shared[k / WIDE * APART + k % WIDE] = t < end && k % WIDE < R ? X[t * R + k % WIDE] : 0;
-            }
+            stage(X + first * R, end - first, shared);
             TOGETHER;
-            UNROLL for (int v = 0; v < COLUMNS; ++v) {
+            UNROLL for (int v = 0; v < SPAN; ++v) {
                 const REAL* of = shared + (v * WARP + lane) * APART;
                 REAL s[WIDE];
                 read(of, s);
                 if (quad >= above)
-                    UNROLL for (int q = 0; q < ROWS; ++q) y[v][q] = quad < all ? of[(quad - above) * ROWS + q] : 0;
+                    UNROLL for (int q = 0; q < ROWS; ++q)
+                        y[v][q] = quad < all ? of[(quad - above) * ROWS + q] : 0;
                 UNROLL for (int q = 0; q < ROWS; ++q)
                     UNROLL for (int i = 0; i < R; ++i) sums[q * WIDE + i] += y[v][q] * s[i];
             }
+            UNROLL for (int q = 0; q < ROWS; ++q) at[q] += SPAN * WARP;
         }
-        const int place = shared_out<WARP / 2, ROWS * WIDE / 2>(sums), own = quad < above ? row : m + (quad - above) * ROWS;
+        const int place = shared_out<WARP / 2, ROWS * WIDE / 2>(sums);
+        const int own = quad < above ? row : m + (quad - above) * ROWS;
         const int limit = quad < above ? m : m + R;
         UNROLL for (int k = 0; k < SHARE; ++k) {
             const int to = own + (place + k) / WIDE, i = (place + k) % WIDE;
