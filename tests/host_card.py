@@ -45,6 +45,7 @@ class HostCard(Card):
     """NumPy arrays, of which as many fit as `room` has bytes."""
 
     xp = np
+    most_shared = 227 << 10
 
     def __init__(self, room=1 << 40):
         self.room = room
@@ -64,7 +65,7 @@ class HostCard(Card):
 
     def run(self, kernel, blocks, shared, *given):
         self.launches += 1
-        assert shared <= 227 << 10
+        assert shared <= self.most_shared
         found = library(kernel)
         if kernel.name == "solve":
             found.solve(*map(passed, given), ctypes.c_int(blocks[1]))

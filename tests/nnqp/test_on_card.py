@@ -7,7 +7,7 @@ from host_card import HostCard, needs_compiler
 from ngmca import nnqp
 from ngmca.nnqp import on_card
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.on_card import Columns, quick, thorough
+from ngmca.nnqp.on_card import CardError, Columns, quick, thorough
 from ngmca.nnqp.pivoting import solve_rows
 
 pytestmark = needs_compiler
@@ -184,6 +184,19 @@ def test_what_columns_answer_is_what_an_array_would(card):
     product = columns * np.array([[0.0], [1.0], [2.0]])
     np.testing.assert_allclose(np.asarray(product * 2), 2 * X.T * np.arange(3)[:, None])
     assert product.array.T.flags.c_contiguous
+
+
+@pytest.mark.parametrize("room", [99, 163])  # KB, of other cards
+def test_a_card_with_less_shared_memory_takes_fewer_threads(card, room):
+    card.most_shared = room << 10
+    for r in (33, 64):
+        shape = quick(r).within(r, card.most_shared // 4)
+        assert 32 <= shape.threads <= quick(r).threads
+        G, C, X = problem(r, 20, np.float32, m=100)
+        assert solved(card, G, C, X)[0] <= 1e-5
+    if room == 99:
+        with pytest.raises(CardError, match="too little shared memory for r=128"):
+            thorough(128).within(128, card.most_shared // 8)
 
 
 def test_every_number_of_sources_has_a_shape_that_fits():

@@ -58,13 +58,6 @@ static unsigned __ballot_sync(unsigned, bool is) {
     });
 }
 static bool __any_sync(unsigned mask, bool is) { return __ballot_sync(mask, is) != 0; }
-static int __reduce_max_sync(unsigned, int value) {
-    return exchanged_by_all("reduce_max", value, [](const double* all) {
-        double found = all[0];
-        for (int i = 1; i < 32; ++i) found = max(found, all[i]);
-        return int(found);
-    });
-}
 static void __syncwarp() { wait_for("syncwarp"); }
 static void __syncthreads() { wait_for("syncthreads"); }
 static int __ffs(unsigned mask) { return __builtin_ffs(int(mask)); }

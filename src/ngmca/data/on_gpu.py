@@ -26,7 +26,6 @@ from ngmca.nnqp.on_card import (
     Card,
     CardError,
     Columns,
-    fits_bounded,
 )
 
 PIECE = 1 << 28  # bytes that travel at once
@@ -157,7 +156,7 @@ class OnGpu(InMemory):
     ) -> float:
         """The bounded A-step in place of X (r, m), on the card where it has room; the last change."""
         r, m = X.shape
-        if 8 * r * r * m < WORTH_THE_WAY or not fits_bounded(r, m):  # there are many rounds
+        if 8 * r * r * m < WORTH_THE_WAY or not self.card.fits_bounded(r, m):  # many rounds
             return super().bounded_rows(G, C, bound, X, max_iter, tol)
         card = self.card
         there = card.xp.asarray(X[None])

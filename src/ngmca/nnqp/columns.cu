@@ -66,7 +66,10 @@ DEVICE REAL largest(REAL value) {
     return value;
 }
 DEVICE bool in_warp(bool is) { return __any_sync(EVERY, is); }  // of any team
-DEVICE int most_in_warp(int k) { return __reduce_max_sync(EVERY, k); }
+DEVICE int most_in_warp(int k) {
+    for (int step = 16; step; step /= 2) k = max(k, __shfl_xor_sync(EVERY, k, step));
+    return k;
+}
 #else
 DEVICE int lane() { return 0; }
 DEVICE REAL from_lane(REAL value, int) { return value; }

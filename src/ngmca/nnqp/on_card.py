@@ -4,7 +4,7 @@ CuPy is loaded when a card is asked for, and nowhere else. A `Card` makes arrays
 `xp`, which have NumPy's names: tests put NumPy, and the kernels compiled for the CPU, in their place.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
@@ -26,9 +26,8 @@ BLOCKS = 1 << 13  # of threads, more than any card has at work
 TALLIED = 1 << 11  # blocks of threads that add up sources
 MEDIAN_OF = 2048  # entries at most, of medians on the card
 MOST_IN_PRODUCTS = 16  # sources, in single precision, for which cuBLAS is not the fastest
-PRODUCTS_BYTES = 100 << 10  # of A, in the memory that a block of threads shares
-BOUNDED_BYTES = 200 << 10  # of the bounded step, in the memory that a block of threads shares
-BOUNDED_EACH = 32  # entries of its gradient, in the registers of each thread
+BOUNDED_EACH = 32  # entries of the gradient of the bounded step, in the registers of each thread
+_MOST_SHARED = 97  # CUDA's number for this property of a card
 
 
 class CardError(RuntimeError):
@@ -53,6 +52,12 @@ class Card:
         left = self.xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
         limit = pool.get_limit()
         return int(min(left, limit - pool.used_bytes()) if limit else left)
+
+    @cached_property
+    def most_shared(self) -> int:
+        """Bytes of memory that a block of threads can share."""
+        runtime = self.xp.cuda.runtime
+        return int(runtime.deviceGetAttribute(_MOST_SHARED, runtime.getDevice()))
 
     def multiply(self, P: Any, Q: Any, out: Any) -> None:
         """out (k, a, b) := P (k, a, c) Q (k, c, b), views in which one side of each is contiguous."""
@@ -94,7 +99,7 @@ class Card:
     def correlate(self, A: Any, Y: Any, out: Any) -> None:
         """out (r, n), each column in one piece, := A'Y for A (m, r)."""
         (m, r), n = A.shape, Y.shape[1]
-        if not _has_products(r, Y):
+        if not self._has_products(r, Y):
             self.product(A.T, Y, out)
             return
         assert min(r, n) == 1 or out.strides == (out.itemsize, r * out.itemsize)
@@ -171,6 +176,7 @@ class Card:
     ) -> None:
         """Solve all columns, or those that are not solved, by several threads each."""
         dtype = np.dtype(arrays[0].dtype)
+        shape = shape.within(r, self.most_shared // dtype.itemsize)
         kernel = Kernel("columns", "solve", dtype, shape.threads, (("R", r), *shape.macros))
         blocks = (min(-(-int(arrays[-1]) * shape.lanes // shape.threads), shape.blocks), problems)
         moves = MOVES * r if moves is None else moves
@@ -181,7 +187,7 @@ class Card:
         """Y S' and below it S S' as tiles (k, m + r, r), for Y (m, n) and S = X (r, n)."""
         (m, n), r = Y.shape, len(X)
         out = self.xp.empty((-(-n // TILE), m + r, r), dtype=X.dtype)
-        if not _has_products(r, Y):
+        if not self._has_products(r, Y):
             self.tiles(Y, X.T, out[:, :m])
             self.tiles(X, X.T, out[:, m:])
             return out
@@ -192,6 +198,11 @@ class Card:
         apart = np.int64(Y.strides[0] // Y.itemsize)
         self.run(kernel, (blocks,), 128 * (_wide(r) + 4) * X.itemsize, Y, apart, X, *sizes)
         return out
+
+    def _has_products(self, r: int, Y: Any) -> bool:
+        """Whether products.cu is for such data: rows in one piece, and A in the memory of a block."""
+        fits = r <= MOST_IN_PRODUCTS and 2 * _wide(r) * len(Y) * 4 <= self.most_shared
+        return bool(fits and Y.dtype == SINGLE and (Y.strides[1] == Y.itemsize or Y.shape[1] == 1))
 
     def tally(self, X: Any) -> tuple[NDArray, int]:
         """Sums of the rows of X (r, n), each column in one piece, and how many entries are not 0."""
@@ -226,6 +237,10 @@ class Card:
         kernel = Kernel("rows", "deviations", np.dtype(X.dtype), 256)
         self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
         return found
+
+    def fits_bounded(self, r: int, m: int) -> bool:
+        """Whether a block of threads has room for the bounded step."""
+        return _bounded_bytes(r, m) <= self.most_shared and -(-r // 8) * -(-m // 64) <= BOUNDED_EACH
 
     def bounded(self, G: Any, C: Any, bound: Any, X: Any, most: int, tol: float) -> Any:
         """`descend_rows` for a stack of problems (k, r, m); rounds and last changes (k, 2)."""
@@ -369,20 +384,9 @@ class _Steps:
         return X, float(relative.max())
 
 
-def _has_products(r: int, Y: Any) -> bool:
-    """Whether products.cu is for such data: each row in one piece, and A in the memory of a block."""
-    fits = r <= MOST_IN_PRODUCTS and _wide(r) * len(Y) * 4 <= PRODUCTS_BYTES
-    return bool(fits and Y.dtype == SINGLE and (Y.strides[1] == Y.itemsize or Y.shape[1] == 1))
-
-
 def _wide(r: int) -> int:
     """Sources in products.cu, and some that are 0."""
     return -(-r // 8) * 8
-
-
-def fits_bounded(r: int, m: int) -> bool:
-    """Whether a block of threads has room for the bounded step."""
-    return _bounded_bytes(r, m) <= BOUNDED_BYTES and -(-r // 8) * -(-m // 64) <= BOUNDED_EACH
 
 
 def _bounded_bytes(r: int, m: int) -> int:
@@ -409,6 +413,17 @@ class Shape:
     def blocks(self) -> int:
         """At most, which are few: each team takes column after column."""
         return 132 * self.at_once * 8
+
+    def within(self, r: int, numbers: int) -> "Shape":
+        """The same with as many threads in a block as can share so many numbers."""
+        shape = self
+        while shape.threads > 32 and shape.shared(r) > numbers:
+            shape = replace(shape, threads=shape.threads - 32)
+        if shape.shared(r) > numbers:
+            raise CardError(
+                f"the card has too little shared memory for r={r} sources: take device='cpu'."
+            )
+        return shape
 
     def shared(self, r: int) -> int:
         """Numbers that a block of threads shares: G, and for every column a factor and its support."""
