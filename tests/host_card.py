@@ -21,7 +21,8 @@ folder = tempfile.TemporaryDirectory()
 @cache
 def library(kernel):
     """The file of a kernel, compiled with one lane a column and one thread a block."""
-    name = f"{kernel.file}{kernel.dtype.char}{dict(kernel.macros).get('R', '')}"
+    sizes = "x".join(str(value) for _, value in kernel.macros)
+    name = f"{kernel.file}{kernel.dtype.char}{sizes}"
     text, binary = (Path(folder.name) / f"{name}{end}" for end in (".cpp", ".so"))
     text.write_text(kernel.source)
     macros = [one for one in kernel.options[1:] if "LANES" not in one]
@@ -44,6 +45,7 @@ class HostCard(Card):
     """NumPy arrays, of which as many fit as `room` has bytes."""
 
     xp = np
+    most_shared = 227 << 10
 
     def __init__(self, room=1 << 40):
         self.room = room
@@ -63,7 +65,7 @@ class HostCard(Card):
 
     def run(self, kernel, blocks, shared, *given):
         self.launches += 1
-        assert shared <= 227 << 10
+        assert shared <= self.most_shared
         found = library(kernel)
         if kernel.name == "solve":
             found.solve(*map(passed, given), ctypes.c_int(blocks[1]))

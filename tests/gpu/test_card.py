@@ -74,13 +74,47 @@ def test_sources_that_are_alike_stay_exact():
     assert nnqp.violation(G, C.T, CARD.xp.asnumpy(there).T) <= 1e-9
 
 
+@pytest.mark.parametrize("r", [6, 20, 40, 70])
+def test_awkward_columns_are_solved_in_single_precision(r):
+    G, C, X = problem(r, 500, np.float32)
+    G[5], G[:, 5], C[:, 5] = G[4], G[:, 4], C[:, 4]  # alike
+    G[5, 5] = G[4, 4]
+    G[2] = G[:, 2] = C[:, 2] = 0  # nowhere
+    X[7] = np.nan
+    C[9] = 0
+    C[11] = np.abs(C[11]) + 5 * G.sum(axis=1)  # everywhere
+    there = CARD.xp.asarray(X)
+    told = CARD.solve(G, CARD.xp.asarray(C).T, there.T, np.zeros(r))
+    found = CARD.xp.asnumpy(there)
+    assert told <= 1e-5
+    assert nnqp.violation(G, C.T, found.T) <= 2e-5
+    assert not found[:, 2].any()
+    assert not found[9].any()
+
+
+@pytest.mark.parametrize("r", [1, 3, 8, 11, 16, 17])
+@pytest.mark.parametrize("n", [1, 130, 2048, 9001])
+def test_products_with_the_data(r, n):
+    xp, rng = CARD.xp, np.random.default_rng(0)
+    Y = rng.standard_normal((71, n + 3)).astype(np.float32)
+    A, X = rng.random((71, r)).astype(np.float32), rng.random((n, r)).astype(np.float32)
+    there, C = xp.asarray(Y)[:, :n], xp.full((n, r), np.nan, dtype=np.float32)
+    CARD.correlate(xp.asarray(A), there, C.T)
+    exact = Y[:, :n].T.astype(np.float64) @ A
+    np.testing.assert_allclose(CARD.host(C), exact, atol=3e-6 * np.abs(exact).max())
+    YS, SS = np.split(CARD.added([CARD.moments(there, xp.asarray(X).T)]), [71])
+    exact = Y[:, :n].astype(np.float64) @ X
+    np.testing.assert_allclose(YS, exact, atol=1e-4 * np.abs(exact).max())
+    np.testing.assert_allclose(SS, X.T.astype(np.float64) @ X, rtol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_sums_products_and_medians(dtype):
     xp, rng = CARD.xp, np.random.default_rng(0)
     Y, X = rng.standard_normal((70, 9001)).astype(dtype), rng.random((9001, 5)).astype(dtype)
     X[X < 0.5] = 0
     there, small = xp.asarray(Y), xp.asarray(X).T
-    YS, SS = (CARD.added([tiles]) for tiles in CARD.moments(there, small))
+    YS, SS = np.split(CARD.added([CARD.moments(there, small)]), [70])
     tolerance = 1e-10 if dtype == np.float64 else 1e-4
     exact = Y.astype(np.float64) @ X
     np.testing.assert_allclose(YS, exact, atol=tolerance * np.abs(exact).max())
@@ -143,6 +177,17 @@ def test_bit_identical_run_to_run(mixture, dtype, method):
     np.testing.assert_array_equal(one.S, two.S)
     np.testing.assert_array_equal(one.A, two.A)
     np.testing.assert_array_equal(one.history.cost, two.history.cost)
+
+
+def test_many_columns_are_bit_identical_run_to_run():
+    G, C, X = problem(40, 30_000, np.float32)
+    found = []
+    for _ in range(3):
+        there = CARD.xp.asarray(X)
+        CARD.solve(G, CARD.xp.asarray(C).T, there.T, np.zeros(40))
+        found.append(CARD.host(there))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
 
 
 def test_arrays_come_back_where_they_came_from(mixture):

@@ -7,7 +7,7 @@ from host_card import HostCard, needs_compiler
 from ngmca import nnqp
 from ngmca.nnqp import on_card
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.on_card import Columns, lanes_for
+from ngmca.nnqp.on_card import CardError, Columns, quick, thorough
 from ngmca.nnqp.pivoting import solve_rows
 
 pytestmark = needs_compiler
@@ -72,11 +72,11 @@ def test_scales_of_sources_do_not_matter(card):
 
 
 def test_supports_that_are_too_large_are_found_by_descent(card):
-    r = 60
+    r = 80
     G, C, X = problem(r, 20, m=200)
     C = np.abs(C) + G.sum(axis=1) * 5  # everything is active, more than the kernel factors
     told, X = solved(card, G, C, X)
-    assert (np.count_nonzero(X, axis=1) > on_card.LARGEST_SUPPORT).any()
+    assert (np.count_nonzero(X, axis=1) > thorough(r).most).any()
     assert nnqp.violation(G, C.T, X.T) <= 1e-11
     assert told <= 1e-11
 
@@ -186,5 +186,40 @@ def test_what_columns_answer_is_what_an_array_would(card):
     assert product.array.T.flags.c_contiguous
 
 
-def test_every_number_of_sources_has_lanes():
-    assert {lanes_for(r) for r in range(1, 129)} <= {4, 8, 16, 32}
+@pytest.mark.parametrize("room", [99, 163])  # KB, of other cards
+def test_a_card_with_less_shared_memory_takes_fewer_threads(card, room):
+    card.most_shared = room << 10
+    for r in (33, 64):
+        shape = quick(r).within(r, card.most_shared // 4)
+        assert 32 <= shape.threads <= quick(r).threads
+        G, C, X = problem(r, 20, np.float32, m=100)
+        assert solved(card, G, C, X)[0] <= 1e-5
+    if room == 99:
+        with pytest.raises(CardError, match="too little shared memory for r=128"):
+            thorough(128).within(128, card.most_shared // 8)
+
+
+def test_every_number_of_sources_has_a_shape_that_fits():
+    for r in range(1, on_card.MOST_SOURCES + 1):
+        for shape, item in ((quick(r), 4), (thorough(r), 8)):
+            assert shape.lanes in (4, 8, 16)
+            assert 1 <= shape.most <= r
+            assert shape.at_once * (shape.shared(r) * item + 1024) <= 228 << 10
+
+
+@pytest.mark.parametrize("r", [1, 5, 8, 16, 32])
+@pytest.mark.parametrize(("m", "n"), [(7, 5000), (64, 2048), (3, 1), (200, 4099)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_with_the_data(card, r, m, n, dtype):
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((m, n + 3)).astype(dtype)[:, :n]  # part of something wider
+    A, X = rng.random((m, r)).astype(dtype), rng.random((n, r)).astype(dtype)
+    C = np.full((n, r), np.nan, dtype=dtype)
+    card.correlate(A, Y, C.T)
+    tolerance = 1e-12 if dtype == np.float64 else 3e-6
+    exact = Y.T.astype(np.float64) @ A
+    np.testing.assert_allclose(C, exact, atol=tolerance * np.abs(exact).max())
+    YS, SS = np.split(card.added([card.moments(Y, X.T)]), [m])
+    exact = Y.astype(np.float64) @ X
+    np.testing.assert_allclose(YS, exact, atol=tolerance * n**0.5 * np.abs(exact).max())
+    np.testing.assert_allclose(SS, X.T.astype(np.float64) @ X, rtol=tolerance * 10)

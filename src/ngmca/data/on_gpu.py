@@ -28,7 +28,6 @@ from ngmca.nnqp.on_card import (
     Card,
     CardError,
     Columns,
-    fits_bounded,
 )
 
 PIECE = 1 << 28  # bytes that travel at once
@@ -127,12 +126,12 @@ class OnGpu(InMemory):
         moments, worst = [], 0.0
         for columns, Y in pieces:
             C, part = card.columns(r, Y.shape[1], self.dtype), X[:, columns]
-            card.product(small.T, Y, C)
+            card.correlate(small, Y, C)
             there: Any = Columns(card, part, guess=guess[:, columns])
             correlations: Any = Columns(card, C)
             worst = max(worst, solve(G, correlations, there, columns))
             moments.append(card.moments(Y, part))
-        YS, SS = (card.added(list(tiles)) for tiles in zip(*moments, strict=True))
+        YS, SS = np.split(card.added(moments), [self.shape[0]])
         sums, active = card.tally(X)
         found: Any = Columns(card, X, sums)
         return Sweep(found, SS, YS, self.cost(A, SS, YS), active / X.size, worst, sums)
@@ -159,7 +158,7 @@ class OnGpu(InMemory):
     ) -> float:
         """The bounded A-step in place of X (r, m), on the card where it has room; the last change."""
         r, m = X.shape
-        if 8 * r * r * m < WORTH_THE_WAY or not fits_bounded(r, m):  # there are many rounds
+        if 8 * r * r * m < WORTH_THE_WAY or not self.card.fits_bounded(r, m):  # many rounds
             return super().bounded_rows(G, C, bound, X, max_iter, tol)
         card = self.card
         there = card.xp.asarray(X[None])
@@ -184,7 +183,7 @@ class OnGpu(InMemory):
         pieces = self._pieces(r)
         X = self._there(S)
         moments = [self.card.moments(Y, X[:, columns]) for columns, Y in pieces]
-        YS, SS = (self.card.added(list(tiles)) for tiles in zip(*moments, strict=True))
+        YS, SS = np.split(self.card.added(moments), [self.shape[0]])
         return SS, YS
 
     def peak(self, A: NDArray, S: Any) -> float:
@@ -195,7 +194,7 @@ class OnGpu(InMemory):
         G = xp.asarray(gram(A), dtype=self.dtype)
         for columns, Y in pieces:
             C = self.card.columns(r, Y.shape[1], self.dtype)
-            self.card.product(small.T, Y, C)
+            self.card.correlate(small, Y, C)
             C -= G @ X[:, columns]
             peak = max(peak, float(abs(C).max()))
         return peak

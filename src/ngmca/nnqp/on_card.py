@@ -4,7 +4,7 @@ CuPy is loaded when a card is asked for, and nowhere else. A `Card` makes arrays
 `xp`, which have NumPy's names: tests put NumPy, and the kernels compiled for the CPU, in their place.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
@@ -19,13 +19,15 @@ SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 TOLERANCE = {SINGLE: 8e-6, DOUBLE: 2e-13}  # violation that is worked for
 ENOUGH = {SINGLE: 1e-5, DOUBLE: 1e-11}  # above it, the CPU solves the column
 MOVES = 1000  # of coordinate descent for each source, at most, where pivoting fails
-LARGEST_SUPPORT = 48  # that is factored, as in columns.cu
+FEW = 16  # sources at most, in single precision, for which a thread solves a column by itself
 TILE = 2048  # terms of a sum in the precision of the data; sums of tiles are in double precision
 PART = 1 << 20  # columns that forward-backward steps are made for at once
 BLOCKS = 1 << 13  # of threads, more than any card has at work
 TALLIED = 1 << 11  # blocks of threads that add up sources
 MEDIAN_OF = 2048  # entries at most, of medians on the card
-BOUNDED_BYTES = 200 << 10  # of A and its gradient, in the memory that a block of threads shares
+MOST_IN_PRODUCTS = 16  # sources, in single precision, for which cuBLAS is not the fastest
+BOUNDED_EACH = 32  # entries of the gradient of the bounded step, in the registers of each thread
+_MOST_SHARED = 97  # CUDA's number for this property of a card
 
 
 class CardError(RuntimeError):
@@ -50,6 +52,12 @@ class Card:
         left = self.xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
         limit = pool.get_limit()
         return int(min(left, limit - pool.used_bytes()) if limit else left)
+
+    @cached_property
+    def most_shared(self) -> int:
+        """Bytes of memory that a block of threads can share."""
+        runtime = self.xp.cuda.runtime
+        return int(runtime.deviceGetAttribute(_MOST_SHARED, runtime.getDevice()))
 
     def multiply(self, P: Any, Q: Any, out: Any) -> None:
         """out (k, a, b) := P (k, a, c) Q (k, c, b), views in which one side of each is contiguous."""
@@ -88,11 +96,25 @@ class Card:
         else:
             out[...] = self.xp.asarray(self.added([self.tiles(P, Q)]), dtype=out.dtype)
 
-    def tiles(self, P: Any, Q: Any) -> Any:
+    def correlate(self, A: Any, Y: Any, out: Any) -> None:
+        """out (r, n), each column in one piece, := A'Y for A (m, r)."""
+        (m, r), n = A.shape, Y.shape[1]
+        if not self._has_products(r, Y):
+            self.product(A.T, Y, out)
+            return
+        assert min(r, n) == 1 or out.strides == (out.itemsize, r * out.itemsize)
+        kernel = Kernel("products", "correlated", np.dtype(A.dtype), 128, (("R", r),))
+        sizes = (np.int64(Y.strides[0] // Y.itemsize), np.int32(m), np.int64(n))
+        blocks = min(-(-n // 512), BLOCKS)
+        A = self.xp.ascontiguousarray(A)
+        self.run(kernel, (blocks,), _wide(r) * m * A.itemsize, A, Y, *sizes, out)
+
+    def tiles(self, P: Any, Q: Any, out: Any = None) -> Any:
         """P (a, c) Q (c, b) as tiles (k, a, b), of TILE terms each, whose sum it is."""
         (a, c), b = P.shape, Q.shape[1]
         whole, rest = c // TILE, c % TILE
-        out = self.xp.empty((whole + (rest > 0), a, b), dtype=P.dtype)
+        if out is None:
+            out = self.xp.empty((whole + (rest > 0), a, b), dtype=P.dtype)
         if whole:
             long_P, long_Q = self._cut(P.T, whole).swapaxes(1, 2), self._cut(Q, whole)
             self.multiply(long_P, long_Q, out[:whole])
@@ -119,16 +141,12 @@ class Card:
         Gz, scale = equilibrate(G)
         small = tuple(xp.asarray(np.ascontiguousarray(part), dtype=dtype) for part in (Gz, scale, shift))
         violation = xp.empty((problems, n), dtype=np.float32)
-        lanes = lanes_for(r)
-        kernel = Kernel("columns", "solve", dtype, 256, _macros(r, lanes, dtype))
-        teams = kernel.threads // lanes
-        blocks = (min(-(-n // teams), BLOCKS), problems)
-        limits = (dtype.type(TOLERANCE[dtype]), np.int32(MOVES * r))
-        assert C.strides[-2] == X.strides[-2] == X.itemsize
-        shared = _shared_by_columns(r, lanes, teams, dtype)
         guess = X if guess is None else guess
+        assert C.strides[-2] == X.strides[-2] == X.itemsize
         assert r == 1 or guess.strides[-2] == X.itemsize
-        self.run(kernel, blocks, shared, *small, C, guess, X, violation, np.int64(n), *limits)
+        arrays = (*small, C, guess, X, violation, np.int64(n))
+        if dtype == DOUBLE or not self._solved_by_most(r, problems, arrays, violation):
+            self._solve_in_teams(thorough(r), r, problems, arrays, again=dtype == SINGLE)
         worst = float(violation.max())
         if worst <= ENOUGH[dtype]:  # not so for NaN
             return worst
@@ -137,9 +155,54 @@ class Card:
             for k, parts in enumerate(_each(problems, (G, C, X, shift), X.ndim == 3))
         )
 
-    def moments(self, Y: Any, X: Any) -> tuple[Any, Any]:
-        """Y S' and S S' as tiles, for Y (m, n) and S = X (r, n)."""
-        return self.tiles(Y, X.T), self.tiles(X, X.T)
+    def _solved_by_most(self, r: int, problems: int, arrays: tuple[Any, ...], violation: Any) -> bool:
+        """Solve columns in single precision in the quickest way; False if some want more care."""
+        if r <= FEW:
+            kernel = Kernel("alone", "alone", SINGLE, 128, (("R", r),))
+            self.run(kernel, (min(-(-int(arrays[-1]) // 128), BLOCKS), problems), 0, *arrays)
+        else:
+            self._solve_in_teams(quick(r), r, problems, arrays, moves=-1)
+        return bool(violation.max() <= TOLERANCE[SINGLE])  # not so for NaN
+
+    def _solve_in_teams(
+        self,
+        shape: "Shape",
+        r: int,
+        problems: int,
+        arrays: tuple[Any, ...],
+        *,
+        again: bool = False,
+        moves: int | None = None,
+    ) -> None:
+        """Solve all columns, or those that are not solved, by several threads each."""
+        dtype = np.dtype(arrays[0].dtype)
+        shape = shape.within(r, self.most_shared // dtype.itemsize)
+        kernel = Kernel("columns", "solve", dtype, shape.threads, (("R", r), *shape.macros))
+        blocks = (min(-(-int(arrays[-1]) * shape.lanes // shape.threads), shape.blocks), problems)
+        moves = MOVES * r if moves is None else moves
+        limits = (dtype.type(TOLERANCE[dtype]), np.int32(moves), np.int32(again))
+        self.run(kernel, blocks, shape.shared(r) * dtype.itemsize, *arrays, *limits)
+
+    def moments(self, Y: Any, X: Any) -> Any:
+        """Y S' and below it S S' as tiles (k, m + r, r), for Y (m, n) and S = X (r, n)."""
+        (m, n), r = Y.shape, len(X)
+        out = self.xp.empty((-(-n // TILE), m + r, r), dtype=X.dtype)
+        if not self._has_products(r, Y):
+            self.tiles(Y, X.T, out[:, :m])
+            self.tiles(X, X.T, out[:, m:])
+            return out
+        assert min(r, n) == 1 or X.strides == (X.itemsize, r * X.itemsize)
+        kernel = Kernel("products", "tiled", np.dtype(X.dtype), 256, (("R", r),))
+        blocks = len(out) * -(-(-(-m // 4) + _wide(r) // 4) // 8)
+        sizes = (np.int32(m), np.int64(n), np.int32(TILE), out)
+        apart = np.int64(Y.strides[0] // Y.itemsize)
+        self.run(kernel, (blocks,), 128 * (_wide(r) + 4) * X.itemsize, Y, apart, X, *sizes)
+        return out
+
+    def _has_products(self, r: int, Y: Any) -> bool:
+        """Whether products.cu is for such data: rows in one piece, and A in the memory of a block."""
+        fits = r <= MOST_IN_PRODUCTS and 2 * _wide(r) * len(Y) * 4 <= self.most_shared
+        return bool(fits and Y.dtype == SINGLE and (Y.strides[1] == Y.itemsize or Y.shape[1] == 1))
 
     def tally(self, X: Any) -> tuple[NDArray, int]:
         """Sums of the rows of X (r, n), each column in one piece, and how many entries are not 0."""
@@ -175,13 +238,17 @@ class Card:
         self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
         return found
 
+    def fits_bounded(self, r: int, m: int) -> bool:
+        """Whether a block of threads has room for the bounded step."""
+        return _bounded_bytes(r, m) <= self.most_shared and -(-r // 8) * -(-m // 64) <= BOUNDED_EACH
+
     def bounded(self, G: Any, C: Any, bound: Any, X: Any, most: int, tol: float) -> Any:
         """`descend_rows` for a stack of problems (k, r, m); rounds and last changes (k, 2)."""
         k, r, m = X.shape
         told = self.xp.empty((k, 2), dtype=np.float64)
-        kernel = Kernel("rows", "bounded", DOUBLE, 1024)
-        sizes = (np.int32(r), np.int32(m), np.int32(most), np.float64(tol))
-        self.run(kernel, (k,), (2 * r * m + m + 32) * 8, G, C, bound, X, *sizes, told)
+        kernel = Kernel("bounded", "bounded", DOUBLE, 512, (("R", r), ("M", m)))
+        limits = (np.int32(most), np.float64(tol))
+        self.run(kernel, (k,), _bounded_bytes(r, m), G, C, bound, X, *limits, told)
         return told
 
     def _finish(self, G: NDArray, C: Any, X: Any, shift: NDArray, *, violation: Any) -> float:
@@ -317,28 +384,66 @@ class _Steps:
         return X, float(relative.max())
 
 
-def fits_bounded(r: int, m: int) -> bool:
-    """Whether a block of threads has room for the bounded step."""
-    return (2 * r * m + m + 32) * 8 <= BOUNDED_BYTES
+def _wide(r: int) -> int:
+    """Sources in products.cu, and some that are 0."""
+    return -(-r // 8) * 8
 
 
-def lanes_for(r: int) -> int:
-    """Threads that share a column."""
-    return 8 if r <= 16 else 32  # by trial
+def _bounded_bytes(r: int, m: int) -> int:
+    """That a block of threads shares: A, S S' and room for a row."""
+    return 8 * (r * m + r * r + m + 64 + 2 * r + 32)
 
 
-def _macros(r: int, lanes: int, dtype: np.dtype) -> tuple[tuple[str, int], ...]:
-    """Of columns.cu; how many blocks are to be at work at once was found by trial, on an H200."""
-    at_once = 6 if r <= 8 else 5 if r <= 16 else 4 if r <= 32 else 3
-    given = (("R", r), ("LANES", lanes))
-    return (*given, ("AT_ONCE", at_once)) if dtype == SINGLE and r <= 64 else given
+@dataclass(frozen=True)
+class Shape:
+    """How columns.cu goes about its work; found by trial, on an H200."""
+
+    lanes: int  # threads that share a column
+    most: int  # entries of a support that is factored
+    threads: int = 128  # in a block
+    at_once: int = 1  # blocks that are to share a multiprocessor
+
+    @property
+    def macros(self) -> tuple[tuple[str, int], ...]:
+        """Of columns.cu."""
+        names = ("LANES", "MOST", "THREADS", "AT_ONCE")
+        return tuple(zip(names, (self.lanes, self.most, self.threads, self.at_once), strict=True))
+
+    @property
+    def blocks(self) -> int:
+        """At most, which are few: each team takes column after column."""
+        return 132 * self.at_once * 8
+
+    def within(self, r: int, numbers: int) -> "Shape":
+        """The same with as many threads in a block as can share so many numbers."""
+        shape = self
+        while shape.threads > 32 and shape.shared(r) > numbers:
+            shape = replace(shape, threads=shape.threads - 32)
+        if shape.shared(r) > numbers:
+            raise CardError(
+                f"the card has too little shared memory for r={r} sources: take device='cpu'."
+            )
+        return shape
+
+    def shared(self, r: int) -> int:
+        """Numbers that a block of threads shares: G, and for every column a factor and its support."""
+        wide, rows = -(-r // (4 * self.lanes)) * 4 * self.lanes, -(-self.most // self.lanes)
+        every = rows * self.lanes
+        room = self.lanes**2 * rows * (rows + 1) // 2 + 2 * every
+        room += (32 + self.lanes - 2 * every % 32) % 32
+        return (r + 1) * wide + self.threads // self.lanes * (room + -(-every // 4))
 
 
-def _shared_by_columns(r: int, lanes: int, teams: int, dtype: np.dtype) -> int:
-    """Bytes that a block of threads shares: G, and for every column a factor and its support."""
-    wide, most = -(-r // lanes) * lanes, min(r, LARGEST_SUPPORT)
-    factor = 32 * -(-most // 8) * (-(-most // 8) + 2)
-    return ((r + 1) * wide + teams * factor) * dtype.itemsize + teams * most
+def quick(r: int) -> Shape:
+    """For most columns, in single precision."""
+    if r <= 32:
+        return Shape(8, r, 128, 4)
+    return Shape(8, min(r, 40), 384) if r <= 64 else Shape(16, 48, 256)
+
+
+def thorough(r: int) -> Shape:
+    """For every column, in single or double precision."""
+    return Shape(8, r) if r <= 16 else Shape(16, min(r, 64), 128 if r <= 64 else 64)
 
 
 @dataclass(frozen=True)

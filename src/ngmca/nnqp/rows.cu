@@ -1,6 +1,6 @@
-// What concerns whole rows: their products, their medians, and rows of bounded norm.
+// What concerns whole rows: their sums and their medians.
 //
-// A block of threads has a row, or a problem. The same source compiled as C++ has one thread a block.
+// A block of threads has a row, or part of all. The same source compiled as C++ has one thread a block.
 
 #ifdef __CUDACC__
 #define KERNEL extern "C" __global__ void __launch_bounds__(1024)
@@ -11,16 +11,11 @@
 #define BLOCK (long long)(blockIdx.x)
 #define BLOCKS (long long)(gridDim.x)
 #define WARP 32
-static __device__ double in_warp(double value) {
-    for (int step = WARP / 2; step; step /= 2) value += __shfl_xor_sync(0xffffffffu, value, step);
-    return value;
-}
 #define DEVICE static __device__ __forceinline__
 #else
 #include <cmath>
 #include <vector>
 using std::fabs;
-using std::sqrt;
 static int block_now, blocks_now;
 #define KERNEL static void
 #define SHARED std::vector<double> rented(1 << 18); unsigned char* memory = (unsigned char*)rented.data()
@@ -31,19 +26,7 @@ static int block_now, blocks_now;
 #define BLOCKS (long long)blocks_now
 #define WARP 1
 #define DEVICE static inline
-DEVICE double in_warp(double value) { return value; }
 #endif
-
-// The sum over all threads of a block, for each of them; `room` has a place for every warp.
-DEVICE double in_block(double value, double* room) {
-    value = in_warp(value);
-    TOGETHER;
-    if (THREAD % WARP == 0) room[THREAD / WARP] = value;
-    TOGETHER;
-    double total = 0;
-    for (int w = 0; w < (THREADS + WARP - 1) / WARP; ++w) total += room[w];
-    return total;
-}
 
 // The sum over k of X (k, n) in double precision; n entries a block of 8 teams of 32.
 KERNEL added(const REAL* X, int k, long long n, double* found) {
@@ -122,73 +105,6 @@ KERNEL deviations(const REAL* X, int n, double* found) {
     }
 }
 
-// Rounds of exact row updates in place of X (r, m), as `descend_rows` in bounded_rows.py: norms of rows
-// are at most `bound`. One problem a block; `told` gets its rounds and the last largest change.
-KERNEL bounded(
-    const double* G, const double* C, const double* bound, double* X, int r, int m, int most, double tol,
-    double* told) {
-    SHARED;
-    double *x = reinterpret_cast<double*>(memory), *y = x + r * m, *change = y + r * m, *room = change + m;
-    G += BLOCK * r * r;
-    C += BLOCK * r * m;
-    bound += BLOCK * r;
-    X += BLOCK * r * m;
-    for (int k = THREAD; k < r * m; k += THREADS) x[k] = X[k];
-    TOGETHER;
-    // teams of threads share the rows of y where there are more threads than columns
-    const int teams = THREADS / m > 0 ? THREADS / m : 1, width = THREADS / m > 0 ? m : THREADS;
-    const int team = THREAD / width, own = THREAD % width;
-    double largest = 0;
-    int rounds = 0;
-    while (rounds < most) {
-        if (rounds % 32 == 0) {  // y := C - GX, from scratch now and then
-            for (int k = THREAD; k < r * m; k += THREADS) {
-                double sum = C[k];
-                for (int j = 0; j < r; ++j) sum -= G[k / m * r + j] * x[j * m + k % m];
-                y[k] = sum;
-            }
-            TOGETHER;
-        }
-        ++rounds;
-        double moved = 0, total = 0;
-        largest = 0;
-        for (int i = 0; i < r; ++i) {
-            const double curvature = G[i * (r + 1)];
-            double square = 0;
-            for (int t = THREAD; t < m; t += THREADS) {
-                const double best = curvature > 0 ? x[i * m + t] + y[i * m + t] / curvature : 0;
-                change[t] = best > 0 ? best : 0;
-                square += change[t] * change[t];
-            }
-            const double size = sqrt(in_block(square, room));
-            const double shrink = size > bound[i] ? bound[i] / size : 1;
-            for (int t = THREAD; t < m; t += THREADS) {
-                const double value = change[t] * shrink, step = value - x[i * m + t];
-                moved += step * step;
-                total += value * value;
-                largest = fabs(step) > largest ? fabs(step) : largest;
-                x[i * m + t] = value;
-                change[t] = step;
-            }
-            TOGETHER;
-            if (team < teams)
-                for (int t = own; t < m; t += width)
-                    for (int j = team; j < r; j += teams) y[j * m + t] -= G[j * r + i] * change[t];
-            TOGETHER;
-        }
-        if (in_block(moved, room) <= tol * tol * in_block(total, room)) break;
-    }
-    for (int k = THREAD; k < r * m; k += THREADS) X[k] = x[k];
-    TOGETHER;
-    if (THREAD < m) change[THREAD] = largest;
-    TOGETHER;
-    if (THREAD == 0) {
-        for (int k = 1; k < m && k < THREADS; ++k) largest = change[k] > largest ? change[k] : largest;
-        told[BLOCK * 2] = rounds;
-        told[BLOCK * 2 + 1] = largest;
-    }
-}
-
 #ifndef __CUDACC__
 #define EVERY_BLOCK for (blocks_now = blocks, block_now = 0; block_now < blocks; ++block_now)
 extern "C" void run_added(int blocks, const REAL* X, int k, long long n, double* found) {
@@ -199,10 +115,5 @@ extern "C" void run_tally(int blocks, const REAL* X, long long n, int r, double*
 }
 extern "C" void run_deviations(int blocks, const REAL* X, int n, double* found) {
     EVERY_BLOCK deviations(X, n, found);
-}
-extern "C" void run_bounded(
-    int blocks, const double* G, const double* C, const double* bound, double* X, int r, int m, int most,
-    double tol, double* told) {
-    EVERY_BLOCK bounded(G, C, bound, X, r, m, most, tol, told);
 }
 #endif
