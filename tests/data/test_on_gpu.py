@@ -180,7 +180,9 @@ def test_a_start_on_a_part_is_made_there(card, monkeypatch, shape):
         return parts[-1]
 
     monkeypatch.setattr(OnGpu, "part", part)
-    there, here = (ngmca.separate(Y, 3, seed=0, device=device) for device in ("cuda", "cpu"))
+    there, here = (
+        ngmca.separate(Y, 3, seed=0, domain="direct", device=device) for device in ("cuda", "cpu")
+    )
     assert [type(one) for one in parts] == [OnGpu]
     assert parts[0].shape[1 if shape[1] > 40 else 0] < 5000
     assert there.n_iter == here.n_iter <= 10
