@@ -50,6 +50,58 @@ def test_what_changes_is_followed_by_those_who_forget():
     assert found[0.7] > found[1.0] + 3
 
 
+def test_a_fit_ends_a_stream_and_the_next_batch_begins_another():
+    before, _ = stream(300)
+    rng = np.random.default_rng(9)
+    S = rng.exponential(size=(R, 60)) * (rng.random((R, 60)) < 0.3)
+    other = rng.random((300, R)) @ S + 0.05 * rng.standard_normal((300, 60))
+    model = ngmca.NGMCA(R, random_state=0).partial_fit(before).fit(other[:150])
+    assert not hasattr(model, "stream_")
+    model.partial_fit(other[150:])
+    alone = ngmca.NGMCA(R, random_state=0).partial_fit(other[150:])
+    np.testing.assert_array_equal(model.components_, alone.components_)
+    assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize("changed", [R + 1, "auto"])
+def test_a_stream_keeps_its_number_of_components_and_its_width(changed):
+    Y, _ = stream(200)
+    model = ngmca.NGMCA(R, random_state=0).partial_fit(Y[:100])
+    learnt = model.components_
+    with pytest.raises(ValueError, match="is expecting 80 features"):
+        model.partial_fit(Y[100:, :79])
+    with pytest.raises(ValueError, match="the stream has 3 components"):
+        model.set_params(n_components=changed).partial_fit(Y[100:])
+    assert model.components_ is learnt
+    model.set_params(n_components=R).partial_fit(Y[100:])
+
+
+def test_a_stream_whose_components_were_counted_goes_on():
+    Y, _ = stream(400)
+    model = ngmca.NGMCA("auto", random_state=0).partial_fit(Y[:200]).partial_fit(Y[200:])
+    assert model.n_components_ == len(model.components_) == R
+
+
+@pytest.mark.parametrize(
+    ("batch", "told"),
+    [
+        (stream(R - 1)[0], "2 rows for 3 components"),
+        (np.zeros((50, 80)), "nothing in it to learn from"),
+        (-stream(50, noise=0)[0], "nothing in it to learn from"),
+        (np.where(np.arange(80) == 5, np.nan, stream(50)[0]), "NaN|missing"),
+    ],
+    ids=["few rows", "zeros", "negative", "missing"],
+)
+def test_a_first_batch_that_no_stream_can_begin_with_is_refused_and_another_begins_it(batch, told):
+    model = ngmca.NGMCA(R, random_state=0)
+    with pytest.raises(ValueError, match=told):
+        model.partial_fit(batch)
+    assert not hasattr(model, "separation_")
+    Y, _ = stream(100)
+    expected = ngmca.NGMCA(R, random_state=0).partial_fit(Y).components_
+    np.testing.assert_array_equal(model.partial_fit(Y).components_, expected)
+
+
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_units_of_a_stream_do_not_matter(unit):
     Y, _ = stream(300)
@@ -90,7 +142,7 @@ def test_data_on_disk_are_not_brought_into_memory(monkeypatch, tmp_path):
     stored[...] = Y
     expected = ngmca.NGMCA(R, domain="direct", random_state=0)
     weights = expected.fit_transform(Y)
-    monkeypatch.setattr(opening, "WHOLE", 1000)
+    monkeypatch.setattr(opening, "memory_left", lambda: 4000)
     monkeypatch.setattr(type(stored), "__array__", lambda *_: pytest.fail("read whole"))
     model = ngmca.NGMCA(R, domain="direct", random_state=0)
     np.testing.assert_allclose(model.fit_transform(stored), weights, rtol=1e-9, atol=1e-12)
@@ -141,3 +193,57 @@ def test_the_posterior_of_some_columns():
     assert np.median(given.A.sd) > np.median(whole.A.sd)  # it knows less of the mixing
     with pytest.raises(ValueError, match="rising order"):
         ngmca.posterior(Y, found, columns=[3, 1])
+
+
+@pytest.mark.parametrize("n", [600, 4000])
+def test_a_few_named_columns_have_the_means_and_spreads_that_all_of_them_give(n):
+    Y, _ = stream(40, n=n, noise=0.1)
+    found = ngmca.separate(Y, R, seed=0, domain="direct")
+    named = np.array([0, 1, n // 2, n - 1])
+    whole = ngmca.posterior(Y, found, n_samples=200, seed=0)
+    few = ngmca.posterior(Y, found, columns=named, n_samples=200, seed=0)
+    np.testing.assert_array_equal(few.columns, named)
+    assert few.S.mean.shape == few.S.active.shape == (R, 4)
+    spread = whole.S.sd[:, named]
+    assert 0.8 < np.median(few.S.sd / spread) < 1.25
+    assert (np.abs(few.S.mean - whole.S.mean[:, named]) < 0.3 * spread).all()
+    wider = max(1, n / 1024) ** 0.5  # as so many columns tell of the mixing
+    assert 0.8 < np.median(few.A.sd / whole.A.sd) / wider < 1.25
+
+
+def test_noise_of_samples_and_of_entries_is_that_of_the_columns():
+    n = 1500
+    levels = np.where(np.arange(n) < n // 2, 0.02, 0.4)
+    rng = np.random.default_rng(5)
+    S = rng.exponential(size=(R, n)) * (rng.random((R, n)) < 0.5)
+    S[:, n // 4 : n // 4 + 2] = S[:, 3 * n // 4 : 3 * n // 4 + 2] = 3.0
+    Y = rng.random((40, R)) @ S + levels * rng.standard_normal((40, n))
+    found = ngmca.separate(Y, R, seed=0, domain="direct", noise=levels)
+    named = np.array([n // 4, n // 4 + 1, 3 * n // 4, 3 * n // 4 + 1])
+    quiet, entries = (
+        ngmca.posterior(Y, found, columns=named, noise=given, n_samples=40, seed=0).S.sd
+        for given in (levels, np.tile(levels, (40, 1)))
+    )
+    np.testing.assert_allclose(quiet, entries, rtol=0.3)
+    assert quiet[:, 2:].min() > 3 * quiet[:, :2].max()
+
+
+@pytest.mark.filterwarnings("ignore:the chains disagree")
+def test_as_many_columns_as_measurements_keep_their_own_noise():
+    Y, _ = stream(64, n=2000, noise=0.1)
+    levels = np.where(np.arange(2000) < 1000, 0.05, 0.2)
+    found = ngmca.separate(Y, R, seed=0, domain="direct")
+    samples, entries = (
+        ngmca.posterior(Y, found, columns=64, noise=given, n_samples=20, seed=0).S.sd
+        for given in (levels, np.tile(levels, (64, 1)))
+    )
+    assert samples.shape == (R, 64)
+    np.testing.assert_allclose(samples, entries, rtol=1e-6)
+
+
+def test_some_columns_of_data_with_gaps_are_refused():
+    Y, _ = stream(40, n=300)
+    found = ngmca.separate(Y, R, seed=0, domain="direct")
+    Y[3, 7] = np.nan
+    with pytest.raises(ValueError, match="missing entries"):
+        ngmca.posterior(Y, found, columns=64)

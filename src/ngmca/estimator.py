@@ -86,6 +86,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Number of iterations done.
     """
 
+    stream_: Stream  # from the first `partial_fit` to the next `fit`
+
     def __init__(
         self,
         n_components: int | str = 2,
@@ -156,6 +158,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: None = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
         engine = self._opened(X, reset=True, device=self.device)
+        if hasattr(self, "stream_"):
+            del self.stream_  # its sums belong to other sources
         auto = isinstance(self.n_components, str)
         check_on_card(engine, "soft", NOTHING, None, robust=False, auto=auto)
         self.rank_choice_ = self._choice(engine)
@@ -205,18 +209,15 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Learn from one more batch of rows of a stream, of which nothing is kept but sums.
 
         The first batch is separated as by `fit`, and must have as many rows as there are components at
-        least; more make a better start. Rows of `components_` have norm 1. It is for `soft` in channels
-        and `anls`, without anything that is known beforehand, and for batches without missing entries.
+        least; more make a better start. A `fit` ends the stream, and the next batch begins another. Rows
+        of `components_` have norm 1. It is for `soft` in channels and `anls`, without anything that is
+        known beforehand, and for batches without missing entries.
         """
         self._check_streaming()
         begun = hasattr(self, "stream_")
         X = self._checked(X, reset=not begun)
         if not begun:
-            first = clone(self).set_params(domain="direct" if self.method == "soft" else "auto")
-            self.separation_, self.posterior_, self.n_iter_ = first.fit(X).separation_, None, 0
-            self.n_components_, self.rank_choice_ = first.n_components_, first.rank_choice_
-            self._unit = open_whole(X).unit
-            self.stream_ = Stream.begun(self.separation_.S / self._unit)
+            self._begin(X)
         engine = open_whole(X / X.dtype.type(self._unit))
         if engine.unit != 1.0:
             raise ValueError("this batch is beyond all comparison with the first in size: scale it.")
@@ -226,6 +227,20 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.noise_ = np.full(len(X), self.stream_.noise * self._unit)
         self.n_iter_ += 1
         return self
+
+    def _begin(self, X: NDArray) -> None:
+        """Begin a stream with its first batch."""
+        unit, r = open_whole(X).unit, self.n_components
+        if not isinstance(r, str) and len(X) < check_rank(r, X.shape, "n_components", warn=False):
+            raise ValueError(
+                f"the first batch has {len(X)} rows for {r} components: begin with as many at least."
+            )
+        first = clone(self).set_params(domain="direct" if self.method == "soft" else "auto").fit(X)
+        if not first.separation_.S.any():
+            raise ValueError("the first batch has nothing in it to learn from: begin with another.")
+        self.separation_, self.posterior_, self.n_iter_ = first.separation_, None, 0
+        self.n_components_, self.rank_choice_ = first.n_components_, first.rank_choice_
+        self._unit, self.stream_ = unit, Stream.begun(first.separation_.S / unit)
 
     def _check_streaming(self) -> None:
         """Refuse options that a stream would not heed."""
@@ -240,6 +255,12 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"partial_fit would not heed {given[0]}: leave it out.")
         if check_number(self.forgetting, "forgetting", high=1.0) == 0:
             raise ValueError("forgetting must be above 0: at 0 nothing is kept of what came before.")
+        counted = self.n_components == "auto" and getattr(self, "rank_choice_", None) is not None
+        if hasattr(self, "stream_") and self.n_components != self.n_components_ and not counted:
+            raise ValueError(
+                f"the stream has {self.n_components_} components, and n_components is "
+                f"{self.n_components!r} now: go on with as many, or begin another stream with a clone."
+            )
 
     def transform_blocks(self, batches: Iterable[Any]) -> Iterator[NDArray]:
         """`transform` of one batch of rows after the other, of a stream without end."""

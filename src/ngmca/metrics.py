@@ -5,6 +5,7 @@ the other sources add (interferences), what the noise adds (noise), and the rest
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
+from ngmca.io.storing import in_memory
 
 __all__ = ["CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"]
 
@@ -154,7 +156,9 @@ def _project(X: NDArray, span: NDArray) -> NDArray:
     return (X @ basis.T) @ basis
 
 
-def _rows(values: ArrayLike, name: str) -> NDArray:
+def _rows(values: Any, name: str) -> NDArray:
+    if hasattr(values, "chunks"):  # on disk, or on a cluster
+        values = in_memory(values, name)
     X = arguments.as_array(values, name).astype(np.float64)
     if X.ndim != 2 or X.shape[1] == 0:
         raise ValueError(f"{name} must be two-dimensional, sources x channels, got shape {X.shape}.")

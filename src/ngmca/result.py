@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr, ndtri
 
 from ngmca._support import arguments, views
+from ngmca.io.storing import in_memory
 
 _T = np.linspace(-30.0, 30.0, 6001)  # mean over spread of a normal, before it is cut off at 0
 
@@ -54,6 +55,11 @@ class Marginals:
         found = self.mean * share * _cut_normal(ratio, above)
         found = np.where((1 - q < active) | given_active, found, 0.0)
         return np.where(np.isinf(self.sd), np.inf, found)  # nothing was observed of it
+
+    def at(self, columns: NDArray) -> "Marginals":
+        """The same of some columns."""
+        active = None if self.active is None else self.active[:, columns]
+        return Marginals(self.mean[:, columns], self.sd[:, columns], active)
 
     def scaled(self, unit: float) -> "Marginals":
         """The same in units that are smaller by `unit`."""
@@ -308,7 +314,7 @@ class Separation:
         Unlike the columns of A, which have norm 1, they can be compared between sources. Rows add up
         to 1, to 0 where there is no signal.
         """
-        A, S = (np.abs(part) for part in self.answer)
+        A, S = (np.abs(part) for part in self.in_memory().answer)
         signal = A * (S / (S.max(initial=0) or 1)).sum(axis=1)
         total = signal.sum(axis=1, keepdims=True)
         return np.divide(signal, total, out=np.zeros(signal.shape), where=total > 0)
@@ -318,7 +324,8 @@ class Separation:
 
         `data`, what `ngmca.io.read` returned or a DataFrame, has the axis and the names.
         """
-        return views.picture(self.answer[1], self.shares, data)
+        found = self.in_memory()
+        return views.picture(found.answer[1], found.shares, data)
 
     def to_dataframe(self, data: Any = None) -> tuple[Any, Any]:
         """Two pandas DataFrames: sources, one row a channel, and mixing, one row a measurement.
@@ -326,7 +333,16 @@ class Separation:
         The mixing has the columns of A ("source 1") and the shares in percent ("source 1 %"). `data`,
         what `ngmca.io.read` returned or a DataFrame, has the axis and the names.
         """
-        return views.tables(*self.answer, self.shares, data)
+        found = self.in_memory()
+        return views.tables(*found.answer, found.shares, data)
+
+    def in_memory(self) -> "Separation":
+        """The same with S as an array, where it lies on disk or on a cluster.
+
+        What draws, saves and counts begins with this. It is refused where S is too large for it.
+        """
+        S = in_memory(self.S)
+        return self if S is self.S else replace(self, S=S)
 
     def scaled(self, unit: float) -> "Separation":
         """The same for data that are `unit` times as large."""

@@ -22,8 +22,12 @@ from ngmca.algorithms.options import refuse
 from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.restarts import at_once, choose, with_restarts, workers_for
 from ngmca.data import Counts, InMemory, OnGpu, open_data
-from ngmca.io.storing import check_target, scratch_beside, stored
+from ngmca.data.opening import is_dask, is_several, is_sliceable
+from ngmca.io.storing import check_room, check_target, scratch_beside, stored
 from ngmca.result import Separation, State
+
+MINUTES = 1.0  # between checkpoints
+COPIES = 10  # of the sources, where those of two starts are compared
 
 
 @one_blas_thread
@@ -62,7 +66,7 @@ def separate(
     progress: bool = False,
     checkpoint: str | PathLike[str] | None = None,
     checkpoint_every: int | None = None,
-    checkpoint_minutes: float = 1.0,
+    checkpoint_minutes: float = MINUTES,
     resume: str | PathLike[str] | None = None,
     out: Any = None,
 ) -> Separation:
@@ -172,9 +176,10 @@ def separate(
         Go on from such a file, with the same data and options, to the same bits as without a stop.
         Iterations in wavelets, and those without thresholds under a closure, are made again.
     out : path or array-like (r, n)
-        Where S is put when it is too large for the memory: a Zarr store that is made, or anything that
-        slices can be assigned to. On the way `soft` and `anls` keep it in a file without a name in the
-        same folder. Y is then read in blocks, whatever it is.
+        Where S is put when it is too large for the memory: a Zarr store that is made, and has its name
+        once all of S is in it, or anything that slices of floats can be assigned to. On the way `soft`
+        and `anls` keep S in a file without a name in the same folder. Y is then read in blocks, whatever
+        it is.
     """
     check_method(method)
     if arguments.check_count(n_init, "n_init") > 1 and start is not None:
@@ -191,17 +196,23 @@ def separate(
     )
     if posterior:
         sampling.check_known(known.given, bands=domain == "wavelet")
-    scratch = None if out is None else scratch_beside(out)
+    _check_paths(checkpoint, checkpoint_every, checkpoint_minutes, out)
+    scratch = None
+    if out is not None:
+        scratch, Y = scratch_beside(out), _sliceable(Y)
     engine = open_data(Y, mask=mask, threads=threads, scratch=scratch, device=device)
     arguments.check_switch(robust, "robust")
     check_on_card(engine, method, known, noise, robust=robust, posterior=posterior, out=out is not None)
     if out is not None:
-        check_target(out, (r, engine.shape[1]))
+        check_target(out, (r, engine.shape[1]), engine.dtype)
     kept = checkpoint is not None or resume is not None
     if kept:
         _check_kept(method, n_init, robust or isinstance(noise, str | Counts))
     if posterior:
         engine.check_whole("posterior=True")
+    if n_init > 1 and not engine.whole:
+        size = 8.0 * arguments.check_rank(r, engine.shape, warn=False) * engine.shape[1]
+        check_room((n_init + COPIES) * size, "n_init compares sources in memory: leave it at 1")
     if method in rivals.METHODS:
         _check_rival(method, engine, known, robust, noise)
         given_anyway = {"threads": threads is not None, "domain": domain == "wavelet"}
@@ -289,7 +300,7 @@ def iterate(
     arguments yielded, the states after it. For `soft`, `naive` and `anls` with solver="pivot" they are
     the same, to the bit, as without a stop (above 2,048 measurements up to the noise on the way); in
     the wavelet domain the multipliers of the S-step are found anew. A and S are arrays in memory on
-    every device.
+    every device; of a Dask array that is wider than high, S is one too.
     """
     if method in rivals.METHODS:
         raise ValueError(f"method={method!r} has no states to yield: use separate.")
@@ -330,6 +341,26 @@ def _check_rival(method: str, engine: InMemory, known: Known, robust: bool, nois
     engine.check_whole(f"method={method!r}")
     if engine.weights is not None:
         raise ValueError(f"Y has missing entries, which method={method!r} cannot do without.")
+
+
+def _check_paths(checkpoint: Any, every: int | None, minutes: float, out: Any) -> None:
+    """Refuse a checkpoint in the place of S, and what would be said about none."""
+    given = {"checkpoint_every": every is not None, "checkpoint_minutes": minutes != MINUTES}
+    for name in (name for name, was in given.items() if was and checkpoint is None):
+        raise ValueError(f"{name} says how often a checkpoint is written: give checkpoint, its file.")
+    paths = [Path(path).resolve() for path in (checkpoint, out) if isinstance(path, str | PathLike)]
+    if len(paths) == 2 and paths[0] == paths[1]:
+        raise ValueError(f"checkpoint and out are both {checkpoint}: give them different names.")
+
+
+def _sliceable(Y: Any) -> Any:
+    """Data that can be read in blocks, arrays of lists and the like; several, or sparse, are refused."""
+    there = isinstance(Y, np.ndarray | InMemory) or hasattr(Y, "__cuda_array_interface__")
+    if there or is_dask(Y) or is_sliceable(Y):
+        return Y
+    if is_several(Y):
+        raise ValueError("out does not go with several data sets: give one array of all their rows.")
+    return arguments.as_array(Y, "Y")
 
 
 def _check_kept(method: str, n_init: int, reweighted: bool) -> None:

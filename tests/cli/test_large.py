@@ -1,6 +1,8 @@
 """Files that are too large for the memory: read in blocks, said so, and the same answer."""
 
+import json
 import warnings
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -9,17 +11,20 @@ import zarr
 from command_line import run
 
 import ngmca
-from ngmca.cli import large
+from ngmca.cli import large, performing
 from ngmca.data import opening
+from ngmca.diagnosis import percent
 from ngmca.io import ReadError, lazy, read, read_large
+from ngmca.result import Others
+from ngmca.saving.result_folder import unfinished
 
 SHAPE = (18, 20, 60)  # rows, columns, channels
 
 
 @pytest.fixture(autouse=True)
 def _little_memory(monkeypatch):
-    monkeypatch.setattr(lazy, "LARGEST", 1000)
-    monkeypatch.setattr(opening, "WHOLE", 1000)
+    for room in (lazy, opening):
+        monkeypatch.setattr(room, "memory_left", lambda: 4000.0)
     monkeypatch.setattr(large, "MEASUREMENTS", 100)
 
 
@@ -30,14 +35,23 @@ def cube():
     return maps @ S + 0.02 * rng.standard_normal(SHAPE)
 
 
+def table(tmp_path):
+    np.save(tmp_path / "Y.npy", cube().reshape(-1, 60))
+    return tmp_path / "Y.npy"
+
+
+def told(result):
+    return " ".join((result.stdout + result.stderr).split())
+
+
 def test_a_cube_in_zarr_ends_as_maps_in_the_report(tmp_path):
     Y = cube()
     store = zarr.create_group(tmp_path / "cube.zarr")
     store.create_array("data", shape=SHAPE, dtype=float, chunks=(5, 20, 60))[...] = Y
     store.create_array("wavelength", shape=60, dtype=float)[...] = np.linspace(400, 700, 60)
-    told = run("separate", tmp_path / "cube.zarr", "-r", 3, "-o", tmp_path / "out").stderr
-    assert "cube.zarr, 173 kB, is too large for the memory: read in blocks" in told.replace("\n", " ")
-    assert "90 of 360 measurements and 60 of 60 channels" in told.replace("\n", " ")
+    said = told(run("separate", tmp_path / "cube.zarr", "-r", 3, "-o", tmp_path / "out"))
+    assert "cube.zarr, 173 kB, is too large for the memory: read in blocks" in said
+    assert "the report and the tables show 90 of 360 measurements and 60 of 60 channels" in said
     expected = ngmca.separate(Y.reshape(-1, 60), 3, seed=0)
     A, S = (np.load(tmp_path / "out" / name) for name in ("A.npy", "S.npy"))
     np.testing.assert_array_equal(A, expected.A)
@@ -135,12 +149,172 @@ def test_rows_of_a_cube_are_those_of_its_matrix():
         np.testing.assert_array_equal(pixels[rows, 5:50], flat[rows, 5:50])
 
 
-@pytest.mark.parametrize("option", [("--posterior",), ("--robust",), ("--range", "1:20")])
-def test_what_needs_all_data_at_once_is_refused(option, tmp_path):
-    np.save(tmp_path / "Y.npy", cube().reshape(-1, 60))
-    told = run("separate", tmp_path / "Y.npy", "-r", 3, "-o", tmp_path / "out", *option, code=2).stderr
-    assert "memory" in told
+def test_a_background_is_thinned_with_the_rest(tmp_path):
+    options = ("--baseline", "polynomial", "--iterations", 5, "--n-init", 1)
+    run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options)
+    expected = ngmca.separate(cube().reshape(-1, 60), 3, n_iter=5, seed=0, baseline="polynomial")
+    found = ngmca.load(tmp_path / "out").background
+    np.testing.assert_array_equal(found.weights, expected.background.weights[::4])
+    np.testing.assert_array_equal(found.basis, expected.background.basis)
+
+
+def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "CHANNELS", 30)
+
+    def several(engine, settings, options, first, *, quiet):
+        ends = (first.S, first.S + 1, first.A, first.A + 2)
+        return replace(first, others=Others(2, *ends))
+
+    monkeypatch.setattr(performing, "_best_start", several)
+    options = ("--iterations", 5, "--n-init", 5)
+    run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options)
+    A, S = (np.load(tmp_path / "out" / name) for name in ("A.npy", "S.npy"))
+    found = ngmca.load(tmp_path / "out").others
+    np.testing.assert_array_equal(found.A_low, A[::4])
+    np.testing.assert_array_equal(found.A_high, A[::4] + 2)
+    np.testing.assert_array_equal(found.S_low, S[:, ::2])
+    np.testing.assert_array_equal(found.S_high, S[:, ::2] + 1)
+
+
+def test_what_is_shown_finds_room_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "ENTRIES", 40 * 60)
+    options = ("--iterations", 2, "--n-init", 1)
+    said = told(run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options))
+    assert "40 of 360 measurements and 60 of 60 channels" in said
+
+
+def test_totals_of_all_measurements_are_those_of_what_is_shown(tmp_path):
+    totals = np.linspace(1, 2, 360)
+    np.savetxt(tmp_path / "totals.csv", totals)
+    options = ("--closure", tmp_path / "totals.csv", "--iterations", 5, "--n-init", 1, "-q")
+    run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options)
+    rows = (tmp_path / "out" / "amounts.csv").read_text().splitlines()
+    assert len(rows) == 1 + 90
+
+
+@pytest.mark.parametrize("starts", [1, 2])
+def test_what_fails_after_the_separation_costs_nothing(starts, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    options = ("--iterations", 5, "--n-init", starts)
+    with monkeypatch.context() as broken:
+        broken.setattr(performing, "diagnose", full)
+        result = run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options, code=1)
+    work = unfinished(tmp_path / "out")
+    assert f"kept; all of A and S is in {work / 'A.npy'} and {work / 'S.npy'}. Go on" in told(result)
+    kept = [np.load(work / name) for name in ("A.npy", "S.npy")]
+    expected = ngmca.separate(cube().reshape(-1, 60), 3, n_iter=5, seed=0, n_init=starts)
+    np.testing.assert_array_equal(kept[0], expected.A)
+
+    def never(states, *_):  # but for the state that it ended with
+        states = list(states)
+        assert len(states) <= 1
+        return consume(iter(states), *_)
+
+    consume = performing.loop.consume
+    monkeypatch.setattr(performing.loop, "consume", never)
+    run("separate", "--resume", tmp_path / "out")
+    for name, factor in zip(("A.npy", "S.npy"), kept, strict=True):
+        np.testing.assert_array_equal(np.load(tmp_path / "out" / name), factor)
+    assert not work.exists()
+
+
+def test_numbers_are_those_of_all_data(tmp_path):
+    Y = cube().reshape(-1, 60)
+    Y[1::4] += 3 * np.random.default_rng(1).random((90, 60))  # none of which is shown
+    np.save(tmp_path / "Y.npy", Y)
+    arguments = (tmp_path / "Y.npy", "-r", 3, "--iterations", 5, "--n-init", 1, "-o")
+    found = json.loads(run("separate", *arguments, tmp_path / "one", "--json").stdout)
+    A, S = (np.load(tmp_path / "one" / name) for name in ("A.npy", "S.npy"))
+    explained = 1 - np.sum((Y - A @ S) ** 2) / np.sum(Y**2)
+    assert found["explained"] == pytest.approx(explained, rel=1e-9)
+    assert (found["measurements"], found["channels"], found["samples"]) == (360, 60, 60)
+    assert found["shown"] == "90 of 360 measurements and 60 of 60 channels"
+    said = told(run("separate", *arguments, tmp_path / "two"))
+    assert f"{percent(explained)} of the energy of 360 measurements with 60 channels each" in said
+    assert "report.html, which shows 90 of 360 measurements" in said
+    report = (tmp_path / "two" / "report.html").read_text()
+    assert "of the energy of 360 measurements" in report
+
+
+def test_what_a_background_explains_counts(tmp_path):
+    Y = cube().reshape(-1, 60) + np.linspace(50, 60, 60)
+    np.save(tmp_path / "Y.npy", Y)
+    options = ("--baseline", "polynomial", "--iterations", 5, "--n-init", 1, "--json")
+    found = run("separate", tmp_path / "Y.npy", "-r", 3, "-o", tmp_path / "out", *options).stdout
+    assert json.loads(found)["explained"] > 0.9999
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        (("--posterior",), "--posterior needs all data in memory at once, and {} is too large"),
+        (("--robust",), "--robust needs all data in memory at once, and {} is too large"),
+        (("--method", "hals"), "--method hals needs all data in memory at once, and {} is too large"),
+        (("-r", "auto"), "-r auto needs all data in memory at once, and {} is too large for that: give"),
+        (("--range", "1:20"), "{} is too large for the memory, and --range would copy it"),
+        (("--axis", "none"), "{} is not a table in text: leave out --axis."),
+        (("--columns", "2-5"), "{} is not a table in text: leave out --columns."),
+        (("--header", 1), "{} is not a table in text: leave out --header."),
+        (("--skip", 2), "{} is not a table in text: leave out --skip."),
+        (("--nucleus", "1H"), "{} has no experiments of several nuclei: leave out --nucleus."),
+    ],
+)
+def test_what_large_files_do_not_bear_is_refused(option, sentence, tmp_path, monkeypatch):
+    path = table(tmp_path)
+    told = run("separate", path, "-r", 3, "-o", tmp_path / "out", *option, code=2).stderr
+    assert sentence.format(path) in " ".join(told.split())
+    assert "as an array" not in told
     assert not (tmp_path / "out").exists()
+    if "leave out" in sentence:  # a small one says the same
+        monkeypatch.setattr(lazy, "memory_left", lambda: 1e12)
+        small = run("separate", path, "-r", 3, "-o", tmp_path / "out", *option, code=2).stderr
+        assert small == told
+
+
+def test_the_number_of_sources_is_not_counted(tmp_path):
+    said = told(run("rank", table(tmp_path), code=2))
+    assert "`ngmca rank` needs all data in memory at once" in said
+    assert "`ngmca separate -r`, or cut out a part of the file" in said
+
+
+def test_nothing_is_added_to_a_result_that_shows_a_part(tmp_path):
+    run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", "--iterations", 5, "-q")
+    (tmp_path / "standards.csv").write_text("measurement,x\n1,1\n5,2\n")
+    result = run("answer", tmp_path / "out", "--standards", tmp_path / "standards.csv", code=2)
+    assert "Y.npy is too large for that: ask for it when you separate" in told(result)
+    assert (tmp_path / "out" / "A.npy").is_file()
+
+
+def test_info_tells_what_is_known_without_a_look_at_the_numbers(tmp_path):
+    with h5py.File(tmp_path / "cube.h5", "w") as file:
+        file["data"], file["energy"] = cube().astype(np.float32), np.linspace(400, 700, 60)
+    result = run("info", tmp_path / "cube.h5")
+    assert "360 measurements x 60 channels (HDF5, float32), an image of 18 x 20 pixels" in told(result)
+    assert "400 to 700" in result.stdout
+    assert "noise and singular values are left out" in result.stdout
+    assert "too large for the memory: read in blocks" in told(result)
+    facts = json.loads(run("info", tmp_path / "cube.h5", "--json").stdout)
+    assert (facts["measurements"], facts["channels"], facts["type"]) == (360, 60, "float32")
+    assert "noise" not in facts
+    assert "left out" in facts["left_out"]
+
+
+def test_memory_that_comes_free_meanwhile_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "memory_left", lambda: 1e12)
+    run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", "--iterations", 5, "--n-init", 1)
+    assert (tmp_path / "out" / "A.npy").is_file()
+
+
+def test_an_entry_that_is_no_number_is_named_as_in_the_file(tmp_path):
+    Y = cube()
+    Y[11, 13, 5] = np.nan
+    store = zarr.create_array(tmp_path / "c.zarr", shape=SHAPE, dtype=float, chunks=(5, 6, 60))
+    store[...] = Y
+    said = told(run("separate", tmp_path / "c.zarr", "-r", 3, "-o", tmp_path / "out", code=2))
+    assert "NaN, first at row 233, that is pixel 11, 13, column 5 (chunk 2.2.0)" in said
+    assert (tmp_path / "c.zarr" / "c" / "2" / "2" / "0").is_file()
 
 
 def test_a_cube_with_channels_first_is_refused(tmp_path):
@@ -149,7 +323,36 @@ def test_a_cube_with_channels_first_is_refused(tmp_path):
         read_large(tmp_path / "c.zarr", transpose=True)
 
 
-def test_small_files_are_read_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(lazy, "LARGEST", 1 << 30)
-    np.save(tmp_path / "Y.npy", cube().reshape(-1, 60))
-    assert read_large(tmp_path / "Y.npy") is None
+def test_a_quarter_of_the_memory_is_the_limit(tmp_path, monkeypatch):
+    path = table(tmp_path)
+    monkeypatch.setattr(lazy, "memory_left", lambda: 4.0 * 360 * 60 * 8)
+    assert read_large(path) is None
+    monkeypatch.setattr(lazy, "memory_left", lambda: 4.0 * 360 * 60 * 8 - 1)
+    assert read_large(path) is not None
+
+
+def test_with_much_memory_no_size_is_large(monkeypatch, tmp_path):
+    monkeypatch.setattr(lazy, "memory_left", lambda: 1e15)
+    size = {"shape": (1 << 15, 1 << 15), "dtype": float}  # 8 GB, of which nothing is written
+    zarr.create_array(tmp_path / "Y.zarr", **size)
+    assert read_large(tmp_path / "Y.zarr") is None
+
+
+def test_places_are_named_as_in_the_store(tmp_path):
+    turned = zarr.create_array(tmp_path / "t.zarr", shape=(60, 360), dtype=float, chunks=(60, 80))
+    told = lazy.Turned(turned).told_at(350, 7)
+    assert told == "row 350, column 7, that is row 7, column 350 of the file (chunk 0.4)"
+    pixels = zarr.create_array(tmp_path / "p.zarr", shape=SHAPE, dtype=float, chunks=(5, 6, 20))
+    assert (
+        lazy.Pixels(pixels).told_at(233, 45) == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
+    )
+    assert lazy.Pixels(cube()).told_at(233, 5) == "row 233, that is pixel 11, 13, column 5"
+    assert lazy.Turned(cube()[0]).told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
+
+
+def test_rows_longer_than_a_piece_are_written_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "PIECE", 7)
+    for array in (np.arange(60.0).reshape(3, 20), np.arange(60.0).reshape(20, 3).T, np.ones((9, 2))):
+        with (tmp_path / "a.npy").open("wb") as file:
+            large._stream(array, file)
+        np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), array)

@@ -96,16 +96,17 @@ def with_restarts(runs: list[Separation], costs: list[float], energy: float) -> 
     `energy` is that of the data in units of the costs, 0 if it is not known.
     """
     best, equal = runs[int(np.argmin(costs))], equally_good(costs, energy)
-    restarts, answers = [], []
+    here, restarts, answers = best.in_memory(), [], []
     for run, cost, good in zip(runs, costs, equal, strict=True):
-        score = metrics.evaluate(best.S, run.S)
-        A, S = run.A[:, score.order], run.S[score.order]
-        silent = ~(best.S.any(axis=1) | S.any(axis=1))  # in both: they agree
+        found = run.in_memory().S
+        score = metrics.evaluate(here.S, found)
+        A, S = run.A[:, score.order], found[score.order]
+        silent = ~(here.S.any(axis=1) | S.any(axis=1))  # in both: they agree
         sdr = np.where(silent, metrics.CEILING, score.sdr)
         restarts.append(Restart(cost, float(sdr.mean()), tuple(sdr.tolist()), bool(good)))
         if good and run is not best:
             answers.append((A, S))
-    return replace(best, restarts=tuple(restarts), others=_others(best, answers))
+    return replace(best, restarts=tuple(restarts), others=_others(here, answers))
 
 
 def _others(best: Separation, answers: list[tuple[NDArray, NDArray]]) -> Others | None:

@@ -7,6 +7,7 @@ import typer
 from numpy.typing import NDArray
 
 from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say, stdout
+from ngmca.cli.large import is_large
 from ngmca.cli.settings import (
     AsJson,
     Axis,
@@ -31,6 +32,10 @@ EXAMPLES = """
 
   ngmca info cube.h5 --dataset /scan/data --json
 """
+LEFT_OUT = (
+    "values, noise and singular values are left out: they need all data in memory at once. "
+    "`ngmca separate` does without."
+)
 
 
 @one_line_errors
@@ -64,19 +69,12 @@ def info(
 
 def examine(data: Dataset) -> dict[str, Any]:
     """What the data are, in plain numbers."""
+    facts = _outside(data)
+    if is_large(data):
+        return facts | {"type": str(data.Y.dtype), "left_out": LEFT_OUT, "notes": list(data.notes)}
     engine = open_data(data.Y)
-    m, n = engine.shape
     seen = spectrum(engine)
-    axis = data.positions
-    return {
-        "format": data.meta.get("format"),
-        "measurements": m,
-        "channels": n,
-        "samples": n,  # their name in 0.1.0
-        "image_shape": data.image_shape,
-        "axis": data.axis_label if data.axis is not None else None,
-        "axis_from": float(axis[0]),
-        "axis_to": float(axis[-1]),
+    return facts | {
         "smallest": float(np.nanmin(data.Y)),
         "largest": float(np.nanmax(data.Y)),
         "missing": 0.0 if engine.weights is None else float(np.mean(engine.weights == 0)),
@@ -90,16 +88,35 @@ def examine(data: Dataset) -> dict[str, Any]:
     }
 
 
+def _outside(data: Dataset) -> dict[str, Any]:
+    """What is known without a look at the numbers."""
+    (m, n), axis = data.Y.shape, data.axis
+    return {
+        "format": data.meta.get("format"),
+        "measurements": m,
+        "channels": n,
+        "samples": n,  # their name in 0.1.0
+        "image_shape": data.image_shape,
+        "axis": data.axis_label if axis is not None else None,
+        "axis_from": 0.0 if axis is None else float(axis[0]),
+        "axis_to": n - 1.0 if axis is None else float(axis[-1]),
+    }
+
+
 def _show(data: Dataset, facts: dict[str, Any]) -> None:
     m, n = data.Y.shape
     pixels = " x ".join(map(str, data.image_shape or ()))
     image = f", an image of {pixels} pixels" if pixels else ""
-    say(f"{m} measurements x {n} channels ({facts['format'] or 'array'}){image}")
+    kind = ", ".join([facts["format"] or "array", *([facts["type"]] if "type" in facts else [])])
+    say(f"{m} measurements x {n} channels ({kind}){image}")
     ends = f"{facts['axis_from']:g} to {facts['axis_to']:g}"
     axis = f"{message(facts['axis'])}, {ends}" if facts["axis"] else "none: channels are numbered"
     say(f"axis         {axis}")
     if data.row_names:
         say(f"rows         {message(', '.join(data.row_names[:4]))}{' ...' if m > 4 else ''}")
+    if "left_out" in facts:
+        say(facts["left_out"])
+        return
     values = f"{facts['smallest']:.4g} to {facts['largest']:.4g}"
     say(f"values       {values}, {percent(facts['negative'])} negative")
     if facts["missing"]:

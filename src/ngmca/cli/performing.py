@@ -23,6 +23,7 @@ from ngmca.cli import answering, large, loop
 from ngmca.cli import given as beforehand
 from ngmca.cli.console import (
     FAILED,
+    FLAGS,
     INTERRUPTED,
     as_bad_input,
     as_warning,
@@ -102,6 +103,7 @@ def _run(
             raise ReadError(f"{other} {has} changed since the run began: begin anew, without --resume.")
         note(f"{other} {has} changed since that run.toml was written.", quiet=quiet)
     with as_bad_input():
+        _check_large(data, settings, found)
         engine = opened(data, settings.device)
         options = settings.options() | beforehand.options(settings, data, quiet=quiet)
         _check_options(engine, settings, options)
@@ -119,13 +121,10 @@ def _run(
     else:
         separation, known_before = found.separation, replace(found.answers, refused=())
     separation = _separated(engine, settings, options, claim.work, separation, quiet=quiet)
-    separation = replace(separation, parts=engine.parts)
-    if not engine.whole:
-        separation, data, engine = large.shown(claim.work, engine, separation, data)
-        note(data.notes[-1], quiet=quiet)
+    seen = _shown(claim.work, engine, replace(separation, parts=engine.parts), data, quiet=quiet)
     answers = answering.answers(
-        settings, separation, data, known_before, library, closure=options.get("closure"),
-        progress=not quiet and stderr().is_terminal,
+        settings, seen.separation, seen.data, known_before, library,
+        closure=seen.of_each(options.get("closure")), progress=not quiet and stderr().is_terminal,
     )  # fmt: skip
     if found is not None and answers.refused:  # there is a result, which stays as it is
         raise ReadError(answers.refused[0])
@@ -134,9 +133,25 @@ def _run(
     record["starts"] = max(1, len(separation.restarts))
     if found is not None:  # how long it took to find
         record |= {"seconds": found.record.get("record", {}).get("seconds", record["seconds"])}
-    run = results.Run(separation, diagnose(engine, separation), data, described, answers)
+    diagnostics = diagnose(seen.engine, seen.separation)
+    if seen.explained is not None:
+        diagnostics = replace(diagnostics, explained=seen.explained)
+        record["shown"] = seen.told
+    run = results.Run(seen.separation, diagnostics, seen.data, described, answers)
     results.write(claim.work, run)
     return run
+
+
+def _shown(
+    work: Path, engine: InMemory, separation: Separation, data: Dataset, *, quiet: bool
+) -> large.Shown:
+    """What is told of a separation: all of it, or of large data a part, with A and S in files."""
+    if engine.whole:
+        return large.Shown(separation, data, engine)
+    large.store(work, separation)
+    seen = large.shown(engine, separation, data)
+    note(seen.data.notes[-1], quiet=quiet)
+    return seen
 
 
 @contextmanager
@@ -152,10 +167,11 @@ def _told_what_is_kept(claim: Claim) -> Iterator[None]:
     except KeyboardInterrupt:
         if not claim.kept:
             raise
-        raise fail(f"stopped; what was found so far is kept. {onward}", INTERRUPTED) from None
+        told = f"stopped; what was found so far is kept{large.stored(claim.work)}. {onward}"
+        raise fail(told, INTERRUPTED) from None
     except Exception as error:
         if claim.kept and not isinstance(error, ReadError):
-            note(f"what was found so far is kept. {onward}")
+            note(f"what was found so far is kept{large.stored(claim.work)}. {onward}")
         raise
 
 
@@ -170,7 +186,8 @@ def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
 
 def opened(data: Dataset, device: str = "cpu") -> InMemory:
     """The engine of the data, which knows which of its measurements are of which file."""
-    engine = open_data(data.Y, device=device)
+    # what was left where it is stays there, though there may be more memory by now
+    engine = open_data(data.Y, device=device, lazily=large.is_large(data) or None)
     engine.parts = data.parts
     return engine
 
@@ -188,14 +205,23 @@ def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]
         posterior=settings.posterior,
         auto=settings.sources == AUTO,
     )
-    if settings.posterior:
-        engine.check_whole("--posterior")
-    if settings.sources == AUTO:
-        engine.check_whole("-r auto")
     if settings.method in METHODS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are told when it begins
             iterate(engine, r, **options)  # checks, and begins nothing
+
+
+def _check_large(data: Dataset, settings: Settings, found: results.Run | None) -> None:
+    """Refuse what needs all data at once where they are too large, before they are looked at."""
+    if found is not None:
+        large.refuse(data, "an addition to a result", "ask for it when you separate")
+    if settings.sources == AUTO:
+        large.refuse(data, "-r auto", "give a number of sources, as -r 4")
+    for name in ("posterior", "robust"):
+        if getattr(settings, name):
+            large.refuse(data, FLAGS[name], "leave it out")
+    if settings.method in rivals.METHODS:
+        large.refuse(data, f"--method {settings.method}", f"take one of {', '.join(METHODS)}")
 
 
 def _most(settings: Settings, shape: tuple[int, int]) -> int:
@@ -208,8 +234,11 @@ def _size(data: Dataset, settings: Settings) -> float:
     sources = min(_most(settings, data.Y.shape), *data.Y.shape)
     each = (5 if settings.posterior else 1) + (2 if settings.starts(data.Y.shape) > 1 else 0)
     each += 8 if settings.standards or settings.responses or settings.library else 0
-    numbers = sources * sum(data.Y.shape) * each
-    return 2 * (REPORT_BYTES + NUMBER_BYTES * numbers)
+    if not large.is_large(data):
+        return 2 * (REPORT_BYTES + NUMBER_BYTES * sources * sum(data.Y.shape) * each)
+    shown = sources * sum(large.shape_shown(data.Y.shape)) * each
+    whole = 8.0 * sources * sum(data.Y.shape)  # of A and S: in files, in a checkpoint and in its next
+    return 2 * (REPORT_BYTES + NUMBER_BYTES * shown) + 3 * whole
 
 
 def _separated(
@@ -260,7 +289,10 @@ def _iterated(
         states = iterate(engine, r, **options, resume=so_far.state)
         total = settings.algorithm.most
     with loop.progress(engine, total, so_far.done, show=not quiet) as show:
-        return loop.consume(states, so_far, work, total, show)
+        found = loop.consume(states, so_far, work, total, show)
+    if not engine.whole:
+        checkpoints.save(work, so_far)  # what follows may fail: `SEPARATED` is for what fits in memory
+    return found
 
 
 def _best_start(
@@ -313,6 +345,8 @@ def tell(run: results.Run, place: Path, *, quiet: bool, as_json: bool) -> None:
         warned = [as_warning(finding) for finding in run.findings]
         told = {"out": str(place), "warnings": warned, **run.record["record"]}
         give_json(results.describe(run) | told)
-    else:
-        say_run(run, quiet=quiet)
-        say(f"report: {place / result_folder.REPORT}", quiet=quiet)
+        return
+    say_run(run, quiet=quiet)
+    part = run.record["record"].get("shown")
+    report = f"report: {place / result_folder.REPORT}"
+    say(f"{report}, which shows {part}" if part else report, quiet=quiet)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ngmca.cli import given
+from ngmca.cli import given, large
 from ngmca.cli.console import (
     INTERRUPTED,
     as_bad_input,
@@ -88,6 +88,7 @@ def rank(
         dataset=dataset, nucleus=nucleus, axis=axis, header=header, skip=skip, columns=columns,
     )  # fmt: skip
     seen = settings.read()
+    large.refuse(seen, "`ngmca rank`", "try numbers with `ngmca separate -r`")
     for remark in () if as_json else seen.notes:
         note(remark)
     options: dict[str, Any] = {

@@ -135,28 +135,29 @@ class Settings:
         large = None if self.device == "cuda" else self._large()  # a card has its own way with blocks
         if large is not None:
             return large
-        data = io.read(
-            self.data[0] if len(self.data) == 1 else self.data,
-            transpose=self.transpose,
-            dataset=self.dataset,
-            nucleus=self.nucleus,
-            axis=self.axis,
-            header=self.header,
-            skip=self.skip,
-            columns=self.columns,
-        )
+        one = self.data[0] if len(self.data) == 1 else self.data
+        data = io.read(one, transpose=self.transpose, dataset=self.dataset, **self._for_some)
         return data.crop(*parse_range(self.range)) if self.range else data
 
     def _large(self) -> Dataset | None:
         """Data that are read in blocks, or None where they are to be read whole."""
         if len(self.data) != 1 or not Path(self.data[0]).exists():
             return None
-        found = io.read_large(Path(self.data[0]), transpose=self.transpose, dataset=self.dataset)
-        if found is not None and self.range:
+        path = Path(self.data[0])
+        found = io.read_large(path, transpose=self.transpose, dataset=self.dataset)
+        if found is None:
+            return None
+        io.check_options(path, self._for_some)
+        if self.range:
             raise ReadError(
-                f"{self.data[0]} is too large for the memory, and --range would copy it: cut it first."
+                f"{path} is too large for the memory, and --range would copy it: cut it first."
             )
         return found
+
+    @property
+    def _for_some(self) -> dict[str, Any]:
+        """Options of reading that only some formats know."""
+        return {name: getattr(self, name) for name in io.FOR_SOME}
 
     def options(self) -> dict[str, Any]:
         """Keyword arguments of `ngmca.iterate` and `ngmca.separate`, but for what is in files."""

@@ -27,9 +27,11 @@ FEWEST = 5  # measurements from which on that says something
 NEGATIVE = 0.01  # share of energy in clearly negative entries that a non-negative model cannot explain
 
 
-def summary(separation: Separation, diagnostics: Diagnostics) -> list[str]:
-    """Plain sentences about what was found."""
-    m, n = len(separation.A), separation.S.shape[1]
+def summary(
+    separation: Separation, diagnostics: Diagnostics, shape: tuple[int, int] | None = None
+) -> list[str]:
+    """Plain sentences about what was found; `shape` is that of all data, where this is a part."""
+    m, n = shape or (len(separation.A), separation.S.shape[1])
     r = len(separation.S)
     noise = float(np.median(diagnostics.sigma))
     rows, unit = in_own_units(diagnostics.row_rms)

@@ -19,10 +19,10 @@ from ngmca.io.opening import open_one, parts_of, whereabouts
 from ngmca.io.sizes import memory_left
 from ngmca.io.writing import write_table
 
-__all__ = ["Dataset", "ReadError", "fingerprint", "read", "read_large", "write_table"]
+__all__ = ["Dataset", "ReadError", "check_options", "fingerprint", "read", "read_large", "write_table"]
 
 TABLES = ("text", "spreadsheet")  # formats in which the place of axis, names and data may be given
-
+FOR_SOME = ("axis", "header", "skip", "columns", "nucleus")  # options that not all formats know
 RECORD = "run.toml"  # in every folder of a result
 
 
@@ -118,17 +118,22 @@ def _read_one(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
     try:
         plain = path.is_dir() and _is_plain_folder(path)
         if not plain:
-            _check_options(path, options)
+            check_options(path, options)
         return _read_folder(path, options, apart) if plain else open_one(path, options, apart)
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _check_options(path: Path, options: dict[str, Any]) -> None:
-    """Refuse options for tables with a file that is none, rather than pass them over."""
-    given = [name for name in ("axis", "header", "skip", "columns") if name in options]
-    if given and reader_of(path)[0] not in TABLES:
-        raise ReadError(f"{path} is not a table in text: leave out {given[0]}=.")
+def check_options(path: Path, options: dict[str, Any]) -> None:
+    """Refuse options for tables, and for NMR, with a file that is none, rather than pass them over."""
+    given = [name for name in FOR_SOME if options.get(name) is not None]
+    if not given:
+        return
+    name, kind = given[0], reader_of(path)[0]
+    if name == "nucleus" and kind != "Bruker":
+        raise ReadError(f"{path} has no experiments of several nuclei: leave out nucleus=.")
+    if name != "nucleus" and kind not in TABLES:
+        raise ReadError(f"{path} is not a table in text: leave out {name}=.")
 
 
 def _is_plain_folder(path: Path) -> bool:

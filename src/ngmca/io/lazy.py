@@ -19,7 +19,6 @@ from ngmca.io.sizes import in_words, memory_left
 UNPACKED = 16  # times the size on disk that numbers in it are expected to take at most
 PACKED = ("HDF5", "rosettasciio")
 CHUNKS = 10_000_000  # of a Zarr array at most
-LARGEST = 1 << 32  # bytes of floats up to which a file is read whole, or a quarter of what is left
 
 # What is along the axis, whether the array is to be transposed, and notes; asked of large ones only.
 Described = Callable[[bool | None], tuple[Axis, bool, list[str]]]
@@ -31,9 +30,9 @@ def read_large(
 ) -> Dataset | None:
     """A data set whose Y is read in parts, by slicing; None for a file that can be read whole.
 
-    `most` is the size in bytes up to which it can.
+    `most` is the size in bytes of its floats up to which it can: a quarter of the memory that is left.
     """
-    limit = min(LARGEST, memory_left() / 4) if most is None else most
+    limit = memory_left() / 4 if most is None else most
     try:
         kind = reader_of(path)[0]
         if kind not in KINDS or (kind in PACKED and path.stat().st_size < limit / UNPACKED):
@@ -139,6 +138,11 @@ class Turned:
         rows, columns = where
         return np.asarray(self._array[columns, rows]).T
 
+    def told_at(self, i: int, j: int) -> str:
+        """Where an entry is, in words: here and in the file."""
+        there = f"row {j}, column {i} of the file" + _chunk(self._array, (j, i))
+        return f"row {i}, column {j}, that is {there}"
+
 
 class Pixels:
     """An image cube (rows, columns, channels) on disk, as a matrix of pixels x channels."""
@@ -159,3 +163,16 @@ class Pixels:
         lines = np.asarray(self._cube[first:last, :, channels])
         flat = lines.reshape(-1, lines.shape[2])
         return flat[start - first * self._across : stop - first * self._across : step]
+
+    def told_at(self, i: int, j: int) -> str:
+        """Where an entry is, in words: here and in the image."""
+        y, x = divmod(i, self._across)
+        return f"row {i}, that is pixel {y}, {x}, column {j}" + _chunk(self._cube, (y, x, j))
+
+
+def _chunk(array: Any, place: tuple[int, ...]) -> str:
+    """The name that a store gives to the chunk of an entry; empty where it has no chunks."""
+    chunks = getattr(array, "chunks", None)
+    if chunks is None:
+        return ""
+    return f" (chunk {'.'.join(str(at // size) for at, size in zip(place, chunks, strict=True))})"

@@ -30,6 +30,7 @@ def write(
     if they are numbers) or xarray's DataArray. Keyword arguments are shown among the parameters of the
     run.
     """
+    separation = separation.in_memory()
     data = described(separation, data)
     if not data.Y.size:
         raise ValueError(

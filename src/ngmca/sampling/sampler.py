@@ -13,10 +13,13 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
 from ngmca.algorithms.known import NOTHING, Known
-from ngmca.data import InMemory, open_data, stretches
+from ngmca.data import Counts, InMemory, by_part, open_data, stretches
 from ngmca.result import Posterior
 from ngmca.sampling.collecting import collect
 from ngmca.sampling.target import Target
+
+NEIGHBOURS = 4  # on each side of a column that is named
+COMPANY = 1024  # columns all over the data that are sampled along with those that are named
 
 
 @one_blas_thread
@@ -81,7 +84,9 @@ def posterior(
     columns : int, sorted indices or None
         Only these columns, or so many in 64 stretches all over the data, in the domain "direct" alone:
         for data that are too large to sample whole. `Posterior.S` then has these columns, which
-        `Posterior.columns` names. The spread of A is that for these columns alone, wider than for all.
+        `Posterior.columns` names. Those that are given are sampled with 4 neighbours on each side and
+        1,024 in stretches all over the data, or all if there are fewer, which tell the mixing. The
+        spread of A is that for all columns that were sampled, wider than for all there are.
     n_samples : int or "auto"
         Samples of each chain, rounded up to an even number. "auto" samples until the Monte Carlo error
         of the mean is a tenth of the posterior's spread, and at most 2,000 sweeps in all, 3,000 in the
@@ -109,6 +114,7 @@ def posterior(
     bands = _is_wavelet(domain, separation, A)
     engine = open_data(Y, mask=mask)
     which: NDArray | None = None
+    taken = np.empty(0, int)
     if columns is None:
         engine.check_whole("the posterior of all columns (columns=1000 takes some)")
     else:
@@ -117,8 +123,12 @@ def posterior(
                 "columns goes with the domain 'direct' and nothing that is known: what is known of all "
                 "columns, and bands, need them all."
             )
+        if engine.weights is not None:
+            raise ValueError("columns goes with data without missing entries: leave it out.")
         which = chosen_columns(columns, engine.shape[1])
-        engine, separation = engine.part(slice(None), which), _at(separation, which)
+        taken = which if np.ndim(columns) == 0 else _with_company(which, engine.shape[1])
+        noise = _noise_at(by_part(noise, engine), engine.shape, taken)
+        engine, separation = engine.part(slice(None), taken), _at(separation, taken)
     problem = Target.of(engine, separation, A, noise, beforehand, bands=bands)
     chains = problem.chains(seed, n_chains, threads)
     before = chains.length.burn if burn == "auto" else int(burn)
@@ -128,7 +138,9 @@ def posterior(
     found = collect(chains, problem, final=n_samples != "auto")
     for words in found.warnings:
         warnings.warn(words, UserWarning, stacklevel=3)
-    return found if which is None else replace(found, columns=which)
+    if which is None:
+        return found
+    return replace(found, S=found.S.at(np.searchsorted(taken, which)), columns=which)
 
 
 def chosen_columns(columns: Any, n: int) -> NDArray:
@@ -141,6 +153,22 @@ def chosen_columns(columns: Any, n: int) -> NDArray:
     if found[0] < 0 or found[-1] >= n or (np.diff(found) <= 0).any():
         raise ValueError(f"columns must be different indices from 0 to {n - 1} in rising order.")
     return found
+
+
+def _with_company(which: NDArray, n: int) -> NDArray:
+    """Columns with their neighbours, and enough others all over the data to learn the mixing from."""
+    near = which[:, None] + np.arange(-NEIGHBOURS, NEIGHBOURS + 1)
+    return np.union1d(np.clip(near, 0, n - 1), np.arange(n) if n <= COMPANY else stretches(n, COMPANY))
+
+
+def _noise_at(noise: Any, shape: tuple[int, int], which: NDArray) -> Any:
+    """What is known of the noise, at some columns: levels of samples, and of entries, are cut."""
+    if noise is None or isinstance(noise, str | Counts):
+        return noise
+    (m, n), levels = shape, arguments.as_array(noise, "noise")
+    if levels.shape == (n,) != (m,):
+        return levels[None, which]  # as many might be taken for those of measurements
+    return levels[:, which] if levels.ndim == 2 and levels.shape[1] == n else noise
 
 
 def _at(separation: Any, which: NDArray) -> Any:

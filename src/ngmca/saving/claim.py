@@ -17,6 +17,7 @@ from typing import IO
 
 from ngmca.saving.result_folder import (
     CHECKPOINT,
+    FACTORS,
     FILES,
     MARKER,
     RECORD,
@@ -120,7 +121,7 @@ class Claim:
         """Take away what an error left, except what a run can go on from."""
         if not self.work.exists() or self.whole:
             return
-        going_on = (MARKER, RECORD, CHECKPOINT, SEPARATED, SEARCH)
+        going_on = (MARKER, RECORD, CHECKPOINT, SEPARATED, SEARCH, *FACTORS)
         clear(self.work, keep=going_on if self.kept else ())
         for folder in (self.work, *self.made):
             _remove_empty(folder)

@@ -68,7 +68,13 @@ class Run:
     @cached_property
     def summary(self) -> list[str]:
         """Plain sentences about what was found."""
-        return summary(self.separation, self.diagnostics)
+        return summary(self.separation, self.diagnostics, self.shape)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Measurements and channels of all data, of which a large result shows a part."""
+        m, n = self.data.meta.get("whole", (len(self.separation.A), self.separation.S.shape[1]))
+        return int(m), int(n)
 
 
 def _observed(Y: NDArray, outliers: NDArray | None) -> NDArray:
@@ -100,7 +106,7 @@ def save(
     record
         What else to keep; the report shows it among the parameters.
     """
-    target = Path(path)
+    target, separation = Path(path), separation.in_memory()
     known = described(separation, data)
     kept: dict[str, Any] = {"separate": record} if record else {}
     if known.Y.size:
@@ -270,9 +276,9 @@ def describe(run: Run) -> dict[str, Any]:
     plain = {key: value for key, value in asdict(d).items() if isinstance(value, float)}
     return {
         "sources": len(s.S),
-        "measurements": len(s.A),
-        "channels": s.S.shape[1],
-        "samples": s.S.shape[1],  # their name in 0.1.0
+        "measurements": run.shape[0],
+        "channels": run.shape[1],
+        "samples": run.shape[1],  # their name in 0.1.0
         "iterations": s.n_iter,
         "stopped": s.stopped,
         "violation": s.violation,
