@@ -1,6 +1,7 @@
 """How far from optimal: the KKT violation and the duality gap of `min_{X >= 0} 1/2 <X,GX> - <C,X>`."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,19 +18,20 @@ class Solution:
     n_iter: int = 1
 
 
-def equilibrate(G: NDArray) -> tuple[NDArray, NDArray]:
+def equilibrate(G: Any, xp: Any = np) -> tuple[Any, Any]:
     """D G D with a diagonal between 1/2 and 2, and the diagonal of D (0 where G has a zero row).
 
-    D holds powers of 2, so that nothing is rounded. G is one matrix, or a stack of them.
+    D holds powers of 2, so that nothing is rounded. G is one matrix, or a stack of them, and `xp` NumPy
+    or whose arrays they are.
     """
-    scale = scales(G)
+    scale = scales(G, xp)
     return G * scale[..., None, :] * scale[..., :, None], scale
 
 
-def scales(G: NDArray) -> NDArray:
+def scales(G: Any, xp: Any = np) -> Any:
     """The diagonal of the D of `equilibrate`."""
-    diagonal = np.asarray(np.diagonal(G, axis1=-2, axis2=-1), dtype=np.float64)
-    scale = np.ldexp(1.0, -(np.frexp(diagonal)[1] // 2))
+    diagonal = xp.diagonal(G, axis1=-2, axis2=-1).astype(np.float64)
+    scale = xp.ldexp(xp.ones_like(diagonal), -(xp.frexp(diagonal)[1] // 2))
     scale[diagonal <= 0] = 0
     return scale
 

@@ -114,21 +114,10 @@ class Card:
         nearly alike, is solved by the CPU.
         """
         xp, dtype = self.xp, np.dtype(X.dtype)
-        r, n = X.shape[-2:]
         problems = X.shape[0] if X.ndim == 3 else 1
         Gz, scale = equilibrate(G)
         small = tuple(xp.asarray(np.ascontiguousarray(part), dtype=dtype) for part in (Gz, scale, shift))
-        violation = xp.empty((problems, n), dtype=np.float32)
-        lanes = lanes_for(r)
-        kernel = Kernel("columns", "solve", dtype, 256, _macros(r, lanes, dtype))
-        teams = kernel.threads // lanes
-        blocks = (min(-(-n // teams), BLOCKS), problems)
-        limits = (dtype.type(TOLERANCE[dtype]), np.int32(MOVES * r))
-        assert C.strides[-2] == X.strides[-2] == X.itemsize
-        shared = _shared_by_columns(r, lanes, teams, dtype)
-        guess = X if guess is None else guess
-        assert r == 1 or guess.strides[-2] == X.itemsize
-        self.run(kernel, blocks, shared, *small, C, guess, X, violation, np.int64(n), *limits)
+        violation = self._solved(small, C, X, X if guess is None else guess)
         worst = float(violation.max())
         if worst <= ENOUGH[dtype]:  # not so for NaN
             return worst
@@ -136,6 +125,39 @@ class Card:
             self._finish(*parts, violation=violation[k])
             for k, parts in enumerate(_each(problems, (G, C, X, shift), X.ndim == 3))
         )
+
+    def solve_each(self, G: Any, C: Any, guess: Any, shift: Any = None) -> tuple[Any, NDArray]:
+        """The same for G (k, r, r) and shift (k, r) on the card: X (k, n, r), and k violations.
+
+        C and the guess are (k, n, r), each a column of its problem in one piece.
+        """
+        xp, dtype = self.xp, np.dtype(C.dtype)
+        shift = xp.zeros(G.shape[:2]) if shift is None else shift
+        small = tuple(xp.ascontiguousarray(one, dtype=dtype) for one in (*equilibrate(G, xp), shift))
+        X = xp.empty_like(C)
+        violation = self._solved(small, C.swapaxes(1, 2), X.swapaxes(1, 2), guess.swapaxes(1, 2))
+        worst = self.host(violation.max(axis=1)).astype(np.float64)
+        for k in np.flatnonzero(~(worst <= ENOUGH[dtype])):
+            small = (self.host(G[k]), C[k].T, X[k].T, self.host(shift[k]))
+            worst[k] = self._finish(*small, violation=violation[k])
+        return X, worst
+
+    def _solved(self, small: tuple[Any, ...], C: Any, X: Any, guess: Any) -> Any:
+        """Run the kernel for G, scales and shifts in `small`, in place of X; violations (problems, n)."""
+        dtype = np.dtype(X.dtype)
+        r, n = X.shape[-2:]
+        problems = X.shape[0] if X.ndim == 3 else 1
+        violation = self.xp.empty((problems, n), dtype=np.float32)
+        lanes = lanes_for(r)
+        kernel = Kernel("columns", "solve", dtype, 256, _macros(r, lanes, dtype))
+        teams = kernel.threads // lanes
+        blocks = (min(-(-n // teams), BLOCKS), problems)
+        limits = (dtype.type(TOLERANCE[dtype]), np.int32(MOVES * r))
+        assert C.strides[-2] == X.strides[-2] == X.itemsize
+        shared = _shared_by_columns(r, lanes, teams, dtype)
+        assert r == 1 or guess.strides[-2] == X.itemsize
+        self.run(kernel, blocks, shared, *small, C, guess, X, violation, np.int64(n), *limits)
+        return violation
 
     def moments(self, Y: Any, X: Any) -> tuple[Any, Any]:
         """Y S' and S S' as tiles, for Y (m, n) and S = X (r, n)."""
@@ -173,6 +195,19 @@ class Card:
         found = self.xp.empty((2, rows), dtype=np.float64)
         kernel = Kernel("rows", "deviations", np.dtype(X.dtype), 256)
         self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
+        return found
+
+    def levels(self, given: Any, A: Any, G: Any, C: Any, X: Any, n: int) -> Any:
+        """`data.freedom.corrected` for a stack of problems: levels (k, m), A (k, m, r), X and C (k, b, r).
+
+        G is A'A, and C is A' times the residual, of the samples in X.
+        """
+        (k, m, r), b = A.shape, X.shape[1]
+        scratch = self.xp.empty((k, levels_room(r, b)))
+        found = self.xp.empty((k, m))
+        sizes = (np.int32(m), np.int32(r), np.int32(b), np.float64(n))
+        kernel = Kernel("rows", "levels", DOUBLE, 256)
+        self.run(kernel, (k,), 32 * 8, given, A, G, C, X, *sizes, scratch, found)
         return found
 
     def bounded(self, G: Any, C: Any, bound: Any, X: Any, most: int, tol: float) -> Any:
@@ -320,6 +355,11 @@ class _Steps:
 def fits_bounded(r: int, m: int) -> bool:
     """Whether a block of threads has room for the bounded step."""
     return (2 * r * m + m + 32) * 8 <= BOUNDED_BYTES
+
+
+def levels_room(r: int, b: int) -> int:
+    """Numbers that `Card.levels` works with, for each problem."""
+    return (2 * b + 2) * r * r + (3 * b + 2) * r + 2 * b
 
 
 def lanes_for(r: int) -> int:
