@@ -77,7 +77,7 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
             raise ValueError(
                 f"{name} has {rows.shape[1]} channels a row and S_ref {ref.shape[1]}: make them equal."
             )
-    order = _pair(ref, est)
+    order, _ = matched_rows(ref, est)
     matched = np.zeros_like(ref)
     matched[order >= 0] = unit_rows(est)[order[order >= 0]]
     directions = unit_rows(ref)
@@ -111,12 +111,13 @@ def sdr_matrix(S_ref: ArrayLike, S_est: ArrayLike) -> NDArray:
     return _ratio_in_decibels(cosine**2, distance**2)
 
 
-def _pair(ref: NDArray, est: NDArray) -> NDArray:
-    """For each reference its estimate, for the best mean SDR; -1 where there are too few."""
-    order = np.full(len(ref), -1)
-    rows, columns = linear_sum_assignment(sdr_matrix(ref, est), maximize=True)
-    order[rows] = columns
-    return order
+def matched_rows(S_ref: ArrayLike, S_est: ArrayLike) -> tuple[NDArray, NDArray]:
+    """`order` and `sdr` of `evaluate`: for each reference its estimate, for the best mean SDR."""
+    table = sdr_matrix(S_ref, S_est)
+    order, sdr = np.full(len(table), -1), np.full(len(table), FLOOR)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    order[rows], sdr[rows] = columns, table[rows, columns]
+    return order, sdr
 
 
 def _decibels(wanted: NDArray, unwanted: NDArray, target: NDArray) -> NDArray:

@@ -5,6 +5,7 @@ import pytest
 from host_card import HostCard, needs_compiler
 
 from ngmca import nnqp
+from ngmca.data.freedom import corrected
 from ngmca.nnqp import on_card
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.on_card import Columns, lanes_for
@@ -172,6 +173,45 @@ def test_bounded_rows_as_on_the_cpu(card):
     assert any(np.isclose(np.linalg.norm(expected, axis=2), bound).ravel())  # the bound bites
     np.testing.assert_allclose(X, expected, atol=1e-10)
     assert [round(one) for one in told[:, 0]] == [one for one, _ in rounds]
+
+
+@pytest.mark.parametrize("p_S", [0.0, 0.3, 1.0])
+def test_levels_are_corrected_as_on_the_cpu(card, p_S):
+    rng = np.random.default_rng(0)
+    k, m, r, b, n = 4, 30, 6, 17, 60
+    A = np.maximum(rng.standard_normal((k, m, r)), 0)
+    A[1, :, 5] = A[1, :, 4] * (1 + 1e-9)  # a direction twice
+    A[2, :, 0] = 0
+    X = rng.random((k, b, r)) * (rng.random((k, b, r)) < p_S)
+    X[0, :, 3] = 0.1 + rng.random(b)  # everywhere
+    Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, b, m)) + 0.05
+    G = np.matmul(A.swapaxes(1, 2), A)
+    given = 0.2 + rng.random((k, m)) / 10
+    given[3] = 0
+    rest = np.matmul(Y, A) - np.matmul(X, G)
+    found = card.levels(given, A, G, rest, X, n)
+    for i in range(k):
+        expected = corrected(given[i], A[i], Y[i] @ A[i], X[i], n)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9)
+    if p_S:
+        assert np.abs(found[:3] / given[:3] - 1).mean() > 0.01
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_stack_on_the_card_is_one_after_the_other(card, dtype, monkeypatch):
+    parts = [problem(6, 40, dtype, seed=seed) for seed in range(3)]
+    parts[1][0][2] = parts[1][0][:, 2] = parts[1][1][:, 2] = 0  # a dead source
+    G, C, X = (np.stack(part) for part in zip(*parts, strict=True))
+    shift = np.linspace(0, 1, 18).reshape(3, 6)
+    found, told = card.solve_each(G, C, X, shift)
+    for k, part in enumerate(parts):
+        alone, there = solved(card, *part, shift[k])
+        np.testing.assert_array_equal(found[k], there)
+        assert told[k] == alone
+    monkeypatch.setattr(on_card, "MOVES", 1)
+    monkeypatch.setitem(on_card.ENOUGH, np.dtype(dtype), told[1:].min() / 2 if told[1:].min() else 0.0)
+    mended, _ = card.solve_each(G, C, X, shift)  # by the CPU
+    np.testing.assert_allclose(mended, found, atol=1e-4 if dtype == np.float32 else 1e-10)
 
 
 def test_what_columns_answer_is_what_an_array_would(card):

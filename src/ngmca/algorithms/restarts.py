@@ -98,10 +98,10 @@ def with_restarts(runs: list[Separation], costs: list[float], energy: float) -> 
     best, equal = runs[int(np.argmin(costs))], equally_good(costs, energy)
     restarts, answers = [], []
     for run, cost, good in zip(runs, costs, equal, strict=True):
-        score = metrics.evaluate(best.S, run.S)
-        A, S = run.A[:, score.order], run.S[score.order]
+        order, sdr = metrics.matched_rows(best.S, run.S)
+        A, S = run.A[:, order], run.S[order]
         silent = ~(best.S.any(axis=1) | S.any(axis=1))  # in both: they agree
-        sdr = np.where(silent, metrics.CEILING, score.sdr)
+        sdr = np.where(silent, metrics.CEILING, sdr)
         restarts.append(Restart(cost, float(sdr.mean()), tuple(sdr.tolist()), bool(good)))
         if good and run is not best:
             answers.append((A, S))
