@@ -17,6 +17,7 @@ __all__ = ["CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"]
 
 CEILING = 250.0  # dB, above the rounding error: a perfect estimate
 FLOOR = -100.0  # dB: nothing of the source was found
+CLOSE = 1e-4  # squared distance of unit vectors below which 1 - cos^2 has lost digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +106,10 @@ def sdr_matrix(S_ref: ArrayLike, S_est: ArrayLike) -> NDArray:
     """SDR of every estimate (columns) as an estimate of every reference (rows)."""
     ref, est = unit_rows(_rows(S_ref, "S_ref")), unit_rows(_rows(S_est, "S_est"))
     cosine = ref @ est.T
-    distance = np.empty_like(cosine)
-    for i, row in enumerate(ref):  # distances, not 1 - cos^2, which is lost to rounding above 150 dB
-        distance[i] = np.linalg.norm(est - cosine[i][:, None] * row, axis=1)
-    return _ratio_in_decibels(cosine**2, distance**2)
+    distance = 1 - cosine**2
+    i, j = np.nonzero(distance < CLOSE)  # where that is lost to rounding, the distance itself
+    distance[i, j] = np.sum((est[j] - cosine[i, j][:, None] * ref[i]) ** 2, axis=1)
+    return _ratio_in_decibels(cosine**2, distance)
 
 
 def matched_rows(S_ref: ArrayLike, S_est: ArrayLike) -> tuple[NDArray, NDArray]:

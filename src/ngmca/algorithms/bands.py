@@ -173,7 +173,7 @@ def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
         energy = float(np.vdot(x, x))
         if energy > 0:
             found[i, 0] = np.sum(x[:, 1:] * x[:, :-1]) / energy
-            found[i, 1] = np.sum(x[1:] * x[:-1]) / energy
+            found[i, 1] = np.sum(x[1:] * x[:-1]) / energy if shape else 0.0
     return float(found.mean(axis=0).min() if shape else found[:, 0].mean())
 
 

@@ -119,7 +119,9 @@ class _Batch:
         if k < schedule.n_decrease:
             target = self._target(self._noise(going.seen, sweep.X), found)
             lam = falling(going.lam, target, schedule.n_decrease - k, schedule.power)
-            A = self._moved(found, going.last, schedule.pull)
+            A = found
+            if going.last is not None:
+                A, _ = self._card.moved(found, going.last, xp.full(len(A), schedule.pull))
             return replace(following, seen=self._stacks.see(A), lam=lam, last=found), _none(going)
         distance = xp.sqrt(((found - A) ** 2).sum(axis=(1, 2)) / self._r)
         settled = self._card.host(distance <= schedule.tol)
@@ -128,7 +130,8 @@ class _Batch:
         cost = sweep.cost + (going.lam * sweep.total).sum(axis=1)
         before = xp.where(cost > going.cost, 1.0, going.t)
         t = (1 + xp.sqrt(1 + 4 * before**2)) / 2
-        A = self._moved(found, going.last, (before - 1) / t)
+        last = found if going.last is None else going.last
+        A, _ = self._card.moved(found, last, (before - 1) / t)
         return replace(following, seen=self._stacks.see(A), last=found, t=t, cost=cost), settled
 
     # The first guesses, and thresholds.
@@ -166,17 +169,16 @@ class _Batch:
         options, xp = self._options, self._card.xp
         if options.noise is None and (final or options.method != "anls"):
             return self._stacks.noise(seen, X)
-        known = np.nan if options.noise is None else xp.asarray(options.noise)
-        return xp.broadcast_to(known, seen.A.shape[:2])
+        known = np.full(seen.A.shape[1], np.nan) if options.noise is None else options.noise
+        return xp.broadcast_to(xp.asarray(known), seen.A.shape[:2])
 
     def _target(self, sigma: Any, A: Any) -> Any:
         """Where the thresholds for the sources of A are to arrive, (k, r)."""
         xp = self._card.xp
         if self._options.method == "anls":
             return xp.zeros((len(A), self._r))
-        unit = xp.ldexp(xp.ones(len(A)), xp.frexp(sigma.max(axis=1))[1])[:, None]
-        squares = ((A * A) * ((sigma / unit) ** 2)[:, :, None]).sum(axis=1)
-        return self._options.tau * xp.sqrt(squares) * unit
+        # in units of the engine squares of the noise neither overflow nor vanish
+        return self._options.tau * xp.sqrt(((A * sigma[:, :, None]) ** 2).sum(axis=1))
 
     def _bounded(self, lam: Any) -> NDArray:
         """For which starts the columns of A are bounded: as long as there is a threshold."""
@@ -216,31 +218,14 @@ class _Batch:
 
     def _sound(self, A: Any, X: Any, *, scale: bool = True) -> tuple[Any, Any]:
         """Columns of norm 1 in A, after sources without a direction got one: `revive`, `unit_columns`."""
-        xp, norm = self._card.xp, self._norm(A)
+        xp, engine, (found, norm) = self._card.xp, self._stacks.engine, self._card.moved(A)
         plain = self._card.host(((norm > 1e-18) & (norm < 1e18)).all(axis=1))
-        odd = np.flatnonzero(~plain)
-        if odd.size:
-            A, X = A.copy(), X.copy()
-        for i in odd:
-            one, sources = revive(
-                self._stacks.engine, self._card.host(A[i]), np.ascontiguousarray(self._card.host(X[i]).T)
-            )
-            one, sources = unit_columns(one, sources, scale=scale)
-            A[i], X[i], norm[i] = xp.asarray(one), xp.asarray(np.ascontiguousarray(sources.T)), 1
-        return A / norm[:, None], X * norm[:, None] if scale else X
-
-    def _norm(self, A: Any) -> Any:
-        """(k, r) of columns."""
-        return self._card.xp.sqrt((A * A).sum(axis=1))
-
-    def _moved(self, A: Any, last: Any, share: Any) -> Any:
-        """A moved on by a share of its last move, one for all or one each: `Momentum`."""
-        xp = self._card.xp
-        if last is None:
-            return A
-        share = xp.asarray(share, dtype=A.dtype).reshape(-1, 1, 1)
-        moved = xp.maximum(A + share * (A - last), 0)
-        return xp.where(share == 0, A, moved / self._norm(moved)[:, None])
+        sources = X * norm[:, None] if scale else X if plain.all() else X.copy()
+        for i in np.flatnonzero(~plain):
+            one, S = revive(engine, self._card.host(A[i]), np.ascontiguousarray(self._card.host(X[i]).T))
+            one, S = unit_columns(one, S, scale=scale)
+            found[i], sources[i] = xp.asarray(one), xp.asarray(np.ascontiguousarray(S.T))
+        return found, sources
 
     # What comes out.
 
@@ -265,9 +250,10 @@ class _Batch:
         sigma = self._noise(going.seen, sweep.X, final=True)
         arrays = (going.seen.A, sweep.X, going.lam, sigma, sweep.cost, sweep.active)
         A, X, lam, noise, cost, active = (self._card.host(one) for one in arrays)
+        S = np.ascontiguousarray(X.swapaxes(1, 2))
         for i, which in enumerate(going.which):
             self._last[which] = State(
-                *(k, A[i], X[i].T, lam[i], noise[i], float(cost[i]), float(active[i])),
+                *(k, A[i], S[i], lam[i], noise[i], float(cost[i]), float(active[i])),
                 *(float(sweep.violation[i]), float(going.quality[i])),
                 settled=settled,
             )

@@ -151,6 +151,7 @@ def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:
 def _costs_at_once(engine: OnGpu, runs: list[Separation], lam: float) -> list[float]:
     card, r = engine.card, runs[0].A.shape[1]
     stacks, shift = Stacks(engine, r), card.xp.full((len(runs), r), lam)
-    A, X = (card.xp.asarray(np.stack(part)) for part in ([run.A for run in runs], [run.S.T for run in runs]))
+    parts = np.stack([run.A for run in runs]), np.stack([run.S for run in runs]).swapaxes(1, 2)
+    A, X = (card.xp.asarray(np.ascontiguousarray(part)) for part in parts)
     sweep = stacks.sweep(stacks.see(A), X, lambda G, C, X: card.solve_each(G, C, X, shift))
     return [float(cost) for cost in card.host(sweep.cost + lam * sweep.total.sum(axis=1))]

@@ -1,7 +1,6 @@
 """How far from optimal: the KKT violation and the duality gap of `min_{X >= 0} 1/2 <X,GX> - <C,X>`."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,20 +17,19 @@ class Solution:
     n_iter: int = 1
 
 
-def equilibrate(G: Any, xp: Any = np) -> tuple[Any, Any]:
+def equilibrate(G: NDArray) -> tuple[NDArray, NDArray]:
     """D G D with a diagonal between 1/2 and 2, and the diagonal of D (0 where G has a zero row).
 
-    D holds powers of 2, so that nothing is rounded. G is one matrix, or a stack of them, and `xp` NumPy
-    or whose arrays they are.
+    D holds powers of 2, so that nothing is rounded. G is one matrix, or a stack of them.
     """
-    scale = scales(G, xp)
+    scale = scales(G)
     return G * scale[..., None, :] * scale[..., :, None], scale
 
 
-def scales(G: Any, xp: Any = np) -> Any:
+def scales(G: NDArray) -> NDArray:
     """The diagonal of the D of `equilibrate`."""
-    diagonal = xp.diagonal(G, axis1=-2, axis2=-1).astype(np.float64)
-    scale = xp.ldexp(xp.ones_like(diagonal), -(xp.frexp(diagonal)[1] // 2))
+    diagonal = np.asarray(np.diagonal(G, axis1=-2, axis2=-1), dtype=np.float64)
+    scale = np.ldexp(1.0, -(np.frexp(diagonal)[1] // 2))
     scale[diagonal <= 0] = 0
     return scale
 

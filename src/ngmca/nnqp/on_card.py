@@ -133,14 +133,34 @@ class Card:
         """
         xp, dtype = self.xp, np.dtype(C.dtype)
         shift = xp.zeros(G.shape[:2]) if shift is None else shift
-        small = tuple(xp.ascontiguousarray(one, dtype=dtype) for one in (*equilibrate(G, xp), shift))
-        X = xp.empty_like(C)
-        violation = self._solved(small, C.swapaxes(1, 2), X.swapaxes(1, 2), guess.swapaxes(1, 2))
+        scaled, X = self._equilibrated(G, shift, dtype), xp.empty_like(C)
+        violation = self._solved(scaled, C.swapaxes(1, 2), X.swapaxes(1, 2), guess.swapaxes(1, 2))
         worst = self.host(violation.max(axis=1)).astype(np.float64)
         for k in np.flatnonzero(~(worst <= ENOUGH[dtype])):
             small = (self.host(G[k]), C[k].T, X[k].T, self.host(shift[k]))
             worst[k] = self._finish(*small, violation=violation[k])
         return X, worst
+
+    def _equilibrated(self, G: Any, shift: Any, dtype: np.dtype) -> tuple[Any, ...]:
+        """`equilibrate` for a stack on the card, and the shifts, in the precision of the data."""
+        (k, r), empty = shift.shape, self.xp.empty
+        found = tuple(empty(shape, dtype=dtype) for shape in ((k, r, r), (k, r), (k, r)))
+        kernel = Kernel("rows", "equilibrated", dtype, 256)
+        self.run(kernel, (k,), 0, G, shift, np.int32(r), *found)
+        return found
+
+    def moved(self, A: Any, last: Any = None, share: Any = None) -> tuple[Any, Any]:
+        """Stacks A (k, m, r) moved on by shares (k,) of the move from the last, and with unit columns.
+
+        Where the share is 0, A as it is. The norms that columns had, (k, r), come with it. Without a
+        last one, there is no move, and all columns get norm 1.
+        """
+        k, m, r = A.shape
+        last, share = (A, self.xp.ones(k)) if last is None else (last, share)
+        found, norms = self.xp.empty_like(A), self.xp.empty((k, r), dtype=A.dtype)
+        kernel = Kernel("rows", "moved", np.dtype(A.dtype), 512)
+        self.run(kernel, (k,), 0, A, last, share, np.int32(m), np.int32(r), found, norms)
+        return found, norms
 
     def _solved(self, small: tuple[Any, ...], C: Any, X: Any, guess: Any) -> Any:
         """Run the kernel for G, scales and shifts in `small`, in place of X; violations (problems, n)."""

@@ -22,6 +22,8 @@ static __device__ double in_warp(double value) {
 using std::erf;
 using std::exp;
 using std::fabs;
+using std::frexp;
+using std::ldexp;
 using std::log;
 using std::sqrt;
 static int block_now, blocks_now;
@@ -99,8 +101,9 @@ KERNEL tally(const REAL* X, long long n, int r, double* found) {
 DEVICE double median(const double* values, int n, double* middle) {
     for (int e = THREAD; e < n; e += THREADS) {
         const double mine = values[e];
-        int rank = 0;
-        for (int k = 0; k < n; ++k) rank += values[k] < mine || (values[k] == mine && k < e);
+        int rank = 0;  // equal ones are in the order of their places
+        for (int k = 0; k < e; ++k) rank += values[k] <= mine;
+        for (int k = e + 1; k < n; ++k) rank += values[k] < mine;
         if (rank == (n - 1) / 2) middle[0] = mine;
         if (rank == n / 2) middle[1] = mine;
     }
@@ -189,6 +192,50 @@ KERNEL bounded(
         for (int k = 1; k < m && k < THREADS; ++k) largest = change[k] > largest ? change[k] : largest;
         told[BLOCK * 2] = rounds;
         told[BLOCK * 2 + 1] = largest;
+    }
+}
+
+// A power of 2 that brings a diagonal entry of G between 1/2 and 2, 0 where there is none: `scales`.
+DEVICE double unit_for(double diagonal) {
+    int exponent = 0;
+    if (diagonal <= 0) return 0;
+    frexp(diagonal, &exponent);
+    return ldexp(1.0, -(exponent >> 1));
+}
+
+// `equilibrate` for a problem a block: D G D and the diagonal of D, in the precision of the data. The
+// shifts change their precision with them.
+KERNEL equilibrated(const double* G, const double* shift, int r, REAL* scaled, REAL* scale, REAL* shifts) {
+    G += BLOCK * r * r;
+    for (int e = THREAD; e < r * r; e += THREADS) {
+        const double rows = unit_for(G[e / r * (r + 1)]), columns = unit_for(G[e % r * (r + 1)]);
+        scaled[BLOCK * r * r + e] = REAL(G[e] * columns * rows);
+        if (e < r) {
+            scale[BLOCK * r + e] = REAL(columns);  // e is its own column here
+            shifts[BLOCK * r + e] = REAL(shift[BLOCK * r + e]);
+        }
+    }
+}
+
+// A (m, r) of a problem a block, moved on by a share of its move from `last`, never below 0, and then
+// with columns of norm 1; as it is where the share is 0. A warp has a column.
+KERNEL moved(
+    const REAL* A, const REAL* last, const double* share, int m, int r, REAL* found, REAL* norms) {
+    A += BLOCK * m * r;
+    last += BLOCK * m * r;
+    found += BLOCK * m * r;
+    const REAL by = REAL(share[BLOCK]);
+    for (int c = THREAD / WARP; c < r; c += THREADS / WARP) {
+        double square = 0;
+        for (int i = THREAD % WARP; i < m; i += WARP) {
+            const REAL value = A[i * r + c] + by * (A[i * r + c] - last[i * r + c]);
+            found[i * r + c] = value > 0 ? value : 0;
+            square += double(found[i * r + c]) * found[i * r + c];
+        }
+        const REAL norm = REAL(sqrt(in_warp(square)));
+        if (THREAD % WARP == 0) norms[BLOCK * r + c] = norm;
+        for (int i = THREAD % WARP; i < m; i += WARP)
+            found[i * r + c] = by == 0 ? A[i * r + c] : found[i * r + c] / (norm > 0 ? norm : 1);
     }
 }
 
@@ -402,6 +449,15 @@ extern "C" void run_bounded(
     int blocks, const double* G, const double* C, const double* bound, double* X, int r, int m, int most,
     double tol, double* told) {
     EVERY_BLOCK bounded(G, C, bound, X, r, m, most, tol, told);
+}
+extern "C" void run_equilibrated(
+    int blocks, const double* G, const double* shift, int r, REAL* scaled, REAL* scale, REAL* shifts) {
+    EVERY_BLOCK equilibrated(G, shift, r, scaled, scale, shifts);
+}
+extern "C" void run_moved(
+    int blocks, const REAL* A, const REAL* last, const double* share, int m, int r, REAL* found,
+    REAL* norms) {
+    EVERY_BLOCK moved(A, last, share, m, r, found, norms);
 }
 extern "C" void run_levels(
     int blocks, const double* given, const double* A, const double* G, const double* C, const double* X,
