@@ -66,7 +66,7 @@ class _Going:
 
     def only(self, keep: NDArray, there: Any) -> "_Going":
         """Some of them; `there` is the same choice on the card."""
-        parts = {}
+        parts: dict[str, Any] = {}
         for part in fields(self):
             value = getattr(self, part.name)
             if isinstance(value, Seen):
@@ -84,7 +84,7 @@ class _Batch:
         self._options: Options = problem.options
         self._stacks = Stacks(problem.engine, problem.r)
         self._card, self._rngs, self._r = problem.engine.card, rngs, problem.r
-        self._log: list[tuple[NDArray, Any, NDArray, NDArray]] = []
+        self._log: list[tuple[NDArray, Any, Any, NDArray, NDArray]] = []
         self._last: list[State | None] = [None] * len(rngs)
 
     def iterations(self) -> Iterator[int]:
@@ -114,7 +114,7 @@ class _Batch:
         xp, schedule, A = self._card.xp, self._options.schedule, going.seen.A
         bounded = going.bounded if k >= schedule.n_decrease else np.zeros(len(A), dtype=bool)
         found, quality = self._a_step(sweep, A, bounded)
-        found, X = self._sound(found.astype(A.dtype), sweep.X, scale=False)
+        found, X = self._sound(found.astype(A.dtype, copy=False), sweep.X, scale=False)
         following = replace(going, X=X, quality=quality)
         if k < schedule.n_decrease:
             target = self._target(self._noise(going.seen, sweep.X), found)
@@ -146,7 +146,8 @@ class _Batch:
             A, X = self._sound(A, X)
             solve = self._card.solve_each if k >= LEAST_SQUARES_ROUNDS else self._projected
             sweep = self._stacks.sweep(self._stacks.see(A), X, solve)
-            A, X = solve(sweep.SS, sweep.YS, A.astype(np.float64))[0].astype(A.dtype), sweep.X
+            X, found = sweep.X, solve(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))[0]
+            A = found.astype(A.dtype, copy=False)
         A, X = self._sound(A, X)
         seen = self._stacks.see(A)
         lam = self._target(self._noise(seen, X), A)
@@ -194,10 +195,10 @@ class _Batch:
     def _a_step(self, sweep: Sweeps, A: Any, bounded: NDArray) -> tuple[Any, NDArray]:
         """argmin_{A >= 0} 1/2 |Y - AS|^2 in double precision, and the certificates."""
         if not bounded.any():
-            return self._card.solve_each(sweep.SS, sweep.YS, A.astype(np.float64))
+            return self._card.solve_each(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))
         found, quality = self._bounded_step(sweep, A)
         if not bounded.all():
-            free, exact = self._card.solve_each(sweep.SS, sweep.YS, A.astype(np.float64))
+            free, exact = self._card.solve_each(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))
             found = self._card.xp.where(self._card.xp.asarray(bounded)[:, None, None], found, free)
             quality = np.where(bounded, quality, exact)
         return found, quality
@@ -217,9 +218,10 @@ class _Batch:
         return xp.ascontiguousarray((X * inverse[:, :, None]).swapaxes(1, 2)), quality
 
     def _sound(self, A: Any, X: Any, *, scale: bool = True) -> tuple[Any, Any]:
-        """Columns of norm 1 in A, after sources without a direction got one: `revive`, `unit_columns`."""
+        """`revive` and `unit_columns`: every source has a direction of norm 1."""
         xp, engine, (found, norm) = self._card.xp, self._stacks.engine, self._card.moved(A)
-        plain = self._card.host(((norm > 1e-18) & (norm < 1e18)).all(axis=1))
+        size = self._card.host(norm)
+        plain = ((size > 1e-18) & (size < 1e18)).all(axis=1)
         sources = X * norm[:, None] if scale else X if plain.all() else X.copy()
         for i in np.flatnonzero(~plain):
             one, S = revive(engine, self._card.host(A[i]), np.ascontiguousarray(self._card.host(X[i]).T))
@@ -231,29 +233,27 @@ class _Batch:
 
     def _note(self, going: _Going, sweep: Sweeps) -> None:
         """A line of history of every start, which stays on the card until the end."""
-        xp = self._card.xp
-        told = xp.concatenate([sweep.cost[:, None], sweep.active[:, None], going.lam], axis=1)
-        self._log.append((going.which, told, sweep.violation, going.quality))
+        self._log.append((going.which, sweep.summary, going.lam, sweep.violation, going.quality))
 
     def _of(self, sweep: Sweeps, some: NDArray, there: Any) -> Sweeps:
-        """Sources, costs and what tells of them of some starts."""
+        """Sources and what tells of them, of some starts."""
         if some.all():
             return sweep
         return replace(
             sweep,
-            **{name: getattr(sweep, name)[there] for name in ("X", "cost", "active")},
+            **{name: getattr(sweep, name)[there] for name in ("X", "summary")},
             violation=sweep.violation[some],
         )
 
     def _end(self, going: _Going, sweep: Sweeps, k: int, *, settled: bool) -> None:
         """Keep the last states of some starts, with their final noise."""
         sigma = self._noise(going.seen, sweep.X, final=True)
-        arrays = (going.seen.A, sweep.X, going.lam, sigma, sweep.cost, sweep.active)
-        A, X, lam, noise, cost, active = (self._card.host(one) for one in arrays)
+        arrays = (going.seen.A, sweep.X, going.lam, sigma, sweep.summary)
+        A, X, lam, noise, told = (self._card.host(one) for one in arrays)
         S = np.ascontiguousarray(X.swapaxes(1, 2))
         for i, which in enumerate(going.which):
             self._last[which] = State(
-                *(k, A[i], S[i], lam[i], noise[i], float(cost[i]), float(active[i])),
+                *(k, A[i], S[i], lam[i], noise[i], float(told[i, 0]), float(told[i, 1])),
                 *(float(sweep.violation[i]), float(going.quality[i])),
                 settled=settled,
             )
@@ -261,11 +261,12 @@ class _Batch:
     def ended(self) -> Iterator[tuple[State, Lines]]:
         """The last state of every start, and a line of history for each of its iterations."""
         lines: list[Lines] = [[] for _ in self._rngs]
-        for which, told, violation, quality in self._log:
-            table = self._card.host(told)
-            for i, start in enumerate(which):
-                numbers = (float(violation[i]), float(quality[i]))
-                lines[start].append((float(table[i, 0]), table[i, 2:], float(table[i, 1]), *numbers))
+        for which, summary, thresholds, violation, quality in self._log:
+            told, lam = self._card.host(summary), self._card.host(thresholds)
+            cost, active = told[:, 0].tolist(), told[:, 1].tolist()
+            columns = zip(cost, lam, active, violation.tolist(), quality.tolist(), strict=True)
+            for start, line in zip(which, columns, strict=True):
+                lines[start].append(line)
         for state, own in zip(self._last, lines, strict=True):
             assert state is not None
             yield state, own

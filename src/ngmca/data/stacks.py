@@ -56,10 +56,18 @@ class Sweeps:
     X: Any  # (k, n, r)
     SS: Any  # (k, r, r)
     YS: Any  # (k, m, r)
-    cost: Any  # (k,)
-    active: Any  # (k,)
-    total: Any  # (k, r)
+    summary: Any  # (k, 2 + r) cost, share of entries that are not 0, and sum of each source
     violation: NDArray  # (k,), in memory
+
+    @property
+    def cost(self) -> Any:
+        """(k,) 1/2 |Y - A S|^2."""
+        return self.summary[:, 0]
+
+    @property
+    def total(self) -> Any:
+        """(k, r) sum of each source."""
+        return self.summary[:, 2:]
 
 
 class Stacks:
@@ -72,7 +80,7 @@ class Stacks:
     def see(self, A: Any) -> Seen:
         """A'A and Y'A."""
         xp, (m, n), (k, _, r) = self.card.xp, self.engine.shape, A.shape
-        C, exact = xp.empty((k, n, r), dtype=self.dtype), A.astype(np.float64)
+        C, exact = xp.empty((k, n, r), dtype=self.dtype), A.astype(np.float64, copy=False)
         self.card.multiply(xp.broadcast_to(self.Y.T, (k, n, m)), A, C)
         return Seen(A, self._product(exact.swapaxes(1, 2), exact), C)
 
@@ -80,12 +88,12 @@ class Stacks:
         """Solve the S-step from the supports of X, and collect S S' and Y S'."""
         xp, (m, n), A = self.card.xp, self.engine.shape, seen.A
         X, violation = solve(seen.G, seen.C, X)
-        SS = self._product(X.swapaxes(1, 2), X).astype(np.float64)
-        YS = self._product(xp.broadcast_to(self.Y, (len(X), m, n)), X).astype(np.float64)
-        twice = self.engine.energy - 2 * (A * YS).sum(axis=(1, 2)) + (seen.G * SS).sum(axis=(1, 2))
-        active = (X != 0).sum(axis=(1, 2)) / (n * A.shape[2])
-        total = X.sum(axis=1, dtype=np.float64)
-        return Sweeps(X, SS, YS, xp.maximum(twice / 2, 0), active, total, violation)
+        SS, YS = (
+            self._product(P, X).astype(np.float64, copy=False)
+            for P in (X.swapaxes(1, 2), xp.broadcast_to(self.Y, (len(X), m, n)))
+        )
+        summary = self.card.summary(A, seen.G, X, SS, YS, self.engine.energy)
+        return Sweeps(X, SS, YS, summary, violation)
 
     def noise(self, seen: Seen, X: Any) -> Any:
         """Robust noise level of each measurement, (k, m), corrected for what each fit follows of it."""
@@ -94,7 +102,7 @@ class Stacks:
         levels = GAUSSIAN * self.card.deviations(rest.reshape(-1, n))[1].reshape(-1, m)
         sources = xp.ascontiguousarray(X[:, few], dtype=np.float64)
         left = seen.C[:, few] - sources @ seen.G
-        return self.card.levels(levels, seen.A.astype(np.float64), seen.G, left, sources, n)
+        return self.card.levels(levels, seen.A.astype(np.float64, copy=False), seen.G, left, sources, n)
 
     def peak(self, seen: Seen, X: Any) -> Any:
         """Largest entry of |A'(AS - Y)|, (k,)."""

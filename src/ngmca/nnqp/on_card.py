@@ -145,12 +145,12 @@ class Card:
         """`equilibrate` for a stack on the card, and the shifts, in the precision of the data."""
         (k, r), empty = shift.shape, self.xp.empty
         found = tuple(empty(shape, dtype=dtype) for shape in ((k, r, r), (k, r), (k, r)))
-        kernel = Kernel("rows", "equilibrated", dtype, 256)
+        kernel = Kernel("stacks", "equilibrated", dtype, 256)
         self.run(kernel, (k,), 0, G, shift, np.int32(r), *found)
         return found
 
     def moved(self, A: Any, last: Any = None, share: Any = None) -> tuple[Any, Any]:
-        """Stacks A (k, m, r) moved on by shares (k,) of the move from the last, and with unit columns.
+        """A stack (k, m, r) moved on by shares (k,) of its last move, with columns of norm 1.
 
         Where the share is 0, A as it is. The norms that columns had, (k, r), come with it. Without a
         last one, there is no move, and all columns get norm 1.
@@ -158,12 +158,12 @@ class Card:
         k, m, r = A.shape
         last, share = (A, self.xp.ones(k)) if last is None else (last, share)
         found, norms = self.xp.empty_like(A), self.xp.empty((k, r), dtype=A.dtype)
-        kernel = Kernel("rows", "moved", np.dtype(A.dtype), 512)
+        kernel = Kernel("stacks", "moved", np.dtype(A.dtype), 512)
         self.run(kernel, (k,), 0, A, last, share, np.int32(m), np.int32(r), found, norms)
         return found, norms
 
     def _solved(self, small: tuple[Any, ...], C: Any, X: Any, guess: Any) -> Any:
-        """Run the kernel for G, scales and shifts in `small`, in place of X; violations (problems, n)."""
+        """Run the kernel for G, scales and shifts, in place of X; violations (problems, n)."""
         dtype = np.dtype(X.dtype)
         r, n = X.shape[-2:]
         problems = X.shape[0] if X.ndim == 3 else 1
@@ -217,8 +217,17 @@ class Card:
         self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
         return found
 
+    def summary(self, A: Any, G: Any, X: Any, SS: Any, YS: Any, energy: float) -> Any:
+        """Of a stack of new sources X (k, n, r): cost, share that is not 0, and sums, (k, 2 + r)."""
+        (k, m, r), n = A.shape, X.shape[1]
+        found = self.xp.empty((k, 2 + r))
+        sizes = (np.int32(m), np.int32(n), np.int32(r), np.float64(energy))
+        kernel = Kernel("stacks", "summary", np.dtype(X.dtype), 512)
+        self.run(kernel, (k,), 32 * 8, A, G, X, SS, YS, *sizes, found)
+        return found
+
     def levels(self, given: Any, A: Any, G: Any, C: Any, X: Any, n: int) -> Any:
-        """`data.freedom.corrected` for a stack of problems: levels (k, m), A (k, m, r), X and C (k, b, r).
+        """`data.freedom.corrected` for a stack: given levels (k, m), A (k, m, r), X and C (k, b, r).
 
         G is A'A, and C is A' times the residual, of the samples in X.
         """
@@ -226,7 +235,7 @@ class Card:
         scratch = self.xp.empty((k, levels_room(r, b)))
         found = self.xp.empty((k, m))
         sizes = (np.int32(m), np.int32(r), np.int32(b), np.float64(n))
-        kernel = Kernel("rows", "levels", DOUBLE, 256)
+        kernel = Kernel("stacks", "levels", DOUBLE, 256)
         self.run(kernel, (k,), 32 * 8, given, A, G, C, X, *sizes, scratch, found)
         return found
 
@@ -413,9 +422,12 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """The text of the file."""
-        file = resources.files("ngmca.nnqp").joinpath(f"{self.file}.cu")
-        return file.read_text(encoding="utf-8")
+        """The text of the file, with what it includes."""
+        text, header = (
+            resources.files("ngmca.nnqp").joinpath(name).read_text(encoding="utf-8")
+            for name in (f"{self.file}.cu", "blocks.h")
+        )
+        return text.replace('#include "blocks.h"', header)
 
     @property
     def options(self) -> tuple[str, ...]:
