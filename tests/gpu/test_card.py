@@ -11,6 +11,7 @@ import ngmca
 from ngmca import nnqp, separation, simulate
 from ngmca.data import on_gpu
 from ngmca.data.freedom import corrected
+from ngmca.data.noise import GAUSSIAN
 from ngmca.data.on_gpu import OnGpu
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.on_card import CardError, open_card
@@ -211,18 +212,20 @@ def test_a_batch_of_starts_gives_what_each_gives_alone(monkeypatch, dtype, metho
         close(many, cpu)
 
 
-def test_levels_are_corrected_as_on_the_cpu():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_levels_are_corrected_as_on_the_cpu(dtype):
     rng = np.random.default_rng(0)
-    k, m, r, b, n = 3, 300, 12, 33, 60
-    A = np.maximum(rng.standard_normal((k, m, r)), 0)
-    A[1, :, 5] = A[1, :, 4] * (1 + 1e-9)  # a direction twice
-    X = rng.random((k, b, r)) * (rng.random((k, b, r)) < 0.3)
-    Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, b, m)) + 0.05
-    G, given = np.matmul(A.swapaxes(1, 2), A), 0.2 + rng.random((k, m)) / 10
-    arrays = (given, A, G, np.matmul(Y, A) - np.matmul(X, G), X)
-    found = CARD.host(CARD.levels(*(CARD.xp.asarray(one) for one in arrays), n))
+    k, m, r, n, every = 3, 300, 12, 65, 2
+    A = np.maximum(rng.standard_normal((k, m, r)), 0).astype(dtype)
+    A[1, :, 5] = A[1, :, 4]  # a direction twice
+    X = (rng.random((k, n, r)) * (rng.random((k, n, r)) < 0.3)).astype(dtype)
+    Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, n, m)) + 0.05
+    C, exact = np.matmul(Y, A).astype(dtype), A.astype(np.float64)
+    G, spread = np.matmul(exact.swapaxes(1, 2), exact), 0.2 + rng.random((k, m)) / 10
+    arrays = (CARD.xp.asarray(one) for one in (spread, A, G, C, X))
+    found = CARD.host(CARD.levels(*arrays, every))
     for i in range(k):
-        expected = corrected(given[i], A[i], Y[i] @ A[i], X[i], n)
+        expected = corrected(GAUSSIAN * spread[i], A[i], C[i, ::every], X[i, ::every], n)
         np.testing.assert_allclose(found[i], expected, rtol=1e-9)
 
 

@@ -6,6 +6,7 @@ from host_card import HostCard, needs_compiler
 
 from ngmca import nnqp
 from ngmca.data.freedom import corrected
+from ngmca.data.noise import GAUSSIAN
 from ngmca.nnqp import on_card
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.on_card import Columns, lanes_for
@@ -176,25 +177,25 @@ def test_bounded_rows_as_on_the_cpu(card):
 
 
 @pytest.mark.parametrize("p_S", [0.0, 0.3, 1.0])
-def test_levels_are_corrected_as_on_the_cpu(card, p_S):
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_levels_are_corrected_as_on_the_cpu(card, p_S, dtype):
     rng = np.random.default_rng(0)
-    k, m, r, b, n = 4, 30, 6, 17, 60
-    A = np.maximum(rng.standard_normal((k, m, r)), 0)
-    A[1, :, 5] = A[1, :, 4] * (1 + 1e-9)  # a direction twice
+    k, m, r, n, every = 4, 30, 6, 50, 3
+    A = np.maximum(rng.standard_normal((k, m, r)), 0).astype(dtype)
+    A[1, :, 5] = A[1, :, 4]  # a direction twice
     A[2, :, 0] = 0
-    X = rng.random((k, b, r)) * (rng.random((k, b, r)) < p_S)
-    X[0, :, 3] = 0.1 + rng.random(b)  # everywhere
-    Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, b, m)) + 0.05
-    G = np.matmul(A.swapaxes(1, 2), A)
-    given = 0.2 + rng.random((k, m)) / 10
-    given[3] = 0
-    rest = np.matmul(Y, A) - np.matmul(X, G)
-    found = card.levels(given, A, G, rest, X, n)
+    X = (rng.random((k, n, r)) * (rng.random((k, n, r)) < p_S)).astype(dtype)
+    X[0, :, 3] = 0.1 + rng.random(n)  # everywhere
+    Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, n, m)) + 0.05
+    C, exact = np.matmul(Y, A).astype(dtype), A.astype(np.float64)
+    G, spread = np.matmul(exact.swapaxes(1, 2), exact), 0.2 + rng.random((k, m)) / 10
+    spread[3] = 0
+    found = card.levels(spread, A, G, C, X, every)
     for i in range(k):
-        expected = corrected(given[i], A[i], Y[i] @ A[i], X[i], n)
+        expected = corrected(GAUSSIAN * spread[i], A[i], C[i, ::every], X[i, ::every], n)
         np.testing.assert_allclose(found[i], expected, rtol=1e-9)
     if p_S:
-        assert np.abs(found[:3] / given[:3] - 1).mean() > 0.01
+        assert np.abs(found[:3] / (GAUSSIAN * spread[:3]) - 1).mean() > 0.01
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

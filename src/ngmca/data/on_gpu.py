@@ -73,9 +73,11 @@ class OnGpu(InMemory):
         return self._probe.exhaustive
 
     @property
-    def few(self) -> Choice:
-        """Columns that tell how much of the noise a fit follows."""
-        return self._probe.supports
+    def every(self) -> int:
+        """Every so many columns tell how much of the noise a fit follows, where all tell the noise."""
+        supports = self._probe.supports
+        assert isinstance(supports, slice)
+        return int(supports.step)
 
     def all_there(self, r: int) -> Any:
         """All of Y on the card, where it fits beside r sources."""

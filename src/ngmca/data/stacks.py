@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.data.engine import InMemory
-from ngmca.data.noise import GAUSSIAN
 from ngmca.data.on_gpu import ROOM, OnGpu
 from ngmca.nnqp.on_card import MEDIAN_OF, MOST_SOURCES, fits_bounded, levels_room
 
@@ -31,8 +30,8 @@ def room_for(engine: InMemory, r: int) -> int:
     if not small or n > MEDIAN_OF or r > MOST_SOURCES or not fits_bounded(r, m):
         return 0
     assert isinstance(engine, OnGpu)
-    few = len(np.arange(n)[engine.few])
-    each = 3 * m * n * engine.dtype.itemsize + 8 * (8 * (m + n) * r + levels_room(r, few))
+    few = levels_room(r, -(-n // engine.every))
+    each = 3 * m * n * engine.dtype.itemsize + 8 * (8 * (m + n) * r + few)
     return min(int(ROOM * engine.card.free()) // each, MOST_AT_ONCE)
 
 
@@ -97,12 +96,10 @@ class Stacks:
 
     def noise(self, seen: Seen, X: Any) -> Any:
         """Robust noise level of each measurement, (k, m), corrected for what each fit follows of it."""
-        xp, (m, n), few = self.card.xp, self.engine.shape, self.engine.few
-        rest = self.Y - self._product(seen.A, X.swapaxes(1, 2))
-        levels = GAUSSIAN * self.card.deviations(rest.reshape(-1, n))[1].reshape(-1, m)
-        sources = xp.ascontiguousarray(X[:, few], dtype=np.float64)
-        left = seen.C[:, few] - sources @ seen.G
-        return self.card.levels(levels, seen.A.astype(np.float64, copy=False), seen.G, left, sources, n)
+        rest = self._product(seen.A, X.swapaxes(1, 2))
+        self.card.xp.subtract(self.Y, rest, out=rest)
+        spread = self.card.deviations(rest.reshape(-1, rest.shape[2]))[1]
+        return self.card.levels(spread, seen.A, seen.G, seen.C, X, self.engine.every)
 
     def peak(self, seen: Seen, X: Any) -> Any:
         """Largest entry of |A'(AS - Y)|, (k,)."""

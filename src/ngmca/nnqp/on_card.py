@@ -226,17 +226,18 @@ class Card:
         self.run(kernel, (k,), 32 * 8, A, G, X, SS, YS, *sizes, found)
         return found
 
-    def levels(self, given: Any, A: Any, G: Any, C: Any, X: Any, n: int) -> Any:
-        """`data.freedom.corrected` for a stack: given levels (k, m), A (k, m, r), X and C (k, b, r).
+    def levels(self, deviations: Any, A: Any, G: Any, C: Any, X: Any, every: int) -> Any:
+        """`data.freedom.corrected` for a stack: A (k, m, r), G = A'A, C = Y'A and X (k, n, r).
 
-        G is A'A, and C is A' times the residual, of the samples in X.
+        The median absolute deviations (k, m) are those of the residual, and every so many of the n
+        samples are looked at.
         """
-        (k, m, r), b = A.shape, X.shape[1]
-        scratch = self.xp.empty((k, levels_room(r, b)))
+        (k, m, r), n = A.shape, X.shape[1]
+        scratch = self.xp.empty((k, levels_room(r, -(-n // every))))
         found = self.xp.empty((k, m))
-        sizes = (np.int32(m), np.int32(r), np.int32(b), np.float64(n))
-        kernel = Kernel("stacks", "levels", DOUBLE, 256)
-        self.run(kernel, (k,), 32 * 8, given, A, G, C, X, *sizes, scratch, found)
+        sizes = (np.int32(m), np.int32(n), np.int32(r), np.int32(every))
+        kernel = Kernel("stacks", "levels", np.dtype(X.dtype), 256)
+        self.run(kernel, (k,), 32 * 8, deviations, A, G, C, X, *sizes, scratch, found)
         return found
 
     def bounded(self, G: Any, C: Any, bound: Any, X: Any, most: int, tol: float) -> Any:
@@ -387,8 +388,8 @@ def fits_bounded(r: int, m: int) -> bool:
 
 
 def levels_room(r: int, b: int) -> int:
-    """Numbers that `Card.levels` works with, for each problem."""
-    return (2 * b + 2) * r * r + (3 * b + 2) * r + 2 * b
+    """Numbers that `Card.levels` works with, for each problem of b samples."""
+    return (2 * b + 2) * r * r + (4 * b + 2) * r + 2 * b
 
 
 def lanes_for(r: int) -> int:

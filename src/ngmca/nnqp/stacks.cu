@@ -80,11 +80,12 @@ KERNEL summary(
 
 // What choosing the support of a sample tells: constants and steps are those of data/freedom.py.
 constexpr double LEAST = 1.0 / 9, LEAST_NOISE = 1.0 / 4, NOTHING = 1e-3, DEPENDENT = 1e-8;
-constexpr double QUARTILE = 0.6744897501960817;
+constexpr double QUARTILE = 0.6744897501960817, GAUSSIAN = 1.4826;
 
 struct Samples {      // b of them, side by side: entry (a, c) of sample j is at (a r + c) b + j
     double *factor;   // (r, r, b) of G on the support, then the inverse of that
     double *inverse;  // (r, r, b) of G on the support, 0 elsewhere
+    double *rest;     // (r, b) A' times the residual
     double *u;        // (r, b) what the threshold took off
     double *extra;    // (r, b) weights of entries near 0
     double *support;  // (r, b) which entries are not 0
@@ -93,7 +94,7 @@ struct Samples {      // b of them, side by side: entry (a, c) of sample j is at
 };
 
 // inverse := G^-1 on the support of sample j, without dependent entries; how many are left.
-DEVICE int inverted(const Samples& s, const double* G, const double* x, int r, int b, int j) {
+DEVICE int inverted(const Samples& s, const double* G, const REAL* x, int r, int b, int j) {
     double *L = s.factor + j, *P = s.support + j, *inverse = s.inverse + j;
     for (int e = 0; e < r * r; ++e) inverse[e * b] = 0;
     int p = 0;
@@ -128,8 +129,8 @@ DEVICE int inverted(const Samples& s, const double* G, const double* x, int r, i
     return p;
 }
 
-// u, extra and added of sample j, whose inverse is known; the sum of extra.
-DEVICE double taken_off(const Samples& s, const double* C, const double* x, int p, int r, int b, int j) {
+// u, extra and added of sample j, whose inverse and rest are known; the sum of extra.
+DEVICE double taken_off(const Samples& s, const REAL* x, int p, int r, int b, int j) {
     for (int k = 0; k < r; ++k) s.u[k * b + j] = s.extra[k * b + j] = 0;
     double near = 0, added = 0;
     for (int a = 0; a < p; ++a) {
@@ -137,13 +138,13 @@ DEVICE double taken_off(const Samples& s, const double* C, const double* x, int 
         double u = 0;
         for (int c = 0; c < p; ++c) {
             const int k = int(s.support[c * b + j]);
-            u += s.inverse[(i * r + k) * b + j] * C[k];
+            u += s.inverse[(i * r + k) * b + j] * s.rest[k * b + j];
         }
-        const double extra = x[i] * u > 0 && fabs(x[i]) < fabs(u) ? 4 - 6 * x[i] / u : 0;
+        const double own = x[i], extra = own * u > 0 && fabs(own) < fabs(u) ? 4 - 6 * own / u : 0;
         s.u[i * b + j] = u;
         s.extra[i * b + j] = extra;
         near += extra;
-        added += u * C[i];
+        added += u * s.rest[i * b + j];
     }
     s.added[j] = added;
     return near;
@@ -170,26 +171,27 @@ DEVICE double typical(const Samples& s, int b, double square, double* room) {
     return 1 / (noise * left + in_block(added, room) / square);
 }
 
-// Levels of the noise in rows, for those of the residual of a fit of n samples: `corrected` in
-// data/freedom.py. One problem a block: A (m, r), G = A'A, some sources X (b, r), and A'(Y - AX') as
-// C (b, r). `scratch` has (2 b + 2) r r + (3 b + 2) r + 2 b places for each.
+// Levels of the noise in rows, for median deviations of the residual of a fit of n samples: `corrected`
+// in data/freedom.py. One problem a block: A (m, r), G = A'A, sources X (n, r), of which every so many
+// are looked at, b in all, and C = Y'A (n, r). `scratch` has `levels_room` places for each.
 KERNEL levels(
-    const double* given, const double* A, const double* G, const double* C, const double* X, int m, int r,
-    int b, double n, double* scratch, double* found) {
+    const double* given, const REAL* A, const double* G, const REAL* C, const REAL* X, int m, int n, int r,
+    int every, double* scratch, double* found) {
     SHARED;
     double* room = reinterpret_cast<double*>(memory);
     given += BLOCK * m;
     A += BLOCK * m * r;
     G += BLOCK * r * r;
-    C += BLOCK * b * r;
-    X += BLOCK * b * r;
+    C += BLOCK * n * r;
+    X += BLOCK * n * r;
     found += BLOCK * m;
-    const int square_of_r = r * r;
-    double* at = scratch + BLOCK * ((2LL * b + 2) * square_of_r + (3LL * b + 2) * r + 2 * b);
+    const int square_of_r = r * r, b = (n + every - 1) / every, apart = every * r;
+    double* at = scratch + BLOCK * ((2LL * b + 2) * square_of_r + (4LL * b + 2) * r + 2 * b);
     Samples s;
     s.factor = at;
     s.inverse = s.factor + (long long)square_of_r * b;
-    s.u = s.inverse + (long long)square_of_r * b;
+    s.rest = s.inverse + (long long)square_of_r * b;
+    s.u = s.rest + r * b;
     s.extra = s.u + r * b;
     s.support = s.extra + r * b;
     s.left = s.support + r * b;
@@ -197,8 +199,14 @@ KERNEL levels(
     double *sum = s.added + b, *spread = sum + square_of_r, *mean = spread + square_of_r, *live = mean + r;
     double near = 0, all = 0, square = 0;
     for (int j = THREAD; j < b; j += THREADS) {
-        const int p = inverted(s, G, X + j * r, r, b, j);
-        near += taken_off(s, C + j * r, X + j * r, p, r, b, j);
+        const REAL* x = X + j * apart;
+        for (int k = 0; k < r; ++k) {
+            double rest = C[j * apart + k];
+            for (int a = 0; a < r; ++a) rest -= x[a] * G[k * r + a];
+            s.rest[k * b + j] = rest;
+        }
+        const int p = inverted(s, G, x, r, b, j);
+        near += taken_off(s, x, p, r, b, j);
         s.left[j] = p;
         all += p;
     }
@@ -210,7 +218,7 @@ KERNEL levels(
         int active = 0;
         for (int j = 0; j < b; ++j) {
             total += s.u[k * b + j];
-            active += X[j * r + k] != 0;
+            active += X[j * apart + k] != 0;
         }
         mean[k] = total / b;
         live[k] = active > 0;
@@ -246,7 +254,7 @@ KERNEL levels(
         s.left[j] = left > NOTHING ? left : NOTHING;
         s.added[j] *= around > 0 ? around / whole / m : 0;
     }
-    for (int i = THREAD; i < m; i += THREADS) square += given[i] * given[i] / m;
+    for (int i = THREAD; i < m; i += THREADS) square += GAUSSIAN * given[i] * GAUSSIAN * given[i] / m;
     square = in_block(square, room);
     const double ratio = square > 0 ? typical(s, b, square, room) : 1;
     // S makes up for a change of scale in A, and a source that is everywhere for a change by its column
@@ -265,7 +273,7 @@ KERNEL levels(
             added += second * A[i * r + k];
             fitted += live[k] > 0 && A[i * r + k] != 0;
         }
-        const double left = 1 - taken - own * fitted / (n > 1 ? n : 1), here = given[i] * given[i];
+        const double level = GAUSSIAN * given[i], here = level * level, left = 1 - taken - own * fitted / n;
         const double total = here / ratio, noise = total - (added > 0 ? added : 0);
         const double clean = (noise > LEAST_NOISE * total ? noise : LEAST_NOISE * total)
                              / (left > LEAST ? left : LEAST);
@@ -289,8 +297,8 @@ extern "C" void run_summary(
     EVERY_BLOCK summary(A, G, X, SS, YS, m, n, r, energy, found);
 }
 extern "C" void run_levels(
-    int blocks, const double* given, const double* A, const double* G, const double* C, const double* X,
-    int m, int r, int b, double n, double* scratch, double* found) {
-    EVERY_BLOCK levels(given, A, G, C, X, m, r, b, n, scratch, found);
+    int blocks, const double* given, const REAL* A, const double* G, const REAL* C, const REAL* X, int m,
+    int n, int r, int every, double* scratch, double* found) {
+    EVERY_BLOCK levels(given, A, G, C, X, m, n, r, every, scratch, found);
 }
 #endif
