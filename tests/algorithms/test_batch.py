@@ -84,6 +84,7 @@ def same(one, other, tolerance=1e-8):
         {"tau": 0.0, "n_iter": 30},
         {"tol": 1e-9, "n_iter": 30},
         {"noise": 0.2},
+        {"noise": 1e-200, "n_iter": 30},
         {"method": "anls"},
         {"method": "anls", "noise": 0.2, "tol": 1e-3},
     ],
@@ -158,6 +159,27 @@ def test_units_of_the_data_do_not_matter(card, mixture, unit):
     np.testing.assert_allclose(there.noise / unit, here.noise / unit, rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("shape", "r"), [((1, 30), 1), ((7, 1), 1), ((30, 5), 3), ((20, 40), 1), ((5, 90), 5)]
+)
+def test_every_shape(card, alone, shape, r):
+    Y = np.random.default_rng(0).random(shape)
+    for device in ("cuda", "cpu"):
+        ngmca.separate(Y, r, n_init=3, n_iter=9, seed=0, device=device, domain="direct")
+    for one, other in zip(*alone, strict=True):
+        same(one, other)
+
+
+@pytest.mark.parametrize("Y", [np.zeros((6, 20)), np.eye(6), -np.ones((6, 20))])
+def test_degenerate_data(card, alone, Y):
+    for device in ("cuda", "cpu"):
+        ngmca.separate(Y, 2, n_init=3, n_iter=9, seed=0, device=device)
+    for one, other in zip(*alone, strict=True):
+        np.testing.assert_allclose(one.A @ one.S, other.A @ other.S, atol=1e-8)
+        np.testing.assert_allclose(one.history.cost, other.history.cost, atol=1e-8)
+        assert np.isfinite(one.A).all()
+
+
 def test_data_without_noise_have_no_threshold_left(card, alone):
     """The noise of a perfect fit is 0: A is not bounded then, which may be so for some starts only."""
     rng = np.random.default_rng(0)
@@ -185,6 +207,19 @@ def test_bounded_and_exact_steps_side_by_side(card, mixture):
     for i, bounded in enumerate((True, False, True)):
         for part, whole in zip(mixed, steps[0] if bounded else steps[1], strict=True):
             np.testing.assert_array_equal(part[i], whole[i])
+
+
+def test_sources_of_a_sweep_stay_as_they_are_when_one_is_revived(card, mixture):
+    work = batch._Batch(Problem.of(OnGpu(mixture.Y, card), 4, Options()), [np.random.default_rng(0)] * 2)
+    going = work._first()
+    A, X = going.seen.A.copy(), going.X.copy()
+    A[1, :, 2] = 0
+    for scale in (True, False):
+        found, sources = work._sound(A, X, scale=scale)
+        np.testing.assert_array_equal(X, going.X)
+        assert found.any(axis=1).all()
+        assert not sources[1, :, 2].any()
+        np.testing.assert_allclose(sources[0], X[0], rtol=1e-12)
 
 
 def test_single_precision(card, alone, mixture):
@@ -224,8 +259,9 @@ def test_what_does_not_suit_a_batch_is_run_one_by_one(card, mixture, monkeypatch
         ngmca.separate(mixture.Y, 4, seed=0, device="cuda", **given)
     ngmca.separate(mixture.Y, 4, seed=0, n_iter=3, n_init=2)
     assert sizes == []
-    large = OnGpu(np.zeros((30, 5000)), card)
-    assert room_for(large, 4) == 0  # too large: one start fills the card
+    for shape, r in (((20, 5000), 4), ((300, 1000), 4), ((300, 300), 60)):
+        large = OnGpu(np.zeros(shape), card)  # for medians, for the noise, for the bounded step
+        assert room_for(large, r) == 0
     assert room_for(InMemory(mixture.Y), 4) == 0
     small = OnGpu(mixture.Y, card)
     assert room_for(small, 4) == stacks.MOST_AT_ONCE

@@ -199,7 +199,7 @@ def test_levels_are_corrected_as_on_the_cpu(card, p_S, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_stack_on_the_card_is_one_after_the_other(card, dtype, monkeypatch):
+def test_a_stack_on_the_card_is_one_after_the_other(card, dtype):
     parts = [problem(6, 40, dtype, seed=seed) for seed in range(3)]
     parts[1][0][2] = parts[1][0][:, 2] = parts[1][1][:, 2] = 0  # a dead source
     G, C, X = (np.stack(part) for part in zip(*parts, strict=True))
@@ -209,10 +209,52 @@ def test_a_stack_on_the_card_is_one_after_the_other(card, dtype, monkeypatch):
         alone, there = solved(card, *part, shift[k])
         np.testing.assert_array_equal(found[k], there)
         assert told[k] == alone
-    monkeypatch.setattr(on_card, "MOVES", 1)
-    monkeypatch.setitem(on_card.ENOUGH, np.dtype(dtype), told[1:].min() / 2 if told[1:].min() else 0.0)
-    mended, _ = card.solve_each(G, C, X, shift)  # by the CPU
-    np.testing.assert_allclose(mended, found, atol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+def test_problems_of_a_stack_that_need_the_cpu_go_there(card, monkeypatch):
+    parts = [problem(5, 50, seed=seed) for seed in range(3)]
+    G, C, X = (np.stack(part) for part in zip(*parts, strict=True))
+    G[1, 4], G[1, :, 4], C[1, :, 4] = G[1, 3], G[1, :, 3], C[1, :, 3] + 1e-3  # a direction twice
+    G[1, 4, 4] = G[1, 3, 3]
+    monkeypatch.setattr(on_card, "MOVES", 1)  # descent is cut off: nothing else can have done it
+    shift = np.linspace(0, 1, 15).reshape(3, 5)
+    found, told = card.solve_each(G, C, X, shift)
+    assert told.max() <= 1e-9
+    for k in range(3):
+        exact, wanted = np.zeros((50, 5)), (C[k] - shift[k]).T
+        solve_rows(G[k], C[k], exact, shift[k])
+        objectives = (nnqp.objective(G[k], wanted, one.T) for one in (found[k], exact))
+        np.testing.assert_allclose(*objectives, rtol=1e-9)
+
+
+def test_scales_of_sources_in_a_stack_do_not_matter(card):
+    G, C, X = problem(6, 100)
+    scale = 10.0 ** np.arange(-6, 6, 2)
+    stack = (
+        np.stack([G, G * np.outer(scale, scale)]),
+        np.stack([C, C * scale]),
+        np.stack([X, X / scale]),
+    )
+    (plain, found), _ = card.solve_each(*stack)
+    np.testing.assert_allclose(found * scale, plain, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_mixing_matrices_are_moved_on(card, dtype):
+    rng = np.random.default_rng(0)
+    A, last = rng.random((2, 3, 20, 4)).astype(dtype)
+    A[1, :, 2] = 0
+    exact = 1e-12 if dtype == np.float64 else 1e-6
+    found, norms = card.moved(A)
+    np.testing.assert_allclose(norms, np.linalg.norm(A, axis=1), rtol=exact)
+    np.testing.assert_allclose(found * norms[:, None], A, atol=exact)
+    share = np.array([0.7, 0.2, 0.0])
+    found, _ = card.moved(A, last, share)
+    moved = np.maximum(A + share[:, None, None] * (A - last), 0)
+    norm = np.linalg.norm(moved, axis=1, keepdims=True)
+    expected = moved / np.where(norm > 0, norm, 1)
+    np.testing.assert_allclose(found[:2], expected[:2], atol=exact)
+    np.testing.assert_array_equal(found[2], A[2])
 
 
 def test_what_columns_answer_is_what_an_array_would(card):

@@ -18,7 +18,7 @@ from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.schedule import falling
 from ngmca.algorithms.start import EXACT_ROUNDS, LEAST_SQUARES_ROUNDS, revive, unit_columns
 from ngmca.algorithms.steps import BOUNDED_ROUNDS, BOUNDED_TOL
-from ngmca.data import OnGpu, Seen, SolveEach, Stacks, Sweeps, room_for
+from ngmca.data import OnGpu, Seen, SolveEach, Stacks, Sweeps, in_own_units, room_for
 from ngmca.result import Separation, State
 
 Lines = list[tuple[float, NDArray, float, float, float]]
@@ -178,8 +178,10 @@ class _Batch:
         xp = self._card.xp
         if self._options.method == "anls":
             return xp.zeros((len(A), self._r))
-        # in units of the engine squares of the noise neither overflow nor vanish
-        return self._options.tau * xp.sqrt(((A * sigma[:, :, None]) ** 2).sum(axis=1))
+        # squares of noise that is estimated neither overflow nor vanish in units of the engine
+        unit = 1.0 if self._options.noise is None else in_own_units(self._options.noise)[1]
+        squares = ((A * (sigma / unit)[:, :, None]) ** 2).sum(axis=1)
+        return self._options.tau * unit * xp.sqrt(squares)
 
     def _bounded(self, lam: Any) -> NDArray:
         """For which starts the columns of A are bounded: as long as there is a threshold."""
