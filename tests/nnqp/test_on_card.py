@@ -228,7 +228,8 @@ def test_problems_of_a_stack_that_need_the_cpu_go_there(card, monkeypatch):
 
 
 def test_scales_of_sources_in_a_stack_do_not_matter(card, monkeypatch):
-    monkeypatch.setattr(HostCard, "_finish", None)  # the CPU may not mend it
+    monkeypatch.setattr(HostCard, "_finish", None)  # neither the CPU nor descent may mend it
+    monkeypatch.setattr(on_card, "MOVES", 0)
     G, C, X = problem(6, 100)
     scale = 10.0 ** np.arange(-6, 6, 2)
     stack = (
