@@ -149,7 +149,8 @@ def separate(
     n_init : int
         Number of first guesses to try. The one whose mixing directions have the lowest penalised cost,
         all at one common threshold, is kept; `restarts` tells how far the answers differ, and `others`
-        where those lie that fit equally well. Small data have several run at the same time.
+        where those lie that fit equally well. Small data have several run at the same time, on a card
+        all of them in step.
     posterior : bool
         Sample around the answer, for error bars and, channel by channel, better sources:
         `Separation.posterior` is what `ngmca.posterior`, which has more options, returns. For lines and

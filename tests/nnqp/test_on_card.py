@@ -231,7 +231,7 @@ def test_scales_of_sources_in_a_stack_do_not_matter(card, monkeypatch):
     monkeypatch.setattr(HostCard, "_finish", None)  # neither the CPU nor descent may mend it
     monkeypatch.setattr(on_card, "MOVES", 0)
     G, C, X = problem(6, 100)
-    scale = 10.0 ** np.arange(-6, 6, 2)
+    scale = 10.0 ** np.arange(-12, 12, 4)
     stack = (
         np.stack([G, G * np.outer(scale, scale)]),
         np.stack([C, C * scale]),
