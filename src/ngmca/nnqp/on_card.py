@@ -136,17 +136,10 @@ class Card:
         nearly alike, is solved by the CPU.
         """
         xp, dtype = self.xp, np.dtype(X.dtype)
-        r, n = X.shape[-2:]
         problems = X.shape[0] if X.ndim == 3 else 1
         Gz, scale = equilibrate(G)
         small = tuple(xp.asarray(np.ascontiguousarray(part), dtype=dtype) for part in (Gz, scale, shift))
-        violation = xp.empty((problems, n), dtype=np.float32)
-        guess = X if guess is None else guess
-        assert C.strides[-2] == X.strides[-2] == X.itemsize
-        assert r == 1 or guess.strides[-2] == X.itemsize
-        arrays = (*small, C, guess, X, violation, np.int64(n))
-        if dtype == DOUBLE or not self._solved_by_most(r, problems, arrays, violation):
-            self._solve_in_teams(thorough(r), r, problems, arrays, again=dtype == SINGLE)
+        violation = self._solved(small, C, X, X if guess is None else guess)
         worst = float(violation.max())
         if worst <= ENOUGH[dtype]:  # not so for NaN
             return worst
@@ -154,6 +147,55 @@ class Card:
             self._finish(*parts, violation=violation[k])
             for k, parts in enumerate(_each(problems, (G, C, X, shift), X.ndim == 3))
         )
+
+    def solve_each(self, G: Any, C: Any, guess: Any, shift: Any = None) -> tuple[Any, NDArray]:
+        """The same for G (k, r, r) and shift (k, r) on the card: X (k, n, r), and k violations.
+
+        C and the guess are (k, n, r), each a column of its problem in one piece.
+        """
+        xp, dtype = self.xp, np.dtype(C.dtype)
+        shift = xp.zeros(G.shape[:2]) if shift is None else shift
+        scaled, X = self._equilibrated(G, shift, dtype), xp.empty_like(C)
+        violation = self._solved(scaled, C.swapaxes(1, 2), X.swapaxes(1, 2), guess.swapaxes(1, 2))
+        worst = self.host(violation.max(axis=1)).astype(np.float64)
+        for k in np.flatnonzero(~(worst <= ENOUGH[dtype])):
+            small = (self.host(G[k]), C[k].T, X[k].T, self.host(shift[k]))
+            worst[k] = self._finish(*small, violation=violation[k])
+        return X, worst
+
+    def _equilibrated(self, G: Any, shift: Any, dtype: np.dtype) -> tuple[Any, ...]:
+        """`equilibrate` for a stack on the card, and the shifts, in the precision of the data."""
+        (k, r), empty = shift.shape, self.xp.empty
+        found = tuple(empty(shape, dtype=dtype) for shape in ((k, r, r), (k, r), (k, r)))
+        kernel = Kernel("stacks", "equilibrated", dtype, 256)
+        self.run(kernel, (k,), 0, G, shift, np.int32(r), *found)
+        return found
+
+    def moved(self, A: Any, last: Any = None, share: Any = None) -> tuple[Any, Any]:
+        """A stack (k, m, r) moved on by shares (k,) of its last move, with columns of norm 1.
+
+        Where the share is 0, A as it is. The norms that columns had, (k, r), come with it. Without a
+        last one, there is no move, and all columns get norm 1.
+        """
+        k, m, r = A.shape
+        last, share = (A, self.xp.ones(k)) if last is None else (last, share)
+        found, norms = self.xp.empty_like(A), self.xp.empty((k, r), dtype=A.dtype)
+        kernel = Kernel("stacks", "moved", np.dtype(A.dtype), 512)
+        self.run(kernel, (k,), 0, A, last, share, np.int32(m), np.int32(r), found, norms)
+        return found, norms
+
+    def _solved(self, small: tuple[Any, ...], C: Any, X: Any, guess: Any) -> Any:
+        """Run the kernel for G, scales and shifts, in place of X; violations (problems, n)."""
+        dtype = np.dtype(X.dtype)
+        r, n = X.shape[-2:]
+        problems = X.shape[0] if X.ndim == 3 else 1
+        violation = self.xp.empty((problems, n), dtype=np.float32)
+        assert C.strides[-2] == X.strides[-2] == X.itemsize
+        assert r == 1 or guess.strides[-2] == X.itemsize
+        arrays = (*small, C, guess, X, violation, np.int64(n))
+        if dtype == DOUBLE or not self._solved_by_most(r, problems, arrays, violation):
+            self._solve_in_teams(thorough(r), r, problems, arrays, again=dtype == SINGLE)
+        return violation
 
     def _solved_by_most(self, r: int, problems: int, arrays: tuple[Any, ...], violation: Any) -> bool:
         """Solve columns in single precision in the quickest way; False if some want more care."""
@@ -236,6 +278,29 @@ class Card:
         found = self.xp.empty((2, rows), dtype=np.float64)
         kernel = Kernel("rows", "deviations", np.dtype(X.dtype), 256)
         self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
+        return found
+
+    def summary(self, A: Any, G: Any, X: Any, SS: Any, YS: Any, energy: float) -> Any:
+        """Of a stack of new sources X (k, n, r): cost, share that is not 0, and sums, (k, 2 + r)."""
+        (k, m, r), n = A.shape, X.shape[1]
+        found = self.xp.empty((k, 2 + r))
+        sizes = (np.int32(m), np.int32(n), np.int32(r), np.float64(energy))
+        kernel = Kernel("stacks", "summary", np.dtype(X.dtype), 512)
+        self.run(kernel, (k,), 32 * 8, A, G, X, SS, YS, *sizes, found)
+        return found
+
+    def levels(self, deviations: Any, A: Any, G: Any, C: Any, X: Any, every: int) -> Any:
+        """`data.freedom.corrected` for a stack: A (k, m, r), G = A'A, C = Y'A and X (k, n, r).
+
+        The median absolute deviations (k, m) are those of the residual, and every so many of the n
+        samples are looked at.
+        """
+        (k, m, r), n = A.shape, X.shape[1]
+        scratch = self.xp.empty((k, levels_room(r, -(-n // every))))
+        found = self.xp.empty((k, m))
+        sizes = (np.int32(m), np.int32(n), np.int32(r), np.int32(every))
+        kernel = Kernel("stacks", "levels", np.dtype(X.dtype), 256)
+        self.run(kernel, (k,), 32 * 8, deviations, A, G, C, X, *sizes, scratch, found)
         return found
 
     def fits_bounded(self, r: int, m: int) -> bool:
@@ -394,6 +459,11 @@ def _bounded_bytes(r: int, m: int) -> int:
     return 8 * (r * m + r * r + m + 64 + 2 * r + 32)
 
 
+def levels_room(r: int, b: int) -> int:
+    """Numbers that `Card.levels` works with, for each problem of b samples."""
+    return (2 * b + 2) * r * r + (4 * b + 2) * r + 2 * b
+
+
 @dataclass(frozen=True)
 class Shape:
     """How columns.cu goes about its work; found by trial, on an H200."""
@@ -458,9 +528,12 @@ class Kernel:
 
     @property
     def source(self) -> str:
-        """The text of the file."""
-        file = resources.files("ngmca.nnqp").joinpath(f"{self.file}.cu")
-        return file.read_text(encoding="utf-8")
+        """The text of the file, with what it includes."""
+        text, header = (
+            resources.files("ngmca.nnqp").joinpath(name).read_text(encoding="utf-8")
+            for name in (f"{self.file}.cu", "blocks.h")
+        )
+        return text.replace('#include "blocks.h"', header)
 
     @property
     def options(self) -> tuple[str, ...]:
