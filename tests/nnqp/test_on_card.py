@@ -7,9 +7,10 @@ from host_card import HostCard, needs_compiler
 from ngmca import nnqp
 from ngmca.data.freedom import corrected
 from ngmca.data.noise import GAUSSIAN
-from ngmca.nnqp import on_card
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.on_card import CardError, Columns, quick, thorough
+from ngmca.nnqp.on_card import CardError, Columns
+from ngmca.nnqp.on_card import card as on_card
+from ngmca.nnqp.on_card.kernels import quick, thorough
 from ngmca.nnqp.pivoting import solve_rows
 
 pytestmark = needs_compiler
