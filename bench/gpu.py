@@ -162,16 +162,26 @@ def streamed(gigabytes=4.0, r=8):
 
 
 def restarts(r=15, n_init=64):
-    """64 first guesses on small data, beside the CPU on one core."""
-    Y = simulate.sparse(200, 200, r, snr=15.0, seed=0).Y
-    seconds = {}
-    for device in ("cuda", "cpu"):
-        for _ in range(2):
-            begun = time.perf_counter()
-            found = ngmca.separate(Y, r, seed=0, n_init=n_init, domain="direct", device=device)
-            seconds[device] = time.perf_counter() - begun
-    return {"r": r, "n_init": n_init, **{f"{k}_s": v for k, v in seconds.items()},
-            "times": seconds["cpu"] / seconds["cuda"], "best_cost": min(one.cost for one in found.restarts)}  # fmt: skip
+    """64 first guesses on small data in one batch, beside the CPU on one core."""
+    Y, found = simulate.sparse(200, 200, r, snr=15.0, seed=0).Y, {"r": r, "n_init": n_init}
+    for kind in ("float64", "float32"):
+        seconds, costs = {}, {}
+        for device, times in (("cuda", 4), ("cpu", 2)):
+            given = {"device": device} if device == "cuda" else {"threads": 1}
+            took = []
+            for _ in range(times):
+                begun = time.perf_counter()
+                one = ngmca.separate(Y.astype(kind), r, seed=0, n_init=n_init, domain="direct", **given)
+                took.append(time.perf_counter() - begun)
+            seconds[device] = float(np.median(took[1:]))  # the first compiles
+            costs[device] = np.array([run.cost for run in one.restarts])
+        found[kind] = {
+            "cuda_s": seconds["cuda"], "cpu_one_core_s": seconds["cpu"],
+            "times": seconds["cpu"] / seconds["cuda"], "best_cost": float(costs["cuda"].min()),
+            "cost_difference": float(np.abs(costs["cuda"] / costs["cpu"] - 1).max()),
+            "same_choice": bool(costs["cuda"].argmin() == costs["cpu"].argmin()),
+        }  # fmt: skip
+    return found
 
 
 def answers(seeds=12):

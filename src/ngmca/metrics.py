@@ -19,6 +19,7 @@ __all__ = ["CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"]
 
 CEILING = 250.0  # dB, above the rounding error: a perfect estimate
 FLOOR = -100.0  # dB: nothing of the source was found
+CLOSE = 1e-4  # squared distance of unit vectors below which 1 - cos^2 has lost digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
             raise ValueError(
                 f"{name} has {rows.shape[1]} channels a row and S_ref {ref.shape[1]}: make them equal."
             )
-    order = _pair(ref, est)
+    order, _ = matched_rows(ref, est)
     matched = np.zeros_like(ref)
     matched[order >= 0] = unit_rows(est)[order[order >= 0]]
     directions = unit_rows(ref)
@@ -107,18 +108,19 @@ def sdr_matrix(S_ref: ArrayLike, S_est: ArrayLike) -> NDArray:
     """SDR of every estimate (columns) as an estimate of every reference (rows)."""
     ref, est = unit_rows(_rows(S_ref, "S_ref")), unit_rows(_rows(S_est, "S_est"))
     cosine = ref @ est.T
-    distance = np.empty_like(cosine)
-    for i, row in enumerate(ref):  # distances, not 1 - cos^2, which is lost to rounding above 150 dB
-        distance[i] = np.linalg.norm(est - cosine[i][:, None] * row, axis=1)
-    return _ratio_in_decibels(cosine**2, distance**2)
+    distance = 1 - cosine**2
+    i, j = np.nonzero(distance < CLOSE)  # where that is lost to rounding, the distance itself
+    distance[i, j] = np.sum((est[j] - cosine[i, j][:, None] * ref[i]) ** 2, axis=1)
+    return _ratio_in_decibels(cosine**2, distance)
 
 
-def _pair(ref: NDArray, est: NDArray) -> NDArray:
-    """For each reference its estimate, for the best mean SDR; -1 where there are too few."""
-    order = np.full(len(ref), -1)
-    rows, columns = linear_sum_assignment(sdr_matrix(ref, est), maximize=True)
-    order[rows] = columns
-    return order
+def matched_rows(S_ref: ArrayLike, S_est: ArrayLike) -> tuple[NDArray, NDArray]:
+    """`order` and `sdr` of `evaluate`: for each reference its estimate, for the best mean SDR."""
+    table = sdr_matrix(S_ref, S_est)
+    order, sdr = np.full(len(table), -1), np.full(len(table), FLOOR)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    order[rows], sdr[rows] = columns, table[rows, columns]
+    return order, sdr
 
 
 def _decibels(wanted: NDArray, unwanted: NDArray, target: NDArray) -> NDArray:

@@ -15,6 +15,7 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS, METHODS, Options
+from ngmca.algorithms.batch import at_once_on_card, run_together
 from ngmca.algorithms.checkpoints import Checkpoint, Keeper, facts_of, resumed
 from ngmca.algorithms.known import NOTHING, Known
 from ngmca.algorithms.on_card import check_on_card
@@ -152,7 +153,8 @@ def separate(
     n_init : int
         Number of first guesses to try. The one whose mixing directions have the lowest penalised cost,
         all at one common threshold, is kept; `restarts` tells how far the answers differ, and `others`
-        where those lie that fit equally well. Small data have several run at the same time.
+        where those lie that fit equally well. Small data have several run at the same time, on a card
+        all of them in step.
     posterior : bool
         Sample around the answer, for error bars and, channel by channel, better sources:
         `Separation.posterior` is what `ngmca.posterior`, which has more options, returns. For lines and
@@ -399,7 +401,15 @@ def _best_run(
             states = problem.states(child, fetch=False)
             return _collect(shown(states), stopped, before, problem.keeper)
 
-        runs = at_once(run, rng.spawn(n_init), workers)
+        def tick(count: int) -> None:
+            for _ in shown(range(count)):
+                pass
+
+        most = at_once_on_card(problem) if n_init > 1 else 0
+        if most:
+            runs = run_together(problem, rng.spawn(n_init), most, tick)
+        else:
+            runs = at_once(run, rng.spawn(n_init), workers)
     return runs[0] if n_init == 1 else choose(problem.engine, runs, options, plain=problem.plain)
 
 

@@ -17,6 +17,7 @@ from ngmca.algorithms.steps import s_step
 from ngmca.data import InMemory, OnGpu, on_gpu, opening
 from ngmca.nnqp import on_card
 from ngmca.nnqp.on_card import CardError, Columns
+from ngmca.nnqp.on_card.driver import cupy_of_card
 
 
 @pytest.fixture
@@ -327,7 +328,7 @@ def test_without_cupy_one_sentence_says_so(mixture, monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    on_card._cupy.cache_clear()
+    cupy_of_card.cache_clear()
     on_card.open_card.cache_clear()
     with pytest.raises(CardError, match="device='cuda' needs CuPy, which cannot be loaded"):
         ngmca.separate(mixture.Y, 4, device="cuda")
@@ -346,7 +347,7 @@ def test_without_a_driver_one_sentence_says_so(mixture, monkeypatch):
             runtime = Runtime
 
     monkeypatch.setitem(sys.modules, "cupy", Fake)
-    on_card._cupy.cache_clear()
+    cupy_of_card.cache_clear()
     on_card.open_card.cache_clear()
     with pytest.raises(CardError, match=r"finds no card that CuPy 14.0 can calculate on: cudaErrorIns"):
         ngmca.separate(mixture.Y, 4, device="cuda")

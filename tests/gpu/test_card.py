@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca import nnqp, simulate
+from ngmca import nnqp, separation, simulate
 from ngmca.data import on_gpu
+from ngmca.data.freedom import corrected
+from ngmca.data.noise import GAUSSIAN
 from ngmca.data.on_gpu import OnGpu
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.on_card import CardError, open_card
@@ -230,6 +232,46 @@ def test_bands_images_and_restarts_work_there(mixture):
         )
         assert there.domain.name == here.domain.name
         close(there, here, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("method", ["soft", "anls"])
+def test_a_batch_of_starts_gives_what_each_gives_alone(monkeypatch, dtype, method):
+    Y = simulate.sparse(80, 120, 6, snr=15.0, seed=0).Y.astype(dtype)
+
+    def costs(n_init, device="cuda"):
+        found = ngmca.separate(Y, 6, method=method, n_init=n_init, seed=0, n_iter=30, device=device)
+        return found, np.array([one.cost for one in found.restarts])
+
+    (many, first), (again, second), (cpu, here) = costs(9), costs(9), costs(9, "cpu")
+    np.testing.assert_array_equal(many.S, again.S)
+    np.testing.assert_array_equal(first, second)
+    tolerance = 1e-8 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(first, here, rtol=tolerance)
+    monkeypatch.setattr(separation, "at_once_on_card", lambda problem: 0)
+    alone, apart = costs(9)
+    np.testing.assert_allclose(first, apart, rtol=tolerance)
+    if dtype == np.float64:
+        assert first.argmin() == apart.argmin() == here.argmin()
+        close(many, alone)
+        close(many, cpu)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_levels_are_corrected_as_on_the_cpu(dtype):
+    rng = np.random.default_rng(0)
+    k, m, r, n, every = 3, 300, 12, 65, 2
+    A = np.maximum(rng.standard_normal((k, m, r)), 0).astype(dtype)
+    A[1, :, 5] = A[1, :, 4]  # a direction twice
+    X = (rng.random((k, n, r)) * (rng.random((k, n, r)) < 0.3)).astype(dtype)
+    Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, n, m)) + 0.05
+    C, exact = np.matmul(Y, A).astype(dtype), A.astype(np.float64)
+    G, spread = np.matmul(exact.swapaxes(1, 2), exact), 0.2 + rng.random((k, m)) / 10
+    arrays = (CARD.xp.asarray(one) for one in (spread, A, G, C, X))
+    found = CARD.host(CARD.levels(*arrays, every))
+    for i in range(k):
+        expected = corrected(GAUSSIAN * spread[i], A[i], C[i, ::every], X[i, ::every], n)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9)
 
 
 HIDDEN = "import ngmca, numpy as np\nngmca.separate(np.ones((5, 8)), 2, device='cuda')"

@@ -5,9 +5,12 @@ import pytest
 from host_card import HostCard, needs_compiler
 
 from ngmca import nnqp
-from ngmca.nnqp import on_card
+from ngmca.data.freedom import corrected
+from ngmca.data.noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.on_card import CardError, Columns, quick, thorough
+from ngmca.nnqp.on_card import CardError, Columns
+from ngmca.nnqp.on_card import card as on_card
+from ngmca.nnqp.on_card.kernels import quick, thorough
 from ngmca.nnqp.pivoting import solve_rows
 
 pytestmark = needs_compiler
@@ -172,6 +175,89 @@ def test_bounded_rows_as_on_the_cpu(card):
     assert any(np.isclose(np.linalg.norm(expected, axis=2), bound).ravel())  # the bound bites
     np.testing.assert_allclose(X, expected, atol=1e-10)
     assert [round(one) for one in told[:, 0]] == [one for one, _ in rounds]
+
+
+@pytest.mark.parametrize("p_S", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_levels_are_corrected_as_on_the_cpu(card, p_S, dtype):
+    rng = np.random.default_rng(0)
+    k, m, r, n, every = 4, 30, 6, 50, 3
+    A = np.maximum(rng.standard_normal((k, m, r)), 0).astype(dtype)
+    A[1, :, 5] = A[1, :, 4]  # a direction twice
+    A[2, :, 0] = 0
+    X = (rng.random((k, n, r)) * (rng.random((k, n, r)) < p_S)).astype(dtype)
+    X[0, :, 3] = 0.1 + rng.random(n)  # everywhere
+    Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, n, m)) + 0.05
+    C, exact = np.matmul(Y, A).astype(dtype), A.astype(np.float64)
+    G, spread = np.matmul(exact.swapaxes(1, 2), exact), 0.2 + rng.random((k, m)) / 10
+    spread[3] = 0
+    found = card.levels(spread, A, G, C, X, every)
+    for i in range(k):
+        expected = corrected(GAUSSIAN * spread[i], A[i], C[i, ::every], X[i, ::every], n)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9)
+    if p_S:
+        assert np.abs(found[:3] / (GAUSSIAN * spread[:3]) - 1).mean() > 0.01
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_stack_on_the_card_is_one_after_the_other(card, dtype):
+    parts = [problem(6, 40, dtype, seed=seed) for seed in range(3)]
+    parts[1][0][2] = parts[1][0][:, 2] = parts[1][1][:, 2] = 0  # a dead source
+    G, C, X = (np.stack(part) for part in zip(*parts, strict=True))
+    shift = np.linspace(0, 1, 18).reshape(3, 6)
+    found, told = card.solve_each(G, C, X, shift)
+    for k, part in enumerate(parts):
+        alone, there = solved(card, *part, shift[k])
+        np.testing.assert_array_equal(found[k], there)
+        assert told[k] == alone
+
+
+def test_problems_of_a_stack_that_need_the_cpu_go_there(card, monkeypatch):
+    parts = [problem(5, 50, seed=seed) for seed in range(3)]
+    G, C, X = (np.stack(part) for part in zip(*parts, strict=True))
+    G[1, 4], G[1, :, 4], C[1, :, 4] = G[1, 3], G[1, :, 3], C[1, :, 3] + 1e-3  # a direction twice
+    G[1, 4, 4] = G[1, 3, 3]
+    monkeypatch.setattr(on_card, "MOVES", 1)  # descent is cut off: nothing else can have done it
+    shift = np.linspace(0, 1, 15).reshape(3, 5)
+    found, told = card.solve_each(G, C, X, shift)
+    assert told.max() <= 1e-9
+    for k in range(3):
+        exact, wanted = np.zeros((50, 5)), (C[k] - shift[k]).T
+        solve_rows(G[k], C[k], exact, shift[k])
+        objectives = (nnqp.objective(G[k], wanted, one.T) for one in (found[k], exact))
+        np.testing.assert_allclose(*objectives, rtol=1e-9)
+
+
+def test_scales_of_sources_in_a_stack_do_not_matter(card, monkeypatch):
+    monkeypatch.setattr(HostCard, "_finish", None)  # neither the CPU nor descent may mend it
+    monkeypatch.setattr(on_card, "MOVES", 0)
+    G, C, X = problem(6, 100)
+    scale = 10.0 ** np.arange(-12, 12, 4)
+    stack = (
+        np.stack([G, G * np.outer(scale, scale)]),
+        np.stack([C, C * scale]),
+        np.stack([X, X / scale]),
+    )
+    (plain, found), _ = card.solve_each(*stack)
+    np.testing.assert_allclose(found * scale, plain, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_mixing_matrices_are_moved_on(card, dtype):
+    rng = np.random.default_rng(0)
+    A, last = rng.random((2, 3, 20, 4)).astype(dtype)
+    A[1, :, 2] = 0
+    exact = 1e-12 if dtype == np.float64 else 1e-6
+    found, norms = card.moved(A)
+    np.testing.assert_allclose(norms, np.linalg.norm(A, axis=1), rtol=exact)
+    np.testing.assert_allclose(found * norms[:, None], A, atol=exact)
+    share = np.array([0.7, 0.2, 0.0])
+    found, _ = card.moved(A, last, share)
+    moved = np.maximum(A + share[:, None, None] * (A - last), 0)
+    norm = np.linalg.norm(moved, axis=1, keepdims=True)
+    expected = moved / np.where(norm > 0, norm, 1)
+    np.testing.assert_allclose(found[:2], expected[:2], atol=exact)
+    np.testing.assert_array_equal(found[2], A[2])
 
 
 def test_what_columns_answer_is_what_an_array_would(card):

@@ -11,7 +11,7 @@ from host_card import COMPILER, needs_compiler, passed
 
 from ngmca import nnqp
 from ngmca.nnqp.certificate import equilibrate
-from ngmca.nnqp.on_card import Kernel, Shape
+from ngmca.nnqp.on_card.kernels import Kernel, Shape
 
 pytestmark = [
     needs_compiler,

@@ -24,6 +24,7 @@ from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.steps import a_step, bounded_mixing
 from ngmca.data import InMemory, Sweep, Weighted, in_gradient, open_whole
+from ngmca.data.blocks import row_blocks
 from ngmca.domains import Frame, analyse, analysis, frame_of, synthesis
 from ngmca.result import Domain, State
 
@@ -40,6 +41,7 @@ LARGEST = 1 << 27  # coefficients that are not asked for unless "wavelet" is: se
 IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below which there is no image
 DIRECT, WINDOW = 1.0, 9  # the threshold on channels of line spectra, and how far a line keeps it away
 EMPTY, EMPTIEST = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
+SOME = 1 << 20  # entries of sources that are looked at together
 AT_ZERO = 0.3  # noise levels below which a channel of a denoised source is empty
 
 
@@ -168,12 +170,14 @@ def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
     if not len(S):  # all of them are known
         return 0.0
     found = np.zeros((len(S), 2))
-    for i, row in enumerate(S):
-        x = (row - row.mean(dtype=np.float64)).reshape(shape or (1, -1))
-        energy = float(np.vdot(x, x))
-        if energy > 0:
-            found[i, 0] = np.sum(x[:, 1:] * x[:, :-1]) / energy
-            found[i, 1] = np.sum(x[1:] * x[:-1]) / energy
+    for rows, some in row_blocks(S, SOME):
+        x = some - some.mean(axis=1, dtype=np.float64, keepdims=True)
+        x = x.reshape(len(x), *(shape or (1, -1)))
+        energy = np.einsum("ijk,ijk->i", x, x)
+        live = energy > 0
+        for axis, (one, other) in enumerate(((x[:, :, 1:], x[:, :, :-1]), (x[:, 1:], x[:, :-1]))):
+            both = np.einsum("ijk,ijk->i", one, other)
+            found[rows, axis] = np.divide(both, energy, out=np.zeros(len(x)), where=live)
     return float(found.mean(axis=0).min() if shape else found[:, 0].mean())
 
 

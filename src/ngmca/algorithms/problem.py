@@ -101,6 +101,11 @@ class Problem:
             found = restored(state, levels, known, engine.weights)
             yield found if self.exchanged is None else _exchanged(found, self.exchanged)
 
+    def after(self, state: State) -> Iterator[State]:
+        """The last state channel by channel of plain data, and what comes after it."""
+        for _, _, _, following in self._finished(self.engine, state):
+            yield following
+
     def _states(
         self, rng: np.random.Generator, fetch: bool
     ) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:

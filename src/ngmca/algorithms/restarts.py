@@ -13,7 +13,7 @@ from ngmca import metrics
 from ngmca._support.threads import available
 from ngmca.algorithms.bands import log_cost
 from ngmca.algorithms.options import Options
-from ngmca.data import InMemory, OnGpu, in_gradient
+from ngmca.data import InMemory, OnGpu, Stacks, in_gradient, room_for
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.result import Others, Restart, Separation
 
@@ -79,7 +79,7 @@ def choose(
     else:
         tau = 0.0 if options.method == "anls" else options.tau
         common = tau * float(np.mean([in_gradient(run.A, run.noise) for run in runs]))
-        costs = [_penalised_cost(engine, run, common) for run in runs]
+        costs = _penalised_costs(engine, runs, common)
     return with_restarts(runs, costs, engine.energy if plain else 0.0)
 
 
@@ -99,10 +99,10 @@ def with_restarts(runs: list[Separation], costs: list[float], energy: float) -> 
     here, restarts, answers = best.in_memory(), [], []
     for run, cost, good in zip(runs, costs, equal, strict=True):
         found = run.in_memory().S
-        score = metrics.evaluate(here.S, found)
-        A, S = run.A[:, score.order], found[score.order]
+        order, sdr = metrics.matched_rows(here.S, found)
+        A, S = run.A[:, order], found[order]
         silent = ~(here.S.any(axis=1) | S.any(axis=1))  # in both: they agree
-        sdr = np.where(silent, metrics.CEILING, score.sdr)
+        sdr = np.where(silent, metrics.CEILING, sdr)
         restarts.append(Restart(cost, float(sdr.mean()), tuple(sdr.tolist()), bool(good)))
         if good and run is not best:
             answers.append((A, S))
@@ -133,8 +133,26 @@ def _alike(rows: NDArray, chosen: NDArray, free: NDArray) -> NDArray:
     return np.where(same[:, None], chosen, rows)
 
 
+def _penalised_costs(engine: InMemory, runs: list[Separation], lam: float) -> list[float]:
+    """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of every run."""
+    most = room_for(engine, runs[0].A.shape[1])
+    if not most:
+        return [_penalised_cost(engine, run, lam) for run in runs]
+    assert isinstance(engine, OnGpu)
+    parts = (runs[first : first + most] for first in range(0, len(runs), most))
+    return [cost for part in parts for cost in _costs_at_once(engine, part, lam)]
+
+
 def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:
-    """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of a run."""
     shift = np.full(run.A.shape[1], lam)
     sweep = engine.sweep(run.A, run.S, lambda G, C, X, _: solve_rows(G, C, X, shift))
     return sweep.cost + lam * float(sweep.S.sum())
+
+
+def _costs_at_once(engine: OnGpu, runs: list[Separation], lam: float) -> list[float]:
+    card, r = engine.card, runs[0].A.shape[1]
+    stacks, shift = Stacks(engine, r), card.xp.full((len(runs), r), lam)
+    parts = np.stack([run.A for run in runs]), np.stack([run.S for run in runs]).swapaxes(1, 2)
+    A, X = (card.xp.asarray(np.ascontiguousarray(part)) for part in parts)
+    sweep = stacks.sweep(stacks.see(A), X, lambda G, C, X: card.solve_each(G, C, X, shift))
+    return [float(cost) for cost in card.host(sweep.cost + lam * sweep.total.sum(axis=1))]

@@ -8,6 +8,7 @@ from ngmca.data.levels import Counts, Levels
 from ngmca.data.noise import in_gradient, mad
 from ngmca.data.on_gpu import OnGpu
 from ngmca.data.opening import DEVICES, by_part, is_elsewhere, open_data, open_whole
+from ngmca.data.stacks import Seen, SolveEach, Stacks, Sweeps, room_for
 from ngmca.data.sweep import Solve, Sweep
 from ngmca.data.units import in_own_units
 from ngmca.data.weighted import Followed, Weighted, weighing, without
@@ -23,8 +24,12 @@ __all__ = [
     "InMemory",
     "Levels",
     "OnGpu",
+    "Seen",
     "Solve",
+    "SolveEach",
+    "Stacks",
     "Sweep",
+    "Sweeps",
     "Weighted",
     "by_part",
     "gram",
@@ -34,6 +39,7 @@ __all__ = [
     "mad",
     "open_data",
     "open_whole",
+    "room_for",
     "spread",
     "stretches",
     "weighing",

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data.blocks import Choice, gram
+from ngmca.data.blocks import Choice, gram, row_blocks
 from ngmca.data.checksum import checksum, told
-from ngmca.data.engine import InMemory
+from ngmca.data.engine import LARGE, InMemory
 from ngmca.data.grams import Grams
 from ngmca.data.probe import Probe, Sources
 from ngmca.data.sweep import Solve, Sweep
@@ -64,9 +64,26 @@ class OnGpu(InMemory):
         """Sum of squares of Y, in double precision."""
         total = 0.0
         for _, Y in self._pieces(1):
-            rows = (row.astype(np.float64) for row in Y)  # one at a time: no copy of Y
-            total += sum(float((row * row).sum()) for row in rows)
+            blocks = (block.astype(np.float64) for _, block in row_blocks(Y, LARGE))  # no copy of Y
+            total += sum(float((block * block).sum()) for block in blocks)
         return total
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether the noise along the way is told by all entries of Y."""
+        return self._probe.exhaustive
+
+    @property
+    def every(self) -> int:
+        """Every so many columns tell how much of the noise a fit follows, where all tell the noise."""
+        supports = self._probe.supports
+        assert isinstance(supports, slice)
+        return int(supports.step)
+
+    def all_there(self, r: int) -> Any:
+        """All of Y on the card, where it fits beside r sources."""
+        ((_, Y),) = self._pieces(r)
+        return Y
 
     @property
     def block(self) -> int:  # type: ignore[override]

@@ -53,8 +53,8 @@ class Probe:
         self._Y = np.ascontiguousarray(data.pick(self._rows, self._columns))
         rows, self._n = len(self._Y), n
         self.exhaustive = self._Y.shape == data.shape
-        self._supports = thinned(self._columns, n, min(64, max(16, SUPPORTS // rows)))
-        self._few = np.ascontiguousarray(data.pick(self._rows, self._supports).T)
+        self.supports = thinned(self._columns, n, min(64, max(16, SUPPORTS // rows)))
+        self._few = np.ascontiguousarray(data.pick(self._rows, self.supports).T)
         self._last: NDArray | None = None
         self._guess: NDArray | None = None
         self._calls = 0
@@ -73,7 +73,7 @@ class Probe:
         self._guess = self._last if last is None else 2 * self._last - last
         rest = found = noise.GAUSSIAN * self._last[1]
         if not plain:
-            X = S(self._supports).T
+            X = S(self.supports).T
             found = corrected(rest, part, self._few @ part, X, self._n, held=held)
         if self._every is None:
             return found

@@ -1,37 +1,26 @@
-"""The sub-problem on a CUDA card: columns that stay there, and the kernels that solve for them.
+"""A CUDA card: its arrays, products and sums, and the solver of columns that stay there."""
 
-CuPy is loaded when a card is asked for, and nowhere else. A `Card` makes arrays with the functions of
-`xp`, which have NumPy's names: tests put NumPy, and the kernels compiled for the CPU, in their place.
-"""
-
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from importlib import resources
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.nnqp.certificate import equilibrate
+from ngmca.nnqp.on_card.driver import cupy_of_card
+from ngmca.nnqp.on_card.kernels import BLOCKS, DOUBLE, SINGLE, Kernel, Shape, compiled, quick, thorough
 
 MOST_SOURCES = 128  # that the kernels are written for
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 TOLERANCE = {SINGLE: 8e-6, DOUBLE: 2e-13}  # violation that is worked for
 ENOUGH = {SINGLE: 1e-5, DOUBLE: 1e-11}  # above it, the CPU solves the column
 MOVES = 1000  # of coordinate descent for each source, at most, where pivoting fails
 FEW = 16  # sources at most, in single precision, for which a thread solves a column by itself
 TILE = 2048  # terms of a sum in the precision of the data; sums of tiles are in double precision
-PART = 1 << 20  # columns that forward-backward steps are made for at once
-BLOCKS = 1 << 13  # of threads, more than any card has at work
 TALLIED = 1 << 11  # blocks of threads that add up sources
 MEDIAN_OF = 2048  # entries at most, of medians on the card
 MOST_IN_PRODUCTS = 16  # sources, in single precision, for which cuBLAS is not the fastest
 BOUNDED_EACH = 32  # entries of the gradient of the bounded step, in the registers of each thread
 _MOST_SHARED = 97  # CUDA's number for this property of a card
-
-
-class CardError(RuntimeError):
-    """There is no card to calculate on, or too little room on it."""
 
 
 class Card:
@@ -40,7 +29,7 @@ class Card:
     @cached_property
     def xp(self) -> Any:
         """CuPy, for a card that answers."""
-        return _cupy()
+        return cupy_of_card()
 
     def host(self, array: Any) -> NDArray:
         """A copy of an array in the memory of the host."""
@@ -67,16 +56,16 @@ class Card:
         batch, rows, columns = out.shape
         # row after row is column after column of the transposed, and that is Q'P'
         handle = self.xp.cuda.device.get_cublas_handle()
-        (how_Q, long_Q, apart_Q), (how_P, long_P, apart_P) = _layout(Q), _layout(P)
+        (how_Q, long_Q, apart_Q), (how_P, long_P, apart_P) = layout(Q), layout(P)
         call(
             *(handle, how_Q, how_P, columns, rows, P.shape[2], one.ctypes.data),
             *(Q.data.ptr, long_Q, apart_Q, P.data.ptr, long_P, apart_P),
-            *(nothing.ctypes.data, out.data.ptr, *_layout(out)[1:], batch),
+            *(nothing.ctypes.data, out.data.ptr, *layout(out)[1:], batch),
         )
 
-    def run(self, kernel: "Kernel", blocks: tuple[int, ...], shared: int, *given: Any) -> None:
+    def run(self, kernel: Kernel, blocks: tuple[int, ...], shared: int, *given: Any) -> None:
         """Run a kernel in so many blocks of its threads, with bytes of memory that a block shares."""
-        function = _compiled(kernel)
+        function = compiled(kernel)
         if shared > 48 << 10:
             function.max_dynamic_shared_size_bytes = shared
         function(blocks, (kernel.threads,), given, shared_mem=shared)
@@ -136,17 +125,10 @@ class Card:
         nearly alike, is solved by the CPU.
         """
         xp, dtype = self.xp, np.dtype(X.dtype)
-        r, n = X.shape[-2:]
         problems = X.shape[0] if X.ndim == 3 else 1
         Gz, scale = equilibrate(G)
         small = tuple(xp.asarray(np.ascontiguousarray(part), dtype=dtype) for part in (Gz, scale, shift))
-        violation = xp.empty((problems, n), dtype=np.float32)
-        guess = X if guess is None else guess
-        assert C.strides[-2] == X.strides[-2] == X.itemsize
-        assert r == 1 or guess.strides[-2] == X.itemsize
-        arrays = (*small, C, guess, X, violation, np.int64(n))
-        if dtype == DOUBLE or not self._solved_by_most(r, problems, arrays, violation):
-            self._solve_in_teams(thorough(r), r, problems, arrays, again=dtype == SINGLE)
+        violation = self._solved(small, C, X, X if guess is None else guess)
         worst = float(violation.max())
         if worst <= ENOUGH[dtype]:  # not so for NaN
             return worst
@@ -154,6 +136,55 @@ class Card:
             self._finish(*parts, violation=violation[k])
             for k, parts in enumerate(_each(problems, (G, C, X, shift), X.ndim == 3))
         )
+
+    def solve_each(self, G: Any, C: Any, guess: Any, shift: Any = None) -> tuple[Any, NDArray]:
+        """The same for G (k, r, r) and shift (k, r) on the card: X (k, n, r), and k violations.
+
+        C and the guess are (k, n, r), each a column of its problem in one piece.
+        """
+        xp, dtype = self.xp, np.dtype(C.dtype)
+        shift = xp.zeros(G.shape[:2]) if shift is None else shift
+        scaled, X = self._equilibrated(G, shift, dtype), xp.empty_like(C)
+        violation = self._solved(scaled, C.swapaxes(1, 2), X.swapaxes(1, 2), guess.swapaxes(1, 2))
+        worst = self.host(violation.max(axis=1)).astype(np.float64)
+        for k in np.flatnonzero(~(worst <= ENOUGH[dtype])):
+            small = (self.host(G[k]), C[k].T, X[k].T, self.host(shift[k]))
+            worst[k] = self._finish(*small, violation=violation[k])
+        return X, worst
+
+    def _equilibrated(self, G: Any, shift: Any, dtype: np.dtype) -> tuple[Any, ...]:
+        """`equilibrate` for a stack on the card, and the shifts, in the precision of the data."""
+        (k, r), empty = shift.shape, self.xp.empty
+        found = tuple(empty(shape, dtype=dtype) for shape in ((k, r, r), (k, r), (k, r)))
+        kernel = Kernel("stacks", "equilibrated", dtype, 256)
+        self.run(kernel, (k,), 0, G, shift, np.int32(r), *found)
+        return found
+
+    def moved(self, A: Any, last: Any = None, share: Any = None) -> tuple[Any, Any]:
+        """A stack (k, m, r) moved on by shares (k,) of its last move, with columns of norm 1.
+
+        Where the share is 0, A as it is. The norms that columns had, (k, r), come with it. Without a
+        last one, there is no move, and all columns get norm 1.
+        """
+        k, m, r = A.shape
+        last, share = (A, self.xp.ones(k)) if last is None else (last, share)
+        found, norms = self.xp.empty_like(A), self.xp.empty((k, r), dtype=A.dtype)
+        kernel = Kernel("stacks", "moved", np.dtype(A.dtype), 512)
+        self.run(kernel, (k,), 0, A, last, share, np.int32(m), np.int32(r), found, norms)
+        return found, norms
+
+    def _solved(self, small: tuple[Any, ...], C: Any, X: Any, guess: Any) -> Any:
+        """Run the kernel for G, scales and shifts, in place of X; violations (problems, n)."""
+        dtype = np.dtype(X.dtype)
+        r, n = X.shape[-2:]
+        problems = X.shape[0] if X.ndim == 3 else 1
+        violation = self.xp.empty((problems, n), dtype=np.float32)
+        assert C.strides[-2] == X.strides[-2] == X.itemsize
+        assert r == 1 or guess.strides[-2] == X.itemsize
+        arrays = (*small, C, guess, X, violation, np.int64(n))
+        if dtype == DOUBLE or not self._solved_by_most(r, problems, arrays, violation):
+            self._solve_in_teams(thorough(r), r, problems, arrays, again=dtype == SINGLE)
+        return violation
 
     def _solved_by_most(self, r: int, problems: int, arrays: tuple[Any, ...], violation: Any) -> bool:
         """Solve columns in single precision in the quickest way; False if some want more care."""
@@ -166,7 +197,7 @@ class Card:
 
     def _solve_in_teams(
         self,
-        shape: "Shape",
+        shape: Shape,
         r: int,
         problems: int,
         arrays: tuple[Any, ...],
@@ -238,6 +269,29 @@ class Card:
         self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
         return found
 
+    def summary(self, A: Any, G: Any, X: Any, SS: Any, YS: Any, energy: float) -> Any:
+        """Of a stack of new sources X (k, n, r): cost, share that is not 0, and sums, (k, 2 + r)."""
+        (k, m, r), n = A.shape, X.shape[1]
+        found = self.xp.empty((k, 2 + r))
+        sizes = (np.int32(m), np.int32(n), np.int32(r), np.float64(energy))
+        kernel = Kernel("stacks", "summary", np.dtype(X.dtype), 512)
+        self.run(kernel, (k,), 32 * 8, A, G, X, SS, YS, *sizes, found)
+        return found
+
+    def levels(self, deviations: Any, A: Any, G: Any, C: Any, X: Any, every: int) -> Any:
+        """`data.freedom.corrected` for a stack: A (k, m, r), G = A'A, C = Y'A and X (k, n, r).
+
+        The median absolute deviations (k, m) are those of the residual, and every so many of the n
+        samples are looked at.
+        """
+        (k, m, r), n = A.shape, X.shape[1]
+        scratch = self.xp.empty((k, levels_room(r, -(-n // every))))
+        found = self.xp.empty((k, m))
+        sizes = (np.int32(m), np.int32(n), np.int32(r), np.int32(every))
+        kernel = Kernel("stacks", "levels", np.dtype(X.dtype), 256)
+        self.run(kernel, (k,), 32 * 8, deviations, A, G, C, X, *sizes, scratch, found)
+        return found
+
     def fits_bounded(self, r: int, m: int) -> bool:
         """Whether a block of threads has room for the bounded step."""
         return _bounded_bytes(r, m) <= self.most_shared and -(-r // 8) * -(-m // 64) <= BOUNDED_EACH
@@ -272,118 +326,6 @@ def _each(problems: int, parts: tuple[Any, ...], stacked: bool) -> list[tuple[An
     return [tuple(part[k] for part in parts) for k in range(problems)] if stacked else [parts]
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """An array (r, n) on a card, as sources or correlations; what the outer loop asks of it."""
-
-    card: Card
-    array: Any
-    sums: NDArray | None = None  # of its rows, where they are known
-    guess: Any = None  # an array like it, of which a solver starts; otherwise it starts from this one
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(r, n)."""
-        return tuple(self.array.shape)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Of its numbers."""
-        return np.dtype(self.array.dtype)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        return self.card.host(self.array).astype(dtype or self.dtype, copy=False)
-
-    def __getitem__(self, which: tuple[slice, Any]) -> NDArray:
-        """Some of the columns, in the memory of the host."""
-        every, columns = which
-        assert every == slice(None)
-        if not isinstance(columns, slice):
-            columns = self.card.xp.asarray(columns)
-        return self.card.host(self.array[:, columns])
-
-    def __mul__(self, factor: Any) -> "Columns":
-        """Times a number, or one for each row (r, 1)."""
-        factor = self.card.xp.asarray(factor, dtype=self.dtype)
-        return Columns(self.card, (self.array.T * factor.T).T)  # each column stays in one piece
-
-    def sum(self, axis: int | None = None) -> Any:
-        """The sum of each row (axis=1), or of all, in double precision."""
-        found = self.sums
-        if found is None:
-            found = self.card.tally(self.array)[0]
-        return found if axis == 1 else float(found.sum())
-
-    # Solvers, in place of the guess in this array; each returns the violation.
-
-    def solve(self, G: NDArray, C: "Columns", shift: NDArray | None = None) -> float:
-        """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X>."""
-        shift = np.zeros(len(G)) if shift is None else shift
-        return self.card.solve(G, C.array, self.array, shift, self.guess)
-
-    def project(self, G: NDArray, C: "Columns") -> float:
-        """X := [G C]_+."""
-        xp = self.card.xp
-        self.card.product(xp.asarray(G, dtype=self.dtype), C.array, self.array)
-        xp.maximum(self.array, 0, out=self.array)
-        return 0.0
-
-    def descend(
-        self,
-        G: NDArray,
-        C: "Columns",
-        threshold: NDArray,
-        *,
-        hard: bool,
-        max_iter: int,
-        tol: float = 1e-7,
-    ) -> float:
-        """Accelerated forward-backward steps, as `nnqp.forward_backward.accelerated` makes them."""
-        worst, guess = 0.0, self.array if self.guess is None else self.guess
-        for start in range(0, self.shape[1], PART):
-            part = slice(start, start + PART)
-            steps = _Steps(self.card.xp, G, C.array[:, part], threshold, hard)
-            self.array[:, part], violation = steps.accelerated(guess[:, part], max_iter, tol)
-            worst = max(worst, violation)
-        return worst
-
-
-class _Steps:
-    """X -> prox(X - (GX - C) / L) on a card."""
-
-    def __init__(self, xp: Any, G: NDArray, C: Any, threshold: NDArray, hard: bool) -> None:
-        L = np.linalg.norm(G, 2)
-        inverse = 1 / L if L > 0 else 0.0
-        self.xp, self.hard = xp, hard
-        self.scaled = xp.asarray(G * inverse, dtype=C.dtype)
-        self.level = xp.asarray(threshold[:, None] * inverse, dtype=C.dtype)
-        self.drift = C * C.dtype.type(inverse) - (0 if hard else self.level)
-
-    def __call__(self, X: Any) -> Any:
-        Z = X - self.scaled @ X
-        Z += self.drift
-        if self.hard:
-            Z *= self.level <= Z
-        return self.xp.maximum(Z, 0)
-
-    def accelerated(self, X: Any, max_iter: int, tol: float) -> tuple[Any, float]:
-        """X after the steps, and what one more would change, relative to the largest of its column."""
-        xp = self.xp
-        X = R = xp.maximum(X, 0)
-        t = 1.0
-        for _ in range(max_iter):
-            previous, X = X, self(R)
-            following = (1 + np.sqrt(1 + 4 * t * t)) / 2
-            moved = X - previous
-            R = X + X.dtype.type((t - 1) / following) * moved
-            t = following
-            if float(xp.abs(moved).max()) <= tol * float(X.max()):
-                break
-        wrong, size = xp.abs(self(X) - X).max(axis=0), X.max(axis=0)
-        relative = xp.where(size > 0, wrong / xp.where(size > 0, size, 1), (wrong > 0) * 1.0)
-        return X, float(relative.max())
-
-
 def _wide(r: int) -> int:
     """Sources in products.cu, and some that are 0."""
     return -(-r // 8) * 8
@@ -394,89 +336,12 @@ def _bounded_bytes(r: int, m: int) -> int:
     return 8 * (r * m + r * r + m + 64 + 2 * r + 32)
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How columns.cu goes about its work; found by trial, on an H200."""
-
-    lanes: int  # threads that share a column
-    most: int  # entries of a support that is factored
-    threads: int = 128  # in a block
-    at_once: int = 1  # blocks that are to share a multiprocessor
-
-    @property
-    def macros(self) -> tuple[tuple[str, int], ...]:
-        """Of columns.cu."""
-        names = ("LANES", "MOST", "THREADS", "AT_ONCE")
-        return tuple(zip(names, (self.lanes, self.most, self.threads, self.at_once), strict=True))
-
-    @property
-    def blocks(self) -> int:
-        """At most, which are few: each team takes column after column."""
-        return 132 * self.at_once * 8
-
-    def within(self, r: int, numbers: int) -> "Shape":
-        """The same with as many threads in a block as can share so many numbers."""
-        shape = self
-        while shape.threads > 32 and shape.shared(r) > numbers:
-            shape = replace(shape, threads=shape.threads - 32)
-        if shape.shared(r) > numbers:
-            raise CardError(
-                f"the card has too little shared memory for r={r} sources: take device='cpu'."
-            )
-        return shape
-
-    def shared(self, r: int) -> int:
-        """Numbers that a block of threads shares: G, and for every column a factor and its support."""
-        wide, rows = -(-r // (4 * self.lanes)) * 4 * self.lanes, -(-self.most // self.lanes)
-        every = rows * self.lanes
-        room = self.lanes**2 * rows * (rows + 1) // 2 + 2 * every
-        room += (32 + self.lanes - 2 * every % 32) % 32
-        return (r + 1) * wide + self.threads // self.lanes * (room + -(-every // 4))
+def levels_room(r: int, b: int) -> int:
+    """Numbers that `Card.levels` works with, for each problem of b samples."""
+    return (2 * b + 2) * r * r + (4 * b + 2) * r + 2 * b
 
 
-def quick(r: int) -> Shape:
-    """For most columns, in single precision."""
-    if r <= 32:
-        return Shape(8, r, 128, 4)
-    return Shape(8, min(r, 40), 384) if r <= 64 else Shape(16, 48, 256)
-
-
-def thorough(r: int) -> Shape:
-    """For every column, in single or double precision."""
-    return Shape(8, r) if r <= 16 else Shape(16, min(r, 64), 128 if r <= 64 else 64)
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A function of one of the files *.cu here, for one type of number and values of its macros."""
-
-    file: str
-    name: str
-    dtype: np.dtype
-    threads: int  # in a block
-    macros: tuple[tuple[str, int], ...] = ()
-
-    @property
-    def source(self) -> str:
-        """The text of the file."""
-        file = resources.files("ngmca.nnqp").joinpath(f"{self.file}.cu")
-        return file.read_text(encoding="utf-8")
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """For the compiler."""
-        kind = "float" if self.dtype == SINGLE else "double"
-        given = (f"-D{name}={value}" for name, value in self.macros)
-        return ("--std=c++17", f"-DREAL={kind}", *given)
-
-
-@cache
-def _compiled(kernel: Kernel) -> Any:
-    """The kernel for the card."""
-    return _cupy().RawModule(code=kernel.source, options=kernel.options).get_function(kernel.name)
-
-
-def _layout(M: Any) -> tuple[int, int, int]:
+def layout(M: Any) -> tuple[int, int, int]:
     """Of a stack (k, a, b) as cuBLAS sees its transposed: 0 as it is or 1 turned, length, distance."""
     apart, over, along = (stride // M.itemsize for stride in M.strides)
     if along == 1 or M.shape[2] == 1:
@@ -491,27 +356,3 @@ def open_card() -> Card:
     card = Card()
     _ = card.xp
     return card
-
-
-@cache
-def _cupy() -> Any:
-    """CuPy, once a card has answered it."""
-    try:
-        import cupy
-    except ImportError as error:
-        raise CardError(
-            f"device='cuda' needs CuPy, which cannot be loaded ({error}): install 'ngmca[gpu]', or the "
-            "CuPy for your version of CUDA."
-        ) from None
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-        cupy.cuda.device.get_cublas_handle()
-        cupy.zeros(1).sum().item()
-    except Exception as error:
-        raise CardError(
-            f"device='cuda' finds no card that CuPy {cupy.__version__} can calculate on: {error}. Check "
-            "with nvidia-smi that there is one, and that CuPy is the one for its version of CUDA."
-        ) from None
-    if not count:
-        raise CardError("device='cuda' finds no card: this machine has none that CUDA can use.")
-    return cupy

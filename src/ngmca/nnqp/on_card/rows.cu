@@ -1,32 +1,6 @@
 // What concerns whole rows: their sums and their medians.
-//
-// A block of threads has a row, or part of all. The same source compiled as C++ has one thread a block.
 
-#ifdef __CUDACC__
-#define KERNEL extern "C" __global__ void __launch_bounds__(1024)
-#define SHARED extern __shared__ __align__(16) unsigned char memory[]
-#define TOGETHER __syncthreads()
-#define THREAD int(threadIdx.x)
-#define THREADS int(blockDim.x)
-#define BLOCK (long long)(blockIdx.x)
-#define BLOCKS (long long)(gridDim.x)
-#define WARP 32
-#define DEVICE static __device__ __forceinline__
-#else
-#include <cmath>
-#include <vector>
-using std::fabs;
-static int block_now, blocks_now;
-#define KERNEL static void
-#define SHARED std::vector<double> rented(1 << 18); unsigned char* memory = (unsigned char*)rented.data()
-#define TOGETHER
-#define THREAD 0
-#define THREADS 1
-#define BLOCK (long long)block_now
-#define BLOCKS (long long)blocks_now
-#define WARP 1
-#define DEVICE static inline
-#endif
+#include "blocks.h"
 
 // The sum over k of X (k, n) in double precision; n entries a block of 8 teams of 32.
 KERNEL added(const REAL* X, int k, long long n, double* found) {
@@ -79,8 +53,9 @@ KERNEL tally(const REAL* X, long long n, int r, double* found) {
 DEVICE double median(const double* values, int n, double* middle) {
     for (int e = THREAD; e < n; e += THREADS) {
         const double mine = values[e];
-        int rank = 0;
-        for (int k = 0; k < n; ++k) rank += values[k] < mine || (values[k] == mine && k < e);
+        int rank = 0;  // equal ones are in the order of their places
+        for (int k = 0; k < e; ++k) rank += values[k] <= mine;
+        for (int k = e + 1; k < n; ++k) rank += values[k] < mine;
         if (rank == (n - 1) / 2) middle[0] = mine;
         if (rank == n / 2) middle[1] = mine;
     }
@@ -106,7 +81,6 @@ KERNEL deviations(const REAL* X, int n, double* found) {
 }
 
 #ifndef __CUDACC__
-#define EVERY_BLOCK for (blocks_now = blocks, block_now = 0; block_now < blocks; ++block_now)
 extern "C" void run_added(int blocks, const REAL* X, int k, long long n, double* found) {
     EVERY_BLOCK added(X, k, n, found);
 }
