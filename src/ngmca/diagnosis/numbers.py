@@ -73,7 +73,7 @@ class Diagnostics:
 @one_blas_thread
 def diagnose(data: Data, separation: Separation) -> Diagnostics:
     """Diagnostics of a separation of data (m, n), an array or an engine."""
-    whole = open_data(data)
+    whole, separation = open_data(data), separation.in_memory()
     engine = without(whole, separation.outliers)
     sources = separation.S / separation.S.dtype.type(engine.unit)
     A, S = _with_background(separation, sources, engine.unit)

@@ -90,6 +90,7 @@ def quantify(
             "quantify needs a Separation, as ngmca.separate and ngmca.load return it; of an estimator "
             f"that was fitted pass its separation_. Got {type(separation).__name__}."
         )
+    separation = separation.in_memory()
     sources = Sources.of(separation, data, names)
     if standards is not None:
         numbered = sources.numbered
