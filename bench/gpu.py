@@ -211,8 +211,9 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results-gpu.json")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = {"machine": machine()}
-    print(results, flush=True)
+    results = json.loads(given.out.read_text()) if given.out.is_file() else {}
+    results["machine"] = machine()
+    print(results["machine"], flush=True)
     for name in given.only:
         if name == "iterations":
             results[name] = [

@@ -59,3 +59,32 @@ def test_what_the_card_does_not_know_is_refused(file, monkeypatch, more):
 def test_a_device_that_is_none_is_refused(file):
     told = run(*command(file, "--device", "gpu"), code=2)
     assert "device" in told.output
+
+
+@needs_compiler
+def test_error_bars_come_later_without_a_card(file, monkeypatch):
+    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
+    with monkeypatch.context() as there:
+        there.setattr(opening, "open_card", HostCard)
+        run(*command(file))
+    run("posterior", file.with_name("out"))  # where no card is
+    assert ngmca.load(file.with_name("out")).posterior is not None
+
+
+@needs_compiler
+def test_several_starts_are_those_of_the_library(file, monkeypatch):
+    card = HostCard()
+    monkeypatch.setattr(opening, "open_card", lambda: card)
+    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
+    given = ("-o", file.with_name("out"), "--n-init", 4, "--iterations", 15)
+    run("separate", file, "-r", 2, *given, "--device", "cuda")
+    found = ngmca.load(file.with_name("out"))
+    expected = ngmca.separate(np.load(file), 2, n_iter=15, seed=0, n_init=4)
+    np.testing.assert_allclose(found.S, expected.S, atol=1e-9)
+    assert len(found.restarts) == 4
+
+
+def test_a_file_that_is_too_large_is_refused_there(file, monkeypatch):
+    monkeypatch.setattr("ngmca.io.lazy.memory_left", lambda: 1000)
+    told = run(*command(file), code=2).output.replace("\n", " ")
+    assert "too large to be read whole, as --device cuda does" in told

@@ -290,7 +290,8 @@ REFUSED = {
     "known_sources": {"known_sources": np.ones((1, 5000))},
     "penalised": {"penalised": "A"},
     "threads": {"threads": 2},
-    "noise of single entries": {"noise": "poisson"},
+    "a level for each number": {"noise": "poisson"},
+    "level for every channel": {"noise": np.linspace(1, 2, 5000), "domain": "wavelet"},
     "missing entries": {"mask": np.eye(40, 5000, dtype=bool)},
 }
 
@@ -369,3 +370,51 @@ def test_the_core_does_without_what_the_machine_with_the_card_lacks():
     told = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
     assert told.stdout.strip() == "5"
+
+
+@needs_compiler
+def test_several_data_sets_with_levels_of_their_own(card):
+    Y = [simulate.sparse(m, 60, 3, snr=20.0, seed=m).Y for m in (10, 7)]
+    options = {"noise": [np.full(10, 0.1), np.full(7, 0.2)], "seed": 0, "n_iter": 10}
+    close(*(ngmca.separate(Y, 3, device=device, **options) for device in ("cuda", "cpu")))
+    with pytest.raises(ValueError, match="must have the same channels"):
+        ngmca.separate([Y[0], Y[1][:, 1:]], 3, device="cuda")
+    with pytest.raises(ValueError, match="mask and device"):
+        ngmca.separate(Y, 3, mask=[np.zeros_like(one, dtype=bool) for one in Y], device="cuda")
+
+
+def test_a_pass_that_is_given_up_leaves_the_next_one_whole(monkeypatch):
+    monkeypatch.setattr(on_gpu, "PIECE", 1 << 17)
+    monkeypatch.setattr(on_gpu, "_transfers", HostTransfers)
+    Y = np.random.default_rng(0).random((40, 20_000))
+    engine = OnGpu(Y, HostCard(room=4_000_000))
+    begun = engine._pieces(1)
+    next(begun)
+    begun.close()
+    found = np.concatenate([np.array(piece) for _, piece in engine._pieces(1)], axis=1)
+    np.testing.assert_array_equal(found, Y)
+
+
+@pytest.mark.parametrize("rows", [slice(None), np.array([3, 5, 30])])
+@pytest.mark.parametrize("columns", [slice(10, 90), np.array([0, 7, 4999])])
+def test_picking_takes_no_more_than_is_asked_for(mixture, rows, columns):
+    class Watched(np.ndarray):
+        largest = 0
+
+        def __getitem__(self, where):
+            found = super().__getitem__(where)
+            Watched.largest = max(Watched.largest, np.size(found))
+            return found
+
+    engine = OnGpu(mixture.Y.view(Watched), HostCard())
+    Watched.largest = 0
+    found = engine.pick(rows, columns)
+    np.testing.assert_array_equal(found, mixture.Y[rows][:, columns])
+    assert Watched.largest == found.size
+
+
+@needs_compiler
+def test_many_measurements_need_no_more_room_than_their_products(card):
+    Y = simulate.sparse(9000, 40, 3, snr=20.0, seed=0).Y
+    options = {"seed": 0, "n_iter": 6, "domain": "direct"}
+    close(*(ngmca.separate(Y, 3, device=device, **options) for device in ("cuda", "cpu")))

@@ -27,7 +27,7 @@ CASES = AT_LEAST if os.environ.get("NGMCA_EVERY_CRASH") else ALWAYS
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_killed_at_every_event(case, tmp_path):
+def test_killed_at_events_all_along(case, tmp_path):
     done = subprocess.run(
         [sys.executable, str(DRIVER), case, str(tmp_path / "crashes")],
         capture_output=True,

@@ -83,6 +83,8 @@ def as_array(values: Any, name: str) -> NDArray:
     """An array of real numbers."""
     if hasattr(values, "toarray"):
         raise TypeError(f"{name} is a sparse matrix: pass {name}.toarray().")
+    if hasattr(values, "__cuda_array_interface__"):
+        raise TypeError(f"{name} is on a card: pass {name}.get().")
     if any(map(np.ma.is_masked, values if isinstance(values, list | tuple) else [values])):
         raise ValueError(f"{name} has masked entries: this needs all of them.")
     try:

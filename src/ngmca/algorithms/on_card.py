@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ngmca.algorithms.known import Known
-from ngmca.data import Counts, InMemory, OnGpu
+from ngmca.data import Counts, InMemory, OnGpu, by_part
 
 METHODS = ("soft", "hard", "anls")
 
@@ -33,9 +33,10 @@ def check_on_card(
     unknown |= {"posterior"} if posterior else set()
     unknown |= {"a number of sources 'auto'"} if auto else set()
     unknown |= {"out"} if out else set()
+    noise = by_part(noise, engine)
     entries = np.ndim(noise) == 2 and min(np.shape(noise)) > 1
     if isinstance(noise, str | Counts) or entries:
-        unknown.add("noise of single entries")
+        unknown.add("a level for each number")
     for name in sorted(unknown):
-        later = ", or sample afterwards with ngmca.posterior" if name == "posterior" else ""
+        later = ", or sample afterwards (`ngmca posterior OUT`)" if name == "posterior" else ""
         raise ValueError(f"{name} and device='cuda' do not go together: take device='cpu'{later}.")

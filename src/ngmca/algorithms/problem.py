@@ -20,7 +20,7 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import iterate_thresholded, relaxed
 from ngmca.algorithms.start import first_guess, unit_columns, with_background
-from ngmca.data import InMemory, Levels, Weighted, by_part, weighing
+from ngmca.data import InMemory, Levels, OnGpu, Weighted, by_part, weighing
 from ngmca.result import Background, State
 
 MILD = 2.0  # factor from their median up to which weights are kept in wavelets
@@ -278,6 +278,11 @@ def _check_place(engine: InMemory, options: Options, levels: Levels, robust: boo
         engine.check_whole("noise with a level for every entry")
     if levels.columns is not None and options.transformed:
         engine.check_whole("noise with a level for every channel")
+        if isinstance(engine, OnGpu):
+            raise ValueError(
+                "noise with a level for every channel goes with domain='direct' on device='cuda': give "
+                "that, or take device='cpu'."
+            )
     if options.known.any:
         engine.check_local("what is known beforehand")
     if options.method == "naive":

@@ -36,7 +36,7 @@ from ngmca.cli.console import (
     stderr,
 )
 from ngmca.cli.settings import ASKED, AUTO, Settings, changed, provenance, to_toml
-from ngmca.data import InMemory, open_data
+from ngmca.data import InMemory, OnGpu, open_data
 from ngmca.diagnosis import diagnose
 from ngmca.diagnosis.answers.how_many import MOST
 from ngmca.io import Dataset, ReadError
@@ -104,7 +104,8 @@ def _run(
         note(f"{other} {has} changed since that run.toml was written.", quiet=quiet)
     with as_bad_input():
         _check_large(data, settings, found)
-        engine = opened(data, settings.device)
+        # what is found already is only looked at, and sampled: a card would not be heeded
+        engine = opened(data, settings.device if found is None else "cpu")
         options = settings.options() | beforehand.options(settings, data, quiet=quiet)
         _check_options(engine, settings, options)
         library = answering.opened(settings, data)
@@ -302,6 +303,10 @@ def _best_start(
     starts, r = settings.starts(engine.shape), settings.number
     if settings.method in rivals.METHODS:
         return first
+    if isinstance(engine, OnGpu):  # all of them at once, where data are small
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to warn of was told of the first
+            return separate_whole(engine, r, **options, n_init=starts, progress=not quiet)
     total = settings.algorithm.most
     with loop.progress_of_starts(total, starts - 1, show=not quiet) as shown:
 

@@ -132,7 +132,12 @@ class Settings:
 
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""
-        large = None if self.device == "cuda" else self._large()  # a card has its own way with blocks
+        large = self._large()
+        if large is not None and self.device == "cuda":
+            raise ReadError(
+                f"{self.data[0]} is too large to be read whole, as --device cuda does: take --device "
+                "cpu, or in Python ngmca.separate(numpy.load(..., mmap_mode='r'), ..., device='cuda')."
+            )
         if large is not None:
             return large
         one = self.data[0] if len(self.data) == 1 else self.data

@@ -20,7 +20,7 @@ from ngmca.data.grams import Grams
 from ngmca.data.probe import Probe, Sources
 from ngmca.data.sweep import Solve, Sweep
 from ngmca.data.transfers import Transfers
-from ngmca.data.units import check_unit, unit_of
+from ngmca.data.units import check_range, unit_of
 from ngmca.nnqp.on_card import (
     MEDIAN_OF,
     MOST_SOURCES,
@@ -124,13 +124,15 @@ class OnGpu(InMemory):
 
     def pick(self, rows: Choice, columns: Choice) -> NDArray:
         """Some measurements at some columns, in memory."""
+        if not (isinstance(rows, slice) or isinstance(columns, slice)):
+            rows = np.asarray(rows)[:, None]  # both at once: no rows, or columns, as a whole
         if not self.on_card:
-            return np.asarray(self._given[rows][:, columns])
+            return np.asarray(self._given[rows, columns])
         rows, columns = (
             which if isinstance(which, slice) else self.card.xp.asarray(which)
             for which in (rows, columns)
         )
-        return self.card.host(self._given[rows][:, columns])
+        return self.card.host(self._given[rows, columns])
 
     # What the outer loop asks.
 
@@ -304,13 +306,17 @@ class _Streamed:
 
     def __iter__(self) -> Iterator[tuple[slice, Any]]:
         way, blocks = self._way, self._blocks
-        way.send(0, blocks[0], self._there[0])
-        for k, block in enumerate(blocks):
-            if k + 1 < len(blocks):
-                way.send(k + 1, blocks[k + 1], self._there[(k + 1) % 2])
-            way.arrived(k)
-            yield block, self._there[k % 2][:, : block.stop - block.start]
-            way.done(k)
+        try:
+            way.send(0, blocks[0], self._there[0])
+            for k, block in enumerate(blocks):
+                if k + 1 < len(blocks):
+                    way.send(k + 1, blocks[k + 1], self._there[(k + 1) % 2])
+                way.arrived(k)
+                yield block, self._there[k % 2][:, : block.stop - block.start]
+                way.done(k)
+        except BaseException:  # also where nobody goes on with it
+            way.given_up()
+            raise
 
 
 def _transfers(card: Card, Y: NDArray, width: int) -> Any:
@@ -328,7 +334,7 @@ def there_in_own_units(Y: Any, card: Card) -> tuple[Any, Card, float]:
     if not np.isfinite([low, high]).all():
         raise ValueError("Y has NaN or infinite entries, which device='cuda' cannot do without.")
     unit = unit_of(np.array([[low, high]], dtype=Y.dtype))
-    check_unit(np.array([[low, high]], dtype=Y.dtype) / unit, unit)
+    check_range(max(high, -low), Y.dtype, unit)
     return (Y if unit == 1.0 else Y / Y.dtype.type(unit)), card, unit
 
 

@@ -111,6 +111,9 @@ def _on_card(data: Any, mask: Any, threads: int | None) -> OnGpu:
     _check_at_hand(data)
     parts: tuple[slice, ...] = (slice(None),)
     if is_several(data):
+        check_several(data)
+        if mask is not None:
+            raise ValueError("mask and device='cuda' do not go together: take device='cpu'.")
         ends = np.cumsum([0] + [len(one) for one in data]).tolist()
         parts = tuple(slice(a, b) for a, b in pairwise(ends))
         data = np.concatenate([arguments.check_data(one) for one in data])
@@ -186,6 +189,22 @@ def is_several(data: Any) -> bool:
 
 def _several(data: Any, mask: Any, threads: int | None) -> InMemory:
     """The engine of several data sets, one after the other."""
+    check_several(data)
+    sizes = [np.shape(one) for one in data]
+    if mask is not None:
+        if not isinstance(mask, list | tuple) or [np.shape(one) for one in mask] != sizes:
+            raise ValueError("mask must be a list with one array for each data set in Y, of its shape.")
+        mask = np.concatenate([np.asarray(one) for one in mask])
+    ends = np.cumsum([0] + [m for m, _ in sizes]).tolist()
+    engine = open_data(np.ma.concatenate(data) if any(map(np.ma.isMaskedArray, data)) else
+                       np.concatenate([arguments.as_array(one, "Y") for one in data]),
+                       mask=mask, threads=threads)  # fmt: skip
+    engine.parts = tuple(slice(a, b) for a, b in pairwise(ends))
+    return engine
+
+
+def check_several(data: Any) -> None:
+    """Refuse data sets that are not in memory, or have other channels than the rest."""
     if any(is_elsewhere(one) for one in data):
         raise ValueError(
             "several data sets must be in memory, and one of these is too large, or a Dask array: "
@@ -198,16 +217,6 @@ def _several(data: Any, mask: Any, threads: int | None) -> InMemory:
             f"Y holds data sets of {told}: they must have the same channels. `ngmca.io.read` brings "
             "files with axes that overlap to a common one."
         )
-    if mask is not None:
-        if not isinstance(mask, list | tuple) or [np.shape(one) for one in mask] != sizes:
-            raise ValueError("mask must be a list with one array for each data set in Y, of its shape.")
-        mask = np.concatenate([np.asarray(one) for one in mask])
-    ends = np.cumsum([0] + [m for m, _ in sizes]).tolist()
-    engine = open_data(np.ma.concatenate(data) if any(map(np.ma.isMaskedArray, data)) else
-                       np.concatenate([arguments.as_array(one, "Y") for one in data]),
-                       mask=mask, threads=threads)  # fmt: skip
-    engine.parts = tuple(slice(a, b) for a, b in pairwise(ends))
-    return engine
 
 
 def by_part(value: Any, engine: InMemory) -> Any:

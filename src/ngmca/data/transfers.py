@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 COPYING = 8  # threads that copy rows of an array that cannot be pinned
+LONGEST_ROW = (1 << 31) - 1  # bytes from row to row that CUDA copies at once
 TO_CARD = 1  # the direction, in CUDA's numbering
 
 
@@ -24,10 +25,13 @@ class Transfers:
         self._cuda, self._Y = xp.cuda, Y
         self._stream = xp.cuda.Stream(non_blocking=True)
         self._arrived, self._done = ([xp.cuda.Event() for _ in range(2)] for _ in range(2))
-        self._pinned = Y.flags.c_contiguous and _pin(xp.cuda.runtime, Y, self)
+        near = Y.strides[0] <= LONGEST_ROW
+        self._pinned = Y.flags.c_contiguous and near and _pin(xp.cuda.runtime, Y, self)
         self._stages: list[NDArray] = []
         if not self._pinned:
             self._stages = [cupyx.empty_pinned((len(Y), width), dtype=Y.dtype) for _ in range(2)]
+        for event in self._done:
+            event.record()  # what is asked so far may still be at work in the places
 
     def send(self, k: int, columns: slice, target: Any) -> None:
         """Begin to copy piece k to its place (m, width) on the card, once that is free."""
@@ -51,6 +55,12 @@ class Transfers:
     def done(self, k: int) -> None:
         """The place of piece k is free once all that was asked so far is done."""
         self._done[k % 2].record()
+
+    def given_up(self) -> None:
+        """A pass ends before its time: what follows waits for what is on its way."""
+        for k in range(2):
+            self.arrived(k)
+            self.done(k)
 
 
 def _pin(runtime: Any, Y: NDArray, owner: Any) -> bool:

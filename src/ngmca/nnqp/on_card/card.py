@@ -82,8 +82,13 @@ class Card:
             P, Q, out = Q.T, P.T, out.T
         if P.shape[1] <= 4 * TILE:
             self.multiply(P[None], Q[None], out[None])
-        else:
-            out[...] = self.xp.asarray(self.added([self.tiles(P, Q)]), dtype=out.dtype)
+            return
+        total, part = self.xp.zeros(out.shape), self.xp.empty(out.shape, dtype=out.dtype)
+        for j in range(0, P.shape[1], TILE):
+            some = slice(j, j + TILE)
+            self.multiply(P[None, :, some], Q[None, some], part[None])
+            total += part
+        out[...] = total
 
     def correlate(self, A: Any, Y: Any, out: Any) -> None:
         """out (r, n), each column in one piece, := A'Y for A (m, r)."""

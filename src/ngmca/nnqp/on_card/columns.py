@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ngmca.nnqp.on_card.card import Card
 
-PART = 1 << 20  # columns that forward-backward steps are made for at once
+PART = 1 << 16  # columns that forward-backward steps are made for at once
 
 
 @dataclass(frozen=True, eq=False)
