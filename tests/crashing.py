@@ -77,7 +77,7 @@ def run(*arguments):
 
 
 # `make crash` kills at all events
-EVERY = 1 if os.environ.get("NGMCA_EVERY_CRASH") else 3
+EVERY = 1 if os.environ.get("NGMCA_EVERY_CRASH") else 4
 
 
 def forked(arguments, kill_at=0):

@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import wait as futures_wait
 from dataclasses import replace
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ import ngmca
 from ngmca import separation
 from ngmca.algorithms import restarts
 from ngmca.algorithms.restarts import at_once, with_restarts, workers_for
-from ngmca.data import InMemory
+from ngmca.data import InMemory, open_data
 from ngmca.metrics import CEILING
 
 CLEAR = ngmca.simulate.sparse(m=20, n=200, r=3, p_S=0.3, snr=30, seed=0)
@@ -241,3 +242,11 @@ def test_the_range_has_the_units_of_the_data(unit):
     np.testing.assert_array_equal(large.others.S_high, plain.others.S_high * unit)
     np.testing.assert_array_equal(large.others.A_high, plain.others.A_high)
     assert [one.equal for one in large.restarts] == [one.equal for one in plain.restarts]
+
+
+def test_data_elsewhere_are_asked_by_one_start_at_a_time():
+    """Their engines remember the last sweep, which must be that of the start that asks."""
+    Y = np.ones((4, 30))
+    assert workers_for(open_data(Y), 2, 2) == 2
+    assert workers_for(open_data(Y, lazily=True), 2, 2) == 1
+    assert workers_for(open_data(da.from_array(Y)), 2) == 1

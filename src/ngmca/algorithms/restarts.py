@@ -54,9 +54,9 @@ def at_once(
 def workers_for(engine: InMemory, r: int, threads: int | None = None) -> int:
     """How many starts to run at a time: one of large data, whose blocks have all threads already.
 
-    Each would also hold a copy of the data.
+    Each would also hold a copy of the data. Engines of data elsewhere remember their last sweep.
     """
-    if isinstance(engine, OnGpu) or engine.threads_for(r) > 1:
+    if isinstance(engine, OnGpu) or not engine.whole or engine.threads_for(r) > 1:
         return 1
     return available() if threads is None else threads
 

@@ -194,8 +194,9 @@ class OnDask(Chunked):
 
     def _old_blocks(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
         """Delayed blocks of S for a sweep: what the last one left, or those that are cut out of S."""
-        if self._last is not None and isinstance(S, da.Array) and S.name == self._last[0]:
-            return self._last[1]
+        last = self._last
+        if last is not None and isinstance(S, da.Array) and S.name == last[0]:
+            return last[1]
         return self._blocks_of(S, cut)
 
     def _blocks_of(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
@@ -211,12 +212,13 @@ class OnDask(Chunked):
         """Sources at some columns."""
         if isinstance(S, np.ndarray):
             return S[:, columns]
-        if self._kept is not None and self._seen is not None and self._seen[0] == S.name:
+        seen = self._seen
+        if self._kept is not None and seen is not None and seen[0] == S.name:
             known = self._kept[0]
             wanted = np.arange(self.shape[1])[columns] if isinstance(columns, slice) else columns
             at = np.searchsorted(known, wanted)
             if at.max(initial=0) < len(known) and np.array_equal(known[at], wanted):
-                return np.asarray(self._seen[1][:, at])
+                return np.asarray(seen[1][:, at])
         return np.asarray(value(S[:, columns]))
 
     def no_sources(self, r: int) -> Any:
