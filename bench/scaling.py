@@ -147,7 +147,7 @@ def separated(folder, iterations):
     )
 
 
-def workers(folder, part, rounds=1):
+def workers(folder, part):
     """A sweep on one worker process against one on two, each with one thread, over data in their memory.
 
     Beside the least time, which other work on the machine makes longer, the processor time of the busiest
@@ -159,7 +159,7 @@ def workers(folder, part, rounds=1):
     from ngmca.data import open_data
 
     walls, busiest = {1: [], 2: []}, {1: [], 2: []}
-    for count in (1, 2) * rounds:
+    for count in (1, 2):
         here = {"n_workers": count, "threads_per_worker": 1, "dashboard_address": None}
         with LocalCluster(**here, silence_logs=50) as cluster, Client(cluster) as client:
             stored = da.from_zarr(str(folder / "Y.zarr"))

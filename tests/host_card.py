@@ -41,6 +41,16 @@ def passed(value):
     return TYPES[value.dtype.char](value.item())
 
 
+def problem(r, n, dtype=np.float64, *, m=60, seed=0):
+    """A Gram matrix of directions that are not orthogonal, correlations, and a guess of the support."""
+    rng = np.random.default_rng(seed)
+    A = rng.random((m, r)) + np.eye(m, r)
+    G = A.T @ A
+    S = np.maximum(rng.standard_normal((n, r)), 0)
+    C = (S @ G + rng.standard_normal((n, r))).astype(dtype)
+    return G, C, np.maximum(S + rng.standard_normal((n, r)) / 2, 0).astype(dtype)
+
+
 class HostCard(Card):
     """NumPy arrays, of which as many fit as `room` has bytes."""
 

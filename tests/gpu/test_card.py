@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from host_card import problem
 
 import ngmca
 from ngmca import nnqp, separation, simulate
@@ -41,19 +42,10 @@ def close(one, other, tolerance=1e-6):
     np.testing.assert_allclose(one.S, other.S, atol=tolerance * np.asarray(other.S).max())
 
 
-def problem(r, n, dtype, m=150, seed=0):
-    rng = np.random.default_rng(seed)
-    A = rng.random((m, r)) + np.eye(m, r)
-    G = A.T @ A
-    S = np.maximum(rng.standard_normal((n, r)), 0)
-    C = (S @ G + rng.standard_normal((n, r))).astype(dtype)
-    return G, C, np.maximum(S + rng.standard_normal((n, r)) / 2, 0).astype(dtype)
-
-
 @pytest.mark.parametrize("r", [1, 2, 5, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 100, 128])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_columns_are_solved_to_a_certificate_that_is_true(r, dtype):
-    G, C, X = problem(r, 3001, dtype)
+    G, C, X = problem(r, 3001, dtype, m=150)
     shift = np.linspace(0, 1, r)
     xp = CARD.xp
     there = xp.asarray(X)
@@ -68,7 +60,7 @@ def test_columns_are_solved_to_a_certificate_that_is_true(r, dtype):
 
 
 def test_sources_that_are_alike_stay_exact():
-    G, C, X = problem(6, 500, np.float64)
+    G, C, X = problem(6, 500, m=150)
     G[5], G[:, 5], C[:, 5] = G[4], G[:, 4], C[:, 4]
     G[5, 5] = G[4, 4]
     there = CARD.xp.asarray(X)
@@ -78,7 +70,7 @@ def test_sources_that_are_alike_stay_exact():
 
 @pytest.mark.parametrize("r", [6, 20, 40, 70])
 def test_awkward_columns_are_solved_in_single_precision(r):
-    G, C, X = problem(r, 500, np.float32)
+    G, C, X = problem(r, 500, np.float32, m=150)
     G[5], G[:, 5], C[:, 5] = G[4], G[:, 4], C[:, 4]  # alike
     G[5, 5] = G[4, 4]
     G[2] = G[:, 2] = C[:, 2] = 0  # nowhere
@@ -182,7 +174,7 @@ def test_bit_identical_run_to_run(mixture, dtype, method):
 
 
 def test_many_columns_are_bit_identical_run_to_run():
-    G, C, X = problem(40, 30_000, np.float32)
+    G, C, X = problem(40, 30_000, np.float32, m=150)
     found = []
     for _ in range(3):
         there = CARD.xp.asarray(X)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from host_card import HostCard, needs_compiler
+from host_card import HostCard, needs_compiler, problem
 
 from ngmca import nnqp
 from ngmca.data.freedom import corrected
@@ -19,16 +19,6 @@ pytestmark = needs_compiler
 @pytest.fixture
 def card():
     return HostCard()
-
-
-def problem(r, n, dtype=np.float64, *, m=60, seed=0):
-    """A Gram matrix of directions that are not orthogonal, correlations, and a guess of the support."""
-    rng = np.random.default_rng(seed)
-    A = rng.random((m, r)) + np.eye(m, r)
-    G = A.T @ A
-    S = np.maximum(rng.standard_normal((n, r)), 0)
-    C = (S @ G + rng.standard_normal((n, r))).astype(dtype)
-    return G, C, np.maximum(S + rng.standard_normal((n, r)) / 2, 0).astype(dtype)
 
 
 def solved(card, G, C, X, shift=None):

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data.blocks import BLOCK_BYTES, Choice, column_runs, gram, picks
+from ngmca.data.blocks import BLOCK_BYTES, Choice, column_runs, picks
 from ngmca.data.engine import LARGE, NOISE_COLUMNS, InMemory, square
 from ngmca.data.probe import Probe, places
 from ngmca.data.source import Source, in_blocks
@@ -112,9 +112,14 @@ class Chunked(InMemory):
     def _check_unchanged(self, A: NDArray, SS: NDArray, YS: NDArray) -> None:
         """Refuse sums that the data which were opened cannot give."""
         if not np.isfinite(YS).all():
-            raise ValueError("Y has changed since it was opened: it now has NaN or infinity.")
-        if self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2 < -CHANGED * self.energy:
-            raise ValueError("Y has changed since it was opened: it now has other numbers.")
+            has = "NaN or infinity"
+        elif self._balance(A, SS, YS) < -CHANGED * self.energy:
+            has = "other numbers"
+        else:
+            return
+        raise ValueError(
+            f"Y has changed since it was opened: it now has {has}. Begin anew once nothing writes to it."
+        )
 
     def new_sources(self, r: int) -> NDArray:
         """Room for S' (n, r)."""

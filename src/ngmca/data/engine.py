@@ -73,7 +73,7 @@ class InMemory:
         sweep = self._sweep_tall if self.shape[0] > self.shape[1] else self._sweep_wide
         return self._swept(A, X.T, sweep(A, S.T, X, solve))
 
-    def _swept(self, A: NDArray, S: NDArray, sums: "Sums") -> Sweep:
+    def _swept(self, A: NDArray, S: NDArray, sums: Sums) -> Sweep:
         """What a sweep found, from its sums."""
         SS, YS, total, active, worst = sums
         size = S.shape[0] * S.shape[1]
@@ -81,7 +81,11 @@ class InMemory:
 
     def cost(self, A: NDArray, SS: Any, YS: NDArray) -> float:
         """1/2 |Y - A S|^2 from S S' and Y S', without another look at the data."""
-        return float(max(self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2, 0.0))
+        return max(self._balance(A, SS, YS), 0.0)
+
+    def _balance(self, A: NDArray, SS: Any, YS: NDArray) -> float:
+        """The same as it comes out, which may be below 0 by rounding."""
+        return float(self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2)
 
     def _sweep_wide(self, A: NDArray, old: NDArray, X: NDArray, solve: Solve) -> Sums:
         """One pass over blocks of columns: each is read once, for A'Y and for Y S'.
@@ -491,11 +495,16 @@ class InMemory:
 
     def once(self) -> Iterator[tuple[tuple[slice, slice], NDArray]]:
         """All of the data once, with their place, in an order that is that of every engine."""
-        step, whole = max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape))), slice(None)
+        step, whole = self._stretch, slice(None)
         starts = range(0, max(self.shape), step)
         if self.shape[0] > self.shape[1]:
             return (((rows, whole), Y) for rows, Y in self.blocks_of_rows(starts, step))
         return (((whole, columns), Y) for columns, Y in self.column_blocks(starts, step))
+
+    @property
+    def _stretch(self) -> int:
+        """How many columns (rows, of tall data) stay in a core's cache."""
+        return max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
 
     def _most(self, width: int) -> int:
         """How many blocks of so many columns (rows, of tall data) are summed up by themselves."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import grouped
 from ngmca.data import on_workers
-from ngmca.data.blocks import BLOCK_BYTES, PART_BYTES, Choice, largest
+from ngmca.data.blocks import PART_BYTES, Choice, largest
 from ngmca.data.checksum import told
 from ngmca.data.chunked import Chunked
 from ngmca.data.cluster import NoWorkersError, gathered, tree, value
@@ -89,14 +89,14 @@ class OnDask(Chunked):
         """
         along, across = (0, 1) if self._tall else (1, 0)
         sizes = self._array.chunks[along]
-        width = TOGETHER * max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
+        width = TOGETHER * self._stretch
         suits = self._array.numblocks[across] == 1 and max(self.shape) >= len(sizes) * width
         largest = max(sizes) * min(self.shape) * self.dtype.itemsize
         return sizes if suits and largest <= LARGEST * PART_BYTES else None
 
     def _survey(self, *, check: bool) -> float:
         """|Y|^2, in one pass that also checks, finds the unit, and keeps columns that tell the noise."""
-        step = max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
+        step = self._stretch
         wanted = self._columns_to_keep()
         cut = self._cut(step)
         parts = [
@@ -228,13 +228,17 @@ class OnDask(Chunked):
         cut = self._cut(self._step(r) * TOGETHER)
         return self._as_array([delayed(on_workers.nothing)(Y, r) for _, Y in cut], cut, r)
 
-    def _correlations(self, A: NDArray, step: int) -> NDArray:
+    def _by_rows(self, work: Callable[..., NDArray], A: NDArray, *more: Any, step: int) -> list[Any]:
+        """work(Y, A, *more, step), delayed, for each part of the rows of tall data and of A."""
         cut = self._cut(step)
         ends = [first for first, _ in cut] + [len(A)]
-        parts = [
-            delayed(on_workers.correlated, pure=False)(Y, A[a:b], step)
+        return [
+            delayed(work, pure=False)(Y, A[a:b], *more, step)
             for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
         ]
+
+    def _correlations(self, A: NDArray, step: int) -> NDArray:
+        parts = self._by_rows(on_workers.correlated, A, step=step)
         return np.asarray(gathered([tree(parts, on_workers.summed_once)])[0])
 
     def _products(self, X: NDArray, step: int) -> NDArray:
@@ -272,12 +276,7 @@ class OnDask(Chunked):
         return max(gathered(peaks))
 
     def _rest_energies_tall(self, A: NDArray, S: NDArray, step: int) -> NDArray:
-        cut = self._cut(step)
-        ends = [first for first, _ in cut] + [len(A)]
-        parts = [
-            delayed(on_workers.rest_of_rows, pure=False)(Y, A[a:b], S, step)
-            for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
-        ]
+        parts = self._by_rows(on_workers.rest_of_rows, A, S, step=step)
         return np.asarray(gathered([tree(parts, on_workers.summed_once)])[0])
 
     def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
@@ -294,17 +293,11 @@ class OnDask(Chunked):
     def _final_deviations(self, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
         if not self._tall:
             return super()._final_deviations(A, S, columns, step)
-        cut = self._cut(step)
-        ends = [first for first, _ in cut] + [len(A)]
-        parts = [
-            delayed(on_workers.deviations, pure=False)(Y, A[a:b], S, columns, step)
-            for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
-        ]
-        return np.concatenate(gathered(parts))
+        return np.concatenate(gathered(self._by_rows(on_workers.deviations, A, S, columns, step=step)))
 
     def fingerprint(self) -> str:
         """A checksum of all numbers, in words, to tell other data from these."""
-        step = max(32, BLOCK_BYTES // (self.dtype.itemsize * min(self.shape)))
+        step = self._stretch
         parts = [
             delayed(on_workers.checked, pure=False)(Y, first, step, self._tall)
             for first, Y in self._cut(step)
