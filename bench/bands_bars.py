@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import ngmca
 from ngmca.sampling.model_check import ModelCheck, check_model
-from ngmca.sampling.warnings import band_width
+from ngmca.sampling.posterior_warnings import band_width
 from ngmca.simulate.mixture import Mixture, mix
 
 Make = Callable[[int], Mixture]
@@ -159,7 +159,7 @@ def check(seeds: list[int]) -> None:
 
 def checked(data: Mixture, found: ngmca.Posterior) -> ModelCheck:
     """The check that `posterior` makes."""
-    return check_model(ngmca.data.open_data(data.Y), found)
+    return check_model(ngmca.engines.open_data(data.Y), found)
 
 
 PARTS = SimpleNamespace(bands=bands, others=others, check=check)

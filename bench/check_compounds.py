@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from ngmca.simulate.catalogue import System, library
+from ngmca.simulate.compounds import System, library
 
 LIST = "vespa/common/resources/metabolites.xml"
 NAMES = {  # where a compound has another name there, or is in several parts

@@ -15,12 +15,12 @@ import numpy as np
 
 import ngmca
 from ngmca import simulate
+from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
-from ngmca.algorithms.start import first_guess
-from ngmca.data import InMemory
-from ngmca.data.on_gpu import OnGpu
-from ngmca.nnqp.on_card import open_card
+from ngmca.engines import InMemory
+from ngmca.engines.gpu import open_card
+from ngmca.engines.gpu.engine import OnGpu
 
 M, N, CUT = 200, 4_000_000, 200_000
 CARD = open_card()

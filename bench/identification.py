@@ -19,8 +19,8 @@ from scipy.ndimage import gaussian_filter1d
 
 import ngmca
 from ngmca import simulate
-from ngmca.diagnosis.answers import likeness
-from ngmca.diagnosis.answers.library import open_library
+from ngmca.answers.which import similarity as likeness
+from ngmca.answers.which.library import open_library
 
 sys.path.insert(0, str(Path(__file__).parent))
 import infrared

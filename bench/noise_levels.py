@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ngmca
-from ngmca.data import open_data
+from ngmca.engines import open_data
 
 NUMBERS = {15: (15, 20, 30, 60, 200), 5: (5, 8, 15, 20, 30, 60, 200)}  # of measurements, for r sources
 RUNS = {"before": (True, 1.0), "before, tau = 2": (True, 2.0), "after": (False, 1.0)}

@@ -22,7 +22,7 @@ from calibration import Score, by_source, judge
 from timing import side_by_side
 
 import ngmca
-from ngmca.data import InMemory, open_data
+from ngmca.engines import InMemory, open_data
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.sampling import chain as chain_module
 from ngmca.sampling.chain import Sums

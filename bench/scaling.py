@@ -105,7 +105,7 @@ def disk(folder, part):
     import zarr
 
     from ngmca._support.threads import one_blas_thread
-    from ngmca.data import open_data
+    from ngmca.engines import open_data
 
     store = zarr.open_array(folder / "Y.zarr", mode="r")
     m, n = store.shape
@@ -131,7 +131,7 @@ def separated(folder, iterations):
     import zarr
 
     import ngmca
-    from ngmca.data import open_data
+    from ngmca.engines import open_data
 
     store = zarr.open_array(folder / "Y.zarr", mode="r")
     begun = time.perf_counter()
@@ -156,7 +156,7 @@ def workers(folder, part):
     import dask.array as da
     from distributed import Client, LocalCluster, wait
 
-    from ngmca.data import open_data
+    from ngmca.engines import open_data
 
     walls, busiest = {1: [], 2: []}, {1: [], 2: []}
     for count in (1, 2):
@@ -184,7 +184,7 @@ def workers(folder, part):
 def subset(seeds):
     """Passes over all data and SDR, with and without a start on a part of them."""
     import ngmca
-    from ngmca.algorithms import subset as on_part
+    from ngmca.algorithms import start_on_part as on_part
 
     m, blocks, huge = 200, 64, on_part.HUGE
     print("seed  passes  SDR     on a part: passes  SDR     saved")
@@ -222,7 +222,7 @@ def sweep_seconds(m, n, r):
     """Processor seconds of a sweep in memory by one thread, 10 % of the sources active: the least of some."""
     from ngmca.algorithms import Options
     from ngmca.algorithms.steps import s_step
-    from ngmca.data import InMemory
+    from ngmca.engines import InMemory
 
     rng = np.random.default_rng(0)
     A = rng.random((m, r), dtype=np.float32)

@@ -15,9 +15,9 @@ from timing import Row, advance, side_by_side
 
 import ngmca
 from ngmca.algorithms import Options
-from ngmca.algorithms.start import first_guess
+from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.data import InMemory, open_data
+from ngmca.engines import InMemory, open_data
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.separation import Problem
 

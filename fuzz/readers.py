@@ -12,7 +12,7 @@ import samples
 from outcome import ACCEPTED, expect, refusal
 
 from ngmca import io
-from ngmca._support.apart import Apart
+from ngmca._support.isolated_process import Apart
 
 UNSIZED = ("text, ", "folder of text")  # formats that do not say how much is in them
 SIZED_TEXT = "text, gzip"

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngmca.nnqp.on_card import Card
-from ngmca.nnqp.on_card.card import layout
+from ngmca.engines.gpu import Card
+from ngmca.engines.gpu.device import layout
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="the kernels need a C++ compiler")

@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse as scipy_sparse
 
 import ngmca
-from ngmca import diagnosis, rivals
+from ngmca import rivals
+from ngmca.answers import how_sure as diagnosis
 
 Y = ngmca.simulate.sparse(m=12, n=30, r=3, snr=20, seed=0).Y
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import ngmca
 from ngmca._support import threads
 from ngmca._support.compiled import _Sealed
-from ngmca.data import InMemory
+from ngmca.engines import InMemory
 
 ROOT = Path(ngmca.__file__).parent
 
@@ -22,14 +22,15 @@ ROOT = Path(ngmca.__file__).parent
 LAYERS = [
     {"_support"},
     {"nnqp", "simulate", "io"},
-    {"metrics", "result"},
-    {"data", "domains"},
+    {"metrics", "plotting"},
+    {"result"},
+    {"domains", "engines"},
     {"algorithms"},
     {"rivals", "sampling"},
+    {"task"},
     {"separation"},
-    {"diagnosis"},
-    {"estimator"},
-    {"saving"},
+    {"answers"},
+    {"estimator", "saving"},
     {"report"},
     {"paper"},
     {"cli"},

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca import diagnosis, metrics, rivals
+from ngmca import metrics, rivals
+from ngmca.answers import how_sure as diagnosis
 
 EXPONENTS = [-1000, -600, 600, 1000]
 DATA = ngmca.simulate.sparse(20, 40, 3, p_S=0.3, snr=20, seed=0)
@@ -202,7 +203,7 @@ def test_a_start_for_other_data_is_refused(factor):
 
 
 def test_chains_that_are_no_numbers_disagree():
-    from ngmca.sampling.warnings import disagreement
+    from ngmca.sampling.posterior_warnings import disagreement
 
     assert "disagree about 1 of 2" in disagreement({"S": np.array([np.nan, 1.0]), "A": np.ones(2)})[0]
 

@@ -10,7 +10,7 @@ import zarr
 from scipy import sparse
 
 import ngmca
-from ngmca.io import storing
+from ngmca.result import large_sources as storing
 
 R = 3
 RNG = np.random.default_rng(0)

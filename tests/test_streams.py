@@ -5,7 +5,7 @@ import pytest
 import zarr
 
 import ngmca
-from ngmca.data import opening
+from ngmca.engines import opening
 
 R = 3
 

@@ -1,87 +1,72 @@
 """Sparse non-negative blind source separation for noisy data: nGMCA and its relatives."""
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ngmca import io, metrics, nnqp, paper, report, rivals, simulate
-    from ngmca import rivals as baselines  # noqa: F401
-    from ngmca.data import Counts
-    from ngmca.diagnosis.answers.how_many import RankChoice, choose_rank
-    from ngmca.diagnosis.answers.how_much import Amounts, quantify
-    from ngmca.diagnosis.answers.which import Identification, identify
-    from ngmca.domains import backgrounds
-    from ngmca.estimator import NGMCA
-    from ngmca.metrics import evaluate
-    from ngmca.result import History, Others, Posterior, Restart, Separation, State
-    from ngmca.sampling import posterior
-    from ngmca.saving import load, save
-    from ngmca.separation import iterate, separate
+    from ngmca import io as io
+    from ngmca import metrics as metrics
+    from ngmca import nnqp as nnqp
+    from ngmca import paper as paper
+    from ngmca import report as report
+    from ngmca import rivals as rivals
+    from ngmca import simulate as simulate
+    from ngmca.answers.how_many.choose_rank import RankChoice as RankChoice
+    from ngmca.answers.how_many.choose_rank import choose_rank as choose_rank
+    from ngmca.answers.how_much.quantify import Amounts as Amounts
+    from ngmca.answers.how_much.quantify import quantify as quantify
+    from ngmca.answers.which.identify import Identification as Identification
+    from ngmca.answers.which.identify import identify as identify
+    from ngmca.domains import backgrounds as backgrounds
+    from ngmca.engines import Counts as Counts
+    from ngmca.estimator import NGMCA as NGMCA
+    from ngmca.metrics import evaluate as evaluate
+    from ngmca.result import History as History
+    from ngmca.result import Others as Others
+    from ngmca.result import Posterior as Posterior
+    from ngmca.result import Restart as Restart
+    from ngmca.result import Separation as Separation
+    from ngmca.result import State as State
+    from ngmca.sampling import posterior as posterior
+    from ngmca.saving import load as load
+    from ngmca.saving import save as save
+    from ngmca.separation import iterate as iterate
+    from ngmca.separation import separate as separate
 
     __version__: str
 
-__all__ = [
-    "NGMCA",
-    "Amounts",
-    "Counts",
-    "History",
-    "Identification",
-    "Others",
-    "Posterior",
-    "RankChoice",
-    "Restart",
-    "Separation",
-    "State",
-    "backgrounds",
-    "choose_rank",
-    "evaluate",
-    "identify",
-    "io",
-    "iterate",
-    "load",
-    "metrics",
-    "nnqp",
-    "paper",
-    "posterior",
-    "quantify",
-    "report",
-    "rivals",
-    "save",
-    "separate",
-    "simulate",
-]
-
-# Everything is loaded when first asked for: all of it takes a second, and a process that reads a file
-# needs little of it.
-_HOME = {"NGMCA": "estimator", "Counts": "data", "backgrounds": "domains"}
-_HOME |= dict.fromkeys(("RankChoice", "choose_rank"), "diagnosis.answers.how_many")
-_HOME |= {"evaluate": "metrics", "posterior": "sampling"}
-_HOME |= dict.fromkeys(("load", "save"), "saving") | dict.fromkeys(("iterate", "separate"), "separation")
-_HOME |= dict.fromkeys(("History", "Others", "Posterior", "Restart", "Separation", "State"), "result")
-_HOME |= dict.fromkeys(("Amounts", "quantify"), "diagnosis.answers.how_much")
-_HOME |= dict.fromkeys(("Identification", "identify"), "diagnosis.answers.which")
-_ROOMS = {
-    "_support",
-    "algorithms",
-    "cli",
-    "data",
-    "diagnosis",
-    "domains",
-    "estimator",
-    "result",
-    "sampling",
+# Every public name and the module that defines it. Modules are loaded when a name is first used:
+# loading all of them takes a second, and a process that only reads a file needs few.
+_HOME = {
+    "NGMCA": "estimator",
+    "Amounts": "answers.how_much.quantify",
+    "Counts": "engines",
+    "History": "result",
+    "Identification": "answers.which.identify",
+    "Others": "result",
+    "Posterior": "result",
+    "RankChoice": "answers.how_many.choose_rank",
+    "Restart": "result",
+    "Separation": "result",
+    "State": "result",
+    "backgrounds": "domains",
+    "choose_rank": "answers.how_many.choose_rank",
+    "evaluate": "metrics",
+    "identify": "answers.which.identify",
+    "iterate": "separation",
+    "load": "saving",
+    "posterior": "sampling",
+    "quantify": "answers.how_much.quantify",
+    "save": "saving",
+    "separate": "separation",
 }
-_ROOMS |= {"io", "metrics", "nnqp", "paper", "report", "rivals", "saving", "separation", "simulate"}
+_MODULES = ("io", "metrics", "nnqp", "paper", "report", "rivals", "simulate")
+
+__all__ = [*_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    """A name whose module is loaded now, because it is asked for."""
-    if name in _ROOMS:
-        return import_module(f"ngmca.{name}")
-    if name == "baselines":
-        return import_module("ngmca.rivals")
+    """Load the module of a public name when it is first used."""
     if name == "__version__":
         from importlib import metadata
 
@@ -89,7 +74,12 @@ def __getattr__(name: str) -> Any:
     elif name in _HOME:
         value = getattr(import_module(f"ngmca.{_HOME[name]}"), name)
     else:
-        raise AttributeError(f"module 'ngmca' has no attribute {name!r}")
+        try:
+            return import_module(f"ngmca.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"ngmca.{name}":
+                raise
+            raise AttributeError(f"module 'ngmca' has no attribute {name!r}") from None
     globals()[name] = value
     return value
 
@@ -97,15 +87,3 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """The public names."""
     return [*__all__, "__version__"]
-
-
-class _Renamed(ModuleType):
-    """The rivals under their name in 0.1.0, for `from ngmca.baselines import hals`."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__all__":  # tools ask every module for these
-            raise AttributeError(name)
-        return getattr(import_module("ngmca.rivals"), name)
-
-
-sys.modules["ngmca.baselines"] = _Renamed("ngmca.baselines")

@@ -14,14 +14,14 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 from ngmca._support.arguments import as_array, check_number, check_rank
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS
-from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.streaming import Stream
-from ngmca.algorithms.weights import weights_of, weights_of_any_sign
-from ngmca.data import Counts, InMemory, Levels, in_own_units, is_elsewhere, open_data, open_whole
-from ngmca.diagnosis.answers.how_many import RankChoice, choose_rank
+from ngmca.answers.how_many.choose_rank import RankChoice, choose_rank
+from ngmca.engines import Counts, InMemory, Levels, in_own_units, is_elsewhere, open_data, open_whole
 from ngmca.rivals import SIGNED
 from ngmca.separation import separate
+from ngmca.task.known import NOTHING, Known
 
 WITH_GAPS = ("soft", "anls")  # methods that do without missing entries
 # what changes what there is to count, and is not heeded there

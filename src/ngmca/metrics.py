@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
-from ngmca.io.storing import in_memory
+from ngmca.result.large_sources import in_memory
 
 __all__ = ["CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"]
 

@@ -15,17 +15,17 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS, METHODS, Options
-from ngmca.algorithms.batch import at_once_on_card, run_together
-from ngmca.algorithms.checkpoints import Checkpoint, Keeper, facts_of, resumed
-from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms.batch_of_starts import at_once_on_card, run_together
 from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.options import refuse
 from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.restarts import at_once, choose, with_restarts, workers_for
-from ngmca.data import Counts, InMemory, OnGpu, open_data
-from ngmca.data.opening import is_dask, is_several, is_sliceable
-from ngmca.io.storing import check_room, check_target, scratch_beside, stored
+from ngmca.engines import Counts, InMemory, OnGpu, open_data
+from ngmca.engines.opening import is_dask, is_several, is_sliceable
 from ngmca.result import Separation, State
+from ngmca.result.large_sources import check_room, check_target, scratch_beside, stored
+from ngmca.task.checkpoints import Checkpoint, Keeper, facts_of, resumed
+from ngmca.task.known import NOTHING, Known
 
 MINUTES = 1.0  # between checkpoints
 COPIES = 10  # of the sources, where those of two starts are compared

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.algorithms.known import REFUSED, Known
-from ngmca.data import Counts
+from ngmca.engines import Counts
+from ngmca.task.known import REFUSED, Known
 
 R = 4
 M, N = 40, 120

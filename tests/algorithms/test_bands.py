@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.algorithms import bands as bands_module
-from ngmca.algorithms.bands import correlation, log_cost
+from ngmca.algorithms import wavelet_stage as bands_module
 from ngmca.algorithms.options import Options
-from ngmca.data import open_data
+from ngmca.algorithms.wavelet_stage import correlation, log_cost
 from ngmca.domains import analysis, frame_of
+from ngmca.engines import open_data
 
 
 def bands(seed=0, m=24, n=400, r=3, snr=25.0):
@@ -59,7 +59,7 @@ def test_channels_without_an_order_have_no_bands():
 
 
 def test_auto_does_not_ask_for_more_memory_than_there_is_likely_to_be(monkeypatch):
-    monkeypatch.setattr("ngmca.algorithms.bands.LARGEST", 10_000)
+    monkeypatch.setattr("ngmca.algorithms.wavelet_stage.LARGEST", 10_000)
     found = ngmca.separate(bands().Y, 3, seed=0)
     assert found.domain.name == "direct"
     assert "too much memory" in found.domain.why

@@ -6,12 +6,15 @@ from host_card import HostCard, needs_compiler
 
 import ngmca
 from ngmca import separation, simulate
-from ngmca.algorithms import batch, restarts, start
-from ngmca.algorithms.batch import at_once_on_card
+from ngmca.algorithms import batch_of_starts as batch
+from ngmca.algorithms import first_guess as start
+from ngmca.algorithms import restarts
+from ngmca.algorithms.batch_of_starts import at_once_on_card
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.problem import Problem
-from ngmca.data import InMemory, OnGpu, Stacks, opening, room_for, stacks
-from ngmca.data.on_gpu import ROOM
+from ngmca.engines import InMemory, OnGpu, Stacks, opening, room_for
+from ngmca.engines.gpu import stacks
+from ngmca.engines.gpu.engine import ROOM
 
 pytestmark = needs_compiler
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.algorithms import checkpoints
-from ngmca.data import open_data
+from ngmca.engines import open_data
 from ngmca.io import ReadError
+from ngmca.task import checkpoints
 
 Y = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1).Y
 RUNS = [

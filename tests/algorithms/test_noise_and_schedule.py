@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ngmca.algorithms.schedule import falling, multiple_for_count
-from ngmca.data.noise import deviations, in_gradient, mad
+from ngmca.engines.robust_noise import deviations, in_gradient, mad
 
 
 def test_mad_is_the_standard_deviation_of_gaussian_rows_and_ignores_outliers():

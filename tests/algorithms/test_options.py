@@ -8,7 +8,7 @@ import pytest
 
 import ngmca
 from ngmca.algorithms import DEFAULTS
-from ngmca.algorithms.known import Known
+from ngmca.task.known import Known
 
 Y = np.random.default_rng(0).random((12, 30))
 

@@ -13,7 +13,7 @@ import ngmca
 from ngmca import separation
 from ngmca.algorithms import restarts
 from ngmca.algorithms.restarts import at_once, with_restarts, workers_for
-from ngmca.data import InMemory, open_data
+from ngmca.engines import InMemory, open_data
 from ngmca.metrics import CEILING
 
 CLEAR = ngmca.simulate.sparse(m=20, n=200, r=3, p_S=0.3, snr=30, seed=0)
@@ -148,7 +148,10 @@ def test_answers_that_fit_equally_well_have_a_range_and_all_of_them_lie_in_it():
     room = 1e-9 * found.S.max()
     assert (others.S_low - room <= matched).all()
     assert (matched <= others.S_high + room).all()
-    told = {f.kind for f in ngmca.diagnosis.findings(found, ngmca.diagnosis.diagnose(DENSE.Y, found))}
+    told = {
+        f.kind
+        for f in ngmca.answers.how_sure.findings(found, ngmca.answers.how_sure.diagnose(DENSE.Y, found))
+    }
     assert "starts" in told
 
 

@@ -7,9 +7,10 @@ import pytest
 
 import ngmca
 from ngmca.algorithms import Options
+from ngmca.algorithms.first_guess import first_guess, revive, unit_columns
 from ngmca.algorithms.restarts import choose
-from ngmca.algorithms.start import first_guess, revive, unit_columns
-from ngmca.data import InMemory, noise
+from ngmca.engines import InMemory
+from ngmca.engines import robust_noise as noise
 from ngmca.metrics import CEILING
 from ngmca.nnqp import pivot, violation
 

@@ -5,8 +5,8 @@ import pytest
 
 import ngmca
 from ngmca.algorithms import soft_and_hard
-from ngmca.algorithms.start import revive, unit_columns
-from ngmca.data import InMemory
+from ngmca.algorithms.first_guess import revive, unit_columns
+from ngmca.engines import InMemory
 from ngmca.nnqp import violation
 
 

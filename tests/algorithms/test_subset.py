@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.algorithms import subset
-from ngmca.data import open_data, stretches
+from ngmca.algorithms import start_on_part as subset
+from ngmca.engines import open_data, stretches
 
 OPTIONS = {"domain": "direct", "seed": 0}
 

@@ -5,13 +5,13 @@ import subprocess
 import sys
 from threading import Event
 
-from ngmca._support.first_use import telling
-from ngmca.algorithms import warming
+from ngmca._support.compile_notice import telling
+from ngmca.algorithms import compile_ahead as warming
 
 NEEDED = """
 import numpy as np, ngmca
 from threading import Event
-from ngmca._support.first_use import telling
+from ngmca._support.compile_notice import telling
 from ngmca.algorithms import warming
 told = []
 with telling(lambda: told.append("warming")):

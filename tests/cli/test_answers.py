@@ -9,7 +9,7 @@ import pytest
 from command_line import FILES, run
 
 import ngmca
-from ngmca.cli import answering
+from ngmca.cli import run_answers as answering
 from ngmca.saving.results import load_run
 
 AXIS = np.linspace(9, 1, 300).round(6)
@@ -87,7 +87,7 @@ def test_a_choice_that_was_made_is_not_made_again(tmp_path, table, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("ngmca.cli.performing._separated", stop)
+        patch.setattr("ngmca.cli.pipeline._separated", stop)
         told = run("separate", table, "-r", "auto", "-o", out, code=130)
     assert f"--resume {out}" in told.output
     found = []
@@ -125,7 +125,7 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_computed(
     strange.write_text("tube,a (mg/L)\ntube 99,3\ntube 1,4\n")
     metres = tmp_path / "metres.csv"
     ngmca.io.write_table(metres, {"wavelength [nm]": np.linspace(400, 700, 300), "x": AXIS, "y": AXIS})
-    monkeypatch.setattr("ngmca.cli.performing._separated", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr("ngmca.cli.pipeline._separated", lambda *_, **__: pytest.fail("too late"))
     given = [str(one).format(strange=strange, metres=metres) for one in options]
     told = run("separate", table, "-o", tmp_path / "out", *given, code=2)
     assert re.search(words, " ".join(told.output.split())), told.output
@@ -147,7 +147,7 @@ def test_a_library_may_come_when_a_run_goes_on(tmp_path, table, library, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("ngmca.cli.answering.answers", stop)
+        patch.setattr("ngmca.cli.run_answers.answers", stop)
         run("separate", table, "-r", 3, "-o", out, code=130)
     run("separate", "--resume", out, "--library", library)
     assert all(load_run(out).answers.names(3))

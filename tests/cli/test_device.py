@@ -8,8 +8,8 @@ from command_line import run
 from host_card import HostCard, needs_compiler
 
 import ngmca
-from ngmca.data import opening
-from ngmca.nnqp.on_card import CardError
+from ngmca.engines import opening
+from ngmca.engines.gpu import CardError
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_without_a_card_there_is_one_sentence_and_no_result(file, monkeypatch):
 def test_the_result_is_that_of_the_cpu_and_says_where_it_was_found(file, monkeypatch):
     card = HostCard()
     monkeypatch.setattr(opening, "open_card", lambda: card)
-    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
+    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     run(*command(file))
     assert card.launches > 20
     found = ngmca.load(file.with_name("out"))
@@ -63,7 +63,7 @@ def test_a_device_that_is_none_is_refused(file):
 
 @needs_compiler
 def test_error_bars_come_later_without_a_card(file, monkeypatch):
-    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
+    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     with monkeypatch.context() as there:
         there.setattr(opening, "open_card", HostCard)
         run(*command(file))
@@ -75,7 +75,7 @@ def test_error_bars_come_later_without_a_card(file, monkeypatch):
 def test_several_starts_are_those_of_the_library(file, monkeypatch):
     card = HostCard()
     monkeypatch.setattr(opening, "open_card", lambda: card)
-    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
+    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     given = ("-o", file.with_name("out"), "--n-init", 4, "--iterations", 15)
     run("separate", file, "-r", 2, *given, "--device", "cuda")
     found = ngmca.load(file.with_name("out"))
@@ -85,6 +85,6 @@ def test_several_starts_are_those_of_the_library(file, monkeypatch):
 
 
 def test_a_file_that_is_too_large_is_refused_there(file, monkeypatch):
-    monkeypatch.setattr("ngmca.io.lazy.memory_left", lambda: 1000)
+    monkeypatch.setattr("ngmca.io.large_files.memory_left", lambda: 1000)
     told = run(*command(file), code=2).output.replace("\n", " ")
     assert "too large to be read whole, as --device cuda does" in told

@@ -12,7 +12,8 @@ import pytest
 from command_line import FILES, NGMCA, run
 
 import ngmca
-from ngmca.cli import loop, performing
+from ngmca.cli import loop
+from ngmca.cli import pipeline as performing
 from ngmca.io import ReadError
 from ngmca.saving import checkpoints
 

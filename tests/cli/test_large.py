@@ -11,11 +11,13 @@ import zarr
 from command_line import run
 
 import ngmca
-from ngmca.cli import large, performing
-from ngmca.data import opening
-from ngmca.diagnosis import percent
-from ngmca.io import ReadError, lazy, read, read_large
+from ngmca.answers.how_sure import percent
+from ngmca.cli import pipeline as performing
+from ngmca.engines import opening
+from ngmca.io import ReadError, read, read_large
+from ngmca.io import large_files as lazy
 from ngmca.result import Others
+from ngmca.saving import large_results as large
 from ngmca.saving.result_folder import unfinished
 
 SHAPE = (18, 20, 60)  # rows, columns, channels

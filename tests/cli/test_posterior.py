@@ -12,8 +12,8 @@ from ngmca import sampling
 from ngmca.algorithms import METHODS
 from ngmca.cli.settings import STARTS
 from ngmca.report import figures
-from ngmca.report.weights import weights
-from ngmca.saving.posterior import from_variables, to_variables
+from ngmca.report.mixing_figures import weights
+from ngmca.saving.posterior_in_file import from_variables, to_variables
 from ngmca.saving.results import load_run
 
 
@@ -88,7 +88,7 @@ def test_files_from_before_neighbours_counted_can_be_read(expected):
 def test_sources_of_any_sign_are_refused(Y, folder, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="any sign"):
         ngmca.separate(Y, 4, method="gmca", posterior=True)
-    monkeypatch.setattr("ngmca.cli.performing.separate_whole", None)  # it is not run first
+    monkeypatch.setattr("ngmca.cli.pipeline.separate_whole", None)  # it is not run first
     options = ("-r", 4, "-o", tmp_path / "out", "--posterior", "--method", "gmca")
     assert "any sign" in run("separate", folder / "Y.npy", *options, code=2).stderr
 
@@ -106,7 +106,7 @@ def test_a_stop_while_sampling_keeps_the_separation(Y, folder, tmp_path, monkeyp
         told = run(*command, code=130).stderr
     assert f"is kept. Go on with: ngmca separate --resume {out}" in told
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.performing._iterated", None)  # it is not separated again
+        patched.setattr("ngmca.cli.pipeline._iterated", None)  # it is not separated again
         spoken = json.loads(run("separate", "--resume", out, "--json").stdout)["posterior"]
     starts = STARTS if method in METHODS else 1
     expected = ngmca.separate(Y, 4, method=method, seed=0, posterior=True, n_init=starts)

@@ -42,8 +42,8 @@ def variables(out):
 
 
 def test_the_result_is_that_of_one_go(folder, monkeypatch):
-    monkeypatch.setattr("ngmca.cli.performing._iterated", None)  # it is not separated again
-    monkeypatch.setattr("ngmca.cli.performing._best_start", None)
+    monkeypatch.setattr("ngmca.cli.pipeline._iterated", None)  # it is not separated again
+    monkeypatch.setattr("ngmca.cli.pipeline._best_start", None)
     told = run("posterior", folder / "out", "--samples", 60).stdout
     assert "Error bars come from 2 chains" in told
     assert f"report: {folder / 'out' / 'report.html'}" in told

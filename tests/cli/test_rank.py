@@ -8,8 +8,8 @@ import pytest
 from command_line import run
 
 import ngmca
-from ngmca.cli import counting
 from ngmca.cli import rank as command
+from ngmca.saving import rank_search as counting
 
 
 @pytest.fixture

@@ -11,11 +11,12 @@ import xarray as xr
 from command_line import FILES, run
 
 import ngmca
-from ngmca._support import whole_files
+from ngmca._support import atomic_files as whole_files
 from ngmca.cli.separate import ALL_METHODS
 from ngmca.cli.settings import CHEAP, STARTS, Settings
 from ngmca.io import read
-from ngmca.saving import claim, results
+from ngmca.saving import folder_claim as claim
+from ngmca.saving import results
 
 
 def test_one_command_from_a_file_to_the_sources(out, table, mixture):
@@ -33,7 +34,7 @@ def test_one_command_from_a_file_to_the_sources(out, table, mixture):
 
 @pytest.mark.parametrize("unit", [1.0, 2.0**400])
 def test_starts_are_those_of_the_library(tmp_path, monkeypatch, unit):
-    monkeypatch.setattr("ngmca.cli.performing._report", lambda run: "")
+    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     Y = ngmca.simulate.sparse(m=10, n=200, r=10, p_S=0.2, snr=30, seed=1).Y
     np.save(tmp_path / "d.npy", Y * unit)
     command = ("separate", tmp_path / "d.npy", "-r", 10, "--iterations", 40, "--seed", 7)
@@ -95,7 +96,7 @@ def test_a_run_stopped_at_another_start_keeps_the_first(tmp_path, table, monkeyp
     refused = run("separate", "--resume", out, "--n-init", 4, code=2).stderr
     assert "leave out --n-init" in refused
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.performing._iterated", None)  # the first is not made again
+        patched.setattr("ngmca.cli.pipeline._iterated", None)  # the first is not made again
         run("separate", "--resume", out)
     expected = ngmca.separate(read(table).Y, 3, seed=0, n_init=2)
     np.testing.assert_array_equal(ngmca.load(out).S, expected.S)
@@ -108,11 +109,11 @@ def test_what_fails_after_all_starts_costs_none_of_them(tmp_path, table, monkeyp
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.performing.diagnose", broken)
+        patched.setattr("ngmca.cli.pipeline.diagnose", broken)
         run("separate", table, "-r", 3, "-o", out, "--n-init", 2, code=130)
     with monkeypatch.context() as patched:
         for name in ("_iterated", "_best_start"):
-            patched.setattr(f"ngmca.cli.performing.{name}", None)
+            patched.setattr(f"ngmca.cli.pipeline.{name}", None)
         run("separate", "--resume", out)
     assert len(ngmca.load(out).restarts) == 2
 

@@ -7,7 +7,7 @@ from command_line import run
 
 import ngmca
 from ngmca.io import read
-from ngmca.simulate import lines
+from ngmca.simulate import nmr_lines as lines
 
 
 def test_simulate_compounds_with_names_and_axis(tmp_path):

@@ -10,12 +10,12 @@ from host_card import problem
 
 import ngmca
 from ngmca import nnqp, separation, simulate
-from ngmca.data import on_gpu
-from ngmca.data.freedom import corrected
-from ngmca.data.noise import GAUSSIAN
-from ngmca.data.on_gpu import OnGpu
+from ngmca.engines.degrees_of_freedom import corrected
+from ngmca.engines.gpu import CardError, open_card
+from ngmca.engines.gpu import engine as on_gpu
+from ngmca.engines.gpu.engine import OnGpu
+from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.on_card import CardError, open_card
 from ngmca.nnqp.pivoting import solve_rows
 
 

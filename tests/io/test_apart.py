@@ -13,7 +13,13 @@ import pytest
 import real_data
 import scipy.io
 
-from ngmca._support.apart import Apart, CrashedError, NotStartedError, RaisedError, TooLongError
+from ngmca._support.isolated_process import (
+    Apart,
+    CrashedError,
+    NotStartedError,
+    RaisedError,
+    TooLongError,
+)
 from ngmca.io import ReadError, read
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
@@ -109,7 +115,7 @@ def test_memory_is_limited():
 
 
 INTERRUPTED = """
-from ngmca._support.apart import Apart
+from ngmca._support.isolated_process import Apart
 with Apart() as apart:
     print(apart.call("os:getpid", seconds=60), flush=True)
     apart.call("time:sleep", 600, seconds=600)

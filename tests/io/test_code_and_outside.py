@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 import zarr
 
-from ngmca._support.apart import Apart
+from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError, read
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))

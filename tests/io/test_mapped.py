@@ -4,9 +4,10 @@ import h5py
 import numpy as np
 import pytest
 
-from ngmca._support.apart import Apart
-from ngmca.io import ReadError, opening, read
-from ngmca.io.opening import open_here
+from ngmca._support.isolated_process import Apart
+from ngmca.io import ReadError, read
+from ngmca.io import isolated_reading as opening
+from ngmca.io.isolated_reading import open_here
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 CUBE = np.abs(np.random.default_rng(1).standard_normal((4, 3, 30)))
@@ -23,7 +24,7 @@ def written(path, array, attributes=(), block=0, **how):
 def sent(path, **options):
     """What the other process answers for the data."""
     with Apart() as apart:
-        return apart.call("ngmca.io.opening:open_plain", str(path), options, seconds=60)["Y"]
+        return apart.call("ngmca.io.isolated_reading:open_plain", str(path), options, seconds=60)["Y"]
 
 
 def is_map(array):

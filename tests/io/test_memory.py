@@ -8,7 +8,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from ngmca.io import ReadError, read, sizes, text
+from ngmca.io import ReadError, read
+from ngmca.io import claimed_sizes as sizes
+from ngmca.io.tables import text
 
 TABLES = {
     "short cells": "\n".join([",".join(["7"] * 1000)] * 1000),
@@ -101,7 +103,7 @@ def test_the_limits_of_containers_and_jobs_count(tmp_path, monkeypatch, version,
 
 LIMITED = """
 import resource
-from ngmca._support.apart import Apart
+from ngmca._support.isolated_process import Apart
 from ngmca.io import sizes
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
 print(sizes.memory_left())

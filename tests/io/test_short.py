@@ -13,9 +13,9 @@ import scipy.io
 import xarray as xr
 import zarr
 
-from ngmca._support.apart import Apart
+from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError, read
-from ngmca.io.opening import open_one
+from ngmca.io.isolated_reading import open_one
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 AXIS = np.arange(40.0)

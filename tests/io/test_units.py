@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 
 from ngmca.io import ReadError, read
-from ngmca.io.units import MEANINGS, from_unit, heading, is_spectral, known_unit
+from ngmca.io.axis_units import MEANINGS, from_unit, heading, is_spectral, known_unit
 
 Y = np.random.default_rng(0).standard_normal((4, 30))
 AXIS = np.linspace(9, 1, 30)

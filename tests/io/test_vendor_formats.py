@@ -10,7 +10,7 @@ import pytest
 import real_data
 
 from ngmca import io
-from ngmca.io.opening import open_here
+from ngmca.io.isolated_reading import open_here
 
 AXIS = np.linspace(4000.0, 400.0, 37)
 SPECTRA = np.round(np.random.default_rng(0).random((6, 37)), 3).astype(np.float32)

@@ -15,10 +15,10 @@ import real_data
 import scipy.io
 from typer.testing import CliRunner
 
-from ngmca._support.apart import Apart
+from ngmca._support.isolated_process import Apart
 from ngmca.cli import app
 from ngmca.io import ReadError
-from ngmca.io.opening import open_one
+from ngmca.io.isolated_reading import open_one
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 GOOD = "\n".join(",".join(f"{v:.3f}" for v in row) for row in Y) + "\n"

@@ -5,12 +5,12 @@ import pytest
 from host_card import HostCard, needs_compiler, problem
 
 from ngmca import nnqp
-from ngmca.data.freedom import corrected
-from ngmca.data.noise import GAUSSIAN
+from ngmca.engines.degrees_of_freedom import corrected
+from ngmca.engines.gpu import CardError, Columns
+from ngmca.engines.gpu import device as on_card
+from ngmca.engines.gpu.cuda_sources import quick, thorough
+from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.on_card import CardError, Columns
-from ngmca.nnqp.on_card import card as on_card
-from ngmca.nnqp.on_card.kernels import quick, thorough
 from ngmca.nnqp.pivoting import solve_rows
 
 pytestmark = needs_compiler

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import nnls
 
 from ngmca.nnqp import pivot
-from ngmca.nnqp.own_grams import solve_each, violation_each
+from ngmca.nnqp.per_row_grams import solve_each, violation_each
 
 EXACT = {"solver": "CLARABEL", "tol_gap_abs": 1e-13, "tol_gap_rel": 1e-13, "tol_feas": 1e-13}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import ngmca
 from ngmca.algorithms import Options
 from ngmca.algorithms.soft_and_hard import a_step, s_step
-from ngmca.data import InMemory
+from ngmca.engines import InMemory
 from ngmca.nnqp import objective, pivot
 
 seeds = st.integers(0, 2**32 - 1)

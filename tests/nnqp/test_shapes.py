@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
-from ngmca.nnqp import Solution, pivot, shaped, shapes
+from ngmca.nnqp import Solution, pivot, shaped
+from ngmca.nnqp import profile_shapes as shapes
 from ngmca.nnqp.bounded_rows import descend_each
-from ngmca.nnqp.shapes import descend_shaped
+from ngmca.nnqp.profile_shapes import descend_shaped
 
 EXACT = {"solver": "CLARABEL", "tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
 

@@ -10,8 +10,8 @@ import pytest
 from host_card import COMPILER, needs_compiler, passed
 
 from ngmca import nnqp
+from ngmca.engines.gpu.cuda_sources import Kernel, Shape
 from ngmca.nnqp.certificate import equilibrate
-from ngmca.nnqp.on_card.kernels import Kernel, Shape
 
 pytestmark = [
     needs_compiler,

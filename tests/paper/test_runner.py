@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from ngmca import evaluate, separate, simulate
 from ngmca.cli import app
-from ngmca.data import open_data
+from ngmca.engines import open_data
 from ngmca.paper import EXPERIMENTS, Size, Study
 from ngmca.paper.runner import Clock, Task, plan, run
 from ngmca.paper.standing import load

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from ngmca import evaluate, separate, simulate
-from ngmca.algorithms.bands import FORM, Form, weighted
 from ngmca.algorithms.options import Options
+from ngmca.algorithms.wavelet_stage import FORM, Form, weighted
 from ngmca.cli import app
 from ngmca.domains import analyse, frame_of
 from ngmca.paper import EXPERIMENTS, Size, sequel

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import diagnose
+from ngmca.answers.how_sure import diagnose
 from ngmca.io import Dataset
-from ngmca.report import answers, html
+from ngmca.report import answer_sections as answers
+from ngmca.report import html
 from ngmca.report.sections import sections
-from ngmca.saving.answers import Answers
+from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.results import Run
 
 NAMES = ("<b>one</b>", "two & 2", "three")

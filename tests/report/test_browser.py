@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import Finding, diagnose
+from ngmca.answers.how_sure import Finding, diagnose
 from ngmca.io import Dataset
 from ngmca.report import html, write
 from ngmca.saving.results import Run

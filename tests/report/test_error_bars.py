@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import diagnose
+from ngmca.answers.how_sure import diagnose
 from ngmca.io import Dataset
 from ngmca.report import figures
+from ngmca.report.mixing_figures import weights
 from ngmca.report.sections import mixing, sources
-from ngmca.report.weights import weights
 from ngmca.result import Domain, Marginals
-from ngmca.sampling.warnings import disagreement
+from ngmca.sampling.posterior_warnings import disagreement
 from ngmca.saving.results import Run, _write_tables, describe
 
 pytestmark = pytest.mark.filterwarnings("ignore")

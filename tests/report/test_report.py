@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import diagnose, peaks, percent
-from ngmca.diagnosis.finding import Finding
+from ngmca.answers.how_sure import diagnose, peaks, percent
+from ngmca.answers.how_sure.finding import Finding
 from ngmca.io import Dataset
-from ngmca.report import drawing, figures, html, write
+from ngmca.report import figures, html, write
+from ngmca.report import plotly_style as drawing
 from ngmca.report.maps import image
+from ngmca.report.mixing_figures import shares
 from ngmca.report.sections import fits, made_of, sources
-from ngmca.report.weights import shares
 from ngmca.result import Others, Restart
 from ngmca.saving.results import Run, _write_tables
 

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import ngmca
 from ngmca import rivals
-from ngmca.data import mad
+from ngmca.engines import mad
 from ngmca.metrics import CEILING
 
 METHODS = sorted(rivals.METHODS)

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 import ngmca
 from ngmca import rivals
-from ngmca.data import mad
+from ngmca.engines import mad
 from ngmca.nnqp import violation
 from ngmca.rivals import project_norms, sparseness
 

@@ -10,7 +10,6 @@ from scipy.stats import truncnorm
 
 import ngmca
 from ngmca.result import Domain, Marginals
-from ngmca.sampling.around import around
 from ngmca.sampling.bands import BandChain
 from ngmca.sampling.bands_kernels import (
     _along_shear,
@@ -20,7 +19,8 @@ from ngmca.sampling.bands_kernels import (
     from_basis,
     to_basis,
 )
-from ngmca.sampling.warnings import band_width
+from ngmca.sampling.intervals_around import around
+from ngmca.sampling.posterior_warnings import band_width
 from ngmca.simulate.mixture import mix
 
 BRIEF = {"n_samples": 10, "burn": 10, "seed": 0}

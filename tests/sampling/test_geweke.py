@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammainc, gammaincinv
 
 import ngmca
-from ngmca.data import InMemory, Weighted, open_data
+from ngmca.engines import InMemory, Weighted, open_data
 from ngmca.sampling import chain as chains
 from ngmca.sampling.chain import Chain, Rules
 from ngmca.sampling.convergence import effective_size

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.sampling.known import REFUSED, REFUSED_FOR_BANDS, check_known
+from ngmca.sampling.held_entries import REFUSED, REFUSED_FOR_BANDS, check_known
 
 BRIEF = {"n_samples": 40, "burn": 20, "seed": 0}
 pytestmark = pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.* went silent")

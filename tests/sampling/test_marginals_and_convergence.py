@@ -8,7 +8,7 @@ import ngmca
 from ngmca.result import Marginals
 from ngmca.sampling.chains import TRACED, Trace
 from ngmca.sampling.convergence import drifts, effective_size, split_rhat
-from ngmca.sampling.warnings import disagreement
+from ngmca.sampling.posterior_warnings import disagreement
 
 
 def small(seed=0, **settings):

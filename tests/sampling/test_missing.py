@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.data import Weighted
-from ngmca.sampling.filling import Filled
+from ngmca.engines import Weighted
+from ngmca.sampling.drawn_entries import Filled
 from ngmca.simulate.mixture import Mixture
 
 BRIEF = {"n_samples": 20, "burn": 10, "seed": 0}

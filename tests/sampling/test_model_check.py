@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.data import open_data
+from ngmca.engines import open_data
 from ngmca.sampling.model_check import neighbour_correlation, overlap, residual_correlation
 
 pytestmark = pytest.mark.filterwarnings(

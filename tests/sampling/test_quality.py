@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.data import open_data
+from ngmca.engines import open_data
 from ngmca.result import Marginals
 from ngmca.sampling.chain import Sums
 from ngmca.sampling.target import Target

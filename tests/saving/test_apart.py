@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.diagnosis import defects, diagnose
+from ngmca.answers.how_sure import defects, diagnose
 from ngmca.report import figures
 from ngmca.saving import checkpoints
 from ngmca.saving.results import Run, described

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ngmca.saving import claim as claims
-from ngmca.saving.claim import claimed
+from ngmca.saving import folder_claim as claims
+from ngmca.saving.folder_claim import claimed
 from ngmca.saving.result_folder import (
     CHECKPOINT,
     FILES,

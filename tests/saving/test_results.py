@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 import ngmca
-from ngmca._support import whole_files
-from ngmca.diagnosis import agreement, diagnose
+from ngmca._support import atomic_files as whole_files
+from ngmca.answers.how_sure import agreement, diagnose
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Restart
 from ngmca.saving import results

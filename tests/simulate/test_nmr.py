@@ -7,8 +7,8 @@ import pytest
 from scipy.signal import find_peaks
 
 from ngmca.simulate import DEFAULT_COMPOUNDS, compounds, nmr, peaks, read_peaks, sparse, spectrum
-from ngmca.simulate.catalogue import System, library
-from ngmca.simulate.lines import _lines
+from ngmca.simulate.compounds import System, library
+from ngmca.simulate.nmr_lines import _lines
 
 # Hydrogen atoms of the molecules at pH 7, less those on N, O and S.
 PROTONS = {

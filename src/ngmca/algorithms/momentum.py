@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.start import unit_columns
+from ngmca.algorithms.first_guess import unit_columns
 
 
 @dataclass(frozen=True, eq=False)

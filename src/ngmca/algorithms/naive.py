@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.algorithms.first_guess import projected, revive, unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import multiple_for_count
-from ngmca.algorithms.start import projected, revive, unit_columns
-from ngmca.data import InMemory, gram, mad
+from ngmca.engines import InMemory, gram, mad
 from ngmca.result import State
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.algorithms.known import Known
-from ngmca.data import Counts, InMemory, OnGpu, by_part
+from ngmca.engines import Counts, InMemory, OnGpu, by_part
+from ngmca.task.known import Known
 
 METHODS = ("soft", "hard", "anls")
 

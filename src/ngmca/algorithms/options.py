@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.algorithms.constraints import FREE, Constraints
+from ngmca.algorithms.constraint_arrays import FREE, Constraints
 from ngmca.algorithms.schedule import BANDS, Schedule, schedule
 
 DOMAINS = ("auto", "direct", "wavelet")

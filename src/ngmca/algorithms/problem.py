@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.algorithms import subset
-from ngmca.algorithms.bands import bands_after, decide, resumed_bands
-from ngmca.algorithms.checkpoints import Keeper
-from ngmca.algorithms.constraints import Constraints
-from ngmca.algorithms.known import NOTHING, Known
+from ngmca.algorithms import start_on_part as subset
+from ngmca.algorithms.constraint_arrays import Constraints
+from ngmca.algorithms.first_guess import first_guess, unit_columns, with_background
 from ngmca.algorithms.naive import iterate_naive
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import iterate_thresholded, relaxed
-from ngmca.algorithms.start import first_guess, unit_columns, with_background
-from ngmca.data import InMemory, Levels, OnGpu, Weighted, by_part, weighing
+from ngmca.algorithms.wavelet_stage import bands_after, decide, resumed_bands
+from ngmca.engines import InMemory, Levels, OnGpu, Weighted, by_part, weighing
 from ngmca.result import Background, State
+from ngmca.task.checkpoints import Keeper
+from ngmca.task.known import NOTHING, Known
 
 MILD = 2.0  # factor from their median up to which weights are kept in wavelets
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca import metrics
 from ngmca._support.threads import available
-from ngmca.algorithms.bands import log_cost
 from ngmca.algorithms.options import Options
-from ngmca.data import InMemory, OnGpu, Stacks, in_gradient, room_for
+from ngmca.algorithms.wavelet_stage import log_cost
+from ngmca.engines import InMemory, OnGpu, Stacks, in_gradient, room_for
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.result import Others, Restart, Separation
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data import InMemory, Levels, without
+from ngmca.engines import InMemory, Levels, without
 from ngmca.result import State
 
 ROUNDS = 4  # at most, after the first fit

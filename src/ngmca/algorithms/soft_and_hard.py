@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.algorithms.first_guess import revive, unit_columns
 from ngmca.algorithms.momentum import Momentum
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import falling
-from ngmca.algorithms.start import revive, unit_columns
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.data import InMemory, Sweep, in_gradient
+from ngmca.engines import InMemory, Sweep, in_gradient
 from ngmca.result import State
 
 RELAXED = 200  # iterations at most without thresholds

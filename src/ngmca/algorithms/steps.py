@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.constraints import (
+from ngmca.algorithms.constraint_arrays import (
     Constraints,
     Gram,
     Inner,
@@ -17,12 +17,12 @@ from ngmca.algorithms.constraints import (
     without,
 )
 from ngmca.algorithms.options import Options
-from ngmca.data import Grams, InMemory, Solve, Sweep
+from ngmca.engines import Grams, InMemory, Solve, Sweep
+from ngmca.engines.gpu import Columns
 from ngmca.nnqp.bounded_rows import descend_each
 from ngmca.nnqp.closed_rows import solve_closed, violation_closed
 from ngmca.nnqp.forward_backward import accelerated
-from ngmca.nnqp.on_card import Columns
-from ngmca.nnqp.shapes import descend_shaped
+from ngmca.nnqp.profile_shapes import descend_shaped
 
 BOUNDED_ROUNDS = 1000  # at most, of the bounded A-step; it ends when a round moves A by less than
 BOUNDED_TOL = 1e-6  # of its norm

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.weights import weights_of
-from ngmca.data import InMemory, Levels, gram, mad
+from ngmca.algorithms.mixing_for_sources import weights_of
+from ngmca.engines import InMemory, Levels, gram, mad
 from ngmca.nnqp.pivoting import solve_rows
 
 ROUNDS = 3  # of weights and sources in turn for every batch

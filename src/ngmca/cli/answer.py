@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ngmca.cli import later
+from ngmca.cli import add_to_result as later
 from ngmca.cli.console import one_line_errors
 from ngmca.cli.settings import AsJson, Library, Responses, Standards, Tolerance
 from ngmca.io import ReadError

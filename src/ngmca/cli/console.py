@@ -18,10 +18,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ngmca.answers.how_sure import Finding
 from ngmca.cli.terminal import make_writable, message, one_line
-from ngmca.diagnosis import Finding
+from ngmca.engines.gpu import CardError
 from ngmca.io import ReadError
-from ngmca.nnqp.on_card import CardError
 from ngmca.saving.result_folder import UnfinishedError
 from ngmca.saving.results import Run
 

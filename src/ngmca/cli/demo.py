@@ -9,11 +9,11 @@ import typer
 from ngmca import metrics
 from ngmca import simulate as simulators
 from ngmca.cli.console import one_line_errors, say, say_run
-from ngmca.cli.performing import perform
+from ngmca.cli.pipeline import perform
 from ngmca.cli.settings import Settings
 from ngmca.io import write_table
 from ngmca.saving import result_folder
-from ngmca.saving.claim import check_replaceable
+from ngmca.saving.folder_claim import check_replaceable
 from ngmca.saving.whole_files import appearing, check_free, occupied
 
 EXAMPLES = """

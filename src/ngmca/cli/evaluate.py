@@ -8,10 +8,10 @@ import typer
 from numpy.typing import NDArray
 
 from ngmca import metrics
-from ngmca.cli.axes import at, ends, has_axis, overlap, rising, same, sources_in
 from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say
 from ngmca.cli.settings import AsJson
 from ngmca.io import Dataset, ReadError
+from ngmca.io.resampling import at, ends, has_axis, overlap, rising, same, sources_in
 
 EXAMPLES = """
 [bold]Examples[/]

@@ -6,8 +6,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from ngmca.answers.how_sure import negative_share, percent, signal_to_noise, spectrum
 from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say, stdout
-from ngmca.cli.large import is_large
 from ngmca.cli.settings import (
     AsJson,
     Axis,
@@ -21,9 +21,9 @@ from ngmca.cli.settings import (
     Which,
 )
 from ngmca.cli.terminal import message
-from ngmca.data import open_data
-from ngmca.diagnosis import negative_share, percent, signal_to_noise, spectrum
+from ngmca.engines import open_data
 from ngmca.io import Dataset
+from ngmca.saving.large_results import is_large
 
 EXAMPLES = """
 [bold]Examples[/]

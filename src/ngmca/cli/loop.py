@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ngmca.algorithms.schedule import BANDS
+from ngmca.answers.how_sure import percent
 from ngmca.cli.console import stderr
-from ngmca.data import InMemory
-from ngmca.diagnosis import percent
+from ngmca.engines import InMemory
 from ngmca.result import Separation, State
 from ngmca.saving import checkpoints
 

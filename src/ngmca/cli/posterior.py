@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ngmca import sampling
-from ngmca.cli import later
+from ngmca.cli import add_to_result as later
 from ngmca.cli.console import as_bad_input, one_line_errors
 from ngmca.cli.settings import AsJson
 from ngmca.io import ReadError

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ngmca.cli import given, large
+from ngmca.answers.how_many.choose_rank import FOLDS, MOST, RankChoice, Search, choose_rank
+from ngmca.cli import option_files as given
 from ngmca.cli.console import (
     INTERRUPTED,
     as_bad_input,
@@ -19,7 +20,6 @@ from ngmca.cli.console import (
     say,
     stderr,
 )
-from ngmca.cli.counting import Unfinished, fingerprint
 from ngmca.cli.settings import (
     AsJson,
     Axis,
@@ -33,8 +33,9 @@ from ngmca.cli.settings import (
     Which,
     number_or_word,
 )
-from ngmca.diagnosis.answers.how_many import FOLDS, MOST, RankChoice, Search, choose_rank
 from ngmca.io import ReadError, write_table
+from ngmca.saving import large_results as large
+from ngmca.saving.rank_search import Unfinished, fingerprint
 from ngmca.saving.whole_files import appearing, check_free, made_up, write_whole
 
 EXAMPLES = """

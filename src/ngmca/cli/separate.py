@@ -8,7 +8,7 @@ import typer
 from ngmca import rivals, sampling
 from ngmca.algorithms import DEFAULTS, DOMAINS, METHODS
 from ngmca.cli.console import FLAGS, as_bad_input, one_line_errors
-from ngmca.cli.performing import perform, tell
+from ngmca.cli.pipeline import perform, tell
 from ngmca.cli.settings import (
     ASKED,
     STARTS,
@@ -30,7 +30,7 @@ from ngmca.cli.settings import (
     from_file,
     number_or_word,
 )
-from ngmca.data import DEVICES
+from ngmca.engines import DEVICES
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
 from ngmca.separation import check_method, check_sampling

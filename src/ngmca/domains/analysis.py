@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ngmca._support.compiled import swift
 from ngmca._support.threads import in_parts
 from ngmca.domains.frame import Frame, analyse, plan, scratch, synthesise
-from ngmca.domains.kernels import analyse_row, synthesise_row
+from ngmca.domains.frame_kernels import analyse_row, synthesise_row
 from ngmca.nnqp.pivoting import solve_rows
 
 RELAXATION = 1.7  # of each step; 1 is plain ADMM

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ngmca.domains.kernels import analyse_row, synthesise_row
+from ngmca.domains.frame_kernels import analyse_row, synthesise_row
 
 BLOCK = 4  # taps that are applied in one pass; filters are filled up with zeros
 SYM4 = (

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ngmca._support.apart import Apart
+from ngmca._support.isolated_process import Apart
+from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.combine import combine, combine_peaks
+from ngmca.io.containers.netcdf_and_xarray import from_xarray
+from ngmca.io.csv_writing import write_table
 from ngmca.io.dataset import Dataset, ReadError, shown, with_gaps_told
 from ngmca.io.detect import reader_of
-from ngmca.io.labelled import from_xarray
-from ngmca.io.lazy import read_large
-from ngmca.io.opening import open_one, parts_of, whereabouts
-from ngmca.io.sizes import memory_left
-from ngmca.io.writing import write_table
+from ngmca.io.isolated_reading import open_one, parts_of, whereabouts
+from ngmca.io.large_files import read_large
 
 __all__ = ["Dataset", "ReadError", "check_options", "fingerprint", "read", "read_large", "write_table"]
 

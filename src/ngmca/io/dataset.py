@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.units import NO_AXIS
+from ngmca.io.axis_units import NO_AXIS
 
 LONGEST = 1000  # characters of an error: a file may have a cell of 50 MB, and a library cite it
 

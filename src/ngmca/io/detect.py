@@ -4,23 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ngmca.io import (
-    arrays,
-    containers,
-    images,
-    jcampdx,
-    labelled,
-    masses,
-    nmr,
-    omnic,
-    opus,
-    perkinelmer,
-    princeton,
-    spc,
-    spreadsheets,
-    text,
-)
+from ngmca.io.containers import hdf5_and_zarr as containers
+from ngmca.io.containers import netcdf_and_xarray as labelled
+from ngmca.io.containers import numpy_and_matlab as arrays
 from ngmca.io.dataset import Dataset, ReadError
+from ngmca.io.tables import spreadsheets, text
+from ngmca.io.vendors import jcampdx, nmr, omnic, opus, perkinelmer, princeton, spc
+from ngmca.io.vendors import mass_spectra as masses
+from ngmca.io.vendors import spectral_images as images
 
 Reader = Callable[..., Dataset]
 

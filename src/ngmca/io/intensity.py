@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.units import heading
+from ngmca.io.axis_units import heading
 
 
 def absorbance(y: NDArray, unit: str) -> tuple[NDArray, str, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from ngmca.nnqp.certificate import Solution, duality_gap, objective, violation
 from ngmca.nnqp.closed_rows import closed
 from ngmca.nnqp.forward_backward import fista
 from ngmca.nnqp.pivoting import pivot
-from ngmca.nnqp.shapes import shaped
+from ngmca.nnqp.profile_shapes import shaped
 
 __all__ = [
     "Solution",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
-from ngmca.nnqp.shapes import descend_shaped
+from ngmca.nnqp.profile_shapes import descend_shaped
 
 
 def bounded(

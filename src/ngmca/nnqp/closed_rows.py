@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
-from ngmca.nnqp.own_grams import blocks, solve_each
+from ngmca.nnqp.per_row_grams import blocks, solve_each
 
 STEPS = 100  # at most; a handful are made
 CLOSE = 1e-15  # times r: a sum is 1

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled, inlined, strict
 from ngmca._support.threads import one_blas_thread
+from ngmca.engines.gpu import Columns
 from ngmca.nnqp.certificate import Solution, check_problem, equilibrate, violation
-from ngmca.nnqp.on_card import Columns
 
 _EPS = 2.220446049250313e-16
 _DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise

@@ -7,16 +7,7 @@ import numpy as np
 from ngmca import rivals
 from ngmca.metrics import unit_rows
 from ngmca.paper import examples, figures, pictures
-from ngmca.paper.claims import (
-    Claim,
-    Comparison,
-    ahead,
-    close,
-    exactly,
-    falls,
-    lead_between,
-    measured,
-)
+from ngmca.paper.claims import Claim, Comparison, ahead, close, exactly, falls, lead_between, measured
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.measures import spectra
 from ngmca.paper.noisy import ALL, NOISE, OTHERS

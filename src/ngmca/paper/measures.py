@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import metrics
-from ngmca.algorithms.start import unit_columns
+from ngmca.algorithms.first_guess import unit_columns
 from ngmca.metrics import unit_rows
 from ngmca.paper.methods import Found, Trial
 

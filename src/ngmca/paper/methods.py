@@ -13,10 +13,10 @@ from ngmca import rivals
 from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import Options, iterate_thresholded
-from ngmca.algorithms.bands import TAU, Form, followed_by_bands
+from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
-from ngmca.algorithms.start import first_guess
-from ngmca.data import open_whole
+from ngmca.algorithms.wavelet_stage import TAU, Form, followed_by_bands
+from ngmca.engines import open_whole
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate

@@ -5,16 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngmca.paper import examples, figures, pictures
-from ngmca.paper.claims import (
-    Claim,
-    Comparison,
-    ahead,
-    exactly,
-    falls,
-    measured,
-    printed,
-    together,
-)
+from ngmca.paper.claims import Claim, Comparison, ahead, exactly, falls, measured, printed, together
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.measures import compensation, conditioning, convergence
 

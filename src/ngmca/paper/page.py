@@ -11,7 +11,7 @@ from ngmca.paper.catalogue import BEYOND, SEQUEL, full
 from ngmca.paper.claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
 from ngmca.paper.standing import Result, file_name
-from ngmca.report.page import STYLE, policy
+from ngmca.report.html_page import STYLE, policy
 
 Claims = Sequence[tuple[Claim, Finding]]
 CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?"), NOT_RUN: ("open", "·")}

@@ -7,9 +7,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ngmca.diagnosis import diagnose
+from ngmca.answers.how_sure import diagnose
 from ngmca.io import Dataset
-from ngmca.report.page import render
+from ngmca.report.html_page import render
 from ngmca.report.sections import sections
 from ngmca.result import Separation
 from ngmca.saving.results import Run, described

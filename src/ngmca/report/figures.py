@@ -5,10 +5,12 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from ngmca.diagnosis import percent
-from ngmca.diagnosis.numbers import BINS
-from ngmca.report.apart import mark_outliers
-from ngmca.report.drawing import (
+from ngmca.answers.how_sure import percent
+from ngmca.answers.how_sure.diagnostics import BINS
+from ngmca.report.background_and_spikes import mark_outliers
+from ngmca.report.maps import image
+from ngmca.report.mixing_figures import BARS, measurements, shown_posterior
+from ngmca.report.plotly_style import (
     COLOURS,
     INK,
     SOFT,
@@ -26,8 +28,6 @@ from ngmca.report.drawing import (
     thin,
     top_right,
 )
-from ngmca.report.maps import image
-from ngmca.report.weights import BARS, measurements, shown_posterior
 from ngmca.result import Marginals, Posterior
 from ngmca.saving.results import Run
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca.io import Dataset
-from ngmca.report.drawing import compact, literal, small, style
+from ngmca.report.plotly_style import compact, literal, small, style
 
 LARGEST_MAP = 1 << 16  # pixels of one map
 

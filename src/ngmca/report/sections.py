@@ -10,9 +10,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ngmca.data import in_own_units
-from ngmca.diagnosis import agreement, leftover_share, peaks, percent
-from ngmca.report import answers, apart, drawing, figures, weights
+from ngmca.answers.how_sure import agreement, leftover_share, peaks, percent
+from ngmca.engines import in_own_units
+from ngmca.report import answer_sections as answers
+from ngmca.report import background_and_spikes as apart
+from ngmca.report import figures
+from ngmca.report import mixing_figures as weights
+from ngmca.report import plotly_style as drawing
 from ngmca.report.maps import image
 from ngmca.saving.results import Run
 

@@ -22,8 +22,8 @@ from ngmca.rivals._sparseness import project_norms, sparseness
 from ngmca.rivals._vca import vca
 from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
 from ngmca.rivals.alternation import Factors
-from ngmca.rivals.methods import DIRECT, METHODS, SIGNED
-from ngmca.rivals.outcome import as_separation, own_options
+from ngmca.rivals.as_separation import as_separation, own_options
+from ngmca.rivals.by_name import DIRECT, METHODS, SIGNED
 
 __all__ = [
     "DIRECT",

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.algorithms.start import projected
+from ngmca.algorithms.first_guess import projected
 from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
 
 

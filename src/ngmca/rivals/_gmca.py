@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import schedule as thresholds
-from ngmca.data import noise
+from ngmca.engines import robust_noise as noise
 from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
 
 

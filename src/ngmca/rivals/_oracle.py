@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
-from ngmca.algorithms.known_mixing import sources_for
-from ngmca.data import open_whole
+from ngmca.algorithms.sources_for_mixing import sources_for
+from ngmca.engines import open_whole
 from ngmca.rivals.alternation import Factors
 
 

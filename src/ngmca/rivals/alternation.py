@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed as Seed
 from ngmca._support.seeds import generator
-from ngmca.algorithms.start import first_guess, revive, unit_columns
-from ngmca.data import InMemory, open_whole
+from ngmca.algorithms.first_guess import first_guess, revive, unit_columns
+from ngmca.engines import InMemory, open_whole
 
 # New rows from (G, C, rows); the rows may be changed in place.
 Step = Callable[[NDArray, NDArray, NDArray], NDArray]

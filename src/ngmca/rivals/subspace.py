@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.options import refuse
-from ngmca.data import InMemory, open_whole
+from ngmca.engines import InMemory, open_whole
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.rivals.alternation import Beginning, Factors, cost_of
 

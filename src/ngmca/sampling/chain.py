@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data import Grams, InMemory, Weighted
+from ngmca.engines import Grams, InMemory, Weighted
 from ngmca.sampling import model
 from ngmca.sampling.kernels import (
     ALIKE,

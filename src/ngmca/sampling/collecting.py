@@ -11,8 +11,8 @@ from ngmca.sampling.bands import collect_bands
 from ngmca.sampling.chains import Chains
 from ngmca.sampling.model import noise_level
 from ngmca.sampling.model_check import check_model
+from ngmca.sampling.posterior_warnings import disagreement, silence, spent_budget
 from ngmca.sampling.target import Target
-from ngmca.sampling.warnings import disagreement, silence, spent_budget
 
 
 def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv
 
-from ngmca.data import Grams
+from ngmca.engines import Grams
 from ngmca.sampling.kernels import NONE_HELD
 
 # Of the mean square of Y: the noise variance never falls below it. What is left of Y is a difference of

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.data import InMemory
+from ngmca.engines import InMemory
 from ngmca.result import Posterior
 
 SURE = 0.9  # probability above which an entry counts as active

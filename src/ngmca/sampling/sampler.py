@@ -12,11 +12,11 @@ from ngmca._support import arguments
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.algorithms.known import NOTHING, Known
-from ngmca.data import Counts, InMemory, by_part, open_data, stretches
+from ngmca.engines import Counts, InMemory, by_part, open_data, stretches
 from ngmca.result import Posterior
 from ngmca.sampling.collecting import collect
 from ngmca.sampling.target import Target
+from ngmca.task.known import NOTHING, Known
 
 NEIGHBOURS = 4  # on each side of a column that is named
 COMPANY = 1024  # columns all over the data that are sampled along with those that are named

@@ -8,17 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
-from ngmca.algorithms.constraints import exact_rows
-from ngmca.algorithms.known import NOTHING, Known
-from ngmca.algorithms.known_mixing import sources_for
-from ngmca.data import WORTH_THREADS, InMemory, by_part
+from ngmca.algorithms.constraint_arrays import exact_rows
+from ngmca.algorithms.sources_for_mixing import sources_for
+from ngmca.engines import WORTH_THREADS, InMemory, by_part
 from ngmca.sampling.bands import BANDS, band_tracks
 from ngmca.sampling.chain import Chain, Held, Rules, Sums
 from ngmca.sampling.chains import SPARSE, Chains, Trace, Track
-from ngmca.sampling.filling import Filled
-from ngmca.sampling.known import Start, check_known, start
+from ngmca.sampling.drawn_entries import Filled
+from ngmca.sampling.held_entries import Start, check_known, start
 from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
-from ngmca.sampling.unequal import Weighing, weighed
+from ngmca.sampling.unequal_noise import Weighing, weighed
+from ngmca.task.known import NOTHING, Known
 
 CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered from 0
 

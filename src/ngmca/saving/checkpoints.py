@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ngmca.algorithms.checkpoints import COLUMNS, Checkpoint, read, write
 from ngmca.saving.result_folder import CHECKPOINT
+from ngmca.task.checkpoints import COLUMNS, Checkpoint, read, write
 
 __all__ = ["COLUMNS", "Checkpoint", "load", "save"]
 

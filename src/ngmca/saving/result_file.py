@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.restarts import equally_good
-from ngmca.diagnosis import Diagnostics
-from ngmca.diagnosis.numbers import energy_shares
+from ngmca.answers.how_sure import Diagnostics
+from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.io import Dataset, ReadError
 from ngmca.io.dataset import shown, told
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
-from ngmca.saving import answers as asked
-from ngmca.saving.answers import Answers
-from ngmca.saving.posterior import PACKED, from_variables, to_variables
+from ngmca.saving import answers_in_file as asked
+from ngmca.saving.answers_in_file import Answers
+from ngmca.saving.checksummed_files import contents, is_signed, write_sealed
+from ngmca.saving.posterior_in_file import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
-from ngmca.saving.sealed import contents, is_signed, write_sealed
 
 OTHERS = {  # what equally good answers are kept as
     "S_low": ("source", "sample"),

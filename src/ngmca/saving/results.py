@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support.arguments import as_array
-from ngmca._support.views import misfit
-from ngmca.diagnosis import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
+from ngmca.answers.how_sure import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
 from ngmca.io import Dataset, ReadError, read, write_table
-from ngmca.io.units import NO_AXIS, meaning
+from ngmca.io.axis_units import NO_AXIS, meaning
+from ngmca.plotting.sources_plot import misfit
 from ngmca.result import Background, Marginals, Others, Posterior, Separation
-from ngmca.saving.answers import NONE, Answers
+from ngmca.saving.answers_in_file import NONE, Answers
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import BACKGROUND, OUTLIERS, RESULT
 from ngmca.saving.whole_files import appearing

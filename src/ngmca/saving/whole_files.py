@@ -1,6 +1,6 @@
 """Files that are whole or not there, for the rooms above: see `_support.whole_files`."""
 
-from ngmca._support.whole_files import (
+from ngmca._support.atomic_files import (
     LONGEST,
     MARK,
     UNKNOWN,

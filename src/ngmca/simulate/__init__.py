@@ -6,9 +6,9 @@ from ngmca.simulate._library import library
 from ngmca.simulate._nmr import DEFAULT_COMPOUNDS, nmr, spectrum
 from ngmca.simulate._sparse import sparse
 from ngmca.simulate._spectra import spectra
-from ngmca.simulate.catalogue import compounds
-from ngmca.simulate.lines import peaks
+from ngmca.simulate.compounds import compounds
 from ngmca.simulate.mixture import Mixture
+from ngmca.simulate.nmr_lines import peaks
 from ngmca.simulate.peak_table import read_peaks
 
 __all__ = [

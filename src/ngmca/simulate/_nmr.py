@@ -12,10 +12,10 @@ from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.simulate._sparse import modulus
-from ngmca.simulate.catalogue import compounds as all_compounds
-from ngmca.simulate.catalogue import find
-from ngmca.simulate.lines import peaks as lines_of
+from ngmca.simulate.compounds import compounds as all_compounds
+from ngmca.simulate.compounds import find
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
+from ngmca.simulate.nmr_lines import peaks as lines_of
 from ngmca.simulate.peak_table import read_peaks
 
 # Some are alike: glycerophosphocholine and phosphoethanolamine most of all, with a normalised scalar

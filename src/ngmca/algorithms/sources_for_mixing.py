@@ -1,0 +1,32 @@
+"""Sources for a mixing that is known: one exact S-step, and the noise to go with it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.engines import InMemory, Sweep, in_gradient
+from ngmca.nnqp.pivoting import solve_rows
+
+ROUNDS = 100  # for the noise level, which settles within a few
+SETTLED = 1e-10
+
+
+def sources_for(engine: InMemory, A: NDArray, tau: float, sigma: NDArray | None = None) -> Sweep:
+    """argmin_{S >= 0} 1/2 |Y - AS|^2 + tau sum_i sigma_i |S_i|_1, sigma the noise in the gradient.
+
+    Noise levels that are not given come out of the residual: the two are found in turn until they agree.
+    """
+    S = np.zeros((A.shape[1], engine.shape[1]), dtype=engine.dtype)
+    if sigma is not None:
+        return _step(engine, A, S, tau * in_gradient(A, sigma))
+    sweep = _step(engine, A, S, np.zeros(A.shape[1]))
+    sigma = engine.noise(A, sweep.S, final=True)
+    for _ in range(ROUNDS):
+        sweep = _step(engine, A, sweep.S, tau * in_gradient(A, sigma))
+        before, sigma = sigma, engine.noise(A, sweep.S, final=True)
+        if np.abs(sigma - before).max() <= SETTLED * before.max():
+            break
+    return sweep
+
+
+def _step(engine: InMemory, A: NDArray, S: NDArray, lam: NDArray) -> Sweep:
+    return engine.sweep(A.astype(engine.dtype), S, lambda G, C, X, _: solve_rows(G, C, X, lam))

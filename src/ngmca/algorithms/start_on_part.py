@@ -1,0 +1,38 @@
+"""A start for huge data: the whole way down on a part of them, so that few passes over all are left."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.algorithms.first_guess import first_guess, unit_columns
+from ngmca.algorithms.options import Options
+from ngmca.algorithms.soft_and_hard import iterate_thresholded
+from ngmca.algorithms.steps import s_step
+from ngmca.engines import InMemory, stretches
+
+HUGE = 1 << 29  # entries from which on it pays
+PART = 1 << 25  # entries of the part
+
+
+def suits(engine: InMemory, options: Options) -> bool:
+    """Whether data are huge, and the schedule is free to begin on a part of them."""
+    plain = options.method == "soft" and options.n_iter == "auto" and options.tau > 0
+    large = engine.shape[0] * engine.shape[1] >= HUGE
+    return large and plain and engine.weights is None and not options.known.any
+
+
+def start_on_part(
+    engine: InMemory, r: int, rng: np.random.Generator, options: Options
+) -> tuple[NDArray, NDArray]:
+    """A and S for all data, A from the answer for a seeded part of the columns (rows, of tall data)."""
+    m, n = engine.shape
+    tall = m > n
+    which = stretches(max(m, n), max(1, PART // min(m, n)))
+    part = engine.part(which, slice(None)) if tall else engine.part(slice(None), which)
+    for state in iterate_thresholded(part, *first_guess(part, r, rng), options):
+        last = state
+    if tall:
+        SS, YS = engine.moments(last.S)
+        A = np.zeros(YS.shape)
+        engine.solve_mixing(SS, YS, A)
+        return unit_columns(A.astype(engine.dtype), last.S)
+    return last.A, engine.sweep(last.A, engine.no_sources(r), s_step(last.lam, options)).S

@@ -1,0 +1,423 @@
+"""Lines and bands: soft's answer, freed of its thresholds, then alternation in a wavelet frame.
+
+1. `soft` finds the sources roughly, and tells whether a frame suits them better than channels do.
+2. Plain factorisation goes on from there. Its sources are often worse, yet what follows ends at a lower
+   cost, and 1 to 5 dB better on bands, than from soft's own answer, whose bias is a local minimum.
+3. Steps of ADMM for S and bounded steps for A in turn. The thresholds are down at tau times the noise
+   from the beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly
+   there is not shrunk, and sum log(1 + |W S| / noise) is what falls.
+4. For the last A, S to a duality gap.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngmca._support import arguments
+from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.options import Options
+from ngmca.algorithms.schedule import BANDS
+from ngmca.algorithms.soft_and_hard import iterate_thresholded
+from ngmca.algorithms.sources_for_mixing import sources_for
+from ngmca.algorithms.steps import a_step, bounded_mixing
+from ngmca.algorithms.wavelet_last_step import (
+    GAP,
+    GAP_STEPS,
+    RHO,
+    followed_to_the_end,
+    free_part,
+    with_free,
+)
+from ngmca.domains import Frame, analyse, analysis, frame_of, synthesis
+from ngmca.engines import InMemory, Sweep, Weighted, in_gradient, open_whole
+from ngmca.engines.blocks import row_blocks
+from ngmca.result import Domain, State
+
+TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
+STEPS = 4  # of ADMM for every step of A
+EVERY, NOISE_EVERY = 5, 25  # iterations from weights to weights, and from noise to noise
+FREE = 200  # iterations without thresholds
+SETTLED = 5e-5  # root mean square move of the columns of A over EVERY iterations: the end
+SHORTER = 0.9  # length of the sources in the frame over that in channels, below which a frame pays
+ORDERED, SPARSE = 0.7, 0.7  # or: correlation of neighbours, and share of zeros, above which (lines)
+WHITE = 0.2  # correlation up to which nothing else need be looked at
+FEWEST = 64  # channels below which nothing is said about an order
+LARGEST = 1 << 27  # coefficients that are not asked for unless "wavelet" is: several GB in all
+IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below which there is no image
+DIRECT, WINDOW = 1.0, 9  # the threshold on channels of line spectra, and how far a line keeps it away
+EMPTY, EMPTIEST = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
+SOME = 1 << 20  # entries of sources that are looked at together
+AT_ZERO = 0.3  # noise levels below which a channel of a denoised source is empty
+
+
+@dataclass(frozen=True)
+class Form:
+    """How sparsity in the frame is put: the library's own way, or one that `paper` compares with it."""
+
+    name: str = "analysis"  # of the coefficients that S has; "synthesis": of those that it is made of
+    reweighted: bool = True  # thresholds fall with what is there
+    channels: bool = True  # line spectra have a threshold on channels too
+    tau: float = TAU
+
+    @property
+    def synthesis(self) -> bool:
+        """Whether S is made of coefficients, all of which need a threshold, the smooth ones too."""
+        return self.name == "synthesis"
+
+
+FORM = Form()
+
+
+def followed_by_bands(
+    engine: InMemory,
+    states: Iterator[State],
+    options: Options,
+    resume: State | None = None,
+    form: Form = FORM,
+) -> Iterator[State]:
+    """The states of `soft`, and after its last those in a frame, if its sources have an order."""
+    if resume is not None and resume.domain.name == "wavelet":
+        yield from resumed_bands(engine, options, resume, form)
+        return
+    for state in states:
+        last = state.settled or state.k >= options.schedule.n_iter
+        domain = decide(state, options) if last else state.domain
+        if domain.name == "wavelet":
+            yield from bands_after(engine, state, domain, options, form)
+        else:
+            yield replace(state, domain=domain)
+
+
+def resumed_bands(
+    engine: InMemory, options: Options, resume: State, form: Form = FORM
+) -> Iterator[State]:
+    """The states in a frame after one of them."""
+    ended = resume.settled or resume.k - resume.domain.begun >= _most(options)
+    rest = iterate_bands(engine, resume.A, resume.S, options, resume, form=form)
+    yield from iter([resume]) if ended else rest
+
+
+def bands_after(
+    engine: InMemory, state: State, domain: Domain, options: Options, form: Form = FORM
+) -> Iterator[State]:
+    """The last state of `soft`, and those after it in a frame, for which it was decided."""
+    yield replace(state, settled=False)
+    A, S = _freed(engine, state, options)
+    before = replace(state, domain=replace(domain, begun=state.k))
+    yield from iterate_bands(engine, A, S, options, before, form=form)
+
+
+def _most(options: Options) -> int:
+    """How many iterations there can be in a frame."""
+    return min(options.schedule.n_iter, BANDS)
+
+
+def decide(state: State, options: Options) -> Domain:
+    """Where the sources of `soft` are sparse, and why."""
+    free = options.known.free
+    if not isinstance(state.S, np.ndarray):
+        return Domain("direct", "sources that stay on a cluster are looked for channel by channel")
+    A, S, shape = state.A[:, free], state.S[free], options.sample_shape
+    found, n = correlation(S, shape), S.shape[1]
+    if not len(S):
+        return Domain("direct", "all sources are known", found)
+    if options.known.closes_known:
+        return Domain("direct", "a closure with known sources holds channel by channel", found)
+    if options.domain != "auto":
+        return Domain(options.domain, "as it was asked for", found)
+    if options.warm:
+        return Domain("direct", "of data of this size only if wavelets are asked for", found)
+    if options.known.zero_sources is not None:
+        return Domain("direct", "channels at which a source is known to be 0 are single ones", found)
+    if n < FEWEST:
+        return Domain("direct", f"{n} channels are too few to show lines or bands", found)
+    if not found > WHITE:
+        return Domain("direct", f"neighbouring channels are correlated by {found:.2f} only", found)
+    W = frame_of(n, shape)
+    if len(S) * W.bands * W.period > LARGEST:
+        return Domain("direct", f"wavelets of {len(S)} x {n:,} would take too much memory", found)
+    length, zeros = code(S, in_gradient(A, state.noise), shape), float(np.mean(S == 0))
+    told = f"neighbouring channels of the sources are correlated by {found:.2f}"
+    if found > ORDERED and zeros > SPARSE:
+        return Domain("wavelet", f"{told}, and {100 * zeros:.0f} % of them are 0: lines", found)
+    if found > (IMAGE if shape else 0) and length < SHORTER:
+        why = f"{told}; wavelets need {100 * length:.0f} % of what channels need"
+        return Domain("wavelet", why, found)
+    return Domain("direct", f"{told}; wavelets would need {length:.1f} times as much as channels", found)
+
+
+def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> float:
+    """Sum of log(1 + (value / noise)^2) over the coefficients of S, over the same for its channels.
+
+    `level` (r,) is the noise. A band counts by the share of it that a basis would have: the mean over
+    the bases in the frame.
+    """
+    W = frame_of(S.shape[1], shape)
+    if not W.levels or not S.any():
+        return 1.0
+    inside = direct = 0.0
+    for row, noise in zip(
+        S, level, strict=True
+    ):  # one by one: coefficients take many times as much room
+        x = row.astype(np.float64)[None]
+        least = 1e-4 * np.sqrt(np.mean(x**2))  # clean data: the answer must not depend on units
+        x /= max(noise, least) or 1.0
+        inside += float(W.shares @ np.log1p((analyse(W, x)[0] / W.norms[:, None]) ** 2).sum(axis=1))
+        direct += float(np.log1p(x**2).sum())
+    return inside / direct
+
+
+def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
+    """Mean correlation of neighbouring channels over the sources; 0 if none varies.
+
+    Of pixels, the smaller one of those to the right and below.
+    """
+    if not len(S):  # all of them are known
+        return 0.0
+    found = np.zeros((len(S), 2))
+    for rows, some in row_blocks(S, SOME):
+        x = some - some.mean(axis=1, dtype=np.float64, keepdims=True)
+        x = x.reshape(len(x), *(shape or (1, -1)))
+        energy = np.einsum("ijk,ijk->i", x, x)
+        live = energy > 0
+        for axis, (one, other) in enumerate(((x[:, :, 1:], x[:, :, :-1]), (x[:, 1:], x[:, :-1]))):
+            both = np.einsum("ijk,ijk->i", one, other)
+            found[rows, axis] = np.divide(both, energy, out=np.zeros(len(x)), where=live)
+    return float(found.mean(axis=0).min() if shape else found[:, 0].mean())
+
+
+def _freed(engine: InMemory, state: State, options: Options) -> tuple[NDArray, NDArray]:
+    """Factors after plain factorisation from a state."""
+    plain = Options("anls", n_iter=FREE, tol=0.0, noise=options.noise, known=options.known)
+    for free in iterate_thresholded(engine, state.A, state.S, plain):
+        last = free
+    return last.A, engine.fetched(last.S)
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Thresholds of coefficients (r, bands, period) and of channels (r, n), of lam (r,) for norm 1."""
+
+    Lam: NDArray
+    direct: NDArray
+    lam: NDArray
+    empty: float  # share of empty channels
+
+
+def iterate_bands(
+    engine: InMemory,
+    A: NDArray,
+    S: NDArray,
+    options: Options,
+    before: State,
+    *,
+    known: bool = False,
+    form: Form = FORM,
+) -> Iterator[State]:
+    """Yield the state after every iteration in a frame, from (A, S), counted on from the state before.
+
+    The iterations are made in single precision, the last S-step in that of the data. A known A stays.
+    """
+    fast = engine.single()
+    change = engine.unit / fast.unit
+    W = frame_of(S.shape[1], options.sample_shape)
+    domain = replace(before.domain, levels=W.levels)
+    A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
+    given = None if options.noise is None else options.noise * change
+    free = options.known.free
+    duals, momentum = analysis.start(W, S[free]), _Momentum(A)
+    moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
+    weights: Weights | None = None
+    while k < most and moved > SETTLED:
+        if k % NOISE_EVERY == 0 or weights is None:
+            sigma = fast.noise(A.astype(np.float32), S) if given is None else given
+        if k % EVERY == 0 or weights is None:
+            weights = weighted(W, A[:, free], S[free], fast.effective(sigma), options, form)
+            corner = momentum.last
+        k += 1
+        fast.follow(A, S)
+        G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
+        C = np.ascontiguousarray(C - weights.direct)
+        if form.synthesis:
+            synthesis.descend(G, C, W, weights.Lam, duals, STEPS, RHO)
+        else:
+            analysis.descend(G, C, W, weights.Lam, duals, STEPS, RHO, fast.threads_for(len(S)))
+        S = with_free(S, np.maximum(duals.samples, 0), free)
+        fast.follow(A, S)
+        SS, YS = fast.moments(S)
+        stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
+        active = np.count_nonzero(S) / S.size
+        state = State(
+            domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
+            sigma, fast.fit_cost(A, S, SS, YS), active, np.nan, quality, domain=domain,
+        )  # fmt: skip
+        A = stepped if options.known.shaped else momentum.next(A, stepped)
+        if options.known.shaped:
+            momentum.last = A
+        if k % EVERY == 0 and not known:
+            moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
+        if k < most and moved > SETTLED:
+            yield state.scaled(1 / change)
+    state = state.scaled(1 / change)
+    yield _certified(engine, fast, momentum.last, S, duals, options, state, k < most, form)
+
+
+def _all(lam: NDArray, options: Options) -> NDArray:
+    """Thresholds of the free sources among those of all."""
+    if options.known.sources is None:
+        return lam
+    found = np.zeros(options.known.total)
+    found[options.known.free] = lam
+    return found
+
+
+def _certified(
+    engine: InMemory,
+    fast: InMemory,
+    A: NDArray,
+    S: NDArray,
+    duals: analysis.Duals,
+    options: Options,
+    state: State,
+    settled: bool,
+    form: Form,
+) -> State:
+    """The last state: S for the final A, in the precision of the data, to a duality gap."""
+    change, known = engine.unit / fast.unit, options.known
+    W = frame_of(engine.shape[1], options.sample_shape)
+    sigma = fast.noise(A.astype(np.float32), S, final=True)
+    sigma = sigma if options.noise is None else options.noise * change
+    weights = weighted(W, A[:, known.free], S[known.free], fast.effective(sigma), options, form)
+    state_of = analysis.Duals(
+        *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
+    )
+    S = S.astype(engine.dtype)
+    if isinstance(engine, Weighted):
+        S, violation = followed_to_the_end(
+            engine, fast, A, S, W, weights.Lam, weights.direct, state_of, known
+        )
+    else:
+        C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
+        G, C = free_part(A, C, S, known)
+        C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
+        solve = synthesis.solve if form.synthesis else analysis.solve
+        found = solve(G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
+        S = with_free(S, found.S, known.free)
+        violation = found.gap / max(abs(found.objective), 1e-300)
+    S = S / engine.dtype.type(change)
+    SS, YS = engine.moments(S)
+    return replace(
+        state,
+        A=A.astype(engine.dtype),
+        S=S,
+        lam=_all(weights.lam / change, options),
+        noise=sigma / change if options.noise is None else options.noise,
+        cost=engine.cost(A, SS, YS),
+        active=np.count_nonzero(S) / S.size,
+        violation=violation,
+        settled=settled,
+        domain=replace(state.domain, empty=weights.empty),
+    )
+
+
+def weighted(
+    W: Frame, A: NDArray, S: NDArray, sigma: NDArray, options: Options, form: Form = FORM
+) -> Weights:
+    """Thresholds that fall with what is there: tau noise / (1 + |coefficient| / noise)."""
+    most = float(np.finfo(S.dtype).max) ** 0.25  # above it, nothing is left of a source anyway
+    level = np.minimum(in_gradient(A, sigma), most).astype(S.dtype)[:, None]
+    level = np.maximum(level, np.finfo(S.dtype).tiny ** 0.5)  # clean data: hardly a threshold
+    noise, tau = level * W.norms.astype(S.dtype), form.tau * options.tau
+    Lam = analysis.weigh(W, S, noise, tau) if form.reweighted else _constant(W, noise, tau)
+    if form.synthesis:
+        smooth = np.abs(analyse(W, S)[:, -1]) if form.reweighted else np.zeros(1, S.dtype)
+        Lam[:, -1] = tau * noise[:, -1:] / (1 + smooth / noise[:, -1:])
+    empty = float(np.mean(AT_ZERO * level > S))
+    gate = form.channels * np.clip((empty - EMPTY) / (EMPTIEST - EMPTY), 0, 1)
+    direct = np.zeros((1, 1), dtype=S.dtype)
+    if gate > 0:
+        near = _neighbourhood(S, options.sample_shape)
+        direct = (S.dtype.type(DIRECT * options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
+    return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty)
+
+
+def _constant(W: Frame, noise: NDArray, tau: float) -> NDArray:
+    """Thresholds tau noise, 0 in the last, smooth band."""
+    Lam = np.repeat(noise.dtype.type(tau) * noise[:, :, None], W.period, axis=2)
+    Lam[:, -1] = 0
+    return Lam
+
+
+def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
+    """The largest entry near each channel of each source."""
+    from scipy.ndimage import maximum_filter  # takes its time to load: not before it is needed
+
+    if shape is None:
+        return np.asarray(maximum_filter(S, (1, WINDOW), mode="reflect"))
+    return np.asarray(
+        maximum_filter(S.reshape(-1, *shape), (1, WINDOW, WINDOW), mode="reflect")
+    ).reshape(S.shape)
+
+
+class _Momentum:
+    """Nesterov's extrapolation of A, which starts again when a step turns back."""
+
+    def __init__(self, A: NDArray) -> None:
+        self.last = A
+        self._t = 1.0
+
+    def next(self, A: NDArray, stepped: NDArray) -> NDArray:
+        """Where to go on from, after the step from A to `stepped`."""
+        t = (1 + np.sqrt(1 + 4 * self._t**2)) / 2
+        share = (self._t - 1) / t
+        if np.vdot(A - stepped, stepped - self.last) > 0:
+            t, share = 1.0, 0.0
+        move, self.last, self._t = stepped - self.last, stepped, t
+        ahead = np.maximum(stepped + share * move, 0)
+        return np.asarray(ahead / np.maximum(np.linalg.norm(ahead, axis=0), 1e-300))
+
+
+def _mixing(
+    engine: InMemory, SS: NDArray, YS: NDArray, A: NDArray, S: NDArray, options: Options
+) -> tuple[NDArray, float]:
+    """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate.
+
+    Known sources take over the norms of their columns, in place of S.
+    """
+    YS = YS.astype(np.float64)
+    if options.known.any:
+        sweep = Sweep(S, SS, YS, np.nan, np.nan, np.nan)
+        X, quality = a_step(engine, sweep, A, options, bounded=True)
+    else:
+        X, quality = bounded_mixing(engine, SS, YS, A)
+    norm = np.linalg.norm(X, axis=0)
+    given = options.known.given
+    if given.any():
+        S[given] *= np.where(norm > 0, norm, 1)[given, None].astype(S.dtype)
+    return np.where(norm > 0, X / np.where(norm > 0, norm, 1), A), quality
+
+
+def log_cost(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
+    """1/2 |Y - AS|^2 + tau sum noise^2 log(1 + |S W'| / noise): what the weighted steps lower."""
+    W = frame_of(S.shape[1], options.sample_shape)
+    noise = in_gradient(A, sigma)[:, None, None] * W.norms[:, None]
+    coefficients = np.abs(analyse(W, np.ascontiguousarray(S, dtype=np.float64)))[:, :-1]
+    noise = np.maximum(noise[:, :-1], 1e-300)
+    penalty = TAU * options.tau * np.sum(noise**2 * np.log1p(coefficients / noise))
+    return engine.residual_energy(A, S) / 2 + float(penalty)
+
+
+@one_blas_thread
+def sources_for_mixing(Y: ArrayLike | InMemory, A: ArrayLike) -> State:
+    """What iterations in a frame find for a mixing A that is known: the limit for this prior."""
+    engine = open_whole(Y)
+    mixing = arguments.check_mixing(A, engine.shape[0])
+    mixing = mixing / np.linalg.norm(mixing, axis=0)
+    options = Options(domain="wavelet")
+    first = sources_for(engine, mixing, tau=1.0)
+    before = State(0, mixing, first.S, np.zeros(mixing.shape[1]), np.zeros(len(mixing)), 0, 0, 0)
+    for state in iterate_bands(engine, mixing, first.S, options, before, known=True):
+        last = state
+    return last.scaled(engine.unit)

@@ -1,0 +1,1 @@
+"""How many sources there are: three criteria, and one sentence about them."""

@@ -1,0 +1,1 @@
+"""How much of each substance is in every measurement."""

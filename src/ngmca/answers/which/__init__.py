@@ -1,0 +1,1 @@
+"""Which substance each source is: found spectra compared with a reference library."""

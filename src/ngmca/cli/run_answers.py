@@ -1,0 +1,114 @@
+"""What a run answers besides its separation: how many sources, which substances, how much of each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngmca._support.arguments import check_number
+from ngmca.answers.how_many.choose_rank import FOLDS, RankChoice, choose_rank
+from ngmca.answers.how_much.quantify import quantify
+from ngmca.answers.how_much.standards import check_standards, read_standards
+from ngmca.answers.which.identify import identify
+from ngmca.answers.which.library import Library, open_library
+from ngmca.cli.console import FLAGS, as_bad_input, stderr
+from ngmca.cli.settings import AUTO, Settings
+from ngmca.engines import InMemory
+from ngmca.io import Dataset, ReadError
+from ngmca.result import Separation
+from ngmca.saving.answers_in_file import Answers
+from ngmca.saving.rank_search import Unfinished, fingerprint
+from ngmca.saving.result_folder import SEARCH
+
+UNCOUNTED = ("baseline", "known_sources", "known_mixing")  # what a count would not heed
+
+
+def opened(settings: Settings, data: Dataset) -> Library | None:
+    """The library; what cannot be answered with these data and settings is refused now."""
+    for name in UNCOUNTED if settings.sources == AUTO else ():
+        if getattr(settings, name) is not None:
+            raise ReadError(
+                f"-r auto counts the sources as if {FLAGS[name]} were not there: give a number instead, "
+                "as -r 4."
+            )
+    if settings.library is None and settings.tolerance is not None:
+        raise ReadError("--tolerance is how far spectra may lie from those of --library: name one.")
+    if settings.standards is not None and settings.responses is not None:
+        raise ReadError("--standards and --responses each give a scale: leave out one of them.")
+    if settings.standards is not None:
+        known = read_standards(settings.standards, data.names)
+        if settings.sources != AUTO:
+            check_standards(known, settings.number)
+    if settings.library is None:
+        return None
+    if data.axis is None:
+        raise ReadError(
+            "the data have no axis, and channels without positions cannot be compared with "
+            f"--library {settings.library}: put the axis into the file, see --axis."
+        )
+    if settings.tolerance is not None:
+        check_number(settings.tolerance, "tolerance", high=float(np.ptp(data.positions)) / 10)
+    return open_library(settings.library, data.axis_unit, data.axis_name)
+
+
+def counted(
+    engine: InMemory, data: Dataset, settings: Settings, noise: Any, work: Path, *, quiet: bool
+) -> tuple[Settings, RankChoice | None]:
+    """The settings with a number of sources, and how it was chosen where it was to be found out."""
+    if settings.sources != AUTO:
+        return settings, None
+    options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
+    kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
+    with as_bad_input():
+        shown = not quiet and stderr().is_terminal
+        choice = choose_rank(engine, kept=kept, progress=shown, **options)
+    if not choice.rank:
+        raise ReadError(f"no source was found: {choice.advice} A number, as -r 2, separates anyway.")
+    return replace(settings, sources=choice.rank), choice
+
+
+def answers(
+    settings: Settings,
+    separation: Separation,
+    data: Dataset,
+    before: Answers,
+    library: Library | None,
+    *,
+    closure: Any = None,
+    progress: bool = False,
+) -> Answers:
+    """All that was asked about a separation, and what is known before.
+
+    It does not cost the separation if a question has no answer: that is among its warnings then.
+    """
+    found = before
+    if library is not None:
+        tolerance = settings.tolerance or 0.0
+        with _refusals() as refused:
+            matched = identify(separation, library, axis=data, tolerance=tolerance, progress=progress)
+            found = replace(found, identification=matched)
+        found = replace(found, refused=(*found.refused, *refused))
+    scale: dict[str, Any] = {"standards": settings.standards, "responses": settings.responses}
+    asked = any(scale.values())
+    if asked or closure is not None:
+        names = [name or None for name in found.names(len(separation.S))]
+        scale = scale if asked else {"closure": closure}
+        with _refusals() as refused:
+            found = replace(found, amounts=quantify(separation, data=data, names=names, **scale))
+        if asked:  # a closure says something of the separation first of all
+            found = replace(found, refused=(*found.refused, *refused))
+    return found
+
+
+@contextmanager
+def _refusals() -> Iterator[list[str]]:
+    """Why a question has no answer, if it has none; warnings become notes."""
+    refused: list[str] = []
+    with as_bad_input():
+        try:
+            yield refused
+        except (ValueError, TypeError) as error:
+            refused.append(str(error))

@@ -1,0 +1,1 @@
+"""Data on a Dask cluster, or in any Dask array."""

@@ -1,0 +1,350 @@
+"""The engine for data on a Dask cluster, or in any Dask array: blocks are solved where they are.
+
+Blocks and the order of sums are those of `InMemory`, unless the array's own blocks are large: these stay
+where they are, and the answer is the same to rounding. Sources stay on the workers, one block of columns
+each; small sums come back by a tree, in one pass over Y for each sweep. A block that is lost with its
+worker is computed again by Dask.
+
+A task runs where Y is: whatever else it needs is in the task itself, or was made of that block of Y. A
+value that tasks share, or that lies elsewhere, would draw blocks of Y to its worker.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import dask.array as da
+import numpy as np
+from cloudpickle import dumps  # arrays come out as they went in: compiled code is the same
+from dask.base import persist
+from dask.delayed import delayed
+from numpy.typing import NDArray
+
+from ngmca._support.threads import grouped
+from ngmca.engines.blocks import PART_BYTES, Choice, largest
+from ngmca.engines.checksum import told
+from ngmca.engines.dask import worker_tasks as on_workers
+from ngmca.engines.dask.waiting import NoWorkersError, gathered, tree, value
+from ngmca.engines.disk import Chunked
+from ngmca.engines.memory import TOGETHER, InMemory
+from ngmca.engines.sliced_array import Source
+from ngmca.engines.sweep import Solve, Sweep
+from ngmca.engines.units import check_range, unit_for
+
+LARGEST = 4  # parts of memory that a block of the array may be as large as
+
+
+def as_matrix(data: Any) -> Any:
+    """The Dask array of what is one, or holds one (xarray, a lazy signal of HyperSpy); None of others.
+
+    Positions of a signal are measurements, one after the other.
+    """
+    if isinstance(data, da.Array):
+        return data
+    inside = getattr(data, "data", None)
+    if not isinstance(inside, da.Array):
+        return None
+    if hasattr(data, "axes_manager"):  # of HyperSpy: positions first, in its own order
+        channels = int(np.prod(data.axes_manager.signal_shape))
+        return inside.reshape(-1, channels)
+    return inside
+
+
+class OnDask(Chunked):
+    """Y (m, n) as a Dask array, whose blocks are never all in one place."""
+
+    def __init__(
+        self, array: Any, *, threads: int | None = None, seed: int = 0, surveyed: bool = False
+    ) -> None:
+        source = Source.of(array)
+        self._array = array.astype(source.dtype)
+        self._cuts: dict[int, list[tuple[int, Any]]] = {}
+        self._last: tuple[str, list[Any]] | None = None  # name of the last S, and what its sweep left
+        self._seen: tuple[str, NDArray] | None = None  # name of the last S, its values at kept columns
+        super().__init__(source, threads=threads, seed=seed, surveyed=surveyed)
+
+    @property
+    def _tall(self) -> bool:
+        return self.shape[0] > self.shape[1]
+
+    def _cut(self, width: int) -> list[tuple[int, Any]]:
+        """First column (row, of tall data) and delayed block of each part, made of blocks of a width."""
+        if width not in self._cuts:
+            sizes = self._own_sizes() or self._sizes(width)
+            chunks = (sizes, self.shape[1]) if self._tall else (self.shape[0], sizes)
+            blocks = self._array.rechunk(chunks).to_delayed().ravel()
+            starts = np.cumsum((0, *sizes))[:-1].tolist()
+            self._cuts[width] = list(zip(starts, blocks, strict=True))
+        return self._cuts[width]
+
+    def _sizes(self, width: int) -> tuple[int, ...]:
+        """Columns (rows) of each part, as they are in memory."""
+        parts = grouped(max(self.shape), width, self._most(width))
+        return tuple(b - a for a, b in pairwise([*(part[0] for part in parts), max(self.shape)]))
+
+    def _own_sizes(self) -> tuple[int, ...] | None:
+        """The same of the array's own blocks, which then stay where they are, if they suit.
+
+        Those that are small, or hold but a part of each column (row), are put together.
+        """
+        along, across = (0, 1) if self._tall else (1, 0)
+        sizes = self._array.chunks[along]
+        width = TOGETHER * self._stretch
+        suits = self._array.numblocks[across] == 1 and max(self.shape) >= len(sizes) * width
+        largest = max(sizes) * min(self.shape) * self.dtype.itemsize
+        return sizes if suits and largest <= LARGEST * PART_BYTES else None
+
+    def _survey(self, *, check: bool) -> float:
+        """|Y|^2, in one pass that also checks, finds the unit, and keeps columns that tell the noise."""
+        step = self._stretch
+        wanted = self._columns_to_keep()
+        cut = self._cut(step)
+        parts = [
+            delayed(on_workers.surveyed, pure=False)(Y, first, here, step, self._tall)
+            for (first, Y), here in zip(cut, self._wanted_in(cut, wanted), strict=True)
+        ]
+        try:
+            found = gathered(parts)
+        except NoWorkersError:
+            raise
+        except Exception as error:
+            self._blame(error)
+            raise
+        if check:
+            self._check_found(found)
+        self._kept = None
+        if wanted is not None:
+            self._kept = wanted, np.concatenate([one["kept"] for one in found], axis=1)
+        total = 0.0  # added up as in memory, block after block
+        for square in (square for one in found for square in one["squares"]):
+            total += square
+        return total
+
+    def _blame(self, error: Exception) -> None:
+        """Name the block that cannot be read, if there is one."""
+        for place in np.ndindex(*self._array.numblocks):
+            try:
+                value(self._array.blocks[place])
+            except Exception as own:
+                told = ".".join(map(str, place))
+                raise OSError(
+                    f"Y cannot be read at chunk {told} of its Dask array: {own or type(own).__name__}. "
+                    "Its file is damaged or gone there."
+                ) from error
+
+    def _check_found(self, found: list[dict[str, Any]]) -> None:
+        for one in found:
+            if one["bad"] is not None:
+                i, j, what = one["bad"]
+                raise ValueError(
+                    f"Y contains {what}, first at row {i}, column {j}{_block_at(self._array, i, j)}: "
+                    "data that are read in blocks must be whole. Replace such entries or leave out "
+                    "their columns."
+                )
+        peak = max(one["peak"] for one in found)
+        unit = unit_for(peak, self.dtype)
+        if unit != 1.0:
+            check_range(peak, self.dtype, unit)
+            raise ValueError(
+                f"the largest entry of Y is {peak:.3g}: divide a Dask array by a number of its size, so "
+                "that squares neither overflow nor vanish."
+            )
+
+    def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
+        """Solve the S-step from the support of S, and collect S S' and Y S'."""
+        if self._tall:
+            return InMemory.sweep(self, A, np.asarray(S), solve)
+        step = self._step(A.shape[1])
+        cut = self._cut(step * TOGETHER)
+        wanted = None if self._kept is None else self._kept[0]
+        common = dumps((A, solve))
+        parts = [
+            delayed(on_workers.swept, pure=False)(Y, old, common, here, (first, step, step * TOGETHER))
+            for (first, Y), old, here in zip(
+                cut, self._old_blocks(S, cut), self._wanted_in(cut, wanted), strict=True
+            )
+        ]
+        sums = tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
+        *parts, sums = persist(*parts, sums)
+        total, seen = value(sums)
+        self._check_unchanged(A, *total[:2])
+        found = self._as_array([delayed(on_workers.first_of)(part) for part in parts], cut, A.shape[1])
+        self._last = found.name, parts
+        if wanted is not None:
+            self._seen = found.name, np.concatenate(seen, axis=1)
+        return self._swept(A, found, total)
+
+    def _wanted_in(self, cut: list[tuple[int, Any]], wanted: NDArray | None) -> list[NDArray | None]:
+        """The wanted columns of each block, counted from its first one."""
+        if wanted is None:
+            return [None] * len(cut)
+        firsts = [first for first, _ in cut]
+        parts = np.split(wanted, np.searchsorted(wanted, firsts[1:]))
+        return [part - first for part, first in zip(parts, firsts, strict=True)]
+
+    def _as_array(self, blocks: Sequence[Any], cut: list[tuple[int, Any]], r: int) -> Any:
+        """S (r, n) as a Dask array of delayed blocks."""
+        ends = [first for first, _ in cut] + [self.shape[1]]
+        widths = [b - a for a, b in pairwise(ends)]
+        parts = [
+            da.from_delayed(block, (r, width), dtype=self.dtype)
+            for block, width in zip(blocks, widths, strict=True)
+        ]
+        return da.concatenate(parts, axis=1)
+
+    def _old_blocks(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
+        """Delayed blocks of S for a sweep: what the last one left, or those that are cut out of S."""
+        last = self._last
+        if last is not None and isinstance(S, da.Array) and S.name == last[0]:
+            return last[1]
+        return self._blocks_of(S, cut)
+
+    def _blocks_of(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
+        """Delayed blocks of S (r, n) at the columns of the blocks of Y."""
+        ends = [first for first, _ in cut] + [self.shape[1]]
+        if not isinstance(S, da.Array):
+            pairs = pairwise(ends)
+            return [np.ascontiguousarray(S[:, a:b]) for a, b in pairs]
+        chunks = (len(S), tuple(b - a for a, b in pairwise(ends)))
+        return list(S.rechunk(chunks).to_delayed().ravel())
+
+    def sources_at(self, S: Any, columns: Choice) -> NDArray:
+        """Sources at some columns."""
+        if isinstance(S, np.ndarray):
+            return S[:, columns]
+        seen = self._seen
+        if self._kept is not None and seen is not None and seen[0] == S.name:
+            known = self._kept[0]
+            wanted = np.arange(self.shape[1])[columns] if isinstance(columns, slice) else columns
+            at = np.searchsorted(known, wanted)
+            if at.max(initial=0) < len(known) and np.array_equal(known[at], wanted):
+                return np.asarray(seen[1][:, at])
+        return np.asarray(value(S[:, columns]))
+
+    def no_sources(self, r: int) -> Any:
+        """Sources (r, n) that are 0."""
+        if self._tall:
+            return super().no_sources(r)
+        cut = self._cut(self._step(r) * TOGETHER)
+        return self._as_array([delayed(on_workers.nothing)(Y, r) for _, Y in cut], cut, r)
+
+    def _by_rows(self, work: Callable[..., NDArray], A: NDArray, *more: Any, step: int) -> list[Any]:
+        """work(Y, A, *more, step), delayed, for each part of the rows of tall data and of A."""
+        cut = self._cut(step)
+        ends = [first for first, _ in cut] + [len(A)]
+        return [
+            delayed(work, pure=False)(Y, A[a:b], *more, step)
+            for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
+        ]
+
+    def _correlations(self, A: NDArray, step: int) -> NDArray:
+        parts = self._by_rows(on_workers.correlated, A, step=step)
+        return np.asarray(gathered([tree(parts, on_workers.summed_once)])[0])
+
+    def _products(self, X: NDArray, step: int) -> NDArray:
+        X = np.ascontiguousarray(X)
+        parts = [delayed(on_workers.multiplied, pure=False)(Y, X, step) for _, Y in self._cut(step)]
+        return np.concatenate(gathered(parts))
+
+    def correlate(self, A: NDArray) -> NDArray:
+        """A'Y, (r, n)."""
+        if self._tall:
+            return super().correlate(A)
+        cut = self._cut(self._step(A.shape[1]))
+        blocks = [delayed(on_workers.back, pure=False)(Y, A) for _, Y in cut]
+        return np.concatenate(gathered(blocks)).T
+
+    def moments(self, S: NDArray) -> tuple[Any, NDArray]:
+        """S S' and Y S'."""
+        if self._tall:
+            return super().moments(np.asarray(S))
+        step = self._step(len(S))
+        cut = self._cut(step)
+        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
+        parts = [delayed(on_workers.moments, pure=False)(Y, one, step) for (_, Y), one in blocks]
+        SS, YS = gathered([tree(parts, on_workers.summed_pairs)])[0]
+        return SS, YS
+
+    def peak(self, A: NDArray, S: NDArray) -> float:
+        """Largest entry of |A'(AS - Y)|."""
+        if self._tall:
+            return super().peak(A, np.asarray(S))
+        step = self._step(A.shape[1])
+        cut = self._cut(step * TOGETHER)
+        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
+        peaks = [delayed(on_workers.peak, pure=False)(Y, s, A, step) for (_, Y), s in blocks]
+        return max(gathered(peaks))
+
+    def _rest_energies_tall(self, A: NDArray, S: NDArray, step: int) -> NDArray:
+        parts = self._by_rows(on_workers.rest_of_rows, A, S, step=step)
+        return np.asarray(gathered([tree(parts, on_workers.summed_once)])[0])
+
+    def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
+        if self._tall:
+            return super()._strongest(A, S, count)
+        cut = self._cut(self._step(A.shape[1]) * TOGETHER)
+        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
+        parts = [delayed(on_workers.strongest, pure=False)(Y, s, A, count) for (_, Y), s in blocks]
+        tops = gathered(parts)
+        columns = np.concatenate([top for top, _ in tops], axis=1)
+        energy = np.concatenate([energy for _, energy in tops])
+        return np.asarray(columns[:, largest(energy, count)])
+
+    def _final_deviations(self, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
+        if not self._tall:
+            return super()._final_deviations(A, S, columns, step)
+        return np.concatenate(gathered(self._by_rows(on_workers.deviations, A, S, columns, step=step)))
+
+    def fingerprint(self) -> str:
+        """A checksum of all numbers, in words, to tell other data from these."""
+        step = self._stretch
+        parts = [
+            delayed(on_workers.checked, pure=False)(Y, first, step, self._tall)
+            for first, Y in self._cut(step)
+        ]
+        return told(sum(gathered(parts)), self.unit)
+
+    def pick(self, rows: Choice, columns: Choice) -> NDArray:
+        """Some measurements at some columns, which are sorted."""
+        if self._kept is not None and not isinstance(columns, slice):
+            known, Y = self._kept
+            at = np.searchsorted(known, columns)
+            if at.max(initial=0) < len(known) and np.array_equal(known[at], columns):
+                return np.asarray(Y[rows][:, at])
+        return np.asarray(value(self._array[rows][:, columns]))
+
+    def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
+        """All measurements at a few columns, in blocks, as often as they are asked for."""
+        Y = np.ascontiguousarray(self.pick(slice(None), columns))
+        return lambda: [(slice(0, len(Y)), Y)]
+
+    def transposed(self) -> "OnDask":
+        """The data with measurements and samples exchanged."""
+        return OnDask(self._array.T, threads=self._threads, seed=self._seed, surveyed=True)
+
+    def whitened(self, rows: NDArray | None, columns: NDArray | None) -> InMemory:
+        """The same data in units of rows (m,) and columns (n,)."""
+        Y = self._array
+        Y = Y if rows is None else (Y / rows[:, None]).astype(self.dtype)
+        Y = Y if columns is None else (Y / columns).astype(self.dtype)
+        return OnDask(Y, threads=self._threads, seed=self._seed, surveyed=True)
+
+    def check_local(self, what: str) -> None:
+        """Refuse what needs the sources at once."""
+        raise ValueError(
+            f"{what} needs the sources in one place, and those of a Dask array stay on its workers: use "
+            "soft, hard or anls channel by channel, or data on disk without Dask."
+        )
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise ValueError(
+            f"{what} needs all data in memory at once, and these are a Dask array: take some of their "
+            "columns, or pass Y.compute()."
+        )
+
+
+def _block_at(array: Any, i: int, j: int) -> str:
+    """The block of a Dask array that holds an entry, in words."""
+    pairs = zip(array.chunks, (i, j), strict=True)
+    place = [int(np.searchsorted(np.cumsum(sizes), at, side="right")) for sizes, at in pairs]
+    return f" (chunk {place[0]}.{place[1]})"

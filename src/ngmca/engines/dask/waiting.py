@@ -1,0 +1,65 @@
+"""Values from whatever scheduler of Dask there is, and words where no worker is left to compute them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dask.base import compute, get_scheduler
+from dask.delayed import delayed
+
+from ngmca.engines.blocks import FAN
+
+GONE = 30.0  # seconds without any worker after which there is no hope
+SOME = 2.0  # seconds from look to look for workers
+
+
+class NoWorkersError(RuntimeError):
+    """There is nobody left to compute."""
+
+
+def tree(parts: list[Any], join: Callable[[Any], Any]) -> Any:
+    """One delayed value out of many, FAN at a time, as `blocks.summed` does it."""
+    while len(parts) > 1:
+        parts = [delayed(join, pure=False)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+    return parts[0]
+
+
+def gathered(parts: list[Any]) -> list[Any]:
+    """The values of delayed ones."""
+    return list(value(delayed(list)(parts)))
+
+
+def value(part: Any) -> Any:
+    """The value of what is delayed; an error says so when there is nobody left to compute it."""
+    client = getattr(get_scheduler(), "__self__", None)
+    if not hasattr(client, "scheduler_info"):
+        return compute(part)[0]
+    return _awaited(client, part)
+
+
+def _awaited(client: Any, part: Any) -> Any:
+    """The same on a cluster, whose workers may all be gone."""
+    from concurrent.futures import CancelledError
+
+    from distributed.comm.core import CommClosedError
+
+    future, without = client.compute(part), 0.0
+    try:
+        while True:
+            try:
+                return future.result(timeout=SOME)
+            except TimeoutError:
+                if future.done():  # in this moment, or with a timeout of its own
+                    return future.result()
+            without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + SOME
+            if without > GONE:
+                future.cancel()
+                raise NoWorkersError(_gone("all its workers are gone"))
+    except (CancelledError, CommClosedError) as error:
+        raise NoWorkersError(_gone(f"it does not answer any more ({type(error).__name__})")) from error
+
+
+def _gone(why: str) -> str:
+    return (
+        f"the Dask cluster cannot go on: {why}. What was found since the last checkpoint is lost: go on "
+        "from it with resume=, on a cluster with workers."
+    )

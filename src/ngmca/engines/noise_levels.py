@@ -1,0 +1,165 @@
+"""Noise levels as units: in them, every entry that was observed has the same noise.
+
+Levels of measurements and of samples are units of rows and columns: the fit in them is a plain one, and
+costs no more. What is left, levels of single entries and missing ones, are weights.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support import arguments
+from ngmca.engines.memory import InMemory
+from ngmca.engines.weighted import Weighted, weighing
+
+PRODUCT = 1e-9  # relative distance up to which levels are a product of rows and columns
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Noise of a counting detector: variance = gain * signal + readout^2.
+
+    `gain` is the value of Y for one event, `readout` the standard deviation where there is no signal.
+    """
+
+    gain: float = 1.0
+    readout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if arguments.check_number(self.gain, "gain") == 0:
+            raise ValueError("gain must be above 0: it is the value of Y for one event.")
+        arguments.check_number(self.readout, "readout")
+
+    def variance(self, signal: NDArray) -> NDArray:
+        """Of entries with this signal; below one event it is that of one event."""
+        return self.gain * np.maximum(signal, self.gain) + self.readout**2
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Noise of entry (i, j): level * rows[i] * columns[j] / sqrt(weights[i, j])."""
+
+    level: float | None = None  # in units of the engine; None: to be estimated, for each measurement
+    rows: NDArray | None = None  # (m,), of geometric mean 1
+    columns: NDArray | None = None  # (n,), of geometric mean 1
+    weights: NDArray | None = None  # (m, n), at most 1
+    counts: Counts | None = None  # the weights follow from the fit
+
+    @classmethod
+    def of(cls, noise: Any, engine: InMemory) -> "Levels":
+        """Checked levels, in units of the engine."""
+        if noise is None:
+            return cls()
+        if isinstance(noise, str):
+            arguments.check_choice(noise, "noise", ("poisson",))
+            noise = Counts()
+        if isinstance(noise, Counts):
+            return cls._counted(noise, engine)
+        levels = arguments.check_levels(_completed(noise, engine), engine)
+        if levels.min() == levels.max():
+            return cls(float(levels.max()))
+        observed = None if engine.weights is None else engine.weights > 0
+        return cls._unequal(levels, observed)
+
+    @classmethod
+    def _unequal(cls, levels: NDArray, observed: NDArray | None) -> "Levels":
+        """Levels (m, 1), (1, n) or (m, n), all above 0."""
+        logs = np.log(levels)
+        level = float(logs.mean())
+        rows, columns = logs.mean(axis=1) - level, logs.mean(axis=0) - level
+        rest = logs - level - rows[:, None] - columns
+        if np.abs(rest).max() <= PRODUCT:
+            return cls(float(np.exp(level)), _varied(rows), _varied(columns))
+        seen = logs if observed is None else np.where(observed, logs, np.inf)
+        rows = seen.min(axis=1)  # weights are at most 1
+        rows = np.where(np.isfinite(rows), rows, level)
+        level = float(rows.mean())
+        weights = np.exp(2 * np.minimum(rows[:, None] - logs, 0))
+        return cls(float(np.exp(level)), _varied(rows - level), None, weights)
+
+    @classmethod
+    def _counted(cls, counts: Counts, engine: InMemory) -> "Levels":
+        """Counting noise at first: that of the product of the sums over rows and over columns."""
+        counts = Counts(counts.gain / engine.unit, counts.readout / engine.unit)
+        seen = np.ones(engine.shape) if engine.weights is None else (engine.weights > 0).astype(float)
+        Y = engine.rows(slice(None)) * seen
+        row = Y.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+        column = Y.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        mean = max(float(Y.sum() / max(seen.sum(), 1)), counts.gain)
+        share = np.outer(np.maximum(row, 0) / mean, np.maximum(column, 0))
+        variance = counts.variance(share)
+        if Y.max(initial=0) < 5 * counts.gain:
+            warnings.warn(
+                "the largest entry of Y is less than 5 events: if these are no counts, give the value "
+                "of one event as ngmca.Counts(gain=...).",
+                UserWarning,
+                stacklevel=6,
+            )
+        rows, columns = np.sqrt(variance.mean(axis=1)), np.sqrt(variance.mean(axis=0))
+        first = cls._unequal(np.outer(rows, columns) / np.sqrt(variance.mean()), None)
+        return replace(first, counts=counts)
+
+    def transposed(self) -> "Levels":
+        """For data with measurements and samples exchanged."""
+        weights = None if self.weights is None else self.weights.T
+        return replace(self, rows=self.columns, columns=self.rows, weights=weights)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all entries have the same level."""
+        return self.rows is None and self.columns is None and self.weights is None
+
+    def applied(self, engine: InMemory) -> InMemory:
+        """The data in units of their noise; the engine itself where that is the same for all."""
+        found = engine
+        if self.rows is not None or self.columns is not None:
+            found = engine.whitened(self.rows, self.columns)
+        return found if self.weights is None else weighing(found, self.weights, self.weights)
+
+    def following(self, engine: InMemory, A: NDArray, S: NDArray) -> Weighted:
+        """The whitened data with weights that follow from the fit A S of counts."""
+        assert self.counts is not None
+        assert self.level is not None
+        rows, columns = self.units(engine.shape)
+        fit = (A @ S) * rows[:, None] * columns
+        variance = self.counts.variance(np.maximum(fit, 0)) / (rows[:, None] * columns) ** 2
+        weights = self.level**2 / variance
+        return weighing(engine, weights, weights)
+
+    def noise(self, m: int) -> NDArray | None:
+        """(m,) the level of entries of weight 1 in whitened data, or None to estimate it."""
+        return None if self.level is None else np.full(m, self.level)
+
+    def spread(self, weights: NDArray | None, shape: tuple[int, int]) -> NDArray:
+        """(m,) noise over that of whitened data: root mean square over what was observed of a row."""
+        rows, columns = self.units(shape)
+        if weights is None:
+            return rows * np.sqrt(np.mean(columns**2))
+        seen = weights > 0
+        variance = np.divide(columns**2, weights, out=np.zeros(shape), where=seen)
+        count = seen.sum(axis=1)
+        return np.asarray(
+            rows * np.sqrt(np.where(count, variance.sum(axis=1), 1) / np.maximum(count, 1))
+        )
+
+    def units(self, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
+        """Of rows and of columns."""
+        rows = np.ones(shape[0]) if self.rows is None else self.rows
+        return rows, np.ones(shape[1]) if self.columns is None else self.columns
+
+
+def _completed(noise: Any, engine: InMemory) -> Any:
+    """Levels of entries, where those of missing ones may be missing too."""
+    if engine.weights is None or np.ndim(noise) != 2 or np.shape(noise) != engine.shape:
+        return noise
+    levels = np.ma.filled(np.ma.asarray(noise, dtype=np.float64), np.nan)
+    gone = (engine.weights == 0) & np.isnan(levels)
+    return np.where(gone, np.nanmedian(levels), levels) if gone.any() else levels
+
+
+def _varied(logs: NDArray) -> NDArray | None:
+    """Units, or None where all are 1."""
+    return np.exp(logs) if np.abs(logs).max(initial=0) > PRODUCT else None

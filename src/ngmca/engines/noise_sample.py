@@ -1,0 +1,129 @@
+"""The noise along the way, from a seeded choice of entries."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.engines import robust_noise as noise
+from ngmca.engines.blocks import Choice, picks
+from ngmca.engines.degrees_of_freedom import corrected
+
+ENTRIES = 1 << 17  # of the residual tell the noise in the gradient to 0.3 %
+ROWS = 1 << 11  # at most, and then for unequal measurements to better than 1 %
+OWN = 128  # columns at most for the level of a row beyond these
+SUPPORTS = 3200  # entries of columns, 16 to 64 of them, that tell how much of the noise the fit follows
+
+
+Sources = Callable[[Choice], NDArray]  # at some columns
+
+
+class Pickable(Protocol):
+    """What is asked of an engine here."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Measurements and columns."""
+
+    def pick(self, rows: Choice, columns: Choice) -> NDArray:
+        """Some measurements at some columns."""
+
+    def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
+        """All measurements at a few columns, in blocks, as often as they are asked for."""
+
+
+def places(shape: tuple[int, int], rng: np.random.Generator) -> tuple[Choice, Choice]:
+    """Rows and columns whose residual tells the noise."""
+    m, n = shape
+    rows = min(m, ROWS)
+    return picks(m, rows, rng), picks(n, min(n, max(256, ENTRIES // rows)), rng)
+
+
+class Probe:
+    """Seeded rows and columns of Y whose residual tells the noise.
+
+    Beyond `ROWS` measurements, those that are not among the chosen rows keep a level of their own: it is
+    measured in a few columns at the calls 1, 2, 4, 8, ..., and follows the mean level in between.
+    """
+
+    def __init__(self, data: Pickable, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        (self._rows, self._columns), (m, n) = places(data.shape, rng), data.shape
+        self._Y = np.ascontiguousarray(data.pick(self._rows, self._columns))
+        rows, self._n = len(self._Y), n
+        self.exhaustive = self._Y.shape == data.shape
+        self.supports = thinned(self._columns, n, min(64, max(16, SUPPORTS // rows)))
+        self._few = np.ascontiguousarray(data.pick(self._rows, self.supports).T)
+        self._last: NDArray | None = None
+        self._guess: NDArray | None = None
+        self._calls = 0
+        self._every: _EveryRow | None = None if rows == m else _EveryRow(data, rng)
+
+    def levels(
+        self, A: NDArray, S: Sources, *, held: NDArray | None = None, plain: bool = False
+    ) -> NDArray:
+        """The level of each of the m measurements; `plain` ones are those of the residual.
+
+        S gives the sources at some columns.
+        """
+        part = np.ascontiguousarray(A[self._rows])
+        last, self._last = self._last, self._deviations(part, S)
+        # on the way down levels change steadily: expect the same change again
+        self._guess = self._last if last is None else 2 * self._last - last
+        rest = found = noise.GAUSSIAN * self._last[1]
+        if not plain:
+            X = S(self.supports).T
+            found = corrected(rest, part, self._few @ part, X, self._n, held=held)
+        if self._every is None:
+            return found
+        self._calls += 1
+        if self._calls & (self._calls - 1) == 0:
+            self._every.measure(A, S, float(np.sqrt(np.mean(rest**2))))
+        levels = self._every.levels(float(np.sqrt(np.mean(found**2))))
+        levels[self._rows] = found
+        return levels
+
+    def _deviations(self, A: NDArray, S: Sources) -> NDArray:
+        """Median and median absolute deviation of the residual's chosen rows."""
+        return noise.deviations(self._Y, A @ S(self._columns), self._guess)
+
+    @property
+    def memory(self) -> tuple[int, NDArray] | None:
+        """How often levels were asked for, and those of every row over their mean when last measured."""
+        return None if self._every is None else (self._calls, self._every.ratio)
+
+    def recall(self, memory: tuple[int, NDArray] | None) -> None:
+        """Go on as a probe did that had this memory."""
+        if self._every is not None and memory is not None:
+            self._calls, self._every.ratio = memory
+
+
+def thinned(columns: Choice, n: int, count: int) -> Choice:
+    """Every so many of some of n columns, such that `count` or a few more are left."""
+    if isinstance(columns, slice):
+        return slice(None, None, max(1, n // count))
+    return columns[:: max(1, len(columns) // count)]
+
+
+class _EveryRow:
+    """A level of its own for every measurement, from a few columns, in units of the mean level."""
+
+    def __init__(self, data: Pickable, rng: np.random.Generator) -> None:
+        m, n = data.shape
+        self._columns = picks(n, min(OWN, max(48, n // 8)), rng)
+        self._blocks = data.narrow_blocks(self._columns)
+        self._found: NDArray | None = None
+        self.ratio = np.ones(m)
+
+    def measure(self, A: NDArray, S: Sources, mean: float) -> None:
+        sources, before = S(self._columns), self._found
+        found = [
+            noise.deviations(Y, A[rows] @ sources, None if before is None else before[:, rows])
+            for rows, Y in self._blocks()
+        ]
+        self._found = np.concatenate(found, axis=1)
+        self.ratio = noise.GAUSSIAN * self._found[1] / mean if mean > 0 else np.ones(len(A))
+
+    def levels(self, mean: float) -> NDArray:
+        return self.ratio * mean

@@ -1,0 +1,101 @@
+"""NetCDF files, and xarray's arrays in memory or in Zarr: their dimensions have names."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ngmca.io.axis_units import is_spectral, known_unit, meaning
+from ngmca.io.claimed_sizes import check_claim
+from ngmca.io.containers.array_choice import choose
+from ngmca.io.containers.guards import check_hdf5
+from ngmca.io.containers.hdf5_and_zarr import written_notes
+from ngmca.io.dataset import Dataset, ReadError, monotonic, real_numbers, told
+
+SPECTRAL = ("shift", "band", "bands", "channel", "sample", "axis")  # besides the names of quantities
+
+
+def read_netcdf(
+    path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
+) -> Dataset:
+    """A variable of a NetCDF file, with its coordinates."""
+    import xarray as xr
+
+    with path.open("rb") as file:
+        classic = file.read(3) == b"CDF"
+    try:
+        if not classic:
+            check_hdf5(path)
+        with xr.open_dataset(path, engine="scipy" if classic else "h5netcdf") as stored:
+            data = from_xarray(stored, transpose=transpose, dataset=dataset, where=str(path))
+        return data if classic else data.noted(*written_notes(path, data.meta.get("dataset")))
+    except ReadError:
+        raise
+    except Exception as error:  # the engines raise what they like for damaged files
+        raise ReadError(f"{path} is not a whole NetCDF file: {told(error)}.") from error
+
+
+def from_xarray(
+    stored: Any, *, transpose: bool | None = None, dataset: str | None = None, where: str = "the array"
+) -> Dataset:
+    """The data of an xarray Dataset or DataArray: the spectral dimension becomes the channels."""
+    if hasattr(stored, "data_vars"):
+        numeric = {str(k): v for k, v in stored.data_vars.items() if v.dtype.kind in "fiubc"}
+        name = choose({key: value.shape for key, value in numeric.items()}, dataset, where)
+        array, where = numeric[name], f"{name} in {where}"
+    else:
+        array = stored
+    if array.ndim not in (2, 3):
+        raise ReadError(f"{where} has dimensions {dict(array.sizes)}: two or three are needed.")
+    check_claim(float(array.nbytes), None, where)
+    channels = _spectral_dimension(array, transpose)
+    others = [dim for dim in array.dims if dim != channels]
+    array = array.transpose(*others, channels)
+    values = real_numbers(array.values, where)
+    axis, axis_name, unit = _axis(array, channels)
+    turned = transpose is None and channels != list(stored.dims)[-1] if array is not stored else False
+    return Dataset(
+        Y=values.reshape(-1, values.shape[-1]),
+        axis=axis,
+        axis_name=axis_name,
+        axis_unit=unit,
+        row_names=_row_names(array, others),
+        image_shape=(values.shape[0], values.shape[1]) if values.ndim == 3 else None,
+        meta={"dataset": str(array.name)} if array.name is not None else {},
+        notes=(f"dimension {channels!r} holds the channels.",) if turned else (),
+    )
+
+
+def _spectral_dimension(array: Any, transpose: bool | None) -> Any:
+    """The dimension of the channels: as asked, spectral by name, the only one with numbers, the last."""
+    if transpose is not None:
+        return array.dims[0 if transpose else -1]
+    named = [dim for dim in array.dims if is_spectral(str(dim)) or str(dim).lower() in SPECTRAL]
+    if len(named) == 1:
+        return named[0]
+    if array.ndim == 2:
+        numeric = [dim for dim in array.dims if _numeric(array, dim)]
+        if len(numeric) == 1:
+            return numeric[0]
+    return array.dims[-1]
+
+
+def _numeric(array: Any, dim: Any) -> bool:
+    return dim in array.coords and array.coords[dim].dtype.kind in "fiu"
+
+
+def _axis(array: Any, dim: Any) -> tuple[Any, str, str]:
+    if not _numeric(array, dim):
+        return None, str(dim), ""
+    coordinate = array.coords[dim]
+    values = np.asarray(coordinate.values, dtype=float)
+    known = meaning(str(dim)) or (str(dim).replace("_", " "), "")
+    name = coordinate.attrs.get("long_name", known[0])
+    unit = known_unit(str(coordinate.attrs.get("units", known[1])))
+    return (values if monotonic(values) or len(values) == 1 else None), str(name), unit
+
+
+def _row_names(array: Any, others: list[Any]) -> tuple[str, ...]:
+    if len(others) != 1 or others[0] not in array.coords:
+        return ()
+    return tuple(str(value) for value in array.coords[others[0]].values)

@@ -1,0 +1,1 @@
+"""Tables of numbers as text and in spreadsheets."""

@@ -1,0 +1,156 @@
+"""Text as lines of cells: which delimiter, which decimals, which lines are numbers."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ngmca.io.dataset import monotonic
+from ngmca.io.tables.numerals import (
+    DECIMAL_COMMA,
+    INTEGER_OR_COMMA,
+    check_commas,
+    check_points,
+    check_thousands,
+    otherwise,
+    seems_number,
+)
+
+COMMENTS = ("#", "%", "//", "!")
+SAMPLE = 600  # lines at the top, and at the end, that are looked at to find the table
+LOOK = 24  # cells of a line that are looked at
+
+
+class Lines(NamedTuple):
+    """Lines that are neither blank nor comments, with their numbers in the file, from 1."""
+
+    numbers: list[int]
+    texts: list[str]
+
+    def part(self, first: int, stop: int | None = None) -> "Lines":
+        """Those from a place on, up to another."""
+        return Lines(self.numbers[first:stop], self.texts[first:stop])
+
+
+@dataclass(frozen=True)
+class Style:
+    """How cells and decimals are written; white space between cells where there is no delimiter."""
+
+    delimiter: str | None = ","
+    comma: bool = False
+
+    def cells(self, text: str) -> list[str]:
+        """The cells of a line, without spaces and quotes around them."""
+        if self.delimiter is None:
+            return [cell.strip('"') for cell in text.split()]
+        if '"' in text:
+            text = text.strip(" \r\n")
+            return [cell.strip() for cell in next(csv.reader([text], delimiter=self.delimiter), [])]
+        return [cell.strip() for cell in text.split(self.delimiter)]
+
+    def number(self, cell: str) -> float | None:
+        """A cell as a number, or None; nan is one."""
+        text = cell.replace(",", ".") if self.comma else cell
+        try:
+            return float(text) if "_" not in text else None
+        except ValueError:
+            return otherwise(text)
+
+    def numbers(self, cells: Sequence[str]) -> int:
+        """How many cells hold a number."""
+        return sum(self.number(cell) is not None for cell in cells)
+
+    def is_word(self, cell: str) -> bool:
+        """Whether a cell is a name: no number, nothing that seems one, no mark of a missing one."""
+        return bool(cell) and self.number(cell) is None and not seems_number(cell)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a line looks like: all cells; of some of them the filled ones and the numbers; the first."""
+
+    width: int
+    numbers: int
+    filled: int
+    first: bool | None  # whether it is a number, None where it is empty
+
+    @property
+    def is_row(self) -> bool:
+        """Whether it may be a line of a table of numbers."""
+        return 2 * self.numbers >= self.filled and self.numbers > 0
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether it is numbers and nothing else."""
+        return 0 < self.numbers == self.filled
+
+
+def lines_of(text: str, skip: int = 0) -> tuple[Lines, Lines]:
+    """The lines of a text from a place on, and its comments."""
+    lines, comments = Lines([], []), Lines([], [])
+    for i, line in enumerate(text.splitlines(), start=1):
+        if i <= skip or not line.strip():
+            continue
+        kept = comments if line.lstrip().startswith(COMMENTS) else lines
+        kept.numbers.append(i)
+        kept.texts.append(line)
+    return lines, comments
+
+
+def style_of(lines: Lines, where: str) -> Style:
+    """How the table among some lines is written."""
+    some = [text for _, text in sample(lines) if _mostly_digits(text)][-200:]
+    some = some or lines.texts[-20:]
+    delimiter = _delimiter(some)
+    plain = Style(delimiter)
+    check_points([plain.cells(text)[:LOOK] for text in some], where)
+    if delimiter == ",":
+        check_commas([plain.cells(text)[:LOOK] for text in some], where)
+        return plain
+    cells = [cell for text in some[:20] + some[-20:] for cell in plain.cells(text)[:200]]
+    if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells):
+        check_thousands(cells, where)
+        return Style(delimiter, comma=True)
+    return plain
+
+
+def kind_of(cells: Sequence[str], style: Style) -> Kind:
+    """What a line looks like, from its first and last cells."""
+    some = [*cells[: LOOK // 2], *cells[max(LOOK // 2, len(cells) - LOOK // 2) :]]
+    numbers = style.numbers(some)
+    first = style.number(cells[0]) is not None if cells[0] else None
+    return Kind(len(cells), numbers, sum(map(bool, some)), first)
+
+
+def rising(cells: Sequence[str], style: Style) -> bool:
+    """Whether cells are numbers that rise or fall all the way, as an axis does."""
+    found = [style.number(cell) for cell in cells]
+    values = [number for number in found if number is not None]
+    return len(values) == len(found) and monotonic(np.array(values))
+
+
+def sample(lines: Lines) -> Iterator[tuple[int, str]]:
+    """Lines at the top and at the end of a file, all of a short one, with their places."""
+    count = len(lines.texts)
+    for i in (*range(min(SAMPLE, count)), *range(max(SAMPLE, count - SAMPLE), count)):
+        yield i, lines.texts[i]
+
+
+def _mostly_digits(text: str) -> bool:
+    text = text[:2000]
+    digits = sum(map(str.isdigit, text))
+    return digits > 0 and digits >= sum(c.isalpha() and c not in "eE" for c in text)
+
+
+def _delimiter(some: list[str]) -> str | None:
+    """Tab, semicolon or comma; None for white space."""
+    for mark in ("\t", ";"):
+        if sum(mark in line.strip(" \r\n") for line in some) >= 0.8 * len(some):
+            return mark
+    if sum("," in line for line in some) < 0.5 * len(some):
+        return None
+    words = [word for line in some[-20:] for word in line.split()]  # 1,5 2,5: commas inside are decimal
+    decimal = sum(w[0] != "," and bool(INTEGER_OR_COMMA.fullmatch(w)) for w in words)
+    return None if len(words) > len(some[-20:]) and decimal >= 0.7 * len(words) else ","

@@ -1,0 +1,128 @@
+"""What the names above and the columns beside numbers say: an axis, names, places of measurements."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role
+from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.tables.axis_evidence import in_spectral_range, is_counter
+from ngmca.io.tables.text_tables import Table
+
+
+def settled(table: Table) -> Table:
+    """The same, its first column as names where words stand among its numbers, and names can.
+
+    Where they cannot, lines at the end that have a word there are passed over.
+    """
+    if 0 in table.words or np.isfinite(table.values[:, 0]).all():
+        return table
+    cells, style = table.cells(0), table.style
+    words, numbers = [style.is_word(c) for c in cells], [style.number(c) is not None for c in cells]
+    heads, name = axis_above(table) is not None, table.names[0] if table.names else ""
+    listed = table.values[numbers, 0]
+    names = heads or role(name) in ("time", "counting") or not (table.names or monotonic(listed))
+    if role(name) == "spectral" and (any(numbers) or not any(words)):
+        names = False
+    if not table.names and len(listed) and is_counter(listed):
+        names = True
+    if names and all(cells) and (any(words) or not any(numbers)):
+        return replace(table, words={**table.words, 0: cells})
+    end = len(cells) - next((i for i, word in enumerate(reversed(words)) if not word), len(cells))
+    if end == 0 or end == len(cells):
+        return table
+    passed = ", ".join(
+        f"{n} ({c})" for n, c in zip(table.lines.numbers[end:][:4], cells[end:], strict=False)
+    )
+    return table.rows(slice(0, end)).told(f"lines below the table that are passed over: {passed}.")
+
+
+def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
+    """Where the names above columns are an axis, from which column to which, and its unit."""
+    cells = [_with_unit(name, table) for name in table.names]
+    places = [j for j, (number, _) in enumerate(cells) if number is not None]
+    if len(places) < 2 or places != list(range(places[0], places[-1] + 1)):
+        return None
+    axis = np.array([cells[j][0] for j in places], dtype=float)
+    units = {cells[j][1] for j in places}
+    if not monotonic(axis) or len(units) > 1 or any(j in table.words for j in places):
+        return None
+    return places[0], places[-1] + 1, axis, units.pop()
+
+
+def numbers_in_names(table: Table) -> bool:
+    """Whether names above columns are like A400, A402: they may be channels."""
+    found = [table.style.number(re.sub(r"^\D+", "", name)) for name in table.names[1:]]
+    numbers = np.array([number for number in found if number is not None])
+    return len(numbers) == len(found) and monotonic(numbers) and in_spectral_range(numbers)
+
+
+def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
+    """The number in a name such as 400, 400 nm or X400, and its unit."""
+    number = table.style.number(name)
+    if number is not None or not name:
+        return number, ""
+    digits = name.rstrip("⁻¹µabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/^ ")
+    for text, unit in ((digits, name[len(digits) :].strip()), (name.removesuffix("cm-1"), "cm-1")):
+        number = table.style.number(text)
+        if number is not None and meaning(unit):
+            return number, known_unit(unit)
+    if name[0] == "X":  # as R does, which makes a minus a point
+        return table.style.number(f"-{name[2:]}" if name[1:2] == "." else name[1:]), ""
+    word, _, digits = name.rpartition(" ")  # m/z 41
+    return (table.style.number(digits), known_unit(word)) if meaning(word) else (None, "")
+
+
+def check_beside(table: Table, others: Sequence[int]) -> None:
+    """Refuse columns beside an axis above whose heading seems to be on it: 400-402, 698x."""
+    leading = next((j for j in range(len(table.names)) if j not in others), 0)
+    for j in others:
+        name = table.names[j]
+        strange = name[:1].isdigit() or not (table.style.is_word(name) or j < leading)
+        if j > 0 and strange and j not in table.words:
+            raise ReadError(
+                f"{table.where}: column {table.columns[j] + 1} is headed {name!r}, which is no number, "
+                "and others are an axis. Write a number there, or say which columns are data, as "
+                "columns='3-5'."
+            )
+
+
+def name_across(table: Table, others: Sequence[int]) -> str:
+    """The heading of an axis above the columns: after a \\ in the corner, or the corner itself."""
+    corner = table.names[0] if 0 in others else ""
+    if "\\" in corner:
+        return corner.split("\\")[1].strip()
+    beside_words = len(others) == 1 and 0 in table.words
+    return corner if not others or (beside_words and meaning(heading(corner)[1] or corner)) else ""
+
+
+def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
+    """Names of measurements out of the columns beside the data."""
+    columns = [
+        table.words[j] if j in table.words else [f"{value:.12g}" for value in table.values[:, j]]
+        for j in others
+    ]
+    if len(columns) < 2:
+        return tuple(columns[0]) if columns and any(columns[0]) else ()
+    marks = [f"{table.names[j]}=" if table.names and table.names[j] else "" for j in others]
+    if coordinates(table, others) is not None:
+        marks = [mark or place for mark, place in zip(marks, ("x=", "y="), strict=True)]
+    return tuple(
+        ", ".join(m + cell for m, cell in zip(marks, row, strict=True))
+        for row in zip(*columns, strict=True)
+    )
+
+
+def coordinates(table: Table, others: Sequence[int]) -> tuple[NDArray, NDArray] | None:
+    """x and y of each measurement, where two columns beside the data are these."""
+    if len(others) != 2 or any(j in table.words for j in others):
+        return None
+    names = [table.names[j] for j in others if table.names]
+    names = [heading(name)[0].lower()[:1] if is_place(name) else name for name in names]
+    first, second = (table.values[:, j] for j in others)
+    if names == ["x", "y"] or (names == ["", ""] and table.style.delimiter == "\t"):  # as LabSpec does
+        return first, second
+    return (second, first) if names == ["y", "x"] else None

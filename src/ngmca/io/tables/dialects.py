@@ -1,0 +1,211 @@
+"""What instruments and programs write besides numbers: types, double axes, pairs of columns, units."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+
+from ngmca.io.axis_units import from_unit, heading, role
+from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.intensity import kind_told
+from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter, is_even
+from ngmca.io.tables.orange import unmarked
+from ngmca.io.tables.text_tables import Table
+
+AUXILIARY = re.compile(r"^(dark|dunkel|reference|referenz|raw data|%tr|absorbance|irradiance)\b", re.I)
+ASIDE = re.compile(
+    r"^((dark|dunkel|reference|referenz|background|hintergrund|baseline|sd|std|err|error)\b|t°|temperature)",
+    re.I,
+)
+ORIGIN = re.compile(r"^(.*?)\s*\(([XY])\d*\)$")  # A(X1), B(Y1)
+CORRECTED = re.compile(r"^dark subtracted", re.I)
+
+
+def tidied(table: Table) -> Table:
+    """The same without what programs add: lines of types, numbers of pixels, a second axis."""
+    tidy = _kinds_told(_one_axis(_without_pixels(_without_index(unmarked(_of_origin(table))))))
+    dropped = [
+        name or f"column {j + 1}"
+        for name, j in zip(table.names, table.columns, strict=False)
+        if j not in tidy.columns
+    ]
+    return tidy.told(f"columns that are passed over: {', '.join(dropped)}." if dropped else "")
+
+
+def _of_origin(table: Table) -> Table:
+    """The same with names as Origin has them, A(X1) and B(Y1), without the marks and those of axes."""
+    found = [ORIGIN.match(name) for name in table.names]
+    marks = [one for one in found if one]
+    if not found or len(marks) < len(found) or marks[0][2] != "X":
+        return table
+    return replace(table, names=tuple(one[1] if one[2] == "Y" else "" for one in marks))
+
+
+def _without_index(table: Table) -> Table:
+    """The same without what pandas adds: numbers of rows, and of columns, where both only count."""
+    width = table.values.shape[1]
+    index = width > 1 and table.names and not table.names[0] and 0 not in table.words
+    if not index or not is_counter(table.values[:, 0]):
+        return table
+    if table.names[1:] == tuple(str(j) for j in range(width - 1)) and table.values[0, 0] == 0:
+        return replace(table.take(range(1, width)), names=())
+    spectral = [role(name) == "spectral" for name in table.names]
+    return table.take(range(1, width)) if any(spectral[2:]) else table
+
+
+def _kinds_told(table: Table) -> Table:
+    """The same, and what is said of transmittance, dark spectra and errors among its columns."""
+    words = [*table.names[1:], *table.units[1:], table.facts.get("yunits", "")]
+    kinds = {kind_told(word) for word in words if len(word) > 1}  # a sample may be called A
+    if {"absorbance", "transmittance"} <= kinds and not _in_pairs(table):
+        raise _different(table)
+    told = ""
+    if "transmittance" in kinds:
+        told = "it is said to be transmittance, which does not add up: turn it into -log10 T first."
+    aside = [f"{table.columns[j] + 1} {n}" for j, n in enumerate(table.names) if j and ASIDE.match(n)]
+    strange = (
+        f"columns that are read and may be no measurements: {', '.join(aside)}; columns= leaves out."
+    )
+    return table.told(told, strange if aside else "")
+
+
+def _in_pairs(table: Table) -> bool:
+    return len(table.names) > 2 and role(table.names[2]) == "spectral"
+
+
+def _different(table: Table) -> ReadError:
+    columns = ", ".join(f"{table.columns[j] + 1} {name}" for j, name in enumerate(table.names))
+    return ReadError(
+        f"{table.where} has columns of different kinds: {columns}. Say which to read, as columns='2'."
+    )
+
+
+def _without_pixels(table: Table) -> Table:
+    """The same without columns that count, before one that is called an axis."""
+    roles = [role(name) for name in table.names]
+    if "spectral" not in roles or roles[0] == "spectral":
+        return table
+    first = roles.index("spectral")
+    count = [
+        j in table.words or is_counter(table.values[:, j]) or table.names[j].lower() == "pixel"
+        for j in range(first)
+    ]
+    named = any(j in table.words for j in range(first))  # one point a line, beside the name of a sample
+    if all(count) and not (named and not monotonic(table.values[:, first])):
+        return table.take(range(first, len(roles)))
+    last = len(roles) - 1  # intensity, wavelength
+    swapped = first == last == 1 and monotonic(table.values[:, 1])
+    return table.take([1, 0]) if swapped else table
+
+
+def _one_axis(table: Table) -> Table:
+    """The same with one of several axes, and with what was corrected of what was measured."""
+    roles = [role(name) for name in table.names]
+    axes = [j for j, one in enumerate(roles) if one == "spectral" and j not in table.words]
+    kinds = {heading(table.names[j])[0].lower() for j in axes}
+    leading = axes == list(range(len(axes)))
+    if len(axes) > 1 and leading and len(kinds) == len(axes):
+        shifts = [j for j in axes if "shift" in table.names[j].lower()]
+        axes, others = shifts[:1] or axes[:1], range(len(axes), len(roles))
+        table = table.take([*axes, *others])
+    corrected = [j for j, name in enumerate(table.names) if CORRECTED.match(name)]
+    if corrected:
+        table = table.take([0, *corrected])
+        return table.rows(np.isfinite(table.values).all(axis=1))
+    found = (AUXILIARY.match(name) for name in table.names[1:])
+    if len({one[1].lower() for one in found if one}) > 1:
+        raise _different(table)
+    return table
+
+
+def check_first(table: Table) -> None:
+    """Refuse a table in which another column than the first is called an axis."""
+    axes = [j for j, name in enumerate(table.names) if role(name) == "spectral" and j not in table.words]
+    if axes and axes != [0]:
+        j = next(j for j in axes if j > 0)
+        raise ReadError(
+            f"{table.where}: column {table.columns[j] + 1} is called {table.names[j]!r}, and others "
+            "stand before it. Say which are data, as columns='3-5', or give axis= as it should be read."
+        )
+
+
+def pairs_of(table: Table) -> list[Table]:
+    """Tables of two columns each, where position and intensity alternate; none where they do not."""
+    count = table.values.shape[1] // 2
+    if count < 2 or table.values.shape[1] % 2 or table.words or len(table.values) < SHORTEST_AXIS:
+        return []
+    x = table.values[:, 0::2]
+    headings = {name.lower() for name in table.names[0::2]}
+    alike = (x == x[:, :1]).all() and monotonic(x[:, 0])
+    if len({re.sub(r"[\d.]+$", "", name) for name in headings}) > 1:
+        return []
+    named = bool(table.names) and {role(n) for n in table.names[0::2]} == {"spectral"}
+    twice = named and len({heading(h.rsplit(".", 1)[0])[0] for h in headings}) == 1
+    if not (alike or twice or _bare_pairs(table)):
+        return []
+    return [_pair(table, k) for k in range(count)]
+
+
+def _bare_pairs(table: Table) -> bool:
+    """Whether every second column, and no other, rises or falls all the way, up to where it ends."""
+    if len(table.values) < 10:
+        return False
+    columns = [column[np.isfinite(column)] for column in table.values.T]
+    axes = columns[0::2]
+    if not all(map(monotonic, axes)) or any(monotonic(c) for c in columns[1::2]):
+        return False
+    steps = [np.abs(np.diff(c)) for c in axes]
+    if any(some.max() > 20 * np.median(some) for some in steps):  # decays from a first row of names
+        return False
+    overlap = [min(max(axes[0]), max(c)) - max(min(axes[0]), min(c)) for c in axes]
+    near = all(2 * some >= np.ptp(axes[0]) for some in overlap)
+    return near and len({(bool(c[0] < c[-1]), is_even(c)) for c in axes}) == 1
+
+
+def _pair(table: Table, k: int) -> Table:
+    one = table.take([2 * k, 2 * k + 1])
+    missing = np.isnan(one.values).all(axis=1)
+    if missing.any() and not np.diff(missing.astype(int)).min() < 0:  # a shorter column ends earlier
+        return one.rows(~missing)
+    return one
+
+
+def name_of(table: Table, title: str) -> str:
+    """The name of the one spectrum in a table, from the lines above it."""
+    above = [cell for cell in table.above if cell]
+    return above[0] if above else title or (table.names[1] if len(table.names) > 1 else "")
+
+
+def unit_told(table: Table, name: str) -> tuple[str, str]:
+    """Name and unit of an axis, from its heading or from the lines around the table."""
+    quantity, unit = heading(name.split("\\")[0].strip())
+    beside = table.units[0].strip("[]() ") if table.units else ""
+    beside = beside or _unit_in(table.facts)
+    if unit or not beside:
+        return quantity, unit
+    known = from_unit(beside, quantity)
+    return known if not name else (quantity, known[1])
+
+
+def _unit_in(facts: dict[str, str]) -> str:
+    """The unit of the axis in lines such as XUNITS or AxisUnit."""
+    for key, value in facts.items():
+        if key.startswith("axistype") and value.lower().startswith("spectr"):
+            return facts.get(key.replace("axistype", "axisunit"), "")
+    found = (facts.get(key, "") for key in ("xunits", "x units", "x unit", "spectro in", "range in"))
+    return next((unit for unit in found if from_unit(unit, "")[0]), "")
+
+
+def check_facts(table: Table, columns: str | None) -> None:
+    """Refuse a table that has less lines, or other columns, than the lines above it announce."""
+    announced = table.facts.get("npoints", "").replace(" ", "")
+    if announced.isdigit() and int(announced) != len(table.values):
+        raise ReadError(
+            f"{table.where} announces {announced} points and holds {len(table.values)}: it is damaged."
+        )
+    kinds = [table.facts[key] for key in ("yunits", "yunits2", "yunits3") if table.facts.get(key)]
+    if columns is None and len(kinds) > 1 and table.values.shape[1] == len(kinds) + 1:
+        raise ReadError(
+            f"{table.where} has columns of different kinds: {', '.join(kinds)}. Say which to read, as "
+            "columns='2'."
+        )

@@ -1,0 +1,246 @@
+"""Ways to read a table: channels down its rows, along them, or no axis at all; what speaks for each."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.io.axis_units import role
+from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.tables import axis_evidence as evidence
+from ngmca.io.tables.ambiguities import (
+    check_almost,
+    check_no_axis,
+    check_other,
+    should_be_axis,
+    turns_back,
+)
+from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, Points, is_label
+from ngmca.io.tables.column_labels import (
+    axis_above,
+    beside,
+    check_beside,
+    coordinates,
+    name_across,
+    numbers_in_names,
+)
+from ngmca.io.tables.text_tables import Table
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read a table."""
+
+    layout: str  # one of AXES, or what else it is
+    Y: NDArray  # (m, n)
+    axis: NDArray | None = None
+    name: str = ""  # heading of the axis
+    rows: tuple[str, ...] = ()
+    points: Points = field(default_factory=list)
+    places: tuple[NDArray, NDArray] | None = None  # x and y of each measurement
+    told: tuple[str, ...] = ()  # what is passed over in it
+
+    @property
+    def score(self) -> float:
+        """The sum of its points."""
+        return sum(points for points, _ in self.points)
+
+    @property
+    def why(self) -> str:
+        """What speaks for it, in words."""
+        return "; ".join(words for points, words in self.points if points > 0 and words)
+
+    def described(self) -> str:
+        """What it would be, and the option for it."""
+        m, n = self.Y.shape
+        size = f"{m} measurement{'s' * (m != 1)} x {n} channels"
+        if self.axis is None:
+            return f"{size} without an axis (axis='none')"
+        ends = f"{self.axis[0]:g} to {self.axis[-1]:g}"
+        return f"{size}, the {self.layout.replace('-', ' ')}, {ends}, as axis (axis={self.layout!r})"
+
+
+def with_header(table: Table, axis: str | None) -> Table:
+    """The same with its first row as names, where that is an axis beside a name or a corner."""
+    if table.names or len(table.values) < 2 or table.values.shape[1] < 3 or axis == "first-column":
+        return table
+    cells = table.style.cells(table.lines.texts[0])
+    corner = cells[0] if table.style.number(cells[0]) is None else ""
+    names = (corner, *(cells[j] for j in table.columns[1:]))
+    below = replace(table.rows(slice(1, None)), names=names)
+    if 0 in table.words and (not cells[0] or role(corner)):
+        return _filled(below)
+    if axis_above(below) is None:
+        return table
+    strange = np.isnan(table.values[0]).sum() > len(table.words)  # words, or nan, above numbers
+    headed = _alone_rises(table.values[1:20, 1:]) if 0 in table.words else _has_corner(table.values)
+    return _filled(below) if strange or headed else table
+
+
+def _filled(table: Table) -> Table:
+    """The same without columns in which there is a name and nothing below it."""
+    empty = [j for j, column in table.words.items() if not any(column)]
+    kept = [j for j in range(len(table.names)) if j not in empty or j == 0]
+    named = ", ".join(table.names[j] for j in empty if j and table.names[j])
+    return table.take(kept).told(f"columns that are empty and passed over: {named}." if named else "")
+
+
+def _alone_rises(others: NDArray) -> bool:
+    """Whether few rows rise or fall all the way: the first one, which does, is then an axis."""
+    return float(np.mean([monotonic(row) for row in others])) <= 0.5
+
+
+def _has_corner(values: NDArray) -> bool:
+    """Whether a table without names has an axis down and across, and a 0 or a count where they meet."""
+    counts = (0, len(values) - 1, values.shape[1] - 1)
+    if values[0, 0] not in counts or min(values.shape) < SHORTEST_AXIS + 1:
+        return False
+    down, across, inner = values[1:, 0], values[0, 1:], values[1:, 1:]
+    if not (monotonic(down) and monotonic(across) and np.isfinite(inner).all()):
+        return False
+    return evidence.stands_out(down, inner) and evidence.stands_out(across, inner.T)
+
+
+def down(table: Table, asked: bool = False) -> Reading | None:
+    """Channels down the rows, the first column as their axis."""
+    values, named = table.values, any(table.names)
+    if 0 in table.words or values.shape[1] < 2:
+        return None
+    axis, data = values[:, 0], [j for j in range(1, values.shape[1]) if j not in table.words]
+    name = table.names[0] if table.names else ""
+    if not data or not _is_axis(axis, name, table, asked):
+        return None
+    metas = [j for j in data if named and table.style.number(table.names[j]) is None]
+    if not asked and metas and len(metas) < len(data):  # words and an axis above: the latter is it
+        return None
+    table.check(gaps=True)
+    if not asked:
+        check_other(table, data)
+    Y = values[:, data].T
+    rows = tuple(table.names[j] or table.above[j] for j in data) if table.names else ()
+    reading = Reading("first-column", Y, axis, name, rows if any(rows) else (), told=_words_told(table))
+    return replace(reading, points=_points_down(table, axis, Y))
+
+
+def _words_told(table: Table) -> tuple[str, ...]:
+    """What is said of columns of words that are passed over; refused where numbers are in them, too."""
+    beside = [j for j in table.words if j > 0]
+    for j in beside:
+        if np.isfinite(table.values[:, j]).any() and axis_above(table) is None:
+            raise table.wrong(int(np.argmin(np.isfinite(table.values[:, j]))), j)
+    named = [f"{table.columns[j] + 1} {table.names[j] if table.names else ''}".strip() for j in beside]
+    return (f"columns of words that are passed over: {', '.join(named)}.",) if named else ()
+
+
+def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
+    """Whether numbers can be an axis; an error where they should be one and are not sorted."""
+    if monotonic(axis):
+        return asked or len(axis) >= SHORTEST_AXIS
+    if len(axis) < 2 or not np.isfinite(axis).all():
+        if asked or role(name) == "spectral":
+            table.take([0]).check()
+        return False
+    if asked or should_be_axis(table, name):
+        raise turns_back(table, axis)
+    return False
+
+
+def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
+    points = evidence.smoothness(Y)
+    name = table.names[0] if table.names else ""
+    if len(Y) == 1:
+        return [(5.0, "")]
+    if table.names and axis_above(table) is not None:
+        return points + evidence.nature(axis, name.split("\\")[0], len(Y))
+    counts: Points = [(-1.5, "")] if evidence.is_counter(axis) else []
+    if not table.names:
+        return points + counts + evidence.bare(axis, Y.T)
+    if not role(name):
+        return points + counts + evidence.unnamed(axis, len(Y), numbers_in_names(table))
+    known = {"spectral": 3.0, "channel": 3.0, "time": -1.0, "counting": -3.0}[role(name)]
+    points.append((2.0, "it alone has no name of a measurement"))
+    return [*points, *counts, (known, f"it is called {name!r}" if known > 0 else "")]
+
+
+def across(table: Table, asked: bool = False) -> Reading | None:
+    """Channels along the rows, with the axis above them or in the first row."""
+    above = axis_above(table)
+    if above is None and table.names:
+        check_almost(table, asked)
+        return None
+    if above is None:
+        return _first_row(table, asked)
+    start, stop, axis, unit = above
+    others = [j for j in range(len(table.names)) if not start <= j < stop]
+    check_beside(table, others)
+    table.take(others).check()
+    table.take(range(start, stop)).check(gaps=True)
+    Y = table.values[:, start:stop]
+    name = unit or name_across(table, others)
+    reading = Reading(
+        "first-row", Y, axis, name, beside(table, others), places=coordinates(table, others)
+    )
+    points = evidence.smoothness(Y)
+    if any(k.startswith("axistype") and v.lower() == "spectr" for k, v in table.facts.items()):
+        points.append((3.0, "the lines above say so"))
+    return replace(reading, points=points + evidence.nature(axis, name, len(Y)))
+
+
+def _first_row(table: Table, asked: bool) -> Reading | None:
+    """Channels along the rows, the first row as their axis, in a table without names."""
+    values = np.delete(table.values, list(table.words), axis=1) if table.words else table.values
+    if len(values) < 2 or not monotonic(values[0]):
+        return None
+    few = values.shape[1] < SHORTEST_AXIS and not _are_channels(values)
+    if not asked and (few or 0 in table.words):
+        return None
+    table.check(gaps=True)
+    Y = values[1:]
+    points = evidence.smoothness(Y)
+    if evidence.is_counter(values[0]):
+        points.append((-1.5, ""))
+    if values.shape[1] < SHORTEST_AXIS and not few:
+        points.append((3.0, "no other row is like it"))
+    else:
+        points += evidence.bare(values[0], Y.T)
+    rows = table.words[0][1:] if 0 in table.words else ()
+    return Reading("first-row", Y, values[0], "", rows, points)
+
+
+def _are_channels(values: NDArray) -> bool:
+    """Whether a first row of few numbers is that of wavelengths: no other row is like it."""
+    first, others = values[0], values[1:]
+    whole = bool((first == np.round(first)).all() and evidence.in_spectral_range(first))
+    return whole and len(others) > 1 and evidence.stands_out(first, others.T) and others.max() < first[0]
+
+
+def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
+    """Numbers without an axis."""
+    label = _is_label(table)
+    data = [j for j in range(label, table.values.shape[1]) if j not in table.words]
+    others = [j for j in range(table.values.shape[1]) if j not in data]
+    table.take(others).check()
+    table.take(data).check(gaps=True)
+    Y = table.values[:, data]
+    if Y.size < 2:
+        raise ReadError(f"{table.where} has no table of numbers in it.")
+    if alone:
+        check_no_axis(table, data)
+    one = transpose is None and table.values.shape[1] == 1  # one number a line: one spectrum
+    if transpose or one:
+        rows = tuple(table.names[j] for j in data) if table.names else ()
+        left = ", ".join(f"{table.columns[j] + 1}" for j in others)
+        told = (f"columns that are passed over: {left}.",) if others else ()
+        return Reading("none", Y.T, rows=rows if any(rows) else (), told=told)
+    return Reading("none", Y, rows=beside(table, others), points=evidence.smoothness(Y))
+
+
+def _is_label(table: Table) -> bool:
+    """Whether the first column numbers or names the rows."""
+    if table.values.shape[1] < 2 or 0 in table.words:
+        return False
+    named = bool(table.names) and role(table.names[0]) in ("time", "counting")
+    counts = len(table.values) >= SHORTEST_AXIS and evidence.is_counter(table.values[:, 0])
+    index = bool(table.names) and not table.names[0] and all(table.names[1:])
+    first, rest = table.values[:, 0], table.values[:, 1:]
+    return table.label_first or named or counts or index or (not table.names and is_label(first, rest))

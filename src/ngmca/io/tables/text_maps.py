@@ -1,0 +1,180 @@
+"""Maps and series as text: measurements with coordinates, and tables with one point a line."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.io.axis_units import is_place, role
+from ngmca.io.dataset import Dataset, ReadError, monotonic
+from ngmca.io.tables.axis_evidence import CLEAR, SHORTEST_AXIS, nature, smoothness
+from ngmca.io.tables.interpretations import Reading
+from ngmca.io.tables.text_tables import Table
+
+WIDTHS = range(3, 7)  # columns of a table with one point a line
+NAMED = 12  # digits of a coordinate in the name of a measurement
+
+
+def read_long(table: Table) -> Reading | None:
+    """The reading of a table with one point a line: coordinates, position on the axis, intensity."""
+    width = table.values.shape[1]
+    if width not in WIDTHS or width - 1 in table.words or len(table.values) < 2 * SHORTEST_AXIS:
+        return None
+    table = _coded(table)
+    if not np.isfinite(table.values[: 4 * SHORTEST_AXIS]).all():
+        return None
+    numbers = [j for j in range(width - 1) if j not in table.words]
+    found = [one for one in (_folded(table, j) for j in numbers) if one is not None]
+    if not found:
+        _check_whole(table, numbers)
+    if len(found) < 2:
+        return found[0] if found else None
+    return _clear(found, table)
+
+
+def _coded(table: Table) -> Table:
+    """The same with a number for each word, as they come, beside the words."""
+    values = table.values.copy() if table.words else table.values
+    for j, column in table.words.items():
+        codes = {word: i for i, word in enumerate(dict.fromkeys(column))}
+        values[:, j] = [codes[word] for word in column]
+    return replace(table, values=values)
+
+
+def _check_whole(table: Table, numbers: list[int]) -> None:
+    """Refuse a table with one point a line of which the spectra are not whole, or not alike."""
+    for j in numbers:
+        column = table.values[:, j]
+        size = len(np.unique(column))
+        again = SHORTEST_AXIS <= size < len(column) and monotonic(column[:size])
+        if (
+            again
+            and len(column) % size
+            and np.array_equal(column, np.resize(column[:size], len(column)))
+        ):
+            raise ReadError(
+                f"{table.where} has one point a line, and its last spectrum is not whole: {len(column)} "
+                f"lines are no multiple of {size} positions. Leave out the lines of that spectrum."
+            )
+    if _says_long(table):
+        raise ReadError(
+            f"{table.where} has one point a line, and its spectra do not have the same positions: "
+            "interpolate them to common ones first."
+        )
+
+
+def _says_long(table: Table) -> bool:
+    """Whether the names above the columns are those of coordinates, an axis and an intensity."""
+    roles = [role(name) for name in table.names[:-1]]
+    first = [
+        is_place(name) or role(name) in ("time", "counting") or j in table.words
+        for j, name in enumerate(table.names[:-2])
+    ]
+    return bool(roles) and roles[-1] == "spectral" and all(first)
+
+
+def _folded(table: Table, j: int) -> Reading | None:
+    """Spectra along column j, where every spectrum has the same positions there."""
+    values = table.values
+    others = [k for k in range(values.shape[1] - 1) if k != j]
+    size = len(np.unique(values[:, j]))
+    if size < SHORTEST_AXIS or len(values) % size or len(values) == size:
+        return None
+    inner = _starts(values[:, others]) % size == 0
+    order = np.arange(len(values)).reshape(-1, size) if inner.all() else _by_position(values[:, j], size)
+    if order is None:
+        return None
+    axis, places = values[order, j], values[order][:, :, others]
+    if not (axis == axis[0]).all() or not monotonic(axis[0]) or not (places == places[:, :1]).all():
+        return None
+    table.check()
+    coordinates = places[:, 0]
+    if len(np.unique(coordinates, axis=0)) < len(coordinates):
+        return None
+    return _reading(table, values[order, -1], axis[0], order[:, 0], j, others)
+
+
+def _starts(places: NDArray) -> NDArray:
+    """Where a line has other coordinates than the line before."""
+    return np.flatnonzero((np.diff(places, axis=0) != 0).any(axis=1)) + 1
+
+
+def _by_position(column: NDArray, size: int) -> NDArray | None:
+    """Lines of each measurement, where a file has all measurements at one position, then at the next."""
+    count = len(column) // size
+    blocks = column.reshape(size, count)
+    return np.arange(len(column)).reshape(size, count).T if (blocks == blocks[:, :1]).all() else None
+
+
+def _reading(
+    table: Table, Y: NDArray, axis: NDArray, firsts: NDArray, j: int, others: list[int]
+) -> Reading:
+    """Spectra along a column, named by what stands in the others of their first lines."""
+    name = table.names[j] if table.names else ""
+    points = [*smoothness(Y), *nature(axis, name)]
+    marks = [table.names[k] if table.names else "" for k in others]
+    if len(others) in (2, 3) and not any(marks) and not table.words:
+        marks = ["x", "y", "z"][: len(others)]
+        points.append((2.0 if j == len(others) else 0.0, "it comes after x and y"))
+    columns = [
+        [table.words[k][i] if k in table.words else f"{table.values[i, k]:.{NAMED}g}" for i in firsts]
+        for k in others
+    ]
+    if len(others) == 1 and table.words:
+        marks = [""]  # the word itself is the name
+    rows = tuple(
+        ", ".join(f"{mark}={v}" if mark else v for mark, v in zip(marks, row, strict=True))
+        for row in zip(*columns, strict=True)
+    )
+    spread = [k for k in others if len(others) == 2 or np.ptp(table.values[firsts, k]) > 0]
+    two = all(map(is_place, marks)) and len(spread) == 2
+    where = (table.values[firsts, spread[0]], table.values[firsts, spread[1]]) if two else None
+    return Reading(f"column {table.columns[j] + 1}", Y, axis, name, rows, points, where)
+
+
+def _clear(found: list[Reading], table: Table) -> Reading:
+    best, second, *_ = sorted(found, key=lambda one: -one.score)
+    if best.score - second.score >= CLEAR:
+        return best
+    names = " or ".join(
+        f"{len(one.Y)} measurements x {one.Y.shape[1]} channels, {one.layout} as axis"
+        for one in (best, second)
+    )
+    raise ReadError(
+        f"{table.where} has one point a line and can be read in two ways: {names}. Name its columns in "
+        "a first line, as in `time,wavelength,intensity`."
+    )
+
+
+def placed(data: Dataset, x: NDArray, y: NDArray) -> Dataset:
+    """The same with coordinates; as an image where they fill a grid, each place once."""
+    grid = _grid(x, y)
+    if grid is not None:
+        order, shape = grid
+        rows = tuple(data.row_names[i] for i in order) if data.row_names else ()
+        data = replace(data, Y=data.Y[order], row_names=rows, image_shape=shape)
+        x, y = x[order], y[order]
+    meta: dict[str, Any] = {"x": x.tolist(), "y": y.tolist()}
+    return replace(data, meta={**data.meta, **meta})
+
+
+def _grid(x: NDArray, y: NDArray) -> tuple[NDArray, tuple[int, int]] | None:
+    """The order in which measurements fill an image row by row, and its shape."""
+    (columns, j), (lines, i) = (_levels(values) for values in (x, y))
+    if columns < 2 or lines < 2 or columns * lines != len(x):
+        return None
+    flat = i * columns + j
+    if len(np.unique(flat)) < len(x):
+        return None
+    return np.argsort(flat), (lines, columns)
+
+
+def _levels(values: NDArray) -> tuple[int, NDArray]:
+    """How many different coordinates there are, and which of them, as they come, each one is."""
+    spread = float(np.ptp(values)) or 1.0
+    rounded = np.round(values / (1e-6 * spread))
+    _, first, which = np.unique(rounded, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=int)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return len(first), rank[which]

@@ -1,0 +1,1 @@
+"""Files of instruments, one module for each format family."""

@@ -1,0 +1,228 @@
+"""Spectral images: ENVI by spectral, microscopes' formats by rosettasciio."""
+
+import logging
+import re
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.io.axis_units import NO_AXIS, from_unit, known_unit
+from ngmca.io.claimed_sizes import check_claim
+from ngmca.io.containers.guards import check_hdf5, check_zarr
+from ngmca.io.containers.hdf5_and_zarr import written_notes
+from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, told
+from ngmca.io.vendors.extras import require
+
+ENVI_DATA = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
+EMSA = (".msa", ".ems", ".mas", ".emsa")
+
+
+Axis = tuple[NDArray | None, str, str]  # its values, what it is, and its unit
+
+
+def read_envi(path: Path, **_: Any) -> Dataset:
+    """The pixels of an ENVI image, with its wavelengths."""
+    cube, (axis, name, unit), where = open_envi(path)
+    return from_array(
+        np.asarray(cube), axis, transpose=False, where=where, axis_name=name, axis_unit=unit
+    )
+
+
+def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
+    """An ENVI image (rows, columns, channels) that is mapped to memory, its axis, and its header."""
+    envi = require("spectral.io.envi", "ENVI")
+    header = path if path.suffix.lower() == ".hdr" else _sibling(path, (".hdr",))
+    if header is None:
+        raise ReadError(f"{path} has no ENVI header (.hdr) beside it.")
+    try:
+        _check_header_end(header)
+        fields = envi.read_envi_header(str(header))
+        shape = [int(fields[key]) for key in ("lines", "samples", "bands")]
+        kind = np.dtype(dict(envi.dtype_map)[fields["data type"]])
+    except ReadError:
+        raise
+    except KeyError as error:
+        raise ReadError(f"{header} is not a whole ENVI header: it has no {error}.") from error
+    except Exception as error:  # spectral raises its own, and ValueError
+        raise ReadError(f"{header} is not a whole ENVI header: {told(error)}.") from error
+    body = _sibling(header, ENVI_DATA) or _sibling(header.with_suffix(""), ENVI_DATA)
+    if body is None:
+        raise ReadError(f"{header} has no data file beside it (.img, .dat, .raw, .bsq ...).")
+    check_claim(float(np.prod(shape, dtype=float)) * kind.itemsize, body.stat().st_size, str(header))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cube = envi.open(str(header), str(body)).open_memmap(interleave="bip")
+    waves = np.array(fields.get("wavelength", []), dtype=float)
+    axis = waves if len(waves) == shape[2] and monotonic(waves) else None
+    name, unit = "band", ""
+    if axis is not None:
+        name, unit = from_unit(_known(str(fields.get("wavelength units", ""))), otherwise="wavelength")
+    return cube, (axis, name, unit), str(header)
+
+
+def _check_header_end(header: Path) -> None:
+    """Refuse a header whose last line or list is cut: spectral leaves it out, be it the wavelengths."""
+    text = header.read_text(errors="replace").rstrip()
+    last = text.rsplit("\n", 1)[-1]
+    if text.count("{") != text.count("}") or not (last.endswith("}") or last.partition("=")[2].strip()):
+        raise ReadError(f"{header} is not a whole ENVI header: it ends with {last[-40:]!r}.")
+
+
+def rosetta_plugin(path: Path) -> str | None:
+    """The rosettasciio module that reads a name, None if there is none or it is not installed."""
+    try:
+        from rsciio import IO_PLUGINS
+    except ImportError:
+        return None
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix == "img" and path.is_file() and _begins(path, b"IM"):  # JEOL uses the same suffix
+        return "rsciio.hamamatsu"
+    skip = {"numpy", "Image", "netCDF", "TIFF", "Impulse", "Protochips"}
+    for plugin in IO_PLUGINS:
+        if plugin["name"] not in skip and suffix in {e.lower() for e in plugin["file_extensions"]}:
+            return str(plugin["api"])
+    return None
+
+
+def _begins(path: Path, with_bytes: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(with_bytes)) == with_bytes
+
+
+def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
+    """The spectra, or the spectral image, in a file that rosettasciio reads."""
+    data = _from_signal(_signal(path, dataset), path)
+    return data.noted(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
+
+
+def open_rosetta(path: Path, dataset: str | None) -> tuple[Any, Axis, str]:
+    """The same, its numbers as a Dask array, where the plugin has a lazy way; its axis, and its name."""
+    signal = _signal(path, dataset, lazy=True)
+    array, axis = _turned(signal, path), _axis(signal)
+    return array, (axis[0], axis[1] or NO_AXIS, known_unit(axis[2])), str(path)
+
+
+def _signal(path: Path, dataset: str | None, **given: bool) -> Any:
+    """The spectra in a file that rosettasciio reads, as it gives them."""
+    module = rosetta_plugin(path) or ""
+    plugin = require(module or "rsciio", f"{path.suffix or 'this format'}")
+    logging.getLogger("rsciio").setLevel(logging.ERROR)
+    try:
+        _check_before(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            signals = plugin.file_reader(str(path), **given)
+    except ReadError:
+        raise
+    except Exception as error:  # readers of thirty formats raise what they like
+        raise ReadError(f"{path}: rosettasciio cannot read it: {told(error)}.") from error
+    return _spectral_signal(signals, dataset, path)
+
+
+def _check_before(path: Path) -> None:
+    """Refuse what rosettasciio would not: other files inside, code inside, chains without an end."""
+    if path.is_dir() or (path.suffix.lower() == ".zspy" and zipfile.is_zipfile(path)):
+        check_zarr(path)
+    elif path.suffix.lower() == ".wdf":
+        _check_renishaw(path)
+    elif path.suffix.lower() in EMSA:
+        _check_emsa(path)
+    else:
+        import h5py
+
+        if h5py.is_hdf5(path):
+            check_hdf5(path)
+
+
+def _check_emsa(path: Path) -> None:
+    """Refuse spectra without their end, or with fewer points than announced: rosettasciio takes any."""
+    header, _, values = path.read_text(errors="replace").upper().partition("#SPECTRUM")
+    numbers, end, _ = values.partition("#ENDOFDATA")
+    if not end:
+        raise ReadError(f"{path} does not end with #ENDOFDATA: it is truncated or damaged.")
+    announced = re.search(r"#NPOINTS\s*:\s*([\d.E+]+)", header)
+    pairs = re.search(r"#DATATYPE\s*:\s*XY", header)
+    held = len(numbers.partition("\n")[2].replace(",", " ").split()) / (2 if pairs else 1)
+    if announced and held != float(announced[1]):
+        raise ReadError(
+            f"{path} announces {announced[1]} points and holds {held:g}: truncated or damaged."
+        )
+
+
+def _check_renishaw(path: Path) -> None:
+    """Refuse a chain of blocks that does not move on: rosettasciio would follow it for ever."""
+    size, place = path.stat().st_size, 0
+    with path.open("rb") as file:
+        while place < size:
+            file.seek(place + 8)
+            step = int.from_bytes(file.read(8), "little")
+            if step < 16:
+                raise ReadError(f"{path}: rosettasciio cannot read it: broken block at byte {place}.")
+            place += step
+
+
+def _spectral_signal(signals: list[Any], wanted: str | None, path: Path) -> Any:
+    """The signal with one spectral axis: the wanted one, or the largest."""
+    spectra = [s for s in signals if sum(not axis["navigate"] for axis in s["axes"]) == 1]
+    titles = [str(s.get("metadata", {}).get("General", {}).get("title", "")) for s in spectra]
+    if wanted is not None:
+        spectra = [s for s, title in zip(spectra, titles, strict=True) if title == wanted]
+        if not spectra:
+            raise ReadError(f"{path} has no spectra called {wanted!r}: it has {', '.join(titles)}.")
+    if not spectra:
+        raise ReadError(f"{path} holds images or other data, and no spectra.")
+    return max(spectra, key=lambda s: np.size(s["data"]))
+
+
+def _from_signal(signal: Any, path: Path) -> Dataset:
+    array, (axis, name, unit) = np.asarray(_turned(signal, path)), _axis(signal)
+    title = _text(signal.get("metadata", {}).get("General", {}).get("title"))
+    return from_array(
+        array,
+        axis,
+        transpose=False,
+        where=str(path),
+        axis_name=name or NO_AXIS,
+        axis_unit=known_unit(unit),
+        meta={"title": title} if title else {},
+    )
+
+
+def _turned(signal: Any, path: Path) -> Any:
+    """The numbers of a signal, channels last."""
+    places = sum(bool(axis["navigate"]) for axis in signal["axes"])
+    if places > 2:
+        raise ReadError(f"{path} has {places} directions besides the spectra: one or two are needed.")
+    array = signal["data"]
+    order = list(range(np.ndim(array)))
+    order.append(order.pop(next(i for i, a in enumerate(signal["axes"]) if not a["navigate"])))
+    return array.transpose(order)
+
+
+def _axis(signal: Any) -> tuple[NDArray, str, str]:
+    """The spectral axis of a signal, its name, and its unit as it is written there."""
+    place, described = next((i, a) for i, a in enumerate(signal["axes"]) if not a["navigate"])
+    if "axis" in described:
+        axis = np.asarray(described["axis"], dtype=float)
+    else:
+        size = np.shape(signal["data"])[place]
+        axis = float(described.get("offset", 0)) + float(described.get("scale", 1)) * np.arange(size)
+    return axis, _text(described.get("name")), _text(described.get("units"))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) and "undefined" not in value else ""
+
+
+def _sibling(path: Path, suffixes: tuple[str, ...]) -> Path | None:
+    named = (path.with_suffix(suffix) for suffix in suffixes)
+    return next((candidate for candidate in named if candidate != path and candidate.is_file()), None)
+
+
+def _known(unit: str) -> str:
+    """The unit of an ENVI header, which may say that it is not known."""
+    return "" if unit.lower() == "unknown" else unit

@@ -1,0 +1,1 @@
+"""Pictures with matplotlib, drawn from plain arrays."""

@@ -1,0 +1,57 @@
+"""Amounts as a picture of matplotlib: lines through standards, and what is in all measurements."""
+
+from typing import Any
+
+import numpy as np
+
+from ngmca.plotting.sources_plot import NEEDED
+
+
+def picture(amounts: Any) -> Any:
+    """A figure: a row a substance, the line through its standards and beside it all amounts."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(NEEDED["matplotlib"]) from error
+    k, calibrated = len(amounts.substances), bool(np.isfinite(amounts.known).any())
+    figure, panels = pyplot.subplots(
+        k, 2 if calibrated else 1, figsize=(9, 1.2 + 1.9 * k), squeeze=False, layout="constrained",
+        width_ratios=(1, 2) if calibrated else (1,),
+    )  # fmt: skip
+    for j in range(k):
+        if calibrated:
+            _line(panels[j][0], amounts, j)
+        _amounts(panels[j][-1], amounts, j)
+    if calibrated:
+        panels[-1][0].set_xlabel("known concentration")
+        panels[0][0].set_title("weight of the source in standards", fontsize=10)
+    panels[0][-1].set_title(
+        "relative amounts" if amounts.relative else f"amounts, {100 * amounts.level:g} % intervals",
+        fontsize=10,
+    )
+    panels[-1][-1].set_xlabel("measurement")
+    return figure
+
+
+def _line(panel: Any, amounts: Any, j: int) -> None:
+    """Standards and the line through the origin."""
+    known, weights = amounts.known[:, j], amounts.weights[:, j]
+    top = np.nanmax(known)
+    panel.plot([0, top], [0, top / amounts.factors[j]], color="0.6", linewidth=1)
+    panel.plot(known, weights, "o", color=f"C{j % 10}", markersize=4)
+    panel.set_ylabel(f"source {amounts.sources[j] + 1}")
+
+
+def _amounts(panel: Any, amounts: Any, j: int) -> None:
+    """Amounts in all measurements with their intervals; standards as open circles."""
+    values, places = amounts.values[:, j], np.arange(1, len(amounts.values) + 1)
+    ends = np.stack([values - amounts.low[:, j], amounts.high[:, j] - values])
+    ends = np.where(np.isfinite(ends), np.maximum(ends, 0), 0)
+    panel.errorbar(
+        places, values, yerr=ends, fmt=".", color=f"C{j % 10}", ecolor="0.6", markersize=4, elinewidth=1
+    )
+    panel.plot(places, amounts.known[:, j], "o", color="black", markersize=6, fillstyle="none")
+    if np.isfinite(amounts.detection[j]):
+        panel.axhline(amounts.detection[j], color="0.6", linewidth=0.8, linestyle=":")
+    unit = amounts.units[j]
+    panel.set_ylabel(amounts.substances[j] + (f"\n{unit}" if unit else ""))

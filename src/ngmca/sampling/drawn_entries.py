@@ -1,0 +1,36 @@
+"""Data whose missing and noisier entries are drawn along, for draws that need one Gram matrix for all.
+
+An entry of weight w has the noise of a whole one, of variance v, and more: Y = Z + N(0, v / w - v),
+Z = A S + N(0, v). Given A and S, Z is normal, with mean A S + w (Y - A S) and variance v (1 - w). Draws
+that look at Z in place of Y come from the same posterior; the chains only move more slowly.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.engines import InMemory, Weighted
+from ngmca.sampling.kernels import fill_entries
+
+
+class Filled(InMemory):
+    """Z of one chain; weights are at most 1."""
+
+    def __init__(self, engine: Weighted) -> None:
+        self._observed, self._W = engine.rows(slice(None)), engine.weights
+        super().__init__(self._observed.copy(), unit=engine.unit)
+
+    @staticmethod
+    def of(engine: InMemory) -> InMemory:
+        """The engine itself where nothing is to be drawn."""
+        return Filled(engine) if isinstance(engine, Weighted) else engine
+
+    def fill(self, A: NDArray, S: NDArray, variance: NDArray, key: np.uint64) -> None:
+        """Draw Z given A and S."""
+        energy = np.zeros(self.shape[0])
+        for start in range(0, self.shape[1], self.block):
+            block = slice(start, start + self.block)
+            fit, Z = A @ S[:, block], self._Y[:, block]
+            entries = (self._observed[:, block], self._W[:, block])
+            fill_entries(fit, *entries, np.sqrt(variance), key, start, Z)
+            energy += np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+        self.row_energy = energy

@@ -1,0 +1,436 @@
+"""The engine on a card, with NumPy in place of CuPy: the same answers as in memory."""
+
+import builtins
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+from host_card import HostCard, HostTransfers, needs_compiler
+
+import ngmca
+from ngmca import simulate
+from ngmca.algorithms import Options
+from ngmca.algorithms import start_on_part as subset
+from ngmca.algorithms.first_guess import revive
+from ngmca.algorithms.steps import s_step
+from ngmca.engines import InMemory, OnGpu, opening
+from ngmca.engines import gpu as on_card
+from ngmca.engines.gpu import CardError, Columns
+from ngmca.engines.gpu import engine as on_gpu
+from ngmca.engines.gpu.cuda_driver import cupy_of_card
+from ngmca.task.checkpoints import Keeper
+
+
+@pytest.fixture
+def card(monkeypatch):
+    """A card in place of the real one, to which `separate` finds its way."""
+    found = HostCard()
+    monkeypatch.setattr(opening, "open_card", lambda: found)
+    monkeypatch.setattr(on_gpu, "_transfers", HostTransfers)
+    return found
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return simulate.sparse(40, 5000, 4, snr=15.0, p_S=0.2, seed=0)
+
+
+def close(one, other, tolerance=1e-6):
+    np.testing.assert_allclose(one.A, other.A, atol=tolerance)
+    np.testing.assert_allclose(one.S, other.S, atol=tolerance * other.S.max())
+
+
+@needs_compiler
+@pytest.mark.parametrize("method", ["soft", "anls", "hard"])
+def test_the_answer_is_that_of_the_cpu(card, mixture, method):
+    n_iter = 20 if method == "hard" else "auto"
+    there, here = (
+        ngmca.separate(mixture.Y, 4, method=method, n_iter=n_iter, seed=0, device=device)
+        for device in ("cuda", "cpu")
+    )
+    assert card.launches > 20
+    close(there, here)
+    assert there.n_iter == here.n_iter
+    np.testing.assert_allclose(there.noise, here.noise, rtol=1e-9)
+    np.testing.assert_allclose(there.history.cost, here.history.cost, rtol=1e-6)
+    if method != "hard":
+        assert there.history.violation.max() < 1e-12
+
+
+@needs_compiler
+def test_single_precision_is_certified(card, mixture):
+    Y = mixture.Y.astype(np.float32)
+    there, here = (ngmca.separate(Y, 4, seed=0, device=device) for device in ("cuda", "cpu"))
+    assert there.S.dtype == np.float32
+    assert 0 < there.history.violation.max() <= 1e-5
+    sdr = [ngmca.evaluate(mixture.S, one.S).mean_sdr for one in (there, here)]
+    assert abs(sdr[0] - sdr[1]) < 0.05
+
+
+@needs_compiler
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_data_larger_than_the_card_give_the_same_answer(card, monkeypatch, order):
+    monkeypatch.setattr(on_gpu, "PIECE", 1)
+    mixture = simulate.sparse(40, 9000, 4, snr=15.0, p_S=0.2, seed=0)
+    whole = ngmca.separate(mixture.Y, 4, seed=0, n_iter=12, device="cuda")
+    card.room = 4_000_000  # the sources and two pieces fit, the data do not
+    engine = opening.open_data(np.asarray(mixture.Y, order=order), device="cuda")
+    pieces = [columns for columns, _ in engine._pieces(4)]
+    assert [columns.stop for columns in pieces] == [2048, 4096, 6144, 8192, 9000]
+    streamed = ngmca.separate(engine, 4, seed=0, n_iter=12)
+    np.testing.assert_array_equal(streamed.S, whole.S)
+    np.testing.assert_array_equal(streamed.A, whole.A)
+
+
+@needs_compiler
+def test_too_little_memory_is_said_in_one_sentence(card, mixture):
+    card.room = 100_000
+    with pytest.raises(CardError, match=r"the card has 0\.0001 GB free, and 4 sources in 40 x"):
+        ngmca.separate(mixture.Y, 4, device="cuda")
+
+
+@needs_compiler
+def test_every_question_has_the_answer_of_the_engine_in_memory(card, mixture):
+    rng = np.random.default_rng(1)
+    here, there = InMemory(mixture.Y), OnGpu(mixture.Y, card)
+    A, S = mixture.A, mixture.S + 0.1 * rng.random(mixture.S.shape)
+    np.testing.assert_allclose(there.energy, here.energy, rtol=1e-12)
+    np.testing.assert_allclose(there.peak(A, S), here.peak(A, S), rtol=1e-10)
+    np.testing.assert_allclose(there.correlate(A), here.correlate(A), rtol=1e-10)
+    for one, other in zip(there.moments(S), here.moments(S), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+    for final in (False, True):
+        np.testing.assert_allclose(there.noise(A, S, final=final), here.noise(A, S, final=final))
+    np.testing.assert_allclose(there.leftover(A, S, 3), here.leftover(A, S, 3), atol=1e-12)
+    np.testing.assert_allclose(there.single().correlate(A), here.single().correlate(A), atol=1e-5)
+    levels = np.linspace(1, 2, 40)
+    np.testing.assert_allclose(
+        there.whitened(levels, None).correlate(A), here.whitened(levels, None).correlate(A)
+    )
+    assert isinstance(there.whitened(levels, None), OnGpu)
+    assert isinstance(there.transposed(), OnGpu)
+
+
+@needs_compiler
+def test_many_rows_of_the_mixing_are_solved_on_the_card(card):
+    rng = np.random.default_rng(0)
+    engine = OnGpu(rng.random((3000, 50)), card)
+    G, C = np.eye(6) + 0.2, rng.standard_normal((3000, 6))
+    expected, found = np.zeros_like(C), np.zeros_like(C)
+    InMemory.solve_mixing(engine, G, C, expected)
+    card.launches = 0
+    engine.solve_mixing(G, C, found)
+    assert card.launches == 1
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@needs_compiler
+def test_levels_of_measurements_restarts_and_units_work_there_too(card, mixture):
+    for options in ({"noise": np.linspace(0.1, 0.3, 40)}, {"n_init": 2}, {"start": mixture}):
+        for unit in (1.0, 1e-200):
+            scaled = {"noise": options["noise"] * unit} if "noise" in options else options
+            if "start" in scaled:
+                scaled = {"start": (mixture.A, mixture.S * unit)}
+            there, here = (
+                ngmca.separate(mixture.Y * unit, 4, seed=0, n_iter=10, device=device, **scaled)
+                for device in ("cuda", "cpu")
+            )
+            close(there, here)
+
+
+@needs_compiler
+def test_bands_are_those_of_the_cpu(card):
+    mixture = simulate.bands(12, 128, 2, snr=20.0, seed=0)
+    there, here = (
+        ngmca.separate(mixture.Y, 2, n_iter=4, seed=0, domain="wavelet", device=device)
+        for device in ("cuda", "cpu")
+    )
+    assert there.domain.name == "wavelet"
+    close(there, here, 1e-3)  # its iterations are in single precision
+
+
+@needs_compiler
+def test_states_are_arrays_in_memory(card, mixture):
+    states = [*ngmca.iterate(mixture.Y, 4, n_iter=4, seed=0, domain="direct", device="cuda")]
+    assert all(type(state.S) is np.ndarray for state in states)
+    resumed = [
+        *ngmca.iterate(mixture.Y, 4, n_iter=4, seed=0, domain="direct", device="cuda", resume=states[1])
+    ]
+    np.testing.assert_array_equal(resumed[-1].S, states[-1].S)
+
+
+@needs_compiler
+def test_the_estimator_fits_there(card, mixture):
+    there, here = (
+        ngmca.NGMCA(4, max_iter=10, random_state=0, device=device).fit_transform(mixture.Y)
+        for device in ("cuda", "cpu")
+    )
+    np.testing.assert_allclose(there, here, atol=1e-6)
+
+
+@needs_compiler
+@pytest.mark.parametrize("shape", [(40, 5000), (5000, 40)])
+def test_a_start_on_a_part_is_made_there(card, monkeypatch, shape):
+    monkeypatch.setattr(subset, "HUGE", 100_000)
+    monkeypatch.setattr(subset, "PART", 50_000)
+    Y = simulate.sparse(*shape, 3, snr=15.0, p_S=0.2, seed=0).Y
+    parts = []
+    real = OnGpu.part
+
+    def part(engine, rows, columns):
+        parts.append(real(engine, rows, columns))
+        return parts[-1]
+
+    monkeypatch.setattr(OnGpu, "part", part)
+    there, here = (
+        ngmca.separate(Y, 3, seed=0, domain="direct", device=device) for device in ("cuda", "cpu")
+    )
+    assert [type(one) for one in parts] == [OnGpu]
+    assert parts[0].shape[1 if shape[1] > 40 else 0] < 5000
+    assert there.n_iter == here.n_iter <= 10
+    close(there, here)
+
+
+@needs_compiler
+def test_a_dead_source_comes_back_there(card, mixture):
+    A = np.abs(mixture.A)
+    A[:, 2] = 0
+    engine = OnGpu(mixture.Y, card)
+    S = engine.sweep(mixture.A, engine.no_sources(4), s_step(np.zeros(4), Options("anls"))).S
+    found, kept = revive(engine, A, S)
+    expected, other = revive(InMemory(mixture.Y), A, np.asarray(S))
+    assert isinstance(kept, Columns)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_array_equal(np.asarray(kept), other)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("method", ["soft", "anls", "hard"])
+def test_a_run_that_was_stopped_goes_on_to_the_same_bits(
+    card, mixture, tmp_path, monkeypatch, method, dtype
+):
+    Y, kept = mixture.Y.astype(dtype), tmp_path / "kept.npz"
+    options = {"method": method, "n_iter": 12, "seed": 0, "device": "cuda"}
+    real, states = Keeper.keep, []
+
+    def stopping(keeper, lines):
+        real(keeper, lines)
+        states.append(len(lines))
+        if len(lines) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Keeper, "keep", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        ngmca.separate(Y, 4, **options, checkpoint=kept, checkpoint_every=1)
+    assert states[-1] == 5
+    whole, resumed = ngmca.separate(Y, 4, **options), ngmca.separate(Y, 4, **options, resume=kept)
+    np.testing.assert_array_equal(resumed.S, whole.S)
+    np.testing.assert_array_equal(resumed.A, whole.A)
+    np.testing.assert_array_equal(resumed.history.cost, whole.history.cost)
+    with pytest.raises(ValueError, match="its device was cuda, and is cpu now"):
+        ngmca.separate(Y, 4, **options | {"device": "cpu"}, resume=kept)
+
+
+@needs_compiler
+def test_a_mapped_file_stays_one(card, mixture, tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "memory_left", lambda: 4)
+    np.save(tmp_path / "Y.npy", mixture.Y)
+    mapped = np.load(tmp_path / "Y.npy", mmap_mode="r")
+    engine = opening.open_data(mapped, device="cuda")
+    assert np.shares_memory(engine._given, mapped)
+    there = ngmca.separate(engine, 4, n_iter=8, seed=0)
+    here = ngmca.separate(mixture.Y, 4, n_iter=8, seed=0, device="cuda")
+    np.testing.assert_array_equal(there.S, here.S)
+
+
+class Stored:
+    """An array in a store."""
+
+    def __init__(self, Y):
+        self.Y, self.shape, self.dtype = Y, Y.shape, Y.dtype
+
+    def __getitem__(self, which):
+        return self.Y[which]
+
+
+def test_a_store_that_is_too_large_is_not_read_whole(card, mixture, monkeypatch):
+    store = Stored(mixture.Y)
+    np.testing.assert_array_equal(opening.open_data(store, device="cuda")._given, mixture.Y)
+    monkeypatch.setattr(opening, "memory_left", lambda: 4)
+    with pytest.raises(ValueError, match="device='cuda' does not read in blocks"):
+        ngmca.separate(store, 4, device="cuda")
+
+
+def test_a_dask_array_is_refused(card, mixture):
+    array = pytest.importorskip("dask.array").from_array(mixture.Y)
+    with pytest.raises(ValueError, match="a Dask array and device='cuda' do not go together"):
+        ngmca.separate(array, 4, device="cuda")
+
+
+def test_sources_on_disk_are_refused(card, mixture, tmp_path):
+    for Y in (mixture.Y, OnGpu(mixture.Y, card)):
+        with pytest.raises(ValueError, match=r"out.* and device='cuda' do not go together"):
+            ngmca.separate(Y, 4, device="cuda", out=tmp_path / "S.zarr")
+    with pytest.raises(ValueError, match="blocks from disk, and device='cuda'"):
+        opening.open_data(mixture.Y, device="cuda", lazily=True)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_stream_is_refused(mixture):
+    with pytest.raises(ValueError, match="partial_fit would not heed device"):
+        ngmca.NGMCA(4, device="cuda").partial_fit(mixture.Y)
+
+
+REFUSED = {
+    "naive": {"method": "naive"},
+    "hals": {"method": "hals"},
+    "robust": {"robust": True},
+    "posterior": {"posterior": True},
+    "closure": {"closure": True},
+    "known_sources": {"known_sources": np.ones((1, 5000))},
+    "penalised": {"penalised": "A"},
+    "threads": {"threads": 2},
+    "a level for each number": {"noise": "poisson"},
+    "level for every channel": {"noise": np.linspace(1, 2, 5000), "domain": "wavelet"},
+    "missing entries": {"mask": np.eye(40, 5000, dtype=bool)},
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_card_does_not_know_is_refused_by_name(card, mixture, name):
+    with pytest.raises(ValueError, match=name):
+        ngmca.separate(mixture.Y, 4, device="cuda", **REFUSED[name])
+
+
+def test_too_many_sources_are_refused(card):
+    with pytest.raises(ValueError, match="128 sources at most, got r=129"):
+        ngmca.separate(np.random.default_rng(0).random((150, 200)), 129, device="cuda")
+
+
+def test_an_unknown_device_is_refused(mixture):
+    with pytest.raises(ValueError, match="device"):
+        ngmca.separate(mixture.Y, 4, device="gpu")
+
+
+def test_data_on_a_card_are_not_brought_to_memory_unasked():
+    class There:
+        __cuda_array_interface__ = {}  # noqa: RUF012
+
+    with pytest.raises(ValueError, match="Y is on a card: give device='cuda'"):
+        ngmca.separate(There(), 4)
+
+
+def test_without_cupy_one_sentence_says_so(mixture, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name == "cupy":
+            raise ImportError("No module named 'cupy'")
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    cupy_of_card.cache_clear()
+    on_card.open_card.cache_clear()
+    with pytest.raises(CardError, match="device='cuda' needs CuPy, which cannot be loaded"):
+        ngmca.separate(mixture.Y, 4, device="cuda")
+
+
+def test_without_a_driver_one_sentence_says_so(mixture, monkeypatch):
+    class Runtime:
+        @staticmethod
+        def getDeviceCount():
+            raise RuntimeError("cudaErrorInsufficientDriver: CUDA driver version is insufficient")
+
+    class Fake:
+        __version__ = "14.0"
+
+        class cuda:  # noqa: N801
+            runtime = Runtime
+
+    monkeypatch.setitem(sys.modules, "cupy", Fake)
+    cupy_of_card.cache_clear()
+    on_card.open_card.cache_clear()
+    with pytest.raises(CardError, match=r"finds no card that CuPy 14.0 can calculate on: cudaErrorIns"):
+        ngmca.separate(mixture.Y, 4, device="cuda")
+
+
+BARE = """
+import sys
+for name in ("zarr", "plotly", "tomli_w", "h5py", "typer", "rich", "cupy", "matplotlib", "pandas"):
+    sys.modules[name] = None  # an import of it fails
+import numpy as np, ngmca
+Y = np.random.default_rng(0).random((8, 20))
+found = ngmca.separate(Y, 2, n_iter=5, seed=0)
+ngmca.NGMCA(2, max_iter=5).fit_transform(Y)
+print(found.n_iter)
+"""
+
+
+def test_the_core_does_without_what_the_machine_with_the_card_lacks():
+    told = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.strip() == "5"
+
+
+@needs_compiler
+def test_several_data_sets_with_levels_of_their_own(card):
+    Y = [simulate.sparse(m, 60, 3, snr=20.0, seed=m).Y for m in (10, 7)]
+    options = {"noise": [np.full(10, 0.1), np.full(7, 0.2)], "seed": 0, "n_iter": 10}
+    close(*(ngmca.separate(Y, 3, device=device, **options) for device in ("cuda", "cpu")))
+    with pytest.raises(ValueError, match="must have the same channels"):
+        ngmca.separate([Y[0], Y[1][:, 1:]], 3, device="cuda")
+    with pytest.raises(ValueError, match="mask and device"):
+        ngmca.separate(Y, 3, mask=[np.zeros_like(one, dtype=bool) for one in Y], device="cuda")
+
+
+def test_a_pass_that_is_given_up_leaves_the_next_one_whole(monkeypatch):
+    monkeypatch.setattr(on_gpu, "PIECE", 1 << 17)
+    monkeypatch.setattr(on_gpu, "_transfers", HostTransfers)
+    Y = np.random.default_rng(0).random((40, 20_000))
+    engine = OnGpu(Y, HostCard(room=4_000_000))
+    begun = engine._pieces(1)
+    next(begun)
+    begun.close()
+    found = np.concatenate([np.array(piece) for _, piece in engine._pieces(1)], axis=1)
+    np.testing.assert_array_equal(found, Y)
+
+
+@pytest.mark.parametrize("rows", [slice(None), np.array([3, 5, 30])])
+@pytest.mark.parametrize("columns", [slice(10, 90), np.array([0, 7, 4999])])
+def test_picking_takes_no_more_than_is_asked_for(mixture, rows, columns):
+    class Watched(np.ndarray):
+        largest = 0
+
+        def __getitem__(self, where):
+            found = super().__getitem__(where)
+            Watched.largest = max(Watched.largest, np.size(found))
+            return found
+
+    engine = OnGpu(mixture.Y.view(Watched), HostCard())
+    Watched.largest = 0
+    found = engine.pick(rows, columns)
+    np.testing.assert_array_equal(found, mixture.Y[rows][:, columns])
+    assert Watched.largest == found.size
+
+
+def test_long_products_need_little_more_room_than_what_they_give():
+    rng, card = np.random.default_rng(0), HostCard()
+    P, Q, out = rng.random((4, 20_000)), rng.random((20_000, 1000)), np.empty((4, 1000))
+    tracemalloc.start()
+    try:
+        card.product(P, Q, out)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(out, P @ Q, rtol=1e-12)
+    assert most < 4 * out.nbytes
+
+
+@needs_compiler
+def test_many_measurements_give_the_answer_of_the_cpu(card):
+    Y = simulate.sparse(9000, 40, 3, snr=20.0, seed=0).Y
+    options = {"seed": 0, "n_iter": 6, "domain": "direct"}
+    close(*(ngmca.separate(Y, 3, device=device, **options) for device in ("cuda", "cpu")))
