@@ -1,4 +1,4 @@
-"""Bad input gets an error that names the argument, what is wrong with it, and what to do."""
+"""Checks of arguments: an error names the argument, says what is wrong with it and what to do."""
 
 import math
 import numbers
@@ -10,11 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-MOST_UNEQUAL = 1e6  # ratio of noise levels
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option
+
+LARGEST_NOISE_RATIO = 1e6
 
 
 class Measured(Protocol):
-    """What an engine says of its data."""
+    """The facts about data that checks of arguments use."""
 
     shape: tuple[int, int]
     dtype: np.dtype
@@ -22,22 +24,25 @@ class Measured(Protocol):
 
 
 def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
-    """Y as a finite, non-empty float32 or float64 matrix, without a copy where its layout allows."""
+    """Return Y as a finite, non-empty float32 or float64 matrix, without a copy where possible."""
     if isinstance(Y, str | PathLike):
-        raise TypeError(
-            f"{name} is the name of a file: read it first, with ngmca.io.read({str(Y)!r}).Y."
+        raise ArgumentTypeError(
+            "{} is the name of a file: read it first, with ngmca.io.read({!r}).", option(name), str(Y)
         )
     array = as_array(Y, name)
     if array.dtype != np.float32:
-        with np.errstate(over="ignore"):  # what no float64 can hold becomes infinite, and is refused
+        with np.errstate(over="ignore"):  # numbers beyond float64 become infinite and are refused below
             array = array.astype(np.float64, copy=False)
     if array.ndim != 2:
-        raise ValueError(
-            f"{name} must be two-dimensional, measurements x channels, got shape {array.shape}."
-            + (f" For a single measurement pass {name}[None, :]." if array.ndim == 1 else "")
+        hint = f" For a single measurement pass {name}[None, :]." if array.ndim == 1 else ""
+        raise ArgumentError(
+            "{} must be two-dimensional, measurements x channels, got shape {}.{}",
+            *(option(name), array.shape, hint),
         )
     if array.size == 0:
-        raise ValueError(f"{name} is empty, shape {array.shape}: there is nothing to separate.")
+        raise ArgumentError(
+            "{} is empty, shape {}: there is nothing to separate.", option(name), array.shape
+        )
     _check_finite(array, name)
     if array.itemsize not in array.strides:
         array = np.ascontiguousarray(array)
@@ -45,27 +50,36 @@ def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
 
 
 def check_observed(Y: Any, mask: Any = None, name: str = "Y") -> tuple[NDArray, NDArray | None]:
-    """Y as `check_data` has it, with 0 for what is missing, and where that is; None where nothing is."""
+    """Return Y with 0 for missing entries, and where they are, or None where nothing is missing."""
     missing = _missing(Y, name)
     if mask is not None:
         given = np.asarray(mask)
         if given.dtype != bool:
-            raise TypeError(f"mask must be an array of booleans, true where {name} is missing.")
+            raise ArgumentTypeError(
+                "{} must be an array of booleans, True where an entry of {} is missing.",
+                *(option("mask"), name),
+            )
         if given.shape != np.shape(Y):
-            raise ValueError(f"mask must have the shape of {name}, {np.shape(Y)}, got {given.shape}.")
+            raise ArgumentError(
+                "{} must have the shape of {}, {}, got {}.",
+                option("mask"),
+                name,
+                np.shape(Y),
+                given.shape,
+            )
         missing = given if missing is None else missing | given
     if missing is None or not missing.any():
         return check_data(Y if missing is None else np.ma.getdata(Y), name), None
     if missing.all():
-        raise ValueError(f"all entries of {name} are missing: there is nothing to separate.")
+        raise ArgumentError("all entries of {} are missing: there is nothing to separate.", option(name))
     values = np.asarray(np.ma.getdata(Y) if isinstance(Y, np.ma.MaskedArray) else as_array(Y, name))
     return check_data(np.where(missing, values.dtype.type(0), values), name), missing
 
 
 def _missing(Y: Any, name: str) -> NDArray | None:
-    """Where Y is masked or NaN; None where it is nowhere."""
+    """Return where Y is masked or NaN, or None where it is nowhere."""
     if isinstance(Y, str | PathLike):
-        return None  # `check_data` tells
+        return None  # `check_data` raises the error
     if isinstance(Y, np.ma.MaskedArray):
         values, masked = np.ma.getdata(Y), np.ma.getmaskarray(Y)
     else:
@@ -73,38 +87,40 @@ def _missing(Y: Any, name: str) -> NDArray | None:
     if values.dtype.kind != "f" or values.ndim != 2 or not values.size:
         return masked
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isnan(np.sum(values)):  # infinity less infinity is NaN too, and is looked at
+        if not np.isnan(np.sum(values)):  # a quick test; infinities of both signs also give NaN
             return masked
     missing = np.isnan(values)
     return missing if masked is None else missing | masked
 
 
 def as_array(values: Any, name: str) -> NDArray:
-    """An array of real numbers."""
+    """Return an array of real numbers."""
     if hasattr(values, "toarray"):
-        raise TypeError(f"{name} is a sparse matrix: pass {name}.toarray().")
+        raise ArgumentTypeError("{} is a sparse matrix: pass {}.toarray().", option(name), name)
     if hasattr(values, "__cuda_array_interface__"):
-        raise TypeError(f"{name} is on a card: pass {name}.get().")
+        raise ArgumentTypeError("{} is on a GPU: pass {}.get().", option(name), name)
     if any(map(np.ma.is_masked, values if isinstance(values, list | tuple) else [values])):
-        raise ValueError(f"{name} has masked entries: this needs all of them.")
+        raise ArgumentError("{} has masked entries, which are not supported here.", option(name))
     try:
         array = np.asarray(values)
         array = _numbers(values, array) if array.dtype.kind == "O" else array
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"{name} must hold numbers only, in rows of equal length: {error}") from error
+        raise ArgumentTypeError(
+            "{} must hold numbers only, in rows of equal length: {}", option(name), error
+        ) from error
     if array.dtype.kind == "c":
-        raise ValueError(
-            f"{name} is complex. Complex data not supported: take its real part or its modulus."
+        raise ArgumentError(
+            "{} is complex. Complex data not supported: take its real part or its modulus.", option(name)
         )
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold numbers only, got dtype {array.dtype}.")
+        raise ArgumentTypeError("{} must hold numbers only, got dtype {}.", option(name), array.dtype)
     return array
 
 
 def _numbers(values: Any, array: NDArray) -> NDArray:
-    """An array of Python's objects as numbers; what pandas calls NA is NaN."""
+    """Return an array of Python objects as numbers; NA of pandas becomes NaN."""
     for entry in array.flat:
-        if isinstance(entry, str | bytes):  # float() would take some of them
+        if isinstance(entry, str | bytes):  # float() would accept some of them
             raise TypeError(f"{entry!r} is text.")
     if hasattr(values, "to_numpy"):
         array = values.to_numpy(dtype=object, na_value=np.nan)
@@ -112,42 +128,50 @@ def _numbers(values: Any, array: NDArray) -> NDArray:
 
 
 def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = True) -> int:
-    """The number of sources as an integer that the data can bear."""
+    """Return the number of sources as an integer that suits the shape of the data."""
     m, n = shape
     r = check_count(r, name)
     if r > n:
-        raise ValueError(
-            f"{name}={r} sources cannot be told apart on {n} channels (n_features={n}): "
-            f"use at most {n}, or transpose the data if its channels are in the rows."
+        raise ArgumentError(
+            "{} sources cannot be separated with {} channels (n_features={}): use at most {}, or "
+            "transpose the data if its channels are in the rows.",
+            *(option(name, r), n, n, n),
         )
     if r > m and warn:
         warnings.warn(
-            f"{name}={r} sources from {m} measurements: more unknowns than measurements in every "
-            "channel, so that only sparsity separates, and the noise level will be underestimated. "
-            "Expect several different answers to fit equally well; more measurements would help.",
+            message(
+                "{} sources and {} measurements: there are more unknowns than measurements in every "
+                "channel. Only sparsity separates the sources, and the noise level will be "
+                "underestimated. Several different answers may fit equally well. Add measurements if "
+                "you can.",
+                *(option(name, r), m),
+            ),
             UserWarning,
-            stacklevel=5,  # the caller of a method, beyond the decorator that holds BLAS
+            stacklevel=5,  # the caller of `separate`
         )
     return r
 
 
 def check_shape(shape: Any, n: int) -> tuple[int, int] | None:
-    """The shape of sources that are images of n pixels; None where they are lines."""
+    """Return the shape of sources that are images of n pixels, or None where they are spectra."""
     if shape is None:
         return None
     try:
         h, w = (check_count(size, "sample_shape") for size in shape)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"sample_shape must be two integers (rows, columns), got {shape!r}.") from error
+        raise ArgumentTypeError(
+            "{} must be two integers (rows, columns), got {!r}.", option("sample_shape"), shape
+        ) from error
     if h * w != n:
-        raise ValueError(f"sample_shape {h} x {w} does not fit {n} channels.")
+        raise ArgumentError("{} {} x {} does not fit {} channels.", option("sample_shape"), h, w, n)
     return (h, w) if min(h, w) > 1 else None
 
 
 def check_levels(noise: Any, engine: Measured) -> NDArray:
-    """Noise levels in units of the engine: (1, 1), (m, 1), (1, n) or (m, n).
+    """Return noise levels in units of the engine: (1, 1), (m, 1), (1, n) or (m, n).
 
-    One number a measurement, or one a sample; where there are as many of both, a measurement.
+    A vector has one number for each measurement or one for each channel; where m equals n, it is taken
+    as one for each measurement.
     """
     m, n = engine.shape
     levels = as_array(noise, "noise").astype(np.float64)
@@ -156,60 +180,71 @@ def check_levels(noise: Any, engine: Measured) -> NDArray:
     levels = levels[None] if levels.ndim == 1 and levels.size == 1 else levels
     levels = levels[None, None] if levels.ndim == 0 else levels
     if levels.ndim != 2 or levels.shape[0] not in (1, m) or levels.shape[1] not in (1, n):
-        raise ValueError(
-            f"noise must be a number, one for each measurement ({m}), one for each sample ({n}), or one "
-            f"for each entry ({m} x {n}), got shape {np.shape(noise)}."
+        raise ArgumentError(
+            "{} must be a number, one number for each measurement ({}), one for each channel ({}), or one "
+            "for each entry ({} x {}), got shape {}.",
+            *(option("noise"), m, n, m, n, np.shape(noise)),
         )
     if not np.isfinite(levels).all() or (levels < 0).any():
-        raise ValueError("noise levels are standard deviations: they must be finite and not negative.")
+        raise ArgumentError(
+            "{} holds standard deviations: they must be finite and not negative.", option("noise")
+        )
     loudest = float(levels.max())
     if loudest / engine.unit > _largest(engine):
-        raise ValueError(
-            f"noise is too large: nothing of Y can be seen below {loudest:.3g}. Give its standard "
-            "deviation in the units of Y."
+        raise ArgumentError(
+            "{} is too large: {:.3g} is far above every entry of Y. Give its standard deviation in the "
+            "units of Y.",
+            *(option("noise"), loudest),
         )
     least = float(levels.min())
-    if loudest > least * MOST_UNEQUAL:
-        raise ValueError(
-            f"noise levels from {least:.3g} to {loudest:.3g} are too unequal to weigh by: leave out "
-            "what is without noise or drowns in it, or give levels within a factor of 1e6."
+    if loudest > least * LARGEST_NOISE_RATIO:
+        raise ArgumentError(
+            "{} has levels from {:.3g} to {:.3g}, which differ by more than a factor of 1e6: leave out the "
+            "measurements or channels with extreme levels.",
+            *(option("noise"), least, loudest),
         )
     return levels / engine.unit
 
 
 def check_noise(noise: ArrayLike | None, engine: Measured) -> NDArray | None:
-    """One noise level a measurement, in units of the engine, or None to estimate it."""
+    """Return one noise level for each measurement, in units of the engine, or None to estimate it."""
     if noise is None:
         return None
     levels = check_levels(noise, engine)
     if levels.shape[1] > 1:
-        raise ValueError(f"noise must be a number or one number a measurement ({engine.shape[0]}) here.")
+        raise ArgumentError(
+            "{} must be a number or one number for each measurement ({}) here.",
+            *(option("noise"), engine.shape[0]),
+        )
     return np.broadcast_to(levels[:, 0], (engine.shape[0],)).copy()
 
 
 def check_mixing(A: ArrayLike, m: int, name: str = "A") -> NDArray:
-    """A known mixing (m, r) as float64."""
+    """Return a known mixing (m, r) as float64."""
     shape = as_array(A, name).shape
     if len(shape) != 2 or shape[0] != m:
-        raise ValueError(
-            f"{name} must have one row a measurement ({m}) and one column a source, got shape {shape}."
+        raise ArgumentError(
+            "{} must have one row for each measurement ({}) and one column for each source, got shape {}.",
+            *(option(name), m, shape),
         )
     mixing = check_data(A, name).astype(np.float64)
     if mixing.any() and not 1e-100 < np.abs(mixing).max() < 1e100:
-        raise ValueError(
-            f"{name} is far too large or small to calculate with: scale it, and S by the inverse."
+        raise ArgumentError(
+            "{} is too large or too small to compute with: scale it, and S by the inverse.", option(name)
         )
     return mixing
 
 
 def check_start(start: Any, engine: Measured, r: int, *, name: str = "start") -> tuple[NDArray, NDArray]:
-    """A given first guess (A, S), or what has these attributes, as float64 in units of the engine."""
+    """Return a first guess, (A, S) or an object with these attributes, in units of the engine."""
     if hasattr(start, "A") and hasattr(start, "S"):
         start = (start.A, start.S)
     try:
         A, S = start
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a pair (A, S) or have the attributes A and S.") from None
+        raise ArgumentTypeError(
+            "{} must be a pair (A, S) or have the attributes A and S.", option(name)
+        ) from None
     m, n = engine.shape
     factors = []
     for letter, factor, expected in (("A", A, (m, r)), ("S", S, (r, n))):
@@ -217,62 +252,66 @@ def check_start(start: Any, engine: Measured, r: int, *, name: str = "start") ->
         factor = as_array(factor, called)
         factor = factor.astype(np.float64)
         if factor.shape != expected:
-            raise ValueError(f"{called} must have shape {expected}, got {factor.shape}.")
+            raise ArgumentError("{} must have shape {}, got {}.", option(called), expected, factor.shape)
         _check_finite(factor, called)
         if (factor < 0).any():
-            raise ValueError(f"{called} has negative entries: use np.maximum({letter}, 0).")
+            raise ArgumentError(
+                "{} has negative entries: use np.maximum({}, 0).", option(called), letter
+            )
         factors.append(factor)
     A, S = factors
     peaks = float(A.max()), float(S.max()) / engine.unit
     if max(*peaks, peaks[0] * peaks[1]) > _largest(engine):
-        raise ValueError(f"{name} is far larger than Y: give A and S in the units of Y.")
+        raise ArgumentError("{} is far larger than Y: give A and S in the units of Y.", option(name))
     return A, S / engine.unit
 
 
 def _largest(engine: Measured) -> float:
-    """A number far beyond any entry of the data, whose square can still be summed up."""
+    """Return a number far above any entry of the data, whose squares can still be summed."""
     return float(np.finfo(engine.dtype).max) ** 0.4
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
-    """A word out of a few."""
+    """Return a word if it is one of the choices."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+        raise ArgumentError(
+            "{} must be one of {}, got {!r}.", option(name), ", ".join(map(repr, choices)), value
+        )
     return value
 
 
 def check_number(value: Any, name: str, *, low: float = 0.0, high: float = math.inf) -> float:
-    """A finite number in [low, high]."""
+    """Return a finite number in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
+        raise ArgumentTypeError("{} must be a number, got {!r}.", option(name), value)
     value = float(value)
     if not math.isfinite(value):
-        raise ValueError(f"{name} must be finite, got {value!r}.")
+        raise ArgumentError("{} must be finite, got {!r}.", option(name), value)
     if not low <= value <= high:
         limit = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
-        raise ValueError(f"{name} must be {limit}, got {value!r}.")
+        raise ArgumentError("{} must be {}, got {!r}.", option(name), limit, value)
     return value
 
 
 def check_switch(value: Any, name: str) -> bool:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {value!r}.")
+        raise ArgumentTypeError("{} must be True or False, got {!r}.", option(name), value)
     return bool(value)
 
 
 def check_count(value: Any, name: str, *, low: int = 1) -> int:
-    """An integer of at least low."""
+    """Return an integer of at least low."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}.")
+        raise ArgumentTypeError("{} must be an integer, got {!r}.", option(name), value)
     value = int(value)
     if value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value}.")
+        raise ArgumentError("{} must be at least {}, got {}.", option(name), low, value)
     return value
 
 
 def _check_finite(array: NDArray, name: str) -> None:
-    """Refuse NaN and infinity, and say where the first one is."""
+    """Raise an error that says where the first NaN or infinity is."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(array)):
             return
@@ -280,7 +319,8 @@ def _check_finite(array: NDArray, name: str) -> None:
         bad = np.flatnonzero(~np.isfinite(row))
         if bad.size:
             what = "NaN" if np.isnan(row[bad[0]]) else "infinity"
-            raise ValueError(
-                f"{name} contains {what}, first at row {i}, column {bad[0]}: "
-                "replace such entries or leave out their columns."
+            raise ArgumentError(
+                "{} contains {}, first at row {}, column {}: replace such entries or leave out their "
+                "columns.",
+                *(option(name), what, i, bad[0]),
             )
