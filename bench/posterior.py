@@ -133,13 +133,13 @@ def cost(_: int) -> bool:
             chain.sweep()
         A, lam = separation.A, separation.lam
         A_before = np.abs(A + 0.02 * np.std(A) * np.random.default_rng(0).standard_normal(A.shape))
-        before = engine.sweep(A_before, separation.S, lambda G, C, X, _: solve_rows(G, C, X, lam)).S
+        before = engine.sweep(A_before, separation.S, lambda G, C, X, _: G.solve(C, X, lam)).S
         C = np.ascontiguousarray(data.Y.T @ A)
         times = side_by_side(
             {
                 "solve": lambda: solve_rows(A.T @ A, C, np.array(before.T), lam, unit=True),
                 "exact": lambda: engine.sweep(
-                    A, before, lambda G, C, X, _: solve_rows(G, C, X, lam, unit=True)
+                    A, before, lambda G, C, X, _: G.solve(C, X, lam, unit=True)
                 ),
                 "sources": lambda: chain._draw_sources(sums, 1),
                 "sweep": lambda: chain.sweep(sums),

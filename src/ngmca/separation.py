@@ -15,7 +15,7 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import DEFAULTS, METHODS, Options
-from ngmca.algorithms.batch_of_starts import at_once_on_card, run_together
+from ngmca.algorithms.batch_of_starts import room_for_starts, run_together
 from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.options import refuse
 from ngmca.algorithms.problem import Problem
@@ -405,7 +405,7 @@ def _best_run(
             for _ in shown(range(count)):
                 pass
 
-        most = at_once_on_card(problem) if n_init > 1 else 0
+        most = room_for_starts(problem) if n_init > 1 else 0
         if most:
             runs = run_together(problem, rng.spawn(n_init), most, tick)
         else:

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from ngmca.algorithms.constraint_arrays import (
     FREE,
     Constraints,
-    Gram,
-    among,
     constrained,
     exact_rows,
     without,
@@ -17,7 +15,7 @@ from ngmca.algorithms.constraint_arrays import (
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.steps import a_step
 from ngmca.engines import InMemory
-from ngmca.engines.gpu import Columns
+from ngmca.nnqp.gram import Gram
 
 LEAST_SQUARES_ROUNDS = 2
 EXACT_ROUNDS = 2
@@ -65,8 +63,7 @@ def with_background(
         G, C = engine.moments(S)
         rest = without(G, C, A.astype(np.float64), np.flatnonzero(~given), np.flatnonzero(given))
         alone = np.zeros(rest.shape)
-        engine.solve_mixing(among(G, np.flatnonzero(given)), rest, alone)
-        A[:, given] = alone
+        A[:, given] = engine.solve_mixing(G.among(np.flatnonzero(given)), rest, alone)[0]
     return A, S
 
 
@@ -124,9 +121,4 @@ def _any_directions(m: int, which: NDArray) -> NDArray:
 
 def projected(G: Gram, C: Any, X: Any) -> float:
     """X := [C G^+]_+, least squares projected on the orthant."""
-    assert isinstance(G, np.ndarray)  # of data without gaps
-    inverse = np.linalg.pinv(G, rcond=1e-10, hermitian=True)
-    if isinstance(X, Columns):
-        return X.project(inverse, C)
-    np.maximum(C @ inverse, 0, out=X)
-    return 0.0
+    return G.project(C, X)

@@ -9,6 +9,7 @@ from ngmca.algorithms.reweighting import FAR, ROUNDS
 from ngmca.algorithms.steps import a_step
 from ngmca.engines import InMemory, Levels, Sweep, gram, without
 from ngmca.engines.robust_noise import GAUSSIAN
+from ngmca.nnqp.gram import Gram
 
 
 def weights_of(
@@ -45,12 +46,12 @@ def weights_of_any_sign(engine: InMemory, S: NDArray) -> NDArray:
     if engine.weights is None:
         return engine.times(np.linalg.pinv(S))
     G, C = engine.moments(S)
-    return np.einsum("ik,ikl->il", C, np.linalg.pinv(G.stack, hermitian=True)[G.which])
+    return np.einsum("ik,ikl->il", C, np.linalg.pinv(G.values, hermitian=True)[G.which])
 
 
 def _fitted(engine: InMemory, S: NDArray, totals: NDArray | None, background: int) -> NDArray:
     """The exact weights for an engine's data."""
-    G, C = (gram(S.T), engine.times(S.T)) if engine.weights is None else engine.moments(S)
+    G, C = (Gram(gram(S.T)), engine.times(S.T)) if engine.weights is None else engine.moments(S)
     known, r = Constraints(), len(S) - background
     if totals is not None:
         free = np.full((r, S.shape[1]), np.nan)

@@ -14,7 +14,6 @@ from ngmca._support.threads import available
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.wavelet_stage import log_cost
 from ngmca.engines import InMemory, OnGpu, Stacks, in_gradient, room_for
-from ngmca.nnqp.pivoting import solve_rows
 from ngmca.result import Others, Restart, Separation
 
 EQUAL = 0.01  # of the lowest cost, by which that of an equally good answer may be higher
@@ -145,14 +144,14 @@ def _penalised_costs(engine: InMemory, runs: list[Separation], lam: float) -> li
 
 def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:
     shift = np.full(run.A.shape[1], lam)
-    sweep = engine.sweep(run.A, run.S, lambda G, C, X, _: solve_rows(G, C, X, shift))
+    sweep = engine.sweep(run.A, run.S, lambda G, C, X, _: G.solve(C, X, shift))
     return sweep.cost + lam * float(sweep.S.sum())
 
 
 def _costs_at_once(engine: OnGpu, runs: list[Separation], lam: float) -> list[float]:
-    card, r = engine.card, runs[0].A.shape[1]
-    stacks, shift = Stacks(engine, r), card.xp.full((len(runs), r), lam)
+    device, r = engine.device, runs[0].A.shape[1]
+    stacks, shift = Stacks(engine, r), device.xp.full((len(runs), r), lam)
     parts = np.stack([run.A for run in runs]), np.stack([run.S for run in runs]).swapaxes(1, 2)
-    A, X = (card.xp.asarray(np.ascontiguousarray(part)) for part in parts)
-    sweep = stacks.sweep(stacks.see(A), X, lambda G, C, X: card.solve_each(G, C, X, shift))
-    return [float(cost) for cost in card.host(sweep.cost + lam * sweep.total.sum(axis=1))]
+    A, X = (device.xp.asarray(np.ascontiguousarray(part)) for part in parts)
+    sweep = stacks.sweep(stacks.see(A), X, lambda G, C, X: device.solve_each(G, C, X, shift))
+    return [float(cost) for cost in device.host(sweep.cost + lam * sweep.total.sum(axis=1))]

@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import InMemory, Sweep, in_gradient
-from ngmca.nnqp.pivoting import solve_rows
 
 ROUNDS = 100  # for the noise level, which settles within a few
 SETTLED = 1e-10
@@ -29,4 +28,4 @@ def sources_for(engine: InMemory, A: NDArray, tau: float, sigma: NDArray | None 
 
 
 def _step(engine: InMemory, A: NDArray, S: NDArray, lam: NDArray) -> Sweep:
-    return engine.sweep(A.astype(engine.dtype), S, lambda G, C, X, _: solve_rows(G, C, X, lam))
+    return engine.sweep(A.astype(engine.dtype), S, lambda G, C, X, _: G.solve(C, X, lam))

@@ -32,7 +32,6 @@ def start_on_part(
         last = state
     if tall:
         SS, YS = engine.moments(last.S)
-        A = np.zeros(YS.shape)
-        engine.solve_mixing(SS, YS, A)
+        A, _ = engine.solve_mixing(SS, YS, np.zeros(YS.shape))
         return unit_columns(A.astype(engine.dtype), last.S)
     return last.A, engine.sweep(last.A, engine.no_sources(r), s_step(last.lam, options)).S

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.domains import Frame, analyse, analysis, synthesise
-from ngmca.engines import Followed, Grams, InMemory, Weighted
-from ngmca.nnqp.per_row_grams import solve_each
+from ngmca.engines import Followed, InMemory, Weighted
+from ngmca.nnqp.gram import Gram
 
 RHO = 0.15  # of ADMM, for columns of norm 1: small, so that S follows A quickly
 GAP, GAP_STEPS = 1e-5, 40  # of the last S-step, and how long it is worked for
@@ -65,11 +65,11 @@ def followed_to_the_end(
     return S, _weighted_gap(grams, C, W, Lam, P, S[free].astype(np.float64))
 
 
-def _weighted_gap(grams: Grams, C: NDArray, W: Frame, Lam: NDArray, P: NDArray, S: NDArray) -> float:
+def _weighted_gap(grams: Gram, C: NDArray, W: Frame, Lam: NDArray, P: NDArray, S: NDArray) -> float:
     """How far S is from optimal at most, over the objective, for multipliers |P| <= Lam."""
     B = C - synthesise(W, np.ascontiguousarray(P, dtype=np.float64))
     V = np.ascontiguousarray(S.T)
-    solve_each(grams.stack, grams.which, np.ascontiguousarray(B.T), V)
+    grams.solve(np.ascontiguousarray(B.T), V)
     bound = float(np.vdot(V, grams.times(V)) / 2 - np.vdot(B.T, V))
     penalty = float(np.vdot(Lam.astype(np.float64), np.abs(analyse(W, np.ascontiguousarray(S)))))
     value = float(np.vdot(S.T, grams.times(S.T)) / 2 - np.vdot(C, S)) + penalty

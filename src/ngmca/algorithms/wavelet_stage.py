@@ -21,7 +21,7 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.sources_for_mixing import sources_for
-from ngmca.algorithms.steps import a_step, bounded_mixing
+from ngmca.algorithms.steps import a_step
 from ngmca.algorithms.wavelet_last_step import (
     GAP,
     GAP_STEPS,
@@ -33,6 +33,7 @@ from ngmca.algorithms.wavelet_last_step import (
 from ngmca.domains import Frame, analyse, analysis, frame_of, synthesis
 from ngmca.engines import InMemory, Sweep, Weighted, in_gradient, open_whole
 from ngmca.engines.blocks import row_blocks
+from ngmca.nnqp.gram import Gram
 from ngmca.result import Domain, State
 
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
@@ -380,7 +381,7 @@ class _Momentum:
 
 
 def _mixing(
-    engine: InMemory, SS: NDArray, YS: NDArray, A: NDArray, S: NDArray, options: Options
+    engine: InMemory, SS: Gram, YS: NDArray, A: NDArray, S: NDArray, options: Options
 ) -> tuple[NDArray, float]:
     """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate.
 
@@ -391,7 +392,7 @@ def _mixing(
         sweep = Sweep(S, SS, YS, np.nan, np.nan, np.nan)
         X, quality = a_step(engine, sweep, A, options, bounded=True)
     else:
-        X, quality = bounded_mixing(engine, SS, YS, A)
+        X, quality = engine.solve_mixing(SS, YS, A, np.ones(A.shape[1], dtype=bool))
     norm = np.linalg.norm(X, axis=0)
     given = options.known.given
     if given.any():

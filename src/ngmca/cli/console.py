@@ -20,7 +20,7 @@ from rich.text import Text
 
 from ngmca.answers.how_sure import Finding
 from ngmca.cli.terminal import make_writable, message, one_line
-from ngmca.engines.gpu import CardError
+from ngmca.engines.gpu import GpuError
 from ngmca.io import ReadError
 from ngmca.saving.result_folder import UnfinishedError
 from ngmca.saving.results import Run
@@ -193,7 +193,7 @@ def _told(error: BaseException) -> typer.Exit:
             return error
         case UnfinishedError():
             return fail(f"{error} Go on with `ngmca separate --resume {error.folder}`.", BAD_INPUT)
-        case CardError():
+        case GpuError():
             return fail(in_flags(message(str(error))), BAD_INPUT)
         case ReadError():
             return fail(in_flags(message(str(error))), BAD_INPUT)

@@ -4,7 +4,6 @@ from ngmca.engines.blocks import Choice, gram, spread, stretches
 from ngmca.engines.disk import Chunked
 from ngmca.engines.gpu.engine import OnGpu
 from ngmca.engines.gpu.stacks import Seen, SolveEach, Stacks, Sweeps, room_for
-from ngmca.engines.grams import Grams
 from ngmca.engines.memory import WORTH_THREADS, InMemory
 from ngmca.engines.noise_levels import Counts, Levels
 from ngmca.engines.opening import DEVICES, by_part, is_elsewhere, open_data, open_whole
@@ -20,7 +19,6 @@ __all__ = [
     "Chunked",
     "Counts",
     "Followed",
-    "Grams",
     "InMemory",
     "Levels",
     "OnGpu",

@@ -20,6 +20,7 @@ from ngmca.engines.noise_sample import Probe, places
 from ngmca.engines.sliced_array import Source, in_blocks
 from ngmca.engines.sweep import Solve, Sweep
 from ngmca.engines.units import check_range, unit_for
+from ngmca.nnqp.gram import Gram
 
 WIDE = 1 << 22  # entries of a block of correlations and the like
 CHANGED = 1e-3  # of the energy, by which no fit of the same data can be better than perfect
@@ -109,7 +110,7 @@ class Chunked(InMemory):
         self._check_unchanged(A, found.SS, found.YS)
         return found
 
-    def _check_unchanged(self, A: NDArray, SS: NDArray, YS: NDArray) -> None:
+    def _check_unchanged(self, A: NDArray, SS: Gram, YS: NDArray) -> None:
         """Refuse sums that the data which were opened cannot give."""
         if not np.isfinite(YS).all():
             has = "NaN or infinity"

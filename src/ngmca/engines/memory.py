@@ -28,13 +28,10 @@ from ngmca.engines.blocks import (
 )
 from ngmca.engines.checksum import checksum, told
 from ngmca.engines.degrees_of_freedom import corrected
-from ngmca.engines.grams import Grams
 from ngmca.engines.noise_sample import Probe, thinned
 from ngmca.engines.residual_directions import directions, rest_energies
 from ngmca.engines.sweep import Solve, Sums, Sweep, added, sweep_columns
-from ngmca.nnqp.bounded_rows import descend_rows
-from ngmca.nnqp.per_row_grams import solve_each
-from ngmca.nnqp.pivoting import solve_rows
+from ngmca.nnqp.gram import Gram
 
 SMALL_PRODUCT = 800_000  # multiplications: below a million OpenBLAS has faster kernels for thin factors
 CANDIDATES = 1 << 24  # entries at most of columns that a new direction is chosen from
@@ -77,15 +74,16 @@ class InMemory:
         """What a sweep found, from its sums."""
         SS, YS, total, active, worst = sums
         size = S.shape[0] * S.shape[1]
-        return Sweep(S, SS, YS, self.cost(A, SS, YS), active / size, worst, total)
+        G = Gram(SS)
+        return Sweep(S, G, YS, self.cost(A, G, YS), active / size, worst, total)
 
-    def cost(self, A: NDArray, SS: Any, YS: NDArray) -> float:
+    def cost(self, A: NDArray, SS: Gram, YS: NDArray) -> float:
         """1/2 |Y - A S|^2 from S S' and Y S', without another look at the data."""
         return max(self._balance(A, SS, YS), 0.0)
 
-    def _balance(self, A: NDArray, SS: Any, YS: NDArray) -> float:
+    def _balance(self, A: NDArray, SS: Gram, YS: NDArray) -> float:
         """The same as it comes out, which may be below 0 by rounding."""
-        return float(self.energy / 2 - np.vdot(A, YS) + np.vdot(gram(A), SS) / 2)
+        return float(self.energy / 2 - np.vdot(A, YS) + SS.energy(A) / 2)
 
     def _sweep_wide(self, A: NDArray, old: NDArray, X: NDArray, solve: Solve) -> Sums:
         """One pass over blocks of columns: each is read once, for A'Y and for Y S'.
@@ -108,7 +106,7 @@ class InMemory:
 
     def _sweep_tall(self, A: NDArray, old: NDArray, X: NDArray, solve: Solve) -> Sums:
         """A'Y over blocks of rows, the S-step of the few columns, and Y S' over blocks of rows."""
-        threads, step, G = self.threads_for(A.shape[1]), self._step(A.shape[1]), gram(A)
+        threads, step, G = self.threads_for(A.shape[1]), self._step(A.shape[1]), Gram(gram(A))
         C = np.ascontiguousarray(self._correlations(A, step), dtype=self.dtype)
 
         def solved(starts: range) -> tuple[float, int]:
@@ -146,28 +144,24 @@ class InMemory:
             C += block.T @ A[rows]
         return C
 
-    def solve_mixing(self, G: Any, C: NDArray, X: NDArray) -> float:
-        """The A-step argmin_{X >= 0} 1/2 <X, XG> - <C, X> for the rows of C (m, r), in place of X.
+    def solve_mixing(
+        self, G: Gram, C: NDArray, A: NDArray, bounded: NDArray | None = None
+    ) -> tuple[NDArray, float]:
+        """argmin_{X >= 0} 1/2 <X, XG> - <C, X> for the rows of C (m, r), from A; X and its certificate.
 
-        Returns the violation.
+        Columns that are `bounded` (r,) have norms of at most 1.
         """
-        if isinstance(G, Grams):
-            return solve_each(G.stack, G.which, C, X)
+        if bounded is not None:
+            return G.solve_bounded(C, A, bounded)
+        X = np.array(A)
+        if not G.shared:
+            return X, G.solve(C, X)
 
         def part(starts: range) -> float:
-            worst = 0.0
-            for start in starts:
-                block = slice(start, start + ROWS_AT_ONCE)
-                worst = max(worst, solve_rows(G, C[block], X[block], grouped=True))
-            return worst
+            blocks = (slice(start, start + ROWS_AT_ONCE) for start in starts)
+            return max(G.solve(C[block], X[block], grouped=True) for block in blocks)
 
-        return max(in_parts(part, len(C), ROWS_AT_ONCE, self.threads_for(X.shape[1])))
-
-    def bounded_rows(
-        self, G: NDArray, C: NDArray, bound: NDArray, X: NDArray, max_iter: int, tol: float
-    ) -> float:
-        """Rounds of `descend_rows` for the bounded A-step in place of X (r, m); the last change."""
-        return float(descend_rows(G, C, bound, X, max_iter, tol)[1])
+        return X, max(in_parts(part, len(C), ROWS_AT_ONCE, self.threads_for(X.shape[1])))
 
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
@@ -184,12 +178,12 @@ class InMemory:
         in_parts(part, n, step, self.threads_for(r), self._most(step))
         return found.T
 
-    def moments(self, S: NDArray) -> tuple[Any, NDArray]:
+    def moments(self, S: NDArray) -> tuple[Gram, NDArray]:
         """S S' and Y S'."""
         (m, n), r = self.shape, len(S)
         X, step = S.T, self._step(r)
         if m > n:
-            return gram(X), self._products(X, step)
+            return Gram(gram(X)), self._products(X, step)
 
         def part(starts: range) -> tuple[NDArray, NDArray]:
             SS, YS = np.zeros((r, r)), np.zeros((m, r))
@@ -200,7 +194,7 @@ class InMemory:
 
         parts = in_parts(part, n, step, self.threads_for(r), self._most(step))
         SS, YS = zip(*parts, strict=True)
-        return summed(SS), summed(YS)
+        return Gram(summed(SS)), summed(YS)
 
     def peak(self, A: NDArray, S: NDArray) -> float:
         """Largest entry of |A'(AS - Y)|."""
@@ -348,7 +342,7 @@ class InMemory:
         """(m,) noise that the correlations see, for noise sigma of entries of weight 1."""
         return sigma
 
-    def fit_cost(self, A: NDArray, S: NDArray, SS: Any, YS: NDArray) -> float:
+    def fit_cost(self, A: NDArray, S: NDArray, SS: Gram, YS: NDArray) -> float:
         """`cost`, for engines that need S for it."""
         return self.cost(A, SS, YS)
 

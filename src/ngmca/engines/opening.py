@@ -9,7 +9,7 @@ import numpy as np
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
 from ngmca.engines.disk import Chunked
-from ngmca.engines.gpu import open_card
+from ngmca.engines.gpu import open_device
 from ngmca.engines.gpu.engine import OnGpu, there_in_own_units
 from ngmca.engines.memory import InMemory
 from ngmca.engines.sliced_array import Source
@@ -55,9 +55,9 @@ def open_data(
             raise ValueError(
                 "out, or blocks from disk, and device='cuda' do not go together: take 'cpu'."
             )
-        return _on_card(data, mask, threads)
+        return _on_gpu(data, mask, threads)
     if hasattr(data, "__cuda_array_interface__"):
-        raise ValueError("Y is on a card: give device='cuda', or bring it to memory with Y.get().")
+        raise ValueError("Y is on a GPU: give device='cuda', or bring it to memory with Y.get().")
     if threads is not None:
         arguments.check_count(threads, "threads")
     if is_dask(data):
@@ -100,14 +100,14 @@ def _on_dask(data: Any, mask: Any, threads: int | None) -> InMemory:
     return OnDask(array)
 
 
-def _on_card(data: Any, mask: Any, threads: int | None) -> OnGpu:
-    """The engine on the card, for arrays in memory and for those that are there already."""
+def _on_gpu(data: Any, mask: Any, threads: int | None) -> OnGpu:
+    """The engine on the GPU, for arrays in memory and for those that are there already."""
     if threads is not None:
         raise ValueError("threads has no meaning for device='cuda': leave it out.")
     if hasattr(data, "__cuda_array_interface__"):
         if mask is not None:
             raise ValueError("mask and device='cuda' do not go together: take device='cpu'.")
-        return OnGpu(*there_in_own_units(data, open_card()))
+        return OnGpu(*there_in_own_units(data, open_device()))
     _check_at_hand(data)
     parts: tuple[slice, ...] = (slice(None),)
     if is_several(data):
@@ -124,7 +124,7 @@ def _on_card(data: Any, mask: Any, threads: int | None) -> OnGpu:
         raise ValueError("Y has missing entries, which device='cuda' cannot do without: take 'cpu'.")
     Y, unit = in_own_units(values)
     check_unit(Y, unit)
-    engine = OnGpu(Y, open_card(), unit)
+    engine = OnGpu(Y, open_device(), unit)
     engine.parts = parts
     return engine
 
@@ -178,7 +178,7 @@ def is_sliceable(data: Any) -> bool:
     if isinstance(data, np.ndarray):
         return isinstance(data, np.memmap)
     parts = ("shape", "dtype", "__getitem__")
-    others = ("toarray", "__cuda_array_interface__")  # sparse ones, and those on a card
+    others = ("toarray", "__cuda_array_interface__")  # sparse ones, and those on a GPU
     return all(hasattr(data, part) for part in parts) and not any(hasattr(data, one) for one in others)
 
 

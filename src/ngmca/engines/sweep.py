@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines.blocks import gram, stacked, summed
+from ngmca.nnqp.gram import Gram
 
 # Solves the S-step for a block of samples: (G, C (b, r), X (b, r) in place, which they are) -> violation
-Solve = Callable[[Any, NDArray, NDArray, slice], float]
+Solve = Callable[[Gram, NDArray, NDArray, slice], float]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Sweep:
     """New sources for given mixing directions, and all that the A-step needs of them."""
 
     S: NDArray  # (r, n)
-    SS: Any  # S S', (r, r); of weighted data `Grams`, one for each measurement
+    SS: Gram  # S S'; of weighted data one for each measurement
     YS: NDArray  # Y S', (m, r)
     cost: float  # 1/2 |Y - A S|^2, to the rounding error of |Y|^2 in the precision of Y
     active: float  # share of entries of S that are not 0
@@ -42,7 +42,7 @@ def sweep_columns(
 
     The sources are those from column `first` on.
     """
-    (m, r), (old, X), G = A.shape, sources, gram(A)
+    (m, r), (old, X), G = A.shape, sources, Gram(gram(A))
     SS, YS, total, active, worst = np.zeros((r, r)), np.zeros((m, r)), np.zeros(r), 0, 0.0
     room = np.empty((0, r), dtype=X.dtype)  # the same for all blocks: fresh memory is slow to be had
     for columns, Y in blocks:

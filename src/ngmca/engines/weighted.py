@@ -16,10 +16,10 @@ from ngmca._support.compiled import compiled
 from ngmca.engines import robust_noise as noise
 from ngmca.engines.blocks import Choice, gram, picks
 from ngmca.engines.degrees_of_freedom import corrected
-from ngmca.engines.grams import Grams
 from ngmca.engines.memory import NOISE_COLUMNS, InMemory
 from ngmca.engines.noise_sample import thinned
 from ngmca.engines.sweep import Solve, Sweep
+from ngmca.nnqp.gram import Gram
 
 FEW = 0.2  # share of missing entries up to which they are taken away one by one
 SHARED = 0.25  # patterns for each sample (measurement), up to which Gram matrices are shared
@@ -31,7 +31,7 @@ OWN = 8  # observed entries below which a measurement takes the level of the oth
 class Weighted(InMemory):
     """Y (m, n) with a weight for each entry, 1 / variance up to a factor; 0 where it is missing.
 
-    `Sweep.SS` holds `Grams`, one for each measurement. Costs, energies and residuals are weighted.
+    `Sweep.SS` holds a matrix for each measurement. Costs, energies and residuals are weighted.
     `levels` (m, n) are the weights that entries have by their noise, observed or not: thresholds follow
     them, and are not lower where less was observed. None stands for 1.
     """
@@ -58,7 +58,7 @@ class Weighted(InMemory):
         """The same data in single precision, in units of their largest entry, to be followed."""
         return Followed(self, np.float32, self.magnitude or 1.0)
 
-    def grams(self, A: NDArray) -> Grams:
+    def grams(self, A: NDArray) -> Gram:
         """A' diag(w_j) A of every sample."""
         return self._columns.grams(A.astype(np.float64, copy=False), slice(0, self.shape[1]))
 
@@ -106,12 +106,12 @@ class Weighted(InMemory):
             X.T, SS, YS, self.cost(A, SS, YS), np.count_nonzero(X) / X.size, worst, X.sum(axis=0)
         )
 
-    def cost(self, A: NDArray, SS: Any, YS: NDArray) -> float:
+    def cost(self, A: NDArray, SS: Gram, YS: NDArray) -> float:
         """1/2 sum w (Y - A S)^2."""
         A = A.astype(np.float64, copy=False)
-        return float(max(self.energy / 2 - np.vdot(A, YS) + np.vdot(A, SS.times(A)) / 2, 0.0))
+        return float(max(self.energy / 2 - np.vdot(A, YS) + SS.energy(A) / 2, 0.0))
 
-    def moments(self, S: NDArray) -> tuple[Any, NDArray]:
+    def moments(self, S: NDArray) -> tuple[Gram, NDArray]:
         """S diag(w_i) S' of every measurement, and (W Y) S'."""
         X = np.ascontiguousarray(S.T, dtype=np.float64)
         return self._rows.grams(X, slice(0, self.shape[0])), self._WY @ X
@@ -161,7 +161,7 @@ class Weighted(InMemory):
         """Levels of the noise itself, told from a few samples."""
         A, observed = A.astype(np.float64, copy=False), np.count_nonzero(self.weights, axis=1)
         G, C = self._columns.grams(A, few), self._WY[:, few].T @ A
-        given = {"stack": G.stack, "which": G.which, "weights": self.weights[:, few], "held": held}
+        given = {"stack": G.values, "which": G.which, "weights": self.weights[:, few], "held": held}
         return corrected(levels, A, C, S[:, few].T, observed, **given)
 
     def residual_energy(self, A: NDArray, S: NDArray) -> float:
@@ -209,7 +209,7 @@ class Followed(InMemory):
         """That of the weighted data."""
         return self._own.noise(A, S * self._ratio, final=final, held=held) / self._ratio
 
-    def fit_cost(self, A: NDArray, S: NDArray, SS: Any, YS: NDArray) -> float:
+    def fit_cost(self, A: NDArray, S: NDArray, SS: Gram, YS: NDArray) -> float:
         """1/2 sum w (Y - A S)^2."""
         return self._own.residual_energy(A, S * self._ratio) / (2 * self._ratio**2)
 
@@ -251,7 +251,7 @@ class _Patterns:
         ends = np.concatenate([[0], np.cumsum(other.sum(axis=1))])
         return cls(W, which, (most, ends, places[1], W[places] - most[places[0]]))
 
-    def grams(self, A: NDArray, rows: Choice, Q: NDArray | None = None) -> Grams:
+    def grams(self, A: NDArray, rows: Choice, Q: NDArray | None = None) -> Gram:
         """A' diag(w) A for some rows of the problem; Q holds `pairs(A)`, if they are known already."""
         which = self._which[rows]
         needed, which = np.unique(which, return_inverse=True)
@@ -266,7 +266,7 @@ class _Patterns:
         i, j = np.triu_indices(r)
         stack[:, i, j] = upper
         stack[:, j, i] = upper
-        return Grams(stack, which)
+        return Gram(stack, which)
 
 
 def pairs(A: NDArray) -> NDArray:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import InMemory
+from ngmca.nnqp.gram import Gram
 from ngmca.result import Marginals, Posterior
 from ngmca.sampling.bands_kernels import (
     draw_coefficients,
@@ -157,7 +158,7 @@ class BandChain:
         self._X[:] = self.S[:, :n].T
         SS, YS = self._engine.update_columns(self._X, lambda block: None, threads)
         if self._rules.fixed:
-            squares = residual_squares(self._engine.row_energy, self.A, SS, YS)
+            squares = residual_squares(self._engine.row_energy, self.A, Gram(SS), YS)
         else:
             squares = self._engine.row_energy.copy()
             given = (1 / self.variance, np.zeros(len(SS)), key, squares, ALIKE, NONE_HELD)

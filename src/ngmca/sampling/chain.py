@@ -1,12 +1,12 @@
 """One chain: a sweep draws S, the parameters and A, each given the rest."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import Grams, InMemory, Weighted
+from ngmca.engines import InMemory, Weighted
+from ngmca.nnqp.gram import Gram
 from ngmca.sampling import model
 from ngmca.sampling.kernels import (
     ALIKE,
@@ -103,7 +103,7 @@ class Chain:
         now = self.parameters
         return np.concatenate([[np.sqrt(np.mean(now.variance))], now.pi, now.stay, now.beta])
 
-    def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, Any, NDArray]:
+    def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, Gram, NDArray]:
         """New sources; what `transitions` counts in them, S S' and Y S'."""
         r, C = self.A.shape[1], self._C
         G, which = self._correlate(threads)
@@ -125,9 +125,9 @@ class Chain:
                 C /= norm
                 G /= np.outer(norm, norm)
         SS, YS = self._engine.update_columns(self.X, update, threads)
-        if isinstance(self._engine, Weighted):  # and every measurement its own S S'
-            SS, YS = self._engine.moments(self.X.T)
-        return transitions(self.X), SS, YS
+        if self._engine.weights is not None:  # and every measurement its own S S'
+            return transitions(self.X), *self._engine.moments(self.X.T)
+        return transitions(self.X), Gram(SS), YS
 
     def _correlate(self, threads: int) -> tuple[NDArray, NDArray]:
         """A'WA for every sample, or one for all, W the inverse variances; C becomes Y'WA."""
@@ -135,18 +135,19 @@ class Chain:
         if isinstance(self._engine, Weighted):
             grams = self._engine.grams(self.A / sigma)
             self._C[:] = self._engine.correlate(self.A / sigma**2).T
-            return grams.stack, grams.which
+            assert grams.which is not None
+            return grams.values, grams.which
         weighted = self.A / self.parameters.variance[:, None]
         self._engine.correlate_into(self._C, weighted, threads)
         return (self.A.T @ weighted)[None], ALIKE
 
-    def _draw_mixing(self, SS: Any, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
+    def _draw_mixing(self, SS: Gram, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
         """A new A in place; sums of squares of the rows of the residual."""
         squares = energy.copy()
         key = self._rng.integers(2**64, dtype=np.uint64)
-        stack, which = (SS.stack, SS.which) if isinstance(SS, Grams) else (SS[None], ALIKE)
+        which = ALIKE if SS.which is None else SS.which
         law = (1 / now.variance, now.scale**-2.0, key)
-        sample_mixing(stack, YS, self.A, *law, squares, which, self._rules.held.mixing)
+        sample_mixing(SS.stack, YS, self.A, *law, squares, which, self._rules.held.mixing)
         return np.maximum(squares, 0)
 
     def _to_unit_columns(self) -> NDArray:

@@ -12,13 +12,12 @@ source; where neighbours have nothing to do with each other, stay_i = start_i co
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv
 
-from ngmca.engines import Grams
+from ngmca.nnqp.gram import Gram
 from ngmca.sampling.kernels import NONE_HELD
 
 # Of the mean square of Y: the noise variance never falls below it. What is left of Y is a difference of
@@ -163,7 +162,7 @@ def draw_variance(
     return np.maximum(np.broadcast_to(drawn, (m,)), noise.floor)
 
 
-def residual_squares(energy: NDArray, A: NDArray, SS: Any, YS: NDArray) -> NDArray:
+def residual_squares(energy: NDArray, A: NDArray, SS: Gram, YS: NDArray) -> NDArray:
     """Sum of squares of every row of Y - A S, from that of Y and from S S' and Y S'."""
-    explained = SS.times(A) if isinstance(SS, Grams) else A @ SS
+    explained = SS.times(A)
     return np.maximum(energy - 2 * np.einsum("ij,ij->i", A, YS) + np.einsum("ij,ij->i", explained, A), 0)

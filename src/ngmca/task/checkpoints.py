@@ -15,6 +15,7 @@ from ngmca._support.atomic_files import check_free, write_whole
 from ngmca.algorithms.momentum import Momentum
 from ngmca.engines import InMemory, OnGpu
 from ngmca.io import ReadError
+from ngmca.nnqp.gram import Gram
 from ngmca.result import Background, Domain, History, Separation, State, line, recorded
 
 Line = tuple[float, NDArray, float, float, float]
@@ -92,8 +93,8 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
         values["background_weights"] = state.background.weights
         values["background_basis"] = state.background.basis
     values |= {} if state.outliers is None else {"outliers": state.outliers}
-    if state.sums is not None and isinstance(state.sums[0], np.ndarray):
-        values |= dict(zip(SUMS, state.sums, strict=True))
+    if state.sums is not None and state.sums[0].shared:
+        values |= dict(zip(SUMS, (state.sums[0].matrix, *state.sums[1:]), strict=True))
     if state.memory is not None:
         values |= {"memory_calls": state.memory[0], "memory_ratio": state.memory[1]}
     momentum = state.momentum
@@ -177,7 +178,7 @@ def _told(value: Any) -> str:
 def _state(values: dict[str, NDArray]) -> State:
     found: dict[str, Any] = {name: values[name] for name in ARRAYS}
     found |= {name: float(values[name]) for name in NUMBERS}
-    sums = tuple(values[name] for name in SUMS) if SUMS[0] in values else None
+    sums = (Gram(values[SUMS[0]]), *(values[name] for name in SUMS[1:])) if SUMS[0] in values else None
     memory = (int(values["memory_calls"]), values["memory_ratio"]) if "memory_calls" in values else None
     return State(
         k=int(values["k"]),

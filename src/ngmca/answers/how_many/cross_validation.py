@@ -109,7 +109,7 @@ def fitted(engine: InMemory, A: NDArray, S: NDArray) -> Factors:
         if calm >= CALM:
             break
         A = np.array(A)
-        engine.solve_mixing(sweep.SS, sweep.YS, A)
+        A, _ = engine.solve_mixing(sweep.SS, sweep.YS, A)
         A, S = unit_columns(A, S)
         A, momentum = momentum.accelerate(A, sweep.cost)
     return best

@@ -30,6 +30,7 @@ from ngmca.engines.memory import TOGETHER, InMemory
 from ngmca.engines.sliced_array import Source
 from ngmca.engines.sweep import Solve, Sweep
 from ngmca.engines.units import check_range, unit_for
+from ngmca.nnqp.gram import Gram
 
 LARGEST = 4  # parts of memory that a block of the array may be as large as
 
@@ -167,7 +168,7 @@ class OnDask(Chunked):
         sums = tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
         *parts, sums = persist(*parts, sums)
         total, seen = value(sums)
-        self._check_unchanged(A, *total[:2])
+        self._check_unchanged(A, Gram(total[0]), total[1])
         found = self._as_array([delayed(on_workers.first_of)(part) for part in parts], cut, A.shape[1])
         self._last = found.name, parts
         if wanted is not None:
@@ -254,7 +255,7 @@ class OnDask(Chunked):
         blocks = [delayed(on_workers.back, pure=False)(Y, A) for _, Y in cut]
         return np.concatenate(gathered(blocks)).T
 
-    def moments(self, S: NDArray) -> tuple[Any, NDArray]:
+    def moments(self, S: NDArray) -> tuple[Gram, NDArray]:
         """S S' and Y S'."""
         if self._tall:
             return super().moments(np.asarray(S))
@@ -263,7 +264,7 @@ class OnDask(Chunked):
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         parts = [delayed(on_workers.moments, pure=False)(Y, one, step) for (_, Y), one in blocks]
         SS, YS = gathered([tree(parts, on_workers.summed_pairs)])[0]
-        return SS, YS
+        return Gram(SS), YS
 
     def peak(self, A: NDArray, S: NDArray) -> float:
         """Largest entry of |A'(AS - Y)|."""
