@@ -18,9 +18,9 @@ from ngmca import simulate
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
-from ngmca.engines import InMemory
 from ngmca.engines.gpu import open_device
-from ngmca.engines.gpu.engine import OnGpu
+from ngmca.engines.gpu.engine import GpuEngine
+from ngmca.engines.memory import MemoryEngine
 
 M, N, CUT = 200, 4_000_000, 200_000
 DEVICE = open_device()
@@ -99,8 +99,8 @@ def iterations(copy_gb_s, p_S):
     for r in (8, 16, 32, 64):
         Y = data(r, N, p_S)
         bare = bare_products(Y, r)
-        run(OnGpu(Y[:, :CUT].copy(), DEVICE), r)  # compiles
-        times, state, falling = run(OnGpu(Y, DEVICE), r)
+        run(GpuEngine(Y[:, :CUT].copy(), DEVICE), r)  # compiles
+        times, state, falling = run(GpuEngine(Y, DEVICE), r)
         falls, stays = float(np.median(times[:falling])), float(np.median(times[falling:]))
         mean = float(times.mean())
         moved = 4.0 * N * (2 * M + 8 * r) / 1e6  # Y twice; S, C and the guess read and written
@@ -114,7 +114,7 @@ def iterations(copy_gb_s, p_S):
         if p_S == 0.1:
             few, start = Y[:, :CUT].get(), (state.A, state.S[:, slice(0, CUT)])
             for name, threads in (("one_thread", 1), ("all_threads", None)):
-                times, _, _ = run(InMemory(few, threads=threads), r, 6, start)
+                times, _, _ = run(MemoryEngine(few, threads=threads), r, 6, start)
                 one[f"cpu_ms_{name}"] = float(np.median(times)) * N / CUT
             one["times_one_thread"] = one["cpu_ms_one_thread"] / mean
         found.append(one)
@@ -133,7 +133,7 @@ def streamed(gigabytes=4.0, r=8):
     whole = ngmca.separate(Y, r, n_iter=12, seed=0, domain="direct", device="cuda")
     pool.free_all_blocks()
     pool.set_limit(size=int(gigabytes * 1e9))
-    engine = OnGpu(Y, DEVICE)
+    engine = GpuEngine(Y, DEVICE)
     free = DEVICE.free()
     pieces = engine._pieces(r)
     stream = engine._pieces_of

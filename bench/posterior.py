@@ -22,7 +22,8 @@ from calibration import Score, by_source, judge
 from timing import side_by_side
 
 import ngmca
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import open_data
+from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.sampling import chain as chain_module
 from ngmca.sampling.chain import Sums
@@ -124,7 +125,7 @@ def cost(_: int) -> bool:
     for p_S in (0.1, 0.3):
         data = ngmca.simulate.sparse(200, 20_000, 15, p_S=p_S, snr=15, seed=0)
         separation = ngmca.separate(data.Y, 15, seed=0, threads=1)
-        engine = InMemory(data.Y, threads=1)
+        engine = MemoryEngine(data.Y, threads=1)
         chain = Target.of(open_data(data.Y), separation, None, None).chains(
             np.random.default_rng(0), 2, 1
         )

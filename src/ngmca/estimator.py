@@ -18,7 +18,17 @@ from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.streaming import Stream
 from ngmca.answers.how_many.choose_rank import RankChoice, choose_rank
-from ngmca.engines import Counts, InMemory, Levels, in_own_units, is_elsewhere, open_data, open_whole
+from ngmca.engines import (
+    Counts,
+    Engine,
+    Levels,
+    in_own_units,
+    is_elsewhere,
+    open_data,
+    open_whole,
+    require_whole,
+    residual_energy,
+)
 from ngmca.rivals import SIGNED
 from ngmca.separation import separate
 from ngmca.task.known import NOTHING, Known
@@ -200,7 +210,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = self.separation_.n_iter
         S, unit = self._explaining()
         W = self._weights(engine, S, unit)
-        self.reconstruction_err_ = engine.unit * engine.residual_energy(W, S) ** 0.5
+        self.reconstruction_err_ = engine.unit * residual_energy(engine, W, S) ** 0.5
         return self._told(W, unit, engine)
 
     @available_if(lambda self: self.method in WITH_GAPS)
@@ -291,7 +301,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
-    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> InMemory:
+    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> Engine:
         """The engine of X; what is too large for the memory, or on a cluster, stays where it is."""
         if not is_elsewhere(X):
             return open_data(self._checked(X, reset=reset), device=device)
@@ -299,7 +309,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         _check_n_features(self, np.empty((0, engine.shape[1])), reset=reset)
         return engine
 
-    def _choice(self, engine: InMemory) -> RankChoice | None:
+    def _choice(self, engine: Engine) -> RankChoice | None:
         """How many sources there are, if that is to be found out."""
         if not isinstance(self.n_components, str):
             return None
@@ -307,7 +317,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             told = "n_components must be a number of sources or 'auto'"
             raise ValueError(f"{told}, got {self.n_components!r}.")
         self._check_countable()
-        engine.check_whole('n_components="auto"')
+        require_whole(engine, 'n_components="auto"')
         seed = _seed(self.random_state)
         choice = choose_rank(engine, noise=self.noise, seed=seed, progress=bool(self.verbose))
         if not choice.rank:
@@ -343,7 +353,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         background = self.separation_.background
         return (S if background is None else np.vstack([S, background.basis])), unit
 
-    def _weights(self, engine: InMemory, S: NDArray, unit: float) -> NDArray:
+    def _weights(self, engine: Engine, S: NDArray, unit: float) -> NDArray:
         """Weights of sources and background, in units of the engine and of S."""
         if self.method in SIGNED:
             return weights_of_any_sign(engine, S)
@@ -364,7 +374,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return levels[None]
         return None if levels.shape[:1] == (fitted,) and m != fitted else levels
 
-    def _told(self, W: NDArray, unit: float, engine: InMemory) -> NDArray:
+    def _told(self, W: NDArray, unit: float, engine: Engine) -> NDArray:
         """Weights of the sources in the units of X, without those of a background."""
         return (W[:, : len(self.components_)] * (engine.unit / unit)).astype(engine.dtype)
 

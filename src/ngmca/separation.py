@@ -19,8 +19,17 @@ from ngmca.algorithms.batch_of_starts import room_for_starts, run_together
 from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.options import refuse
 from ngmca.algorithms.problem import Problem
-from ngmca.algorithms.restarts import at_once, choose, with_restarts, workers_for
-from ngmca.engines import Counts, InMemory, OnGpu, open_data
+from ngmca.algorithms.restarts import at_once, choose, with_restarts
+from ngmca.engines import (
+    Counts,
+    Engine,
+    in_its_unit,
+    is_engine,
+    open_data,
+    require_whole,
+    returned,
+    workers_for,
+)
 from ngmca.engines.opening import is_dask, is_several, is_sliceable
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_room, check_target, scratch_beside, stored
@@ -33,7 +42,7 @@ COPIES = 10  # of the sources, where those of two starts are compared
 
 @one_blas_thread
 def separate(
-    Y: ArrayLike | InMemory,
+    Y: ArrayLike | Engine,
     r: int,
     *,
     method: str = DEFAULTS.method,
@@ -211,7 +220,7 @@ def separate(
     if kept:
         _check_kept(method, n_init, robust or isinstance(noise, str | Counts))
     if posterior:
-        engine.check_whole("posterior=True")
+        require_whole(engine, "posterior=True")
     if n_init > 1 and not engine.whole:
         size = 8.0 * arguments.check_rank(r, engine.shape, warn=False) * engine.shape[1]
         check_room((n_init + COPIES) * size, "n_init compares sources in memory: leave it at 1")
@@ -236,8 +245,7 @@ def separate(
         found = _best_run(problem, n_init, generator(seed), threads, before, progress=progress)
         found = found.scaled(engine.unit)
     found = replace(found, parts=engine.parts)
-    if isinstance(engine, OnGpu):
-        return engine.returned(found)
+    found = returned(engine, found)
     if out is not None:
         found = replace(found, S=stored(out, found.S))
     if not posterior:
@@ -265,7 +273,7 @@ def check_sampling(method: str) -> None:
 
 @one_blas_thread
 def iterate(
-    Y: ArrayLike | InMemory,
+    Y: ArrayLike | Engine,
     r: int,
     *,
     method: str = DEFAULTS.method,
@@ -334,13 +342,13 @@ def _iterate(problem: "Problem", rng: np.random.Generator) -> Iterator[State]:
         yield state.scaled(problem.engine.unit)
 
 
-def _check_rival(method: str, engine: InMemory, known: Known, robust: bool, noise: Any) -> None:
+def _check_rival(method: str, engine: Engine, known: Known, robust: bool, noise: Any) -> None:
     """Refuse what rivals would not heed."""
     unheeded = known.given | ({"robust"} if robust else set())
     if isinstance(noise, str | Counts):
         unheeded.add("noise")
     refuse(method, unheeded, "rivals do without")
-    engine.check_whole(f"method={method!r}")
+    require_whole(engine, f"method={method!r}")
     if engine.weights is not None:
         raise ValueError(f"Y has missing entries, which method={method!r} cannot do without.")
 
@@ -357,7 +365,7 @@ def _check_paths(checkpoint: Any, every: int | None, minutes: float, out: Any) -
 
 def _sliceable(Y: Any) -> Any:
     """Data that can be read in blocks, arrays of lists and the like; several, or sparse, are refused."""
-    there = isinstance(Y, np.ndarray | InMemory) or hasattr(Y, "__cuda_array_interface__")
+    there = isinstance(Y, np.ndarray) or is_engine(Y) or hasattr(Y, "__cuda_array_interface__")
     if there or is_dask(Y) or is_sliceable(Y):
         return Y
     if is_several(Y):
@@ -432,7 +440,7 @@ def _collect(
 
 def _best_rival(
     method: str,
-    engine: InMemory,
+    engine: Engine,
     r: int,
     given: Options,
     *,
@@ -450,7 +458,7 @@ def _best_rival(
         start = arguments.check_start(start, engine, arguments.check_rank(r, engine.shape, warn=False))
     options = rivals.own_options(method, given) | {"start": start, "seed": seed}
     levels = arguments.check_noise(noise, engine)
-    plain = engine.in_units()
+    plain = in_its_unit(engine)
     with progress_bar(n_init, show=progress) as shown:
         runs = [rivals.as_separation(method, plain, r, levels, **options) for _ in shown(range(n_init))]
     costs = [float(run.history.cost[-1]) for run in runs]

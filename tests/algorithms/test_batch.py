@@ -12,9 +12,10 @@ from ngmca.algorithms import restarts
 from ngmca.algorithms.batch_of_starts import room_for_starts
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.problem import Problem
-from ngmca.engines import InMemory, OnGpu, Stacks, opening, room_for
+from ngmca.engines import Stacks, by_residual, opening, room_for
 from ngmca.engines.gpu import stacks
-from ngmca.engines.gpu.engine import ROOM
+from ngmca.engines.gpu.engine import ROOM, GpuEngine
+from ngmca.engines.memory import MemoryEngine
 
 pytestmark = needs_compiler
 
@@ -146,7 +147,7 @@ def test_a_source_that_dies_comes_back_as_it_would_alone(device, alone, monkeypa
     monkeypatch.setattr("ngmca.algorithms.soft_and_hard.revive", revive)
     for device in ("cuda", "cpu"):
         ngmca.separate(Y, 6, n_init=4, seed=3, device=device, n_iter=25)
-    assert revived.count(OnGpu) == revived.count(InMemory) > 0
+    assert revived.count(GpuEngine) == revived.count(MemoryEngine) > 0
     for one, other in zip(*alone, strict=True):
         same(one, other)
 
@@ -199,7 +200,7 @@ def test_data_without_noise_have_no_threshold_left(device, alone):
 
 
 def test_bounded_and_exact_steps_side_by_side(device, mixture):
-    engine = OnGpu(mixture.Y, device)
+    engine = GpuEngine(mixture.Y, device)
     problem = Problem.of(engine, 4, Options())
     work = batch._Batch(problem, np.random.default_rng(0).spawn(3))
     going = work._first()
@@ -214,7 +215,7 @@ def test_bounded_and_exact_steps_side_by_side(device, mixture):
 
 def test_sources_of_a_sweep_stay_as_they_are_when_one_is_revived(device, mixture):
     work = batch._Batch(
-        Problem.of(OnGpu(mixture.Y, device), 4, Options()), [np.random.default_rng(0)] * 2
+        Problem.of(GpuEngine(mixture.Y, device), 4, Options()), [np.random.default_rng(0)] * 2
     )
     going = work._first()
     A, X = going.seen.A.copy(), going.X.copy()
@@ -265,12 +266,12 @@ def test_what_does_not_suit_a_batch_is_run_one_by_one(device, mixture, monkeypat
     ngmca.separate(mixture.Y, 4, seed=0, n_iter=3, n_init=2)
     assert sizes == []
     for shape, r in (((20, 5000), 4), ((300, 1000), 4), ((300, 300), 60)):
-        large = OnGpu(np.zeros(shape), device)  # for medians, for the noise, for the bounded step
+        large = GpuEngine(np.zeros(shape), device)  # for medians, for the noise, for the bounded step
         assert room_for(large, r) == 0
-    assert room_for(InMemory(mixture.Y), 4) == 0
-    small = OnGpu(mixture.Y, device)
+    assert room_for(MemoryEngine(mixture.Y), 4) == 0
+    small = GpuEngine(mixture.Y, device)
     assert room_for(small, 4) == stacks.MOST_AT_ONCE
-    assert room_for(small.by_residual(), 4) == 0
+    assert room_for(by_residual(small), 4) == 0
     assert room_for_starts(Problem.of(small, 4, Options(), start=(mixture.A, mixture.S))) == 0
 
 
@@ -286,7 +287,7 @@ def test_a_batch_is_as_large_as_there_is_room(device, mixture, monkeypatch):
 
 def room_for_all(device, mixture, monkeypatch):
     monkeypatch.setattr(stacks, "MOST_AT_ONCE", 1 << 40)
-    return room_for(OnGpu(mixture.Y, device), 4)
+    return room_for(GpuEngine(mixture.Y, device), 4)
 
 
 def test_lines_and_bands_follow_as_they_would_alone(device):
@@ -305,7 +306,7 @@ def test_costs_are_compared_at_once(device, mixture, monkeypatch):
         ngmca.separate(mixture.Y, 4, seed=seed, n_iter=4, domain="direct", device="cuda")
         for seed in range(3)
     ]
-    engine = OnGpu(mixture.Y, device)
+    engine = GpuEngine(mixture.Y, device)
     expected = [restarts._penalised_cost(engine, run, 0.3) for run in runs]
     device.launches = 0
     np.testing.assert_allclose(restarts._penalised_costs(engine, runs, 0.3), expected, rtol=1e-10)
@@ -317,8 +318,8 @@ def test_questions_about_stacks_have_the_answers_of_the_engine(device, mixture):
     A = np.stack([mixture.A + 0.1 * rng.random(mixture.A.shape) for _ in range(3)])
     X = np.stack([mixture.S.T * (rng.random(mixture.S.T.shape) < 0.8) for _ in range(3)])
     X[1, :, 2] = 0
-    engine = InMemory(mixture.Y)
-    asked = Stacks(OnGpu(mixture.Y, device), 4)
+    engine = MemoryEngine(mixture.Y)
+    asked = Stacks(GpuEngine(mixture.Y, device), 4)
     seen = asked.see(A)
     for i in range(3):
         np.testing.assert_allclose(seen.C[i].T, engine.correlate(A[i]), rtol=1e-10)

@@ -15,11 +15,13 @@ from ngmca.algorithms import Options
 from ngmca.algorithms import start_on_part as subset
 from ngmca.algorithms.first_guess import revive
 from ngmca.algorithms.steps import s_step
-from ngmca.engines import InMemory, OnGpu, opening
 from ngmca.engines import gpu as on_device
+from ngmca.engines import opening
 from ngmca.engines.gpu import Columns, GpuError
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.cuda_driver import load_cupy
+from ngmca.engines.gpu.engine import GpuEngine
+from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp.gram import Gram
 from ngmca.task.checkpoints import Keeper
 
@@ -95,7 +97,7 @@ def test_too_little_memory_is_said_in_one_sentence(device, mixture):
 @needs_compiler
 def test_every_question_has_the_answer_of_the_engine_in_memory(device, mixture):
     rng = np.random.default_rng(1)
-    here, there = InMemory(mixture.Y), OnGpu(mixture.Y, device)
+    here, there = MemoryEngine(mixture.Y), GpuEngine(mixture.Y, device)
     A, S = mixture.A, mixture.S + 0.1 * rng.random(mixture.S.shape)
     np.testing.assert_allclose(there.energy, here.energy, rtol=1e-12)
     np.testing.assert_allclose(there.peak(A, S), here.peak(A, S), rtol=1e-10)
@@ -111,16 +113,16 @@ def test_every_question_has_the_answer_of_the_engine_in_memory(device, mixture):
     np.testing.assert_allclose(
         there.whitened(levels, None).correlate(A), here.whitened(levels, None).correlate(A)
     )
-    assert isinstance(there.whitened(levels, None), OnGpu)
-    assert isinstance(there.transposed(), OnGpu)
+    assert isinstance(there.whitened(levels, None), GpuEngine)
+    assert isinstance(there.transposed(), GpuEngine)
 
 
 @needs_compiler
 def test_many_rows_of_the_mixing_are_solved_on_the_gpu(device):
     rng = np.random.default_rng(0)
-    engine = OnGpu(rng.random((3000, 50)), device)
+    engine = GpuEngine(rng.random((3000, 50)), device)
     G, C = Gram(np.eye(6) + 0.2), rng.standard_normal((3000, 6))
-    expected, _ = InMemory.solve_mixing(engine, G, C, np.zeros_like(C))
+    expected, _ = MemoryEngine.solve_mixing(engine, G, C, np.zeros_like(C))
     device.launches = 0
     found, _ = engine.solve_mixing(G, C, np.zeros_like(C))
     assert device.launches == 1
@@ -178,17 +180,17 @@ def test_a_start_on_a_part_is_made_there(device, monkeypatch, shape):
     monkeypatch.setattr(subset, "PART", 50_000)
     Y = simulate.sparse(*shape, 3, snr=15.0, p_S=0.2, seed=0).Y
     parts = []
-    real = OnGpu.part
+    real = GpuEngine.part
 
     def part(engine, rows, columns):
         parts.append(real(engine, rows, columns))
         return parts[-1]
 
-    monkeypatch.setattr(OnGpu, "part", part)
+    monkeypatch.setattr(GpuEngine, "part", part)
     there, here = (
         ngmca.separate(Y, 3, seed=0, domain="direct", device=device) for device in ("cuda", "cpu")
     )
-    assert [type(one) for one in parts] == [OnGpu]
+    assert [type(one) for one in parts] == [GpuEngine]
     assert parts[0].shape[1 if shape[1] > 40 else 0] < 5000
     assert there.n_iter == here.n_iter <= 10
     close(there, here)
@@ -198,10 +200,10 @@ def test_a_start_on_a_part_is_made_there(device, monkeypatch, shape):
 def test_a_dead_source_comes_back_there(device, mixture):
     A = np.abs(mixture.A)
     A[:, 2] = 0
-    engine = OnGpu(mixture.Y, device)
-    S = engine.sweep(mixture.A, engine.no_sources(4), s_step(np.zeros(4), Options("anls"))).S
+    engine = GpuEngine(mixture.Y, device)
+    S = engine.sweep(mixture.A, engine.zero_sources(4), s_step(np.zeros(4), Options("anls"))).S
     found, kept = revive(engine, A, S)
-    expected, other = revive(InMemory(mixture.Y), A, np.asarray(S))
+    expected, other = revive(MemoryEngine(mixture.Y), A, np.asarray(S))
     assert isinstance(kept, Columns)
     np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_array_equal(np.asarray(kept), other)
@@ -272,7 +274,7 @@ def test_a_dask_array_is_refused(device, mixture):
 
 
 def test_sources_on_disk_are_refused(device, mixture, tmp_path):
-    for Y in (mixture.Y, OnGpu(mixture.Y, device)):
+    for Y in (mixture.Y, GpuEngine(mixture.Y, device)):
         with pytest.raises(ValueError, match=r"out.* and device='cuda' do not go together"):
             ngmca.separate(Y, 4, device="cuda", out=tmp_path / "S.zarr")
     with pytest.raises(ValueError, match="blocks from disk, and device='cuda'"):
@@ -391,7 +393,7 @@ def test_a_pass_that_is_given_up_leaves_the_next_one_whole(monkeypatch):
     monkeypatch.setattr(on_gpu, "PIECE", 1 << 17)
     monkeypatch.setattr(on_gpu, "_transfers", HostTransfers)
     Y = np.random.default_rng(0).random((40, 20_000))
-    engine = OnGpu(Y, HostDevice(room=4_000_000))
+    engine = GpuEngine(Y, HostDevice(room=4_000_000))
     begun = engine._pieces(1)
     next(begun)
     begun.close()
@@ -410,7 +412,7 @@ def test_picking_takes_no_more_than_is_asked_for(mixture, rows, columns):
             Watched.largest = max(Watched.largest, np.size(found))
             return found
 
-    engine = OnGpu(mixture.Y.view(Watched), HostDevice())
+    engine = GpuEngine(mixture.Y.view(Watched), HostDevice())
     Watched.largest = 0
     found = engine.pick(rows, columns)
     np.testing.assert_array_equal(found, mixture.Y[rows][:, columns])

@@ -13,7 +13,7 @@ from ngmca import nnqp, separation, simulate
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
-from ngmca.engines.gpu.engine import OnGpu
+from ngmca.engines.gpu.engine import GpuEngine
 from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.pivoting import solve_rows
@@ -208,7 +208,7 @@ def test_numbers_on_a_gpu_are_checked():
 def test_data_larger_than_the_gpu_give_the_answer_of_the_whole(mixture, monkeypatch, order):
     monkeypatch.setattr(on_gpu, "PIECE", 1 << 20)
     whole = ngmca.separate(mixture.Y, 6, n_iter=12, seed=0, device="cuda")
-    engine = OnGpu(np.asarray(mixture.Y, order=order), DEVICE)
+    engine = GpuEngine(np.asarray(mixture.Y, order=order), DEVICE)
     needed = 4 * 6 * 20_000 * 8 + 11 * 66 * 6 * 8
     monkeypatch.setattr(type(DEVICE), "free", lambda device: int(needed / 0.9) + 6_000_000)
     assert len([*engine._pieces(6)]) > 4

@@ -16,7 +16,7 @@ from ngmca.algorithms.first_guess import EXACT_ROUNDS, LEAST_SQUARES_ROUNDS, rev
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.schedule import falling
-from ngmca.engines import OnGpu, Seen, SolveEach, Stacks, Sweeps, in_own_units, room_for
+from ngmca.engines import Seen, SolveEach, Sweeps, in_own_units
 from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL
 from ngmca.result import Separation, State
 from ngmca.task.checkpoints import Checkpoint
@@ -30,7 +30,8 @@ def room_for_starts(problem: Problem) -> int:
     known = problem.start is not None or problem.resume is not None or options.warm
     if known or not problem.plain or options.method not in ("soft", "anls") or options.solver != "pivot":
         return 0
-    return room_for(problem.engine, problem.r)
+    stacks = problem.engine.stacks(problem.r)
+    return 0 if stacks is None else stacks.room
 
 
 def run_together(
@@ -80,10 +81,11 @@ class _Batch:
     """Starts that run in step."""
 
     def __init__(self, problem: Problem, rngs: Sequence[np.random.Generator]) -> None:
-        assert isinstance(problem.engine, OnGpu)
+        stacks = problem.engine.stacks(problem.r)
+        assert stacks is not None
+        self._engine, self._stacks, self._device = problem.engine, stacks, stacks.device
         self._options: Options = problem.options
-        self._stacks = Stacks(problem.engine, problem.r)
-        self._device, self._rngs, self._r = problem.engine.device, rngs, problem.r
+        self._rngs, self._r = rngs, problem.r
         self._log: list[tuple[NDArray, Any, Any, NDArray, NDArray]] = []
         self._last: list[State | None] = [None] * len(rngs)
 
@@ -138,7 +140,7 @@ class _Batch:
 
     def _first(self) -> _Going:
         """First guesses, their noise, and the thresholds to begin with."""
-        xp, (m, n) = self._device.xp, self._stacks.engine.shape
+        xp, (m, n) = self._device.xp, self._engine.shape
         A = xp.asarray(np.stack([rng.random((m, self._r)) for rng in self._rngs]))
         A = A.astype(self._stacks.dtype)
         X = xp.zeros((len(A), n, self._r), dtype=A.dtype)
@@ -221,7 +223,7 @@ class _Batch:
 
     def _sound(self, A: Any, X: Any, *, scale: bool = True) -> tuple[Any, Any]:
         """`revive` and `unit_columns`: every source has a direction of norm 1."""
-        xp, engine, (found, norm) = self._device.xp, self._stacks.engine, self._device.moved(A)
+        xp, engine, (found, norm) = self._device.xp, self._engine, self._device.moved(A)
         size = self._device.host(norm)
         plain = ((size > 1e-18) & (size < 1e18)).all(axis=1)
         sources = X * norm[:, None] if scale else X if plain.all() else X.copy()

@@ -14,7 +14,7 @@ from ngmca.algorithms.constraint_arrays import (
 )
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.steps import a_step
-from ngmca.engines import InMemory
+from ngmca.engines import Engine, completed
 from ngmca.nnqp.gram import Gram
 
 LEAST_SQUARES_ROUNDS = 2
@@ -22,7 +22,7 @@ EXACT_ROUNDS = 2
 
 
 def first_guess(
-    engine: InMemory, r: int, rng: np.random.Generator, known: Constraints = FREE
+    engine: Engine, r: int, rng: np.random.Generator, known: Constraints = FREE
 ) -> tuple[NDArray, NDArray]:
     """A (m, r) with unit columns and S (r, n), from random directions.
 
@@ -31,8 +31,8 @@ def first_guess(
     """
     m = engine.shape[0]
     A = rng.random((m, r)).astype(engine.dtype)
-    S = engine.no_sources(r)
-    engine = engine.completed()  # for a start this is good enough
+    S = engine.zero_sources(r)
+    engine = completed(engine)  # for a start this is good enough
     A, S = with_background(engine, A, S, known)
     exactly = Options(method="anls", known=known)
     for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
@@ -49,7 +49,7 @@ def first_guess(
 
 
 def with_background(
-    engine: InMemory, A: NDArray, S: NDArray, known: Constraints
+    engine: Engine, A: NDArray, S: NDArray, known: Constraints
 ) -> tuple[NDArray, NDArray]:
     """A and S with what is known; known sources, and a baseline, have the weights that fit best."""
     if not known.any:
@@ -82,9 +82,7 @@ def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray
     return A / norm, S * norm[:, None] if scale else S
 
 
-def revive(
-    engine: InMemory, A: NDArray, S: NDArray, known: Constraints = FREE
-) -> tuple[NDArray, NDArray]:
+def revive(engine: Engine, A: NDArray, S: NDArray, known: Constraints = FREE) -> tuple[NDArray, NDArray]:
     """Give sources without a direction (zero column in A) one that the residual Y - A S asks for.
 
     Their row of S becomes 0: the product A S, and with it every other source, stays as it is. No two

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.engines import Counts, InMemory, OnGpu, by_part
+from ngmca.engines import Counts, Engine, by_part
 from ngmca.task.known import Known
 
 METHODS = ("soft", "hard", "anls")
 
 
 def check_on_card(
-    engine: InMemory,
+    engine: Engine,
     method: str,
     known: Known,
     noise: Any,
@@ -22,7 +22,7 @@ def check_on_card(
     out: bool = False,
 ) -> None:
     """Refuse what the card would not heed, a number of sources to find too; nothing elsewhere."""
-    if not isinstance(engine, OnGpu):
+    if engine.place != "gpu":
         return
     if method not in METHODS:
         raise ValueError(

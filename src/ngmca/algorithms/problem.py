@@ -18,7 +18,16 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import iterate_thresholded, relaxed
 from ngmca.algorithms.wavelet_stage import bands_after, decide, resumed_bands
-from ngmca.engines import InMemory, Levels, OnGpu, Weighted, by_part, weighing
+from ngmca.engines import (
+    Engine,
+    Levels,
+    by_part,
+    everything,
+    fetched,
+    require_local,
+    require_whole,
+    weighing,
+)
 from ngmca.result import Background, State
 from ngmca.task.checkpoints import Keeper
 from ngmca.task.known import NOTHING, Known
@@ -30,7 +39,7 @@ MILD = 2.0  # factor from their median up to which weights are kept in wavelets
 class Problem:
     """Checked arguments, in the units of the engine, which holds the data in units of their noise."""
 
-    engine: InMemory
+    engine: Engine
     r: int
     options: Options
     levels: Levels
@@ -43,7 +52,7 @@ class Problem:
     @classmethod
     def of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         r: int,
         options: Options,
         noise: Any = None,
@@ -108,7 +117,7 @@ class Problem:
 
     def _states(
         self, rng: np.random.Generator, fetch: bool
-    ) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
+    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
         """States in units of the noise, with the engine, units and knowledge that they belong to."""
         resume = self.resume
         if resume is not None and resume.domain.name == "wavelet":
@@ -117,7 +126,7 @@ class Problem:
             return
         for engine, state, last in self._direct(rng):
             if last or fetch:
-                state = replace(state, S=engine.fetched(state.S))
+                state = replace(state, S=fetched(state.S))
             if self.keeper is not None:
                 self.keeper.note(state, last=last)
             if last:
@@ -126,8 +135,8 @@ class Problem:
                 yield engine, self.levels, self.options.known, state
 
     def _finished(
-        self, engine: InMemory, state: State
-    ) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
+        self, engine: Engine, state: State
+    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
         """The last state channel by channel and what comes after it, as `_states` gives them."""
         levels, options = self.levels, self.options
         if options.transformed:
@@ -135,7 +144,7 @@ class Problem:
         for following in finished(engine, state, options):
             yield engine, levels, options.known, replace(following, outliers=state.outliers)
 
-    def _direct(self, rng: np.random.Generator) -> Iterator[tuple[InMemory, State, bool]]:
+    def _direct(self, rng: np.random.Generator) -> Iterator[tuple[Engine, State, bool]]:
         """States channel by channel, with their engine, and whether one is the last of them."""
         # a closure holds for sources that are not shrunk: see `relaxed`
         options, resume = self.options.without_closure(), self.resume
@@ -152,7 +161,7 @@ class Problem:
         for state in algorithm(self.engine, A, S, options, resume):
             yield self.engine, state, state.settled or state.k >= options.schedule.n_iter
 
-    def _guess(self, engine: InMemory, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+    def _guess(self, engine: Engine, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
         """The first factors: those given, of a state to resume from, or drawn."""
         if self.resume is not None:
             return self.resume.A, self.resume.S
@@ -163,7 +172,7 @@ class Problem:
         return first_guess(engine, self.r, rng, self.options.known)
 
 
-def finished(engine: InMemory, state: State, options: Options) -> Iterator[State]:
+def finished(engine: Engine, state: State, options: Options) -> Iterator[State]:
     """The last state channel by channel, and what comes after it: wavelets, or a fit without thresholds.
 
     One in wavelets already is gone on from.
@@ -182,8 +191,8 @@ def finished(engine: InMemory, state: State, options: Options) -> Iterator[State
 
 
 def in_channels(
-    engine: InMemory, state: State, levels: Levels, options: Options
-) -> tuple[InMemory, State, Levels, Options]:
+    engine: Engine, state: State, levels: Levels, options: Options
+) -> tuple[Engine, State, Levels, Options]:
     """Whitened data and a state for wavelets: samples in their own units, and weights of at most 1.
 
     Weights, which single samples cannot be solved with there, slow the iterations down by their range:
@@ -199,8 +208,8 @@ def in_channels(
     most = float(mild.max())
     # thresholds follow the noise of correlations with these weights
     own = np.divide(mild**2, true, out=np.full(engine.shape, middle), where=seen) / most
-    even = levels.columns is None and not (isinstance(engine, Weighted) and engine.levels is not None)
-    Y = engine.rows(slice(None)) * columns.astype(engine.dtype)
+    even = levels.columns is None and engine.noise_weights is None
+    Y = everything(engine) * columns.astype(engine.dtype)
     found = weighing(engine, mild / most, None if even else own, Y)
     sigma = None if options.noise is None else options.noise / np.sqrt(most)
     known = options.known
@@ -264,34 +273,34 @@ def restored(state: State, levels: Levels, known: Constraints, weights: NDArray 
     )
 
 
-def _inside(A: NDArray, S: NDArray, levels: Levels, engine: InMemory) -> tuple[NDArray, NDArray]:
+def _inside(A: NDArray, S: NDArray, levels: Levels, engine: Engine) -> tuple[NDArray, NDArray]:
     """Factors of the data as factors of the whitened data."""
     rows, columns = levels.units(engine.shape)
     return (A / rows[:, None]).astype(engine.dtype), (S / columns).astype(engine.dtype)
 
 
-def _check_place(engine: InMemory, options: Options, levels: Levels, robust: bool) -> None:
+def _check_place(engine: Engine, options: Options, levels: Levels, robust: bool) -> None:
     """Refuse what cannot be done where the data, or the sources, are."""
     if robust:
-        engine.check_whole("robust=True")
+        require_whole(engine, "robust=True")
     if levels.weights is not None:
-        engine.check_whole("noise with a level for every entry")
+        require_whole(engine, "noise with a level for every entry")
     if levels.columns is not None and options.transformed:
-        engine.check_whole("noise with a level for every channel")
-        if isinstance(engine, OnGpu):
+        require_whole(engine, "noise with a level for every channel")
+        if engine.place == "gpu":
             raise ValueError(
                 "noise with a level for every channel goes with domain='direct' on device='cuda': give "
                 "that, or take device='cpu'."
             )
     if options.known.any:
-        engine.check_local("what is known beforehand")
+        require_local(engine, "what is known beforehand")
     if options.method == "naive":
-        engine.check_local("method='naive'")
+        require_local(engine, "method='naive'")
     if options.domain == "wavelet":
-        engine.check_local("domain='wavelet'")
+        require_local(engine, "domain='wavelet'")
 
 
-def _warn_of_gaps(engine: InMemory) -> None:
+def _warn_of_gaps(engine: Engine) -> None:
     """Tell of measurements and samples of which nothing was observed."""
     if engine.weights is None:
         return
@@ -307,14 +316,14 @@ def _warn_of_gaps(engine: InMemory) -> None:
             )
 
 
-def _check_resumed(resume: State, engine: InMemory, r: int, options: Options) -> None:
+def _check_resumed(resume: State, engine: Engine, r: int, options: Options) -> None:
     """Refuse a state that does not belong to the data, or to the options."""
     arguments.check_start(resume, engine, r, name="resume")
     if resume.domain.name == "wavelet" and (not options.transformed or options.domain == "direct"):
         raise ValueError("resume is a state in wavelets: go on with the options it was found with.")
 
 
-def _resumed(resume: State, r: int, options: Options, levels: Levels, whitened: InMemory) -> State:
+def _resumed(resume: State, r: int, options: Options, levels: Levels, whitened: Engine) -> State:
     """A state to go on from, in units of the whitened data."""
     if levels.equal and not options.known.any:
         return resume

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory, Levels, without
+from ngmca.engines import Engine, Levels, everything, without
 from ngmca.result import State
 
 ROUNDS = 4  # at most, after the first fit
@@ -17,15 +17,15 @@ OWN, FEW = 0.9, 3  # share of a source's energy in so few samples: it may be mad
 NOISELESS = 1e-4  # of the root mean square of the data: the least noise that outliers are judged by
 LONGEST = 8  # samples in a row that an outlier may take: more of them are a peak
 
-Run = Callable[[InMemory, NDArray, NDArray], Iterator[State]]
-Guess = Callable[[InMemory], tuple[NDArray, NDArray]]
+Run = Callable[[Engine, NDArray, NDArray], Iterator[State]]
+Guess = Callable[[Engine], tuple[NDArray, NDArray]]
 
 
 @dataclass(frozen=True, eq=False)
 class Reweighting:
     """What the weights follow from; `engine` holds the data as they are, in units of their noise."""
 
-    engine: InMemory
+    engine: Engine
     levels: Levels
     robust: bool
     noise: NDArray | None = None  # (m,) levels of whitened data, if they are known
@@ -35,7 +35,7 @@ class Reweighting:
         """Whether weights follow from a fit at all."""
         return self.robust or self.levels.counts is not None
 
-    def following(self, state: State, before: NDArray) -> tuple[InMemory, NDArray]:
+    def following(self, state: State, before: NDArray) -> tuple[Engine, NDArray]:
         """The data with weights that follow from a fit, and where the outliers are; `before`, were."""
         engine = self.engine
         if self.levels.counts is not None:
@@ -45,7 +45,7 @@ class Reweighting:
         spikes = outliers(engine, state, before, self.noise)
         return without(engine, spikes), spikes
 
-    def resumed(self, state: State) -> InMemory:
+    def resumed(self, state: State) -> Engine:
         """The data with the weights that a state was found with, or with those that follow from it."""
         engine = self.engine
         if self.levels.counts is not None:
@@ -57,7 +57,7 @@ class Reweighting:
         return without(engine, spikes)
 
 
-def outliers(engine: InMemory, state: State, before: NDArray, noise: NDArray | None = None) -> NDArray:
+def outliers(engine: Engine, state: State, before: NDArray, noise: NDArray | None = None) -> NDArray:
     """(m, n) where single entries are farther from the fit than noise and sources explain.
 
     An outlier bends the fit, and entries beside it in its measurement and its sample seem far too: only
@@ -67,7 +67,7 @@ def outliers(engine: InMemory, state: State, before: NDArray, noise: NDArray | N
     sigma = engine.noise(state.A, state.S, final=True) if noise is None else noise
     size = np.sqrt(engine.energy / max(engine.shape[0] * engine.shape[1], 1))
     sigma = np.maximum(sigma, NOISELESS * size)  # what rounding leaves of clean data is no outlier
-    rest = np.abs(engine.rows(slice(None)) - state.A @ state.S) / np.maximum(sigma, 1e-300)[:, None]
+    rest = np.abs(everything(engine) - state.A @ state.S) / np.maximum(sigma, 1e-300)[:, None]
     if engine.weights is not None:
         rest *= np.sqrt(engine.weights)
     counted = np.where(before, 0, rest)
@@ -77,7 +77,7 @@ def outliers(engine: InMemory, state: State, before: NDArray, noise: NDArray | N
     return (far & ~_long(far)) | _own_sources(engine, state, sigma)
 
 
-def _own_sources(engine: InMemory, state: State, sigma: NDArray) -> NDArray:
+def _own_sources(engine: Engine, state: State, sigma: NDArray) -> NDArray:
     """Entries that stand out of a source which is nothing but a few samples."""
     found = np.zeros(engine.shape, dtype=bool)
     stands_out = max(0.1, min(8 / len(found), 0.4))
@@ -104,7 +104,7 @@ def _long(far: NDArray) -> NDArray:
     return found
 
 
-def reweighed(run: Run, rule: Reweighting, guess: Guess) -> Iterator[tuple[InMemory, State, bool]]:
+def reweighed(run: Run, rule: Reweighting, guess: Guess) -> Iterator[tuple[Engine, State, bool]]:
     """The states of one fit after the other, their engine, and whether one is the last of all.
 
     Each fit goes on from the last, whose residual is small: its thresholds are down at once. Where
@@ -130,7 +130,7 @@ def reweighed(run: Run, rule: Reweighting, guess: Guess) -> Iterator[tuple[InMem
         A, S = guess(engine) if anew else (last.A, last.S)
 
 
-def _change(before: InMemory, after: InMemory) -> float:
+def _change(before: Engine, after: Engine) -> float:
     """Root mean square change of the logarithms of weights; infinite where other entries are 0."""
     if before.weights is None and after.weights is None:
         return 0.0

@@ -13,7 +13,7 @@ from ngmca.algorithms.constraint_arrays import (
     without,
 )
 from ngmca.algorithms.options import Options
-from ngmca.engines import InMemory, Solve, Sweep
+from ngmca.engines import Engine, Solve, Sweep
 from ngmca.nnqp.closed_rows import solve_closed, violation_closed
 from ngmca.nnqp.forward_backward import accelerated
 from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL, Gram, unit_rows
@@ -36,7 +36,7 @@ def _inner(lam: NDArray, options: Options) -> Inner:
 
 
 def a_step(
-    engine: InMemory,
+    engine: Engine,
     sweep: Sweep,
     A: NDArray,
     options: Options,
@@ -63,7 +63,7 @@ def a_step(
 
 
 def _constrained_a_step(
-    engine: InMemory, sweep: Sweep, A: NDArray, known: Constraints, lam: NDArray | None, *, bounded: bool
+    engine: Engine, sweep: Sweep, A: NDArray, known: Constraints, lam: NDArray | None, *, bounded: bool
 ) -> tuple[NDArray, float]:
     """The A-step under what is known: each kind of it by its own solver."""
     held, free = np.flatnonzero(known.held), np.flatnonzero(~known.held)
@@ -144,7 +144,7 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
 
 
 def _bounded(
-    engine: InMemory, SS: Gram, YS: NDArray, A: NDArray, options: Options
+    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, options: Options
 ) -> tuple[NDArray, float]:
     """The bounded A-step by the solver asked for."""
     if options.solver == "pivot":

@@ -22,6 +22,7 @@ from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
+from ngmca.algorithms.wavelet_data import WaveletData
 from ngmca.algorithms.wavelet_last_step import (
     GAP,
     GAP_STEPS,
@@ -31,7 +32,16 @@ from ngmca.algorithms.wavelet_last_step import (
     with_free,
 )
 from ngmca.domains import Frame, analyse, analysis, frame_of, synthesis
-from ngmca.engines import InMemory, Sweep, Weighted, in_gradient, open_whole
+from ngmca.engines import (
+    Engine,
+    Sweep,
+    cost,
+    fetched,
+    in_gradient,
+    open_whole,
+    residual_energy,
+    threads_for,
+)
 from ngmca.engines.blocks import row_blocks
 from ngmca.nnqp.gram import Gram
 from ngmca.result import Domain, State
@@ -72,7 +82,7 @@ FORM = Form()
 
 
 def followed_by_bands(
-    engine: InMemory,
+    engine: Engine,
     states: Iterator[State],
     options: Options,
     resume: State | None = None,
@@ -91,9 +101,7 @@ def followed_by_bands(
             yield replace(state, domain=domain)
 
 
-def resumed_bands(
-    engine: InMemory, options: Options, resume: State, form: Form = FORM
-) -> Iterator[State]:
+def resumed_bands(engine: Engine, options: Options, resume: State, form: Form = FORM) -> Iterator[State]:
     """The states in a frame after one of them."""
     ended = resume.settled or resume.k - resume.domain.begun >= _most(options)
     rest = iterate_bands(engine, resume.A, resume.S, options, resume, form=form)
@@ -101,7 +109,7 @@ def resumed_bands(
 
 
 def bands_after(
-    engine: InMemory, state: State, domain: Domain, options: Options, form: Form = FORM
+    engine: Engine, state: State, domain: Domain, options: Options, form: Form = FORM
 ) -> Iterator[State]:
     """The last state of `soft`, and those after it in a frame, for which it was decided."""
     yield replace(state, settled=False)
@@ -189,12 +197,12 @@ def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
     return float(found.mean(axis=0).min() if shape else found[:, 0].mean())
 
 
-def _freed(engine: InMemory, state: State, options: Options) -> tuple[NDArray, NDArray]:
+def _freed(engine: Engine, state: State, options: Options) -> tuple[NDArray, NDArray]:
     """Factors after plain factorisation from a state."""
     plain = Options("anls", n_iter=FREE, tol=0.0, noise=options.noise, known=options.known)
     for free in iterate_thresholded(engine, state.A, state.S, plain):
         last = free
-    return last.A, engine.fetched(last.S)
+    return last.A, fetched(last.S)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +216,7 @@ class Weights:
 
 
 def iterate_bands(
-    engine: InMemory,
+    engine: Engine,
     A: NDArray,
     S: NDArray,
     options: Options,
@@ -221,7 +229,8 @@ def iterate_bands(
 
     The iterations are made in single precision, the last S-step in that of the data. A known A stays.
     """
-    fast = engine.single()
+    data = WaveletData.of(engine)
+    fast = data.engine
     change = engine.unit / fast.unit
     W = frame_of(S.shape[1], options.sample_shape)
     domain = replace(before.domain, levels=W.levels)
@@ -233,26 +242,26 @@ def iterate_bands(
     weights: Weights | None = None
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0 or weights is None:
-            sigma = fast.noise(A.astype(np.float32), S) if given is None else given
+            sigma = data.noise(A.astype(np.float32), S) if given is None else given
         if k % EVERY == 0 or weights is None:
-            weights = weighted(W, A[:, free], S[free], fast.effective(sigma), options, form)
+            weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, form)
             corner = momentum.last
         k += 1
-        fast.follow(A, S)
+        data.follow(A, S)
         G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
         C = np.ascontiguousarray(C - weights.direct)
         if form.synthesis:
             synthesis.descend(G, C, W, weights.Lam, duals, STEPS, RHO)
         else:
-            analysis.descend(G, C, W, weights.Lam, duals, STEPS, RHO, fast.threads_for(len(S)))
+            analysis.descend(G, C, W, weights.Lam, duals, STEPS, RHO, threads_for(fast, len(S)))
         S = with_free(S, np.maximum(duals.samples, 0), free)
-        fast.follow(A, S)
+        data.follow(A, S)
         SS, YS = fast.moments(S)
         stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
         active = np.count_nonzero(S) / S.size
         state = State(
             domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
-            sigma, fast.fit_cost(A, S, SS, YS), active, np.nan, quality, domain=domain,
+            sigma, data.cost(A, S, SS, YS), active, np.nan, quality, domain=domain,
         )  # fmt: skip
         A = stepped if options.known.shaped else momentum.next(A, stepped)
         if options.known.shaped:
@@ -262,7 +271,7 @@ def iterate_bands(
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
-    yield _certified(engine, fast, momentum.last, S, duals, options, state, k < most, form)
+    yield _certified(engine, data, momentum.last, S, duals, options, state, k < most, form)
 
 
 def _all(lam: NDArray, options: Options) -> NDArray:
@@ -275,8 +284,8 @@ def _all(lam: NDArray, options: Options) -> NDArray:
 
 
 def _certified(
-    engine: InMemory,
-    fast: InMemory,
+    engine: Engine,
+    data: WaveletData,
     A: NDArray,
     S: NDArray,
     duals: analysis.Duals,
@@ -286,18 +295,20 @@ def _certified(
     form: Form,
 ) -> State:
     """The last state: S for the final A, in the precision of the data, to a duality gap."""
-    change, known = engine.unit / fast.unit, options.known
+    change, known = engine.unit / data.engine.unit, options.known
     W = frame_of(engine.shape[1], options.sample_shape)
-    sigma = fast.noise(A.astype(np.float32), S, final=True)
+    sigma = data.noise(A.astype(np.float32), S, final=True)
     sigma = sigma if options.noise is None else options.noise * change
-    weights = weighted(W, A[:, known.free], S[known.free], fast.effective(sigma), options, form)
+    weights = weighted(
+        W, A[:, known.free], S[known.free], data.noise_in_correlations(sigma), options, form
+    )
     state_of = analysis.Duals(
         *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
     )
     S = S.astype(engine.dtype)
-    if isinstance(engine, Weighted):
+    if engine.weights is not None:
         S, violation = followed_to_the_end(
-            engine, fast, A, S, W, weights.Lam, weights.direct, state_of, known
+            engine, data.engine.unit / engine.unit, A, S, W, weights.Lam, weights.direct, state_of, known
         )
     else:
         C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
@@ -315,7 +326,7 @@ def _certified(
         S=S,
         lam=_all(weights.lam / change, options),
         noise=sigma / change if options.noise is None else options.noise,
-        cost=engine.cost(A, SS, YS),
+        cost=cost(engine, A, SS, YS),
         active=np.count_nonzero(S) / S.size,
         violation=violation,
         settled=settled,
@@ -381,7 +392,7 @@ class _Momentum:
 
 
 def _mixing(
-    engine: InMemory, SS: Gram, YS: NDArray, A: NDArray, S: NDArray, options: Options
+    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, S: NDArray, options: Options
 ) -> tuple[NDArray, float]:
     """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate.
 
@@ -400,18 +411,18 @@ def _mixing(
     return np.where(norm > 0, X / np.where(norm > 0, norm, 1), A), quality
 
 
-def log_cost(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
+def log_cost(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
     """1/2 |Y - AS|^2 + tau sum noise^2 log(1 + |S W'| / noise): what the weighted steps lower."""
     W = frame_of(S.shape[1], options.sample_shape)
     noise = in_gradient(A, sigma)[:, None, None] * W.norms[:, None]
     coefficients = np.abs(analyse(W, np.ascontiguousarray(S, dtype=np.float64)))[:, :-1]
     noise = np.maximum(noise[:, :-1], 1e-300)
     penalty = TAU * options.tau * np.sum(noise**2 * np.log1p(coefficients / noise))
-    return engine.residual_energy(A, S) / 2 + float(penalty)
+    return residual_energy(engine, A, S) / 2 + float(penalty)
 
 
 @one_blas_thread
-def sources_for_mixing(Y: ArrayLike | InMemory, A: ArrayLike) -> State:
+def sources_for_mixing(Y: ArrayLike | Engine, A: ArrayLike) -> State:
     """What iterations in a frame find for a mixing A that is known: the limit for this prior."""
     engine = open_whole(Y)
     mixing = arguments.check_mixing(A, engine.shape[0])

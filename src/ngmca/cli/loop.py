@@ -12,7 +12,7 @@ import numpy as np
 from ngmca.algorithms.schedule import BANDS
 from ngmca.answers.how_sure import percent
 from ngmca.cli.console import stderr
-from ngmca.engines import InMemory
+from ngmca.engines import Engine
 from ngmca.result import Separation, State
 from ngmca.saving import checkpoints
 
@@ -73,9 +73,7 @@ def stop_signal() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def progress(
-    engine: InMemory, total: int, done: int, *, show: bool
-) -> Iterator[Callable[[State], None]]:
+def progress(engine: Engine, total: int, done: int, *, show: bool) -> Iterator[Callable[[State], None]]:
     """A function to call with every state: it draws iterations, time left, threshold and residual."""
     console = stderr()
     if not show or not console.is_terminal:

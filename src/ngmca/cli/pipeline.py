@@ -17,7 +17,7 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import METHODS
 from ngmca.algorithms.compile_ahead import meanwhile
 from ngmca.algorithms.on_card import check_on_card
-from ngmca.algorithms.restarts import at_once, choose, workers_for
+from ngmca.algorithms.restarts import at_once, choose
 from ngmca.answers.how_many.choose_rank import MOST
 from ngmca.answers.how_sure import diagnose
 from ngmca.cli import loop
@@ -38,7 +38,7 @@ from ngmca.cli.console import (
     stderr,
 )
 from ngmca.cli.settings import ASKED, AUTO, Settings, changed, provenance, to_toml
-from ngmca.engines import InMemory, OnGpu, open_data
+from ngmca.engines import Engine, open_data, workers_for
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving import checkpoints, result_folder, results
@@ -146,7 +146,7 @@ def _run(
 
 
 def _shown(
-    work: Path, engine: InMemory, separation: Separation, data: Dataset, *, quiet: bool
+    work: Path, engine: Engine, separation: Separation, data: Dataset, *, quiet: bool
 ) -> large.Shown:
     """What is told of a separation: all of it, or of large data a part, with A and S in files."""
     if engine.whole:
@@ -187,7 +187,7 @@ def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
     return data, record
 
 
-def opened(data: Dataset, device: str = "cpu") -> InMemory:
+def opened(data: Dataset, device: str = "cpu") -> Engine:
     """The engine of the data, which knows which of its measurements are of which file."""
     # what was left where it is stays there, though there may be more memory by now
     engine = open_data(data.Y, device=device, lazily=large.is_large(data) or None)
@@ -195,7 +195,7 @@ def opened(data: Dataset, device: str = "cpu") -> InMemory:
     return engine
 
 
-def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]) -> None:
+def _check_options(engine: Engine, settings: Settings, options: dict[str, Any]) -> None:
     """Refuse what these data do not bear, before an earlier run makes room."""
     r = _most(settings, engine.shape)
     check_rank(r, engine.shape, warn=False)
@@ -245,7 +245,7 @@ def _size(data: Dataset, settings: Settings) -> float:
 
 
 def _separated(
-    engine: InMemory,
+    engine: Engine,
     settings: Settings,
     options: dict[str, Any],
     work: Path,
@@ -280,7 +280,7 @@ def _separated(
 
 
 def _iterated(
-    engine: InMemory, settings: Settings, options: dict[str, Any], work: Path, *, quiet: bool
+    engine: Engine, settings: Settings, options: dict[str, Any], work: Path, *, quiet: bool
 ) -> Separation:
     """The separation, from the checkpoint in the folder, if there is one."""
     r = settings.number
@@ -299,13 +299,13 @@ def _iterated(
 
 
 def _best_start(
-    engine: InMemory, settings: Settings, options: dict[str, Any], first: Separation, *, quiet: bool
+    engine: Engine, settings: Settings, options: dict[str, Any], first: Separation, *, quiet: bool
 ) -> Separation:
     """The best of several starts, of which the first is known; a resumed run makes the others anew."""
     starts, r = settings.starts(engine.shape), settings.number
     if settings.method in rivals.METHODS:
         return first
-    if isinstance(engine, OnGpu):  # all of them at once, where data are small
+    if engine.place == "gpu":  # all of them at once, where data are small
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to warn of was told of the first
             return separate_whole(engine, r, **options, n_init=starts, progress=not quiet)

@@ -16,7 +16,7 @@ from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
 from ngmca.cli.console import FLAGS, as_bad_input, stderr
 from ngmca.cli.settings import AUTO, Settings
-from ngmca.engines import InMemory
+from ngmca.engines import Engine
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving.answers_in_file import Answers
@@ -55,7 +55,7 @@ def opened(settings: Settings, data: Dataset) -> Library | None:
 
 
 def counted(
-    engine: InMemory, data: Dataset, settings: Settings, noise: Any, work: Path, *, quiet: bool
+    engine: Engine, data: Dataset, settings: Settings, noise: Any, work: Path, *, quiet: bool
 ) -> tuple[Settings, RankChoice | None]:
     """The settings with a number of sources, and how it was chosen where it was to be found out."""
     if settings.sources != AUTO:

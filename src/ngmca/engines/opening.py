@@ -5,16 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
-from ngmca.engines.disk import Chunked
+from ngmca.engines.derived import is_engine
+from ngmca.engines.disk import DiskEngine
 from ngmca.engines.gpu import open_device
-from ngmca.engines.gpu.engine import OnGpu, there_in_own_units
-from ngmca.engines.memory import InMemory
+from ngmca.engines.gpu.engine import GpuEngine, there_in_own_units
+from ngmca.engines.memory import MemoryEngine
+from ngmca.engines.protocol import Engine
 from ngmca.engines.sliced_array import Source
 from ngmca.engines.units import check_unit, in_own_units
-from ngmca.engines.weighted import Weighted
+from ngmca.engines.weighted import WeightedEngine
 from ngmca.io.claimed_sizes import memory_left
 
 DEVICES = ("cpu", "cuda")
@@ -30,7 +33,7 @@ def open_data(
     lazily: bool | None = None,
     scratch: Path | None = None,
     device: str = "cpu",
-) -> InMemory:
+) -> Engine:
     """The engine for an array, or for what is an engine already; errors name what is wrong.
 
     It holds the data in units in which squares neither overflow nor vanish, `engine.unit`. All that
@@ -44,10 +47,10 @@ def open_data(
     are too large for it as well. The answer does not depend on it.
     """
     arguments.check_choice(device, "device", DEVICES)
-    if isinstance(data, InMemory):
+    if is_engine(data):
         if mask is not None:
             raise ValueError("mask belongs to an array: these data are opened already.")
-        if device == "cuda" and not isinstance(data, OnGpu):
+        if device == "cuda" and data.place != "gpu":
             raise ValueError("device belongs to an array: these data are opened already, for the CPU.")
         return data
     if device == "cuda":
@@ -65,7 +68,7 @@ def open_data(
     if lazily or scratch is not None or (lazily is None and is_large(data)):
         if mask is not None or np.ma.is_masked(data):
             raise ValueError("a mask needs all data in memory at once, and these are read in blocks.")
-        return Chunked(Source.of(data), threads=threads, scratch=scratch)
+        return DiskEngine(Source.of(data), threads=threads, scratch=scratch)
     data = _brought(data)
     if is_several(data):
         return _several(data, mask, threads)
@@ -73,8 +76,21 @@ def open_data(
     Y, unit = in_own_units(values)
     check_unit(Y, unit)
     if missing is None:
-        return InMemory(Y, threads=threads, unit=unit)
-    return Weighted(Y, 1.0 - missing, threads=threads, unit=unit)
+        return MemoryEngine(Y, threads=threads, unit=unit)
+    return WeightedEngine(Y, 1.0 - missing, threads=threads, unit=unit)
+
+
+def in_memory(
+    Y: NDArray, weights: NDArray | None = None, *, like: Engine | None = None, unit: float = 1.0
+) -> Engine:
+    """Return the engine for a checked array, which is not copied, with or without weights of entries.
+
+    It has threads, seed and unit of the engine `like`; `unit` is a further factor of the unit.
+    """
+    given: dict[str, Any] = {"unit": unit}
+    if like is not None:
+        given = {"unit": like.unit * unit, "threads": like.threads, "seed": like.seed}
+    return MemoryEngine(Y, **given) if weights is None else WeightedEngine(Y, weights, **given)
 
 
 def _brought(data: Any) -> Any:
@@ -84,9 +100,9 @@ def _brought(data: Any) -> Any:
     return np.asanyarray(data[:, :])
 
 
-def _on_dask(data: Any, mask: Any, threads: int | None) -> InMemory:
+def _on_dask(data: Any, mask: Any, threads: int | None) -> Engine:
     """The engine of a Dask array; Dask is loaded by those who have one."""
-    from ngmca.engines.dask.engine import OnDask, as_matrix
+    from ngmca.engines.dask.engine import DaskEngine, as_matrix
 
     if mask is not None:
         raise ValueError("mask needs all data in memory at once, and these are a Dask array.")
@@ -97,17 +113,17 @@ def _on_dask(data: Any, mask: Any, threads: int | None) -> InMemory:
         raise TypeError(f"a {type(data).__name__} of Dask is no array: pass one of its arrays.")
     if np.isnan([size for sizes in array.chunks for size in sizes]).any():
         raise ValueError("the chunks of Y have unknown sizes: call Y.compute_chunk_sizes() first.")
-    return OnDask(array)
+    return DaskEngine(array)
 
 
-def _on_gpu(data: Any, mask: Any, threads: int | None) -> OnGpu:
+def _on_gpu(data: Any, mask: Any, threads: int | None) -> GpuEngine:
     """The engine on the GPU, for arrays in memory and for those that are there already."""
     if threads is not None:
         raise ValueError("threads has no meaning for device='cuda': leave it out.")
     if hasattr(data, "__cuda_array_interface__"):
         if mask is not None:
             raise ValueError("mask and device='cuda' do not go together: take device='cpu'.")
-        return OnGpu(*there_in_own_units(data, open_device()))
+        return GpuEngine(*there_in_own_units(data, open_device()))
     _check_at_hand(data)
     parts: tuple[slice, ...] = (slice(None),)
     if is_several(data):
@@ -124,7 +140,7 @@ def _on_gpu(data: Any, mask: Any, threads: int | None) -> OnGpu:
         raise ValueError("Y has missing entries, which device='cuda' cannot do without: take 'cpu'.")
     Y, unit = in_own_units(values)
     check_unit(Y, unit)
-    engine = OnGpu(Y, open_device(), unit)
+    engine = GpuEngine(Y, open_device(), unit)
     engine.parts = parts
     return engine
 
@@ -140,9 +156,9 @@ def _check_at_hand(data: Any) -> None:
         )
 
 
-def open_whole(data: Any, *, threads: int | None = None) -> InMemory:
+def open_whole(data: Any, *, threads: int | None = None) -> Engine:
     """`open_data` for methods that need every entry: what is missing is refused."""
-    if not isinstance(data, InMemory):
+    if not is_engine(data):
         arguments.check_data(data)
     engine = open_data(data, threads=threads)
     if engine.weights is not None:
@@ -187,7 +203,7 @@ def is_several(data: Any) -> bool:
     return isinstance(data, list | tuple) and bool(data) and all(np.ndim(one) == 2 for one in data)
 
 
-def _several(data: Any, mask: Any, threads: int | None) -> InMemory:
+def _several(data: Any, mask: Any, threads: int | None) -> Engine:
     """The engine of several data sets, one after the other."""
     check_several(data)
     sizes = [np.shape(one) for one in data]
@@ -219,7 +235,7 @@ def check_several(data: Any) -> None:
         )
 
 
-def by_part(value: Any, engine: InMemory) -> Any:
+def by_part(value: Any, engine: Engine) -> Any:
     """One value a data set, or one for each measurement of each, as one for each measurement."""
     parts = engine.parts
     if len(parts) == 1 or not isinstance(value, list | tuple) or len(value) != len(parts):

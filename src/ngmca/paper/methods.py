@@ -16,7 +16,7 @@ from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.wavelet_stage import TAU, Form, followed_by_bands
-from ngmca.engines import open_whole
+from ngmca.engines import by_residual, open_whole
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate
@@ -83,7 +83,7 @@ def _ngmca(
 
     def run(trial: Trial) -> Found:
         r, tau, seed = trial.r, trial.tau, trial.seed
-        Y = open_whole(trial.mixture.Y, threads=1).by_residual()  # noise as the paper has it
+        Y = by_residual(open_whole(trial.mixture.Y, threads=1))  # noise as the paper has it
         return separate(Y, r, method=method, tau=tau, seed=seed, domain="direct", **options)
 
     return run

@@ -26,7 +26,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory
 from ngmca.nnqp.gram import Gram
 from ngmca.result import Marginals, Posterior
 from ngmca.sampling.bands_kernels import (
@@ -43,6 +42,7 @@ from ngmca.sampling.intervals_around import around, share_inside
 from ngmca.sampling.kernels import ALIKE, NONE_HELD, sample_mixing
 from ngmca.sampling.model import draw_variance, residual_squares
 from ngmca.sampling.posterior_warnings import disagreement, elsewhere, spent_budget
+from ngmca.sampling.sampled_data import SampledData
 
 EVIDENCE = 0.25  # power of prior and penalty along shears: independent pieces of evidence an entry
 FLOOR = 0.1  # least scale of coefficients over their noise: sharper ones hardly let a chain move
@@ -63,7 +63,7 @@ class BandChain:
 
     def __init__(
         self,
-        engine: InMemory,
+        data: SampledData,
         A: NDArray,
         S: NDArray,
         variance: NDArray,
@@ -71,7 +71,7 @@ class BandChain:
         *,
         seed: np.random.SeedSequence,
     ) -> None:
-        self._engine, self._rules = engine, rules
+        self._data, self._rules = data, rules
         self._rng = np.random.default_rng(seed)
         r, n = S.shape
         self._levels = max(min(LEVELS, int(math.log2(max(n / FEWEST, 1)))), 1)
@@ -93,9 +93,9 @@ class BandChain:
 
     def sweep(self, sums: "BandSums | None" = None, threads: int = 1) -> None:
         """Draw everything once; add to `sums` what the draws say, or else learn the width of slices."""
-        if isinstance(self._engine, Filled):
-            key, n = self._rng.integers(2**64, dtype=np.uint64), self._engine.shape[1]
-            self._engine.fill(self.A, self.S[:, :n], self.variance, key)
+        if isinstance(self._data, Filled):
+            key, n = self._rng.integers(2**64, dtype=np.uint64), self._data.shape[1]
+            self._data.fill(self.A, self.S[:, :n], self.variance, key)
         shift = int(self._rng.integers(len(self._mirror)))
         keys = self._rng.integers(2**64, size=5, dtype=np.uint64)
         self._draw_law(shift, keys[0])
@@ -107,7 +107,7 @@ class BandChain:
         self._draw_sources(shift, keys[3], threads)
         self._draw_mixing(keys[4], threads)
         if sums is not None:
-            sums.add_sources(np.maximum(self.S[:, : self._engine.shape[1]], 0))
+            sums.add_sources(np.maximum(self.S[:, : self._data.shape[1]], 0))
             sums.add(None if self._rules.fixed else self.A, self.variance)
 
     def _first_scales(self) -> NDArray:
@@ -146,7 +146,7 @@ class BandChain:
     def _draw_sources(self, shift: int, key: np.uint64, threads: int) -> None:
         """S, from A'Y, which has its mirror image where S has."""
         weighted = self.A / self.variance[:, None]
-        self._engine.correlate_into(self._right, weighted, threads)
+        self._data.correlate_into(self._right, weighted, threads)
         right = np.ascontiguousarray(self._right.T[:, self._mirror])
         to_basis(right, self._levels, shift, self._B)
         draw_coefficients(self.A.T @ weighted, self._B, self._V, key, self._C)
@@ -154,13 +154,13 @@ class BandChain:
 
     def _draw_mixing(self, key: np.uint64, threads: int) -> None:
         """A and the noise; columns of A brought to norm 1."""
-        n, noise = self._engine.shape[1], self._rules.noise
+        n, noise = self._data.shape[1], self._rules.noise
         self._X[:] = self.S[:, :n].T
-        SS, YS = self._engine.update_columns(self._X, lambda block: None, threads)
+        SS, YS = self._data.update_columns(self._X, lambda block: None, threads)
         if self._rules.fixed:
-            squares = residual_squares(self._engine.row_energy, self.A, Gram(SS), YS)
+            squares = residual_squares(self._data.row_energy, self.A, Gram(SS), YS)
         else:
-            squares = self._engine.row_energy.copy()
+            squares = self._data.row_energy.copy()
             given = (1 / self.variance, np.zeros(len(SS)), key, squares, ALIKE, NONE_HELD)
             sample_mixing(SS[None], YS, self.A, *given)
         if noise.kind != "given":
@@ -190,7 +190,7 @@ class BandSums(Sums):
 
 
 def band_tracks(
-    engine: InMemory,
+    data: SampledData,
     A: NDArray,
     S: NDArray,
     variance: NDArray,
@@ -201,9 +201,9 @@ def band_tracks(
     r = A.shape[1]
     return [
         Track(
-            BandChain(engine, A, S, variance, rules, seed=stream),
-            BandSums(engine.shape, r),
-            BandSums(engine.shape, r),
+            BandChain(data, A, S, variance, rules, seed=stream),
+            BandSums(data.shape, r),
+            BandSums(data.shape, r),
             Trace(1),
         )
         for stream in streams

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory, Weighted
 from ngmca.nnqp.gram import Gram
 from ngmca.sampling import model
 from ngmca.sampling.kernels import (
@@ -17,6 +16,7 @@ from ngmca.sampling.kernels import (
     transitions,
 )
 from ngmca.sampling.model import Noise, Parameters, Priors
+from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.shearing import shear
 
 PASSES = 3  # through the entries of a column of S, for one through those of a row of A
@@ -60,7 +60,7 @@ class Chain:
 
     def __init__(
         self,
-        engine: InMemory,
+        data: SampledData,
         A: NDArray,
         X: NDArray,
         parameters: Parameters,
@@ -68,7 +68,7 @@ class Chain:
         *,
         seed: np.random.SeedSequence,
     ) -> None:
-        self._engine, self._rules = engine, rules
+        self._data, self._rules = data, rules
         self._rng = np.random.default_rng(seed)
         self._sweeps = 0
         self.X = np.array(X, dtype=np.float64, order="C")
@@ -80,12 +80,12 @@ class Chain:
     def sweep(self, sums: "Sums | None" = None, threads: int = 1) -> None:
         """Draw everything once; add to `sums` what the draws say."""
         noise, priors, held = self._rules.noise, self._rules.priors, self._rules.held
-        n = self._engine.shape[1]
+        n = self._data.shape[1]
         totals, SS, YS = self._draw_sources(sums, threads)
         now, level = self.parameters, model.noise_level(self.parameters.variance, noise)
         bound = replace(priors, beta_most=priors.beta_most / level)
         now = model.draw_sources_law(self._rng, totals, n, now, bound)
-        energy, count = observed(self._engine)
+        energy, count = self._data.row_energy, self._data.observed
         if self._rules.fixed:
             squares = model.residual_squares(energy, self.A, SS, YS)
         else:
@@ -124,21 +124,21 @@ class Chain:
                 norm = self._to_unit_columns()
                 C /= norm
                 G /= np.outer(norm, norm)
-        SS, YS = self._engine.update_columns(self.X, update, threads)
-        if self._engine.weights is not None:  # and every measurement its own S S'
-            return transitions(self.X), *self._engine.moments(self.X.T)
+        SS, YS = self._data.update_columns(self.X, update, threads)
+        if self._data.weights is not None:  # and every measurement its own S S'
+            return transitions(self.X), *self._data.moments(self.X.T)
         return transitions(self.X), Gram(SS), YS
 
     def _correlate(self, threads: int) -> tuple[NDArray, NDArray]:
         """A'WA for every sample, or one for all, W the inverse variances; C becomes Y'WA."""
         sigma = np.sqrt(self.parameters.variance)[:, None]
-        if isinstance(self._engine, Weighted):
-            grams = self._engine.grams(self.A / sigma)
-            self._C[:] = self._engine.correlate(self.A / sigma**2).T
+        if self._data.weights is not None:
+            grams = self._data.grams(self.A / sigma)
+            self._data.correlate_into(self._C, self.A / sigma**2, threads)
             assert grams.which is not None
             return grams.values, grams.which
         weighted = self.A / self.parameters.variance[:, None]
-        self._engine.correlate_into(self._C, weighted, threads)
+        self._data.correlate_into(self._C, weighted, threads)
         return (self.A.T @ weighted)[None], ALIKE
 
     def _draw_mixing(self, SS: Gram, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
@@ -160,14 +160,6 @@ class Chain:
         now = self.parameters
         self.parameters = replace(now, beta=now.beta / norm, scale=now.scale / norm)
         return norm
-
-
-def observed(engine: InMemory) -> tuple[NDArray, NDArray]:
-    """(m,) weighted sum of squares of each measurement, and number of its entries that were observed."""
-    if engine.weights is None:
-        return engine.row_energy, np.full(engine.shape[0], engine.shape[1])
-    Y = engine.rows(slice(None))
-    return np.einsum("ij,ij,ij->i", engine.weights, Y, Y), np.count_nonzero(engine.weights, axis=1)
 
 
 class Sums:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory, Levels
+from ngmca.engines import Engine, Levels
 from ngmca.sampling.chain import Held
 from ngmca.task.known import Known
 
@@ -46,7 +46,7 @@ class Start:
     held: Held
 
 
-def start(engine: InMemory, A: NDArray, S: NDArray, known: Known, background: Any) -> Start:
+def start(engine: Engine, A: NDArray, S: NDArray, known: Known, background: Any) -> Start:
     """The start for A and S of a separation, with the baseline that it found."""
     r = len(S)
     made = known.constraints(engine, r, Levels())

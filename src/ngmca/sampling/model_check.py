@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory
+from ngmca.engines import Engine, row_blocks
 from ngmca.result import Posterior
 
 SURE = 0.9  # probability above which an entry counts as active
@@ -37,7 +37,7 @@ class ModelCheck:
     words: str  # for the user; empty where there is nothing to say
 
 
-def check_model(engine: InMemory, found: Posterior, free: NDArray | slice = slice(None)) -> ModelCheck:
+def check_model(engine: Engine, found: Posterior, free: NDArray | slice = slice(None)) -> ModelCheck:
     """Whether draws, in units of the engine, contradict what they assume of sources that are free."""
     assert found.S.active is not None
     active = found.S.active[free]
@@ -82,12 +82,12 @@ def overlap(active: NDArray) -> float:
     return float((share.sum() - np.trace(share)) / (r * (r - 1)))
 
 
-def residual_correlation(engine: InMemory, found: Posterior) -> float:
+def residual_correlation(engine: Engine, found: Posterior) -> float:
     """Product of neighbouring residuals, on average, in standard errors."""
     A, S, noise = found.A.mean, found.S.mean, found.noise.mean
     products = squares = 0.0
     count = entries = 0
-    for rows, Y in engine.row_blocks():
+    for rows, Y in row_blocks(engine):
         left = (Y - A[rows] @ S) / noise[rows, None]
         weights = np.ones(left.shape) if engine.weights is None else engine.weights[rows]
         left *= np.sqrt(weights)

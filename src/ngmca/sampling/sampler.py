@@ -12,7 +12,7 @@ from ngmca._support import arguments
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.engines import Counts, InMemory, by_part, open_data, stretches
+from ngmca.engines import Counts, Engine, by_part, open_data, require_whole, stretches
 from ngmca.result import Posterior
 from ngmca.sampling.collecting import collect
 from ngmca.sampling.target import Target
@@ -24,7 +24,7 @@ COMPANY = 1024  # columns all over the data that are sampled along with those th
 
 @one_blas_thread
 def posterior(
-    Y: ArrayLike | InMemory,
+    Y: ArrayLike | Engine,
     separation: Any,
     *,
     domain: str = "auto",
@@ -116,7 +116,7 @@ def posterior(
     which: NDArray | None = None
     taken = np.empty(0, int)
     if columns is None:
-        engine.check_whole("the posterior of all columns (columns=1000 takes some)")
+        require_whole(engine, "the posterior of all columns (columns=1000 takes some)")
     else:
         if bands or beforehand.given or mask is not None:
             raise ValueError(

@@ -10,13 +10,14 @@ from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
-from ngmca.engines import WORTH_THREADS, InMemory, by_part
+from ngmca.engines import WORTH_THREADS, Engine, by_part
 from ngmca.sampling.bands import BANDS, band_tracks
 from ngmca.sampling.chain import Chain, Held, Rules, Sums
 from ngmca.sampling.chains import SPARSE, Chains, Trace, Track
 from ngmca.sampling.drawn_entries import Filled
 from ngmca.sampling.held_entries import Start, check_known, start
 from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
+from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.unequal_noise import Weighing, weighed
 from ngmca.task.known import NOTHING, Known
 
@@ -27,7 +28,7 @@ CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered f
 class Target:
     """What is to be sampled, of the measurements and samples of which anything was observed."""
 
-    engine: InMemory
+    engine: Engine
     A: NDArray  # (m, R), columns of norm 1, but for those that are sized
     S: NDArray  # (R, n): r sources, and rows of a baseline
     r: int
@@ -42,7 +43,7 @@ class Target:
     @classmethod
     def of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         separation: Any,
         known: ArrayLike | None,
         noise: Any,
@@ -70,7 +71,7 @@ class Target:
     @classmethod
     def _of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         begin: Start,
         variance: NDArray,
         spread: NDArray,
@@ -122,7 +123,7 @@ class Target:
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         tracks = [
             Track(
-                Chain(self.engine, self.A, self.S.T, first, self.rules, seed=child),
+                Chain(SampledData(self.engine), self.A, self.S.T, first, self.rules, seed=child),
                 Sums(self.engine.shape, r),
                 Sums(self.engine.shape, r),
                 Trace(1 + 3 * r),
@@ -162,9 +163,7 @@ def streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(root.entropy, spawn_key=key, pool_size=root.pool_size).spawn(n_chains)
 
 
-def _start(
-    separation: Any, engine: InMemory, beforehand: Known, *, bands: bool
-) -> tuple[Start, NDArray]:
+def _start(separation: Any, engine: Engine, beforehand: Known, *, bands: bool) -> tuple[Start, NDArray]:
     """A, S and noise levels of a separation, in units of the engine."""
     if not all(hasattr(separation, name) for name in ("A", "S", "noise")):
         raise TypeError(
@@ -187,7 +186,7 @@ def _start(
     return start(engine, A, S, beforehand, background), levels / engine.unit
 
 
-def _known(engine: InMemory, A: ArrayLike, beforehand: Known) -> tuple[Start, NDArray]:
+def _known(engine: Engine, A: ArrayLike, beforehand: Known) -> tuple[Start, NDArray]:
     """A known mixing, the sources that thresholds find for it, and the noise in what is left."""
     for name in sorted(beforehand.given):
         raise ValueError(f"A and {name} do not go together: all of the mixing is known already.")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.engines import Counts, InMemory, Weighted
+from ngmca.engines import Counts, Engine, everything, in_memory
 
 LEARNT = ("white", "rows")
 UNEQUAL = 0.2  # spread of the logarithms of noise levels above which each row learns its own
@@ -28,7 +28,7 @@ class Weighing:
 
     @classmethod
     def of(
-        cls, engine: InMemory, noise: Any, levels: NDArray, fit: NDArray, outliers: Any, *, bands: bool
+        cls, engine: Engine, noise: Any, levels: NDArray, fit: NDArray, outliers: Any, *, bands: bool
     ) -> "Weighing":
         """For noise as `posterior` takes it, levels (m,) of a separation, and its fit."""
         seen = _seen(engine, outliers)
@@ -62,7 +62,7 @@ class Weighing:
         return np.asarray(seen.any(axis=1)), np.asarray(seen.any(axis=0))
 
 
-def _seen(engine: InMemory, outliers: Any) -> NDArray | None:
+def _seen(engine: Engine, outliers: Any) -> NDArray | None:
     """(m, n) where an entry was observed and is no outlier; None where all are."""
     few = np.empty((0, 2), int) if outliers is None else np.asarray(outliers, int)
     if engine.weights is None and not len(few):
@@ -82,7 +82,7 @@ def _learnt(noise: str | None, levels: NDArray, n: float) -> str:
     return "rows" if unequal else "white"
 
 
-def _variances(noise: Any, engine: InMemory, fit: NDArray) -> NDArray:
+def _variances(noise: Any, engine: Engine, fit: NDArray) -> NDArray:
     """(1 or m, 1 or n) variances that are given, or those of counts whose mean is the fit."""
     if isinstance(noise, str):
         noise = Counts()
@@ -92,11 +92,11 @@ def _variances(noise: Any, engine: InMemory, fit: NDArray) -> NDArray:
     return arguments.check_levels(noise, engine) ** 2
 
 
-def weighed(engine: InMemory, weights: NDArray | None, rows: NDArray, columns: NDArray) -> InMemory:
+def weighed(engine: Engine, weights: NDArray | None, rows: NDArray, columns: NDArray) -> Engine:
     """The data of some rows and columns (booleans), with these weights."""
     if rows.all() and columns.all() and weights is None:
         return engine
-    Y, part = engine.rows(slice(None)), np.ix_(rows, columns)
+    Y, part = everything(engine), np.ix_(rows, columns)
     if weights is None:
-        return InMemory(np.ascontiguousarray(Y[part]), unit=engine.unit)
-    return Weighted(Y[part], weights[part], unit=engine.unit)
+        return in_memory(np.ascontiguousarray(Y[part]), unit=engine.unit)
+    return in_memory(Y[part], weights[part], unit=engine.unit)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ngmca._support.arguments import check_count, check_number
 from ngmca._support.atomic_files import check_free, write_whole
 from ngmca.algorithms.momentum import Momentum
-from ngmca.engines import InMemory, OnGpu
+from ngmca.engines import Engine
 from ngmca.io import ReadError
 from ngmca.nnqp.gram import Gram
 from ngmca.result import Background, Domain, History, Separation, State, line, recorded
@@ -143,10 +143,10 @@ def resumed(path: Path, facts: dict[str, str]) -> Checkpoint:
     return found
 
 
-def facts_of(engine: InMemory, options: dict[str, Any]) -> dict[str, str]:
+def facts_of(engine: Engine, options: dict[str, Any]) -> dict[str, str]:
     """What a run is told apart by: its data and its options, in words that can be shown."""
     size = " x ".join(map(str, engine.shape))
-    device = "cuda" if isinstance(engine, OnGpu) else "cpu"  # which round their sums differently
+    device = "cuda" if engine.place == "gpu" else "cpu"  # which round their sums differently
     facts = {
         "device": device,
         "data": f"{size} of {engine.dtype}",

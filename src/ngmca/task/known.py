@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.domains import backgrounds
-from ngmca.engines import InMemory, Levels
+from ngmca.engines import Engine, Levels
 from ngmca.nnqp.profile_shapes import SHAPES
 
 PENALISED = ("S", "A", "both")
@@ -84,7 +84,7 @@ class Known:
         return found
 
     def constraints(
-        self, engine: InMemory, r: int, levels: Levels, parts: tuple[slice, ...] = (slice(None),)
+        self, engine: Engine, r: int, levels: Levels, parts: tuple[slice, ...] = (slice(None),)
     ) -> Constraints:
         """The constraints on r sources of an engine's data, in units of their noise."""
         if not self.given:
@@ -116,7 +116,7 @@ class Known:
         _check_together(made)
         return made
 
-    def _sources(self, engine: InMemory, r: int, columns: NDArray) -> NDArray | None:
+    def _sources(self, engine: Engine, r: int, columns: NDArray) -> NDArray | None:
         """(R, n) known sources and the baseline, NaN where a source is free."""
         n = engine.shape[1]
         basis = backgrounds.basis(self.baseline, n)

@@ -33,6 +33,10 @@ class Columns:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         return self.device.host(self.array).astype(dtype or self.dtype, copy=False)
 
+    def fetched(self) -> NDArray:
+        """Return the columns as an array in the memory of the host."""
+        return np.asarray(self)
+
     def __getitem__(self, which: tuple[slice, Any]) -> NDArray:
         """Some of the columns, in the memory of the host."""
         every, columns = which

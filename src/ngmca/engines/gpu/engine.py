@@ -6,51 +6,62 @@ the next is on its way.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines.blocks import Choice, gram, row_blocks
-from ngmca.engines.checksum import checksum, told
-from ngmca.engines.gpu import MEDIAN_OF, MOST_SOURCES, TILE, Columns, Device, GpuError
+from ngmca.engines.blocks import Choice, column_runs, gram, largest, row_blocks
+from ngmca.engines.derived import BLOCK_ENTRIES, cost
+from ngmca.engines.gpu.columns import Columns
+from ngmca.engines.gpu.cuda_driver import GpuError
+from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, TILE, Device
+from ngmca.engines.gpu.stacks import ROOM, Stacks
 from ngmca.engines.gpu.transfers import Transfers
-from ngmca.engines.memory import LARGE, InMemory
-from ngmca.engines.noise_sample import Probe, Sources
-from ngmca.engines.sweep import Solve, Sweep
+from ngmca.engines.memory import divided
+from ngmca.engines.noise_sample import NoiseSample, SourcesAt
+from ngmca.engines.protocol import Place, Solve, Sources, Sweep
+from ngmca.engines.shared_answers import Blocks, SharedAnswers
 from ngmca.engines.units import check_range, unit_of
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.gram import Gram
 
 PIECE = 1 << 28  # bytes that travel at once
-ROOM = 0.9  # share of the free memory that is used
 WORTH_THE_WAY = 100_000  # multiplications a round, in the A-step, from which on the GPU makes it
 RESIDUAL = 1 << 18  # columns of a residual on the GPU at once
 
 
-class OnGpu(InMemory):
-    """Y (m, n), an array in memory or on the GPU, asked on the GPU.
+class GpuEngine(SharedAnswers):
+    """The engine for Y (m, n), an array in memory or on the GPU, that answers on the GPU.
 
-    What is asked seldom (rivals, diagnoses, weights of new measurements) is answered from memory.
+    Questions that are seldom asked are answered from memory.
+
+    Parameters
+    ----------
+    Y : NumPy or CuPy array of shape (m, n)
+        The measurements in their unit.
+    device : Device
+        The GPU.
+    unit, seed
+        Those of `MemoryEngine`.
     """
 
+    place: Place = "gpu"
+
     def __init__(self, Y: Any, device: Device, unit: float = 1.0, *, seed: int = 0) -> None:
-        self.device = device
-        self.unit = unit
-        self.shape: tuple[int, int] = tuple(Y.shape)
-        self.dtype = np.dtype(Y.dtype)
+        self.device, self.unit, self.seed = device, unit, seed
+        self.shape, self.dtype = tuple(Y.shape), np.dtype(Y.dtype)
         self._given = Y
-        self.on_device = not isinstance(Y, np.ndarray)  # so are the answers then
-        self._threads = None
-        self._seed = seed
+        self.on_device = not isinstance(Y, np.ndarray)
+        self.array_module = device.xp if self.on_device else np
         self._room: int | None = None  # sources that there is room for
         self._pieces_of: Any = None
-        self._probe = _DeviceSample(self, seed)
+        self._sample: _DeviceSample = _DeviceSample(self, seed)
 
     @cached_property
-    def _Y(self) -> NDArray:  # type: ignore[override]
+    def _Y(self) -> NDArray:
+        """All of Y in memory."""
         return self.device.host(self._given) if self.on_device else self._given
 
     @cached_property
@@ -58,31 +69,25 @@ class OnGpu(InMemory):
         """Sum of squares of Y, in double precision."""
         total = 0.0
         for _, Y in self._pieces(1):
-            blocks = (block.astype(np.float64) for _, block in row_blocks(Y, LARGE))  # no copy of Y
+            blocks = (block.astype(np.float64) for _, block in row_blocks(Y, BLOCK_ENTRIES))
             total += sum(float((block * block).sum()) for block in blocks)
         return total
 
-    @property
-    def exhaustive(self) -> bool:
-        """Whether the noise along the way is told by all entries of Y."""
-        return self._probe.exhaustive
+    def stacks(self, r: int) -> Stacks | None:
+        """Return the same questions for many starts at once; None if data are not small.
 
-    @property
-    def every(self) -> int:
-        """Every so many columns tell how much of the noise a fit follows, where all tell the noise."""
-        supports = self._probe.supports
+        Data are small if every entry of the residual is used for the noise: medians are then of few.
+        """
+        if not (self._sample.exhaustive and self.corrected):
+            return None
+        supports = self._sample.supports
         assert isinstance(supports, slice)
-        return int(supports.step)
+        return Stacks(self, r, every=int(supports.step))
 
     def all_there(self, r: int) -> Any:
-        """All of Y on the GPU, where it fits beside r sources."""
+        """Return all of Y on the GPU, if it fits beside r sources."""
         ((_, Y),) = self._pieces(r)
         return Y
-
-    @property
-    def block(self) -> int:  # type: ignore[override]
-        """Columns that `update_columns` takes."""
-        return InMemory(self._Y[:, :1]).block
 
     # The measurements on the GPU.
 
@@ -117,9 +122,11 @@ class OnGpu(InMemory):
         self._pieces_of = _Streamed(self.device, self._given, width)
 
     def pick(self, rows: Choice, columns: Choice) -> NDArray:
-        """Some measurements at some columns, in memory."""
+        """Return some measurements at some columns, in memory."""
         if not (isinstance(rows, slice) or isinstance(columns, slice)):
-            rows = np.asarray(rows)[:, None]  # both at once: no rows, or columns, as a whole
+            rows = np.asarray(rows)[:, None]  # both at once: no whole rows or columns are copied
+        elif isinstance(rows, slice) and rows == columns == slice(None):
+            return self._Y
         if not self.on_device:
             return np.asarray(self._given[rows, columns])
         rows, columns = (
@@ -127,6 +134,13 @@ class OnGpu(InMemory):
             for which in (rows, columns)
         )
         return self.device.host(self._given[rows, columns])
+
+    def _column_blocks(self, starts: range, step: int) -> Blocks:
+        return ((run, self.pick(slice(None), run)) for run in column_runs(starts, self.shape[1], step))
+
+    def _row_blocks(self, starts: range, step: int) -> Blocks:
+        blocks = (slice(i, i + step) for i in starts)
+        return ((rows, self.pick(rows, slice(None))) for rows in blocks)
 
     # What the outer loop asks.
 
@@ -148,7 +162,7 @@ class OnGpu(InMemory):
         SS = Gram(total)
         sums, active = device.tally(X)
         found: Any = Columns(device, X, sums)
-        return Sweep(found, SS, YS, self.cost(A, SS, YS), active / X.size, worst, sums)
+        return Sweep(found, SS, YS, cost(self, A, SS, YS), active / X.size, worst, sums)
 
     def _there(self, S: Any) -> Any:
         """S on the GPU, each column in one piece."""
@@ -219,7 +233,13 @@ class OnGpu(InMemory):
             peak = max(peak, float(abs(C).max()))
         return peak
 
-    def _rest_energies(self, A: NDArray, S: Any) -> NDArray:
+    def _strongest(self, A: NDArray, S: Sources, count: int) -> NDArray:
+        """Return the largest columns of the residual's positive part."""
+        which = largest(self._rest_energies(A, S), count)
+        return np.maximum(self.pick(slice(None), which) - A @ self._sources_at(S, which), 0)
+
+    def _rest_energies(self, A: NDArray, S: Sources) -> NDArray:
+        """Return the sum of squares of each column of the residual's positive part."""
         xp, found = self.device.xp, []
         pieces = self._pieces(A.shape[1])
         small, X = xp.asarray(A, dtype=self.dtype), self._there(S)
@@ -231,54 +251,37 @@ class OnGpu(InMemory):
                 found.append(self.device.host((rest * rest).sum(axis=0)))
         return np.concatenate(found)
 
-    def fetched(self, S: Any) -> NDArray:
-        """Sources of a sweep as an array in memory."""
-        return np.asarray(S)
+    # The same data in another form.
 
-    def returned(self, found: Any) -> Any:
-        """A result with A and S where the data came from."""
-        if not self.on_device:
-            return found
-        return replace(found, A=self.device.xp.asarray(found.A), S=self.device.xp.asarray(found.S))
-
-    def fingerprint(self) -> str:
-        """A checksum of all numbers, in words, to tell other data from these."""
-        starts = range(0, self.shape[1], RESIDUAL)
-        parts = (self.pick(slice(None), slice(j, j + RESIDUAL)) for j in starts)
-        return told(sum(checksum(Y, 0, j) for j, Y in zip(starts, parts, strict=True)), self.unit)
-
-    # The same data otherwise.
-
-    def _like(self, engine: InMemory) -> "OnGpu":
-        return OnGpu(engine._Y, self.device, engine.unit, seed=engine._seed)
-
-    def _in_memory(self) -> InMemory:
-        return InMemory(self._Y, unit=self.unit, seed=self._seed)
-
-    def transposed(self) -> "OnGpu":
-        """The data with measurements and samples exchanged."""
-        return self._like(self._in_memory().transposed())
-
-    def whitened(self, rows: NDArray | None, columns: NDArray | None) -> "OnGpu":
-        """The same data in units of rows (m,) and columns (n,)."""
-        return self._like(self._in_memory().whitened(rows, columns))
-
-    def part(self, rows: Choice, columns: Choice) -> "OnGpu":
-        """Some of the measurements at some of the channels; this engine itself where it is all."""
+    def part(self, rows: Choice, columns: Choice) -> "GpuEngine":
+        """Return an engine for some measurements at some channels; this one if both are slices."""
         if isinstance(rows, slice) and isinstance(columns, slice):
             return self
-        Y = np.ascontiguousarray(self.pick(rows, columns))
-        return OnGpu(Y, self.device, self.unit, seed=self._seed)
+        return self._like(np.ascontiguousarray(self.pick(rows, columns)))
 
-    def single(self) -> "OnGpu":
-        """The same data in single precision, in units of their largest entry, noise as it is."""
-        return self._like(self._in_memory().single()).by_residual()
+    def transposed(self) -> "GpuEngine":
+        """Return the data with measurements and channels exchanged."""
+        return self._like(np.ascontiguousarray(self._Y.T))
+
+    def divided(
+        self,
+        rows: NDArray | None = None,
+        columns: NDArray | None = None,
+        *,
+        unit: float = 1.0,
+        dtype: np.dtype | None = None,
+    ) -> "GpuEngine":
+        """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
+        return self._like(divided(self._Y, rows, columns, unit=unit, dtype=dtype), unit)
+
+    def _like(self, Y: NDArray, unit: float = 1.0) -> "GpuEngine":
+        return GpuEngine(Y, self.device, self.unit * unit, seed=self.seed)
 
 
-class _DeviceSample(Probe):
-    """The noise along the way, from a residual on the GPU."""
+class _DeviceSample(NoiseSample):
+    """The sample for noise levels, with its residual on the GPU."""
 
-    def __init__(self, engine: OnGpu, seed: int) -> None:
+    def __init__(self, engine: GpuEngine, seed: int) -> None:
         super().__init__(engine, seed)
         self._device = engine.device
 
@@ -287,7 +290,7 @@ class _DeviceSample(Probe):
         """The chosen entries."""
         return self._device.xp.asarray(self._Y)
 
-    def _deviations(self, A: NDArray, S: Sources) -> NDArray:
+    def _deviations(self, A: NDArray, S: SourcesAt) -> NDArray:
         if self._Y.shape[1] > MEDIAN_OF:
             return super()._deviations(A, S)
         xp = self._device.xp
