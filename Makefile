@@ -39,7 +39,7 @@ bench: $(INSTALLED)
 
 crash: $(INSTALLED)
 	NGMCA_EVERY_CRASH=1 $(BIN)/python -m pytest tests/saving/test_crashes.py \
-		tests/algorithms/test_checkpoints.py tests/data/test_on_dask.py tests/paper/test_sequel.py
+		tests/algorithms/test_checkpoints.py tests/engines/test_dask_engine.py tests/paper/test_sequel.py
 
 fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py

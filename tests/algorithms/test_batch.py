@@ -12,7 +12,7 @@ from ngmca.algorithms import restarts
 from ngmca.algorithms.batch_of_starts import room_for_starts
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.problem import Problem
-from ngmca.engines import Stacks, by_residual, opening, room_for
+from ngmca.engines import by_residual, opening
 from ngmca.engines.gpu import stacks
 from ngmca.engines.gpu.engine import ROOM, GpuEngine
 from ngmca.engines.memory import MemoryEngine
@@ -268,10 +268,10 @@ def test_what_does_not_suit_a_batch_is_run_one_by_one(device, mixture, monkeypat
     for shape, r in (((20, 5000), 4), ((300, 1000), 4), ((300, 300), 60)):
         large = GpuEngine(np.zeros(shape), device)  # for medians, for the noise, for the bounded step
         assert room_for(large, r) == 0
-    assert room_for(MemoryEngine(mixture.Y), 4) == 0
+    assert MemoryEngine(mixture.Y).stacks(4) is None
     small = GpuEngine(mixture.Y, device)
     assert room_for(small, 4) == stacks.MOST_AT_ONCE
-    assert room_for(by_residual(small), 4) == 0
+    assert by_residual(small).stacks(4) is None
     assert room_for_starts(Problem.of(small, 4, Options(), start=(mixture.A, mixture.S))) == 0
 
 
@@ -283,6 +283,12 @@ def test_a_batch_is_as_large_as_there_is_room(device, mixture, monkeypatch):
     parts = ngmca.separate(mixture.Y, 4, n_init=5, n_iter=8, seed=0, device="cuda")
     assert sizes == [2, 2, 1]
     same(parts, whole)
+
+
+def room_for(engine, r):
+    """Return how many starts the GPU takes at once."""
+    found = engine.stacks(r)
+    return 0 if found is None else found.room
 
 
 def room_for_all(device, mixture, monkeypatch):
@@ -319,7 +325,7 @@ def test_questions_about_stacks_have_the_answers_of_the_engine(device, mixture):
     X = np.stack([mixture.S.T * (rng.random(mixture.S.T.shape) < 0.8) for _ in range(3)])
     X[1, :, 2] = 0
     engine = MemoryEngine(mixture.Y)
-    asked = Stacks(GpuEngine(mixture.Y, device), 4)
+    asked = GpuEngine(mixture.Y, device).stacks(4)
     seen = asked.see(A)
     for i in range(3):
         np.testing.assert_allclose(seen.C[i].T, engine.correlate(A[i]), rtol=1e-10)

@@ -12,8 +12,8 @@ import pytest
 import ngmca
 from ngmca import separation
 from ngmca.algorithms import restarts
-from ngmca.algorithms.restarts import at_once, with_restarts, workers_for
-from ngmca.engines import open_data
+from ngmca.algorithms.restarts import at_once, with_restarts
+from ngmca.engines import open_data, workers_for
 from ngmca.engines.memory import MemoryEngine
 from ngmca.metrics import CEILING
 

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca.algorithms import start_on_part as subset
 from ngmca.algorithms.constraint_arrays import Constraints
+from ngmca.algorithms.domain_choice import decide
 from ngmca.algorithms.first_guess import first_guess, unit_columns, with_background
 from ngmca.algorithms.naive import iterate_naive
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import iterate_thresholded, relaxed
-from ngmca.algorithms.wavelet_stage import bands_after, decide, resumed_bands
+from ngmca.algorithms.wavelet_stage import bands_after, resumed_bands
 from ngmca.engines import (
     Engine,
     Levels,

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.domain_choice import decide
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
@@ -42,25 +43,17 @@ from ngmca.engines import (
     residual_energy,
     threads_for,
 )
-from ngmca.engines.blocks import row_blocks
 from ngmca.nnqp.gram import Gram
 from ngmca.result import Domain, State
 
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
-STEPS = 4  # of ADMM for every step of A
-EVERY, NOISE_EVERY = 5, 25  # iterations from weights to weights, and from noise to noise
-FREE = 200  # iterations without thresholds
-SETTLED = 5e-5  # root mean square move of the columns of A over EVERY iterations: the end
-SHORTER = 0.9  # length of the sources in the frame over that in channels, below which a frame pays
-ORDERED, SPARSE = 0.7, 0.7  # or: correlation of neighbours, and share of zeros, above which (lines)
-WHITE = 0.2  # correlation up to which nothing else need be looked at
-FEWEST = 64  # channels below which nothing is said about an order
-LARGEST = 1 << 27  # coefficients that are not asked for unless "wavelet" is: several GB in all
-IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below which there is no image
-DIRECT, WINDOW = 1.0, 9  # the threshold on channels of line spectra, and how far a line keeps it away
-EMPTY, EMPTIEST = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
-SOME = 1 << 20  # entries of sources that are looked at together
-AT_ZERO = 0.3  # noise levels below which a channel of a denoised source is empty
+ADMM_STEPS = 4  # for every step of A
+REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
+MAX_FREE_ITERATIONS = 200  # without thresholds
+SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
+LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
+EMPTY_FROM, EMPTY_FULLY = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
+EMPTY_LEVEL = 0.3  # noise levels below which a channel of a denoised source is empty
 
 
 @dataclass(frozen=True)
@@ -123,83 +116,11 @@ def _most(options: Options) -> int:
     return min(options.schedule.n_iter, BANDS)
 
 
-def decide(state: State, options: Options) -> Domain:
-    """Where the sources of `soft` are sparse, and why."""
-    free = options.known.free
-    if not isinstance(state.S, np.ndarray):
-        return Domain("direct", "sources that stay on a cluster are looked for channel by channel")
-    A, S, shape = state.A[:, free], state.S[free], options.sample_shape
-    found, n = correlation(S, shape), S.shape[1]
-    if not len(S):
-        return Domain("direct", "all sources are known", found)
-    if options.known.closes_known:
-        return Domain("direct", "a closure with known sources holds channel by channel", found)
-    if options.domain != "auto":
-        return Domain(options.domain, "as it was asked for", found)
-    if options.warm:
-        return Domain("direct", "of data of this size only if wavelets are asked for", found)
-    if options.known.zero_sources is not None:
-        return Domain("direct", "channels at which a source is known to be 0 are single ones", found)
-    if n < FEWEST:
-        return Domain("direct", f"{n} channels are too few to show lines or bands", found)
-    if not found > WHITE:
-        return Domain("direct", f"neighbouring channels are correlated by {found:.2f} only", found)
-    W = frame_of(n, shape)
-    if len(S) * W.bands * W.period > LARGEST:
-        return Domain("direct", f"wavelets of {len(S)} x {n:,} would take too much memory", found)
-    length, zeros = code(S, in_gradient(A, state.noise), shape), float(np.mean(S == 0))
-    told = f"neighbouring channels of the sources are correlated by {found:.2f}"
-    if found > ORDERED and zeros > SPARSE:
-        return Domain("wavelet", f"{told}, and {100 * zeros:.0f} % of them are 0: lines", found)
-    if found > (IMAGE if shape else 0) and length < SHORTER:
-        why = f"{told}; wavelets need {100 * length:.0f} % of what channels need"
-        return Domain("wavelet", why, found)
-    return Domain("direct", f"{told}; wavelets would need {length:.1f} times as much as channels", found)
-
-
-def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> float:
-    """Sum of log(1 + (value / noise)^2) over the coefficients of S, over the same for its channels.
-
-    `level` (r,) is the noise. A band counts by the share of it that a basis would have: the mean over
-    the bases in the frame.
-    """
-    W = frame_of(S.shape[1], shape)
-    if not W.levels or not S.any():
-        return 1.0
-    inside = direct = 0.0
-    for row, noise in zip(
-        S, level, strict=True
-    ):  # one by one: coefficients take many times as much room
-        x = row.astype(np.float64)[None]
-        least = 1e-4 * np.sqrt(np.mean(x**2))  # clean data: the answer must not depend on units
-        x /= max(noise, least) or 1.0
-        inside += float(W.shares @ np.log1p((analyse(W, x)[0] / W.norms[:, None]) ** 2).sum(axis=1))
-        direct += float(np.log1p(x**2).sum())
-    return inside / direct
-
-
-def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
-    """Mean correlation of neighbouring channels over the sources; 0 if none varies.
-
-    Of pixels, the smaller one of those to the right and below.
-    """
-    if not len(S):  # all of them are known
-        return 0.0
-    found = np.zeros((len(S), 2))
-    for rows, some in row_blocks(S, SOME):
-        x = some - some.mean(axis=1, dtype=np.float64, keepdims=True)
-        x = x.reshape(len(x), *(shape or (1, -1)))
-        energy = np.einsum("ijk,ijk->i", x, x)
-        live = energy > 0
-        for axis, (one, other) in enumerate(((x[:, :, 1:], x[:, :, :-1]), (x[:, 1:], x[:, :-1]))):
-            both = np.einsum("ijk,ijk->i", one, other)
-            found[rows, axis] = np.divide(both, energy, out=np.zeros(len(x)), where=live)
-    return float(found.mean(axis=0).min() if shape else found[:, 0].mean())
-
-
 def _freed(engine: Engine, state: State, options: Options) -> tuple[NDArray, NDArray]:
     """Factors after plain factorisation from a state."""
-    plain = Options("anls", n_iter=FREE, tol=0.0, noise=options.noise, known=options.known)
+    plain = Options(
+        "anls", n_iter=MAX_FREE_ITERATIONS, tol=0.0, noise=options.noise, known=options.known
+    )
     for free in iterate_thresholded(engine, state.A, state.S, plain):
         last = free
     return last.A, fetched(last.S)
@@ -243,7 +164,7 @@ def iterate_bands(
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0 or weights is None:
             sigma = data.noise(A.astype(np.float32), S) if given is None else given
-        if k % EVERY == 0 or weights is None:
+        if k % REWEIGHT_EVERY == 0 or weights is None:
             weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, form)
             corner = momentum.last
         k += 1
@@ -251,9 +172,9 @@ def iterate_bands(
         G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
         C = np.ascontiguousarray(C - weights.direct)
         if form.synthesis:
-            synthesis.descend(G, C, W, weights.Lam, duals, STEPS, RHO)
+            synthesis.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, RHO)
         else:
-            analysis.descend(G, C, W, weights.Lam, duals, STEPS, RHO, threads_for(fast, len(S)))
+            analysis.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, RHO, threads_for(fast, len(S)))
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
         SS, YS = fast.moments(S)
@@ -266,7 +187,7 @@ def iterate_bands(
         A = stepped if options.known.shaped else momentum.next(A, stepped)
         if options.known.shaped:
             momentum.last = A
-        if k % EVERY == 0 and not known:
+        if k % REWEIGHT_EVERY == 0 and not known:
             moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
@@ -346,12 +267,12 @@ def weighted(
     if form.synthesis:
         smooth = np.abs(analyse(W, S)[:, -1]) if form.reweighted else np.zeros(1, S.dtype)
         Lam[:, -1] = tau * noise[:, -1:] / (1 + smooth / noise[:, -1:])
-    empty = float(np.mean(AT_ZERO * level > S))
-    gate = form.channels * np.clip((empty - EMPTY) / (EMPTIEST - EMPTY), 0, 1)
+    empty = float(np.mean(EMPTY_LEVEL * level > S))
+    gate = form.channels * np.clip((empty - EMPTY_FROM) / (EMPTY_FULLY - EMPTY_FROM), 0, 1)
     direct = np.zeros((1, 1), dtype=S.dtype)
     if gate > 0:
         near = _neighbourhood(S, options.sample_shape)
-        direct = (S.dtype.type(DIRECT * options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
+        direct = (S.dtype.type(options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
     return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty)
 
 
@@ -367,9 +288,9 @@ def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
     from scipy.ndimage import maximum_filter  # takes its time to load: not before it is needed
 
     if shape is None:
-        return np.asarray(maximum_filter(S, (1, WINDOW), mode="reflect"))
+        return np.asarray(maximum_filter(S, (1, LINE_WINDOW), mode="reflect"))
     return np.asarray(
-        maximum_filter(S.reshape(-1, *shape), (1, WINDOW, WINDOW), mode="reflect")
+        maximum_filter(S.reshape(-1, *shape), (1, LINE_WINDOW, LINE_WINDOW), mode="reflect")
     ).reshape(S.shape)
 
 

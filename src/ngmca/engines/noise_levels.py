@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, message, option
 from ngmca.engines.derived import everything
 from ngmca.engines.protocol import Engine
 from ngmca.engines.weighted import weighing
@@ -31,7 +32,9 @@ class Counts:
 
     def __post_init__(self) -> None:
         if arguments.check_number(self.gain, "gain") == 0:
-            raise ValueError("gain must be above 0: it is the value of Y for one event.")
+            raise ArgumentError(
+                "{} must be above 0: it is the value of Y for one event.", option("gain")
+            )
         arguments.check_number(self.readout, "readout")
 
     def variance(self, signal: NDArray) -> NDArray:
@@ -94,8 +97,10 @@ class Levels:
         variance = counts.variance(share)
         if Y.max(initial=0) < 5 * counts.gain:
             warnings.warn(
-                "the largest entry of Y is less than 5 events: if these are no counts, give the value "
-                "of one event as ngmca.Counts(gain=...).",
+                message(
+                    "the largest entry of Y is less than 5 events. If Y does not hold counts, give the "
+                    "value of one event as ngmca.Counts(gain=...)."
+                ),
                 UserWarning,
                 stacklevel=6,
             )

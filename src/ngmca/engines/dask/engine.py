@@ -20,6 +20,7 @@ from dask.base import persist
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
+from ngmca._support.messages import ArgumentError
 from ngmca._support.threads import grouped
 from ngmca.engines.blocks import PART_BYTES, Choice, largest
 from ngmca.engines.blockwise import BLOCKS_IN_A_CALL, summary
@@ -142,25 +143,26 @@ class DaskEngine(ReadInParts):
                 told = ".".join(map(str, place))
                 raise OSError(
                     f"Y cannot be read at chunk {told} of its Dask array: {own or type(own).__name__}. "
-                    "Its file is damaged or gone there."
+                    "Its file is damaged, or a part of it is gone."
                 ) from error
 
     def _check_found(self, found: list[dict[str, Any]]) -> None:
         for one in found:
             if one["bad"] is not None:
                 i, j, what = one["bad"]
-                raise ValueError(
-                    f"Y contains {what}, first at row {i}, column {j}{_block_at(self._array, i, j)}: "
-                    "data that are read in blocks must be whole. Replace such entries or leave out "
-                    "their columns."
+                raise ArgumentError(
+                    "Y contains {}, first at row {}, column {}{}. Data that are read in blocks must not "
+                    "have missing entries: replace these, or leave out their columns.",
+                    *(what, i, j, _block_at(self._array, i, j)),
                 )
         peak = max(one["peak"] for one in found)
         unit = unit_for(peak, self.dtype)
         if unit != 1.0:
             check_range(peak, self.dtype, unit)
-            raise ValueError(
-                f"the largest entry of Y is {peak:.3g}: divide a Dask array by a number of its size, so "
-                "that squares neither overflow nor vanish."
+            raise ArgumentError(
+                "the largest entry of Y is {}. Divide a Dask array by a number of its size, so that squares "
+                "neither overflow nor vanish.",
+                f"{peak:.3g}",
             )
 
     def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:

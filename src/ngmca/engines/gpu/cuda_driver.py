@@ -1,22 +1,28 @@
-"""CuPy, where there is a GPU that it can calculate on."""
+"""CuPy, if there is a GPU that it can use."""
 
 from functools import cache
 from typing import Any
 
+from ngmca._support.messages import message, option
+
 
 class GpuError(RuntimeError):
-    """There is no GPU to calculate on, or too little room on it."""
+    """There is no GPU to calculate on, or it has too little memory."""
 
 
 @cache
 def load_cupy() -> Any:
-    """CuPy, once a GPU has answered it."""
+    """Return CuPy, once a GPU has answered it; raise a `GpuError` if none does."""
+    cuda = option("device", "cuda")
     try:
         import cupy
     except ImportError as error:
         raise GpuError(
-            f"device='cuda' needs CuPy, which cannot be loaded ({error}): install 'ngmca[gpu]', or the "
-            "CuPy for your version of CUDA."
+            message(
+                "{} needs CuPy, which cannot be imported ({}). Install 'ngmca[gpu]', or the CuPy for your "
+                "version of CUDA.",
+                *(cuda, error),
+            )
         ) from None
     try:
         count = cupy.cuda.runtime.getDeviceCount()
@@ -24,9 +30,12 @@ def load_cupy() -> Any:
         cupy.zeros(1).sum().item()
     except Exception as error:
         raise GpuError(
-            f"device='cuda' finds no GPU that CuPy {cupy.__version__} can calculate on: {error}. Check "
-            "with nvidia-smi that there is one, and that CuPy is the one for its version of CUDA."
+            message(
+                "{} finds no GPU that CuPy {} can use: {}. Check with nvidia-smi that there is one, and "
+                "that CuPy is the one for its version of CUDA.",
+                *(cuda, cupy.__version__, error),
+            )
         ) from None
     if not count:
-        raise GpuError("device='cuda' finds no GPU: this machine has none that CUDA can use.")
+        raise GpuError(message("{} finds no GPU: CUDA can use none on this machine.", cuda))
     return cupy

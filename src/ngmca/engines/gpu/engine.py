@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import ArgumentError, message, option
 from ngmca.engines.blocks import Choice, column_runs, gram, largest, row_blocks
 from ngmca.engines.derived import BLOCK_ENTRIES, cost
 from ngmca.engines.gpu.columns import Columns
@@ -114,10 +115,13 @@ class GpuEngine(SharedAnswers):
         width = max(width // TILE * TILE, TILE) if n > TILE else n
         if self.on_device or sources + 3 * width * m * item > free:
             self._room = None
+            needed = sources + width * m * item * 3
             raise GpuError(
-                f"the GPU has {free / 1e9:.2g} GB free, and {r} sources in {m} x {n} data need about "
-                f"{(sources + width * m * item * 3) / 1e9:.2g} GB there: close what else uses it, or "
-                "take device='cpu'."
+                message(
+                    "the GPU has {} GB free, and {} sources in {} x {} data need about {} GB there. Close "
+                    "other programs that use it, or use {}.",
+                    *(f"{free / 1e9:.2g}", r, m, n, f"{needed / 1e9:.2g}", option("device", "cpu")),
+                )
             )
         self._pieces_of = _Streamed(self.device, self._given, width)
 
@@ -332,17 +336,22 @@ def there_in_own_units(Y: Any, device: Device) -> tuple[Any, Device, float]:
     xp = device.xp
     Y = xp.asarray(Y)
     if Y.ndim != 2 or not Y.size or Y.dtype.kind not in "fiu":
-        raise ValueError(f"Y must be a matrix of numbers, got {Y.dtype} of shape {Y.shape}.")
+        raise ArgumentError("Y must be a matrix of numbers, got {} of shape {}.", Y.dtype, Y.shape)
     Y = xp.ascontiguousarray(Y, dtype=Y.dtype if Y.dtype in (np.float32, np.float64) else np.float64)
     low, high = float(Y.min()), float(Y.max())
     if not np.isfinite([low, high]).all():
-        raise ValueError("Y has NaN or infinite entries, which device='cuda' cannot do without.")
+        raise ArgumentError(
+            "Y has NaN or infinite entries, which {} does not support.", option("device", "cuda")
+        )
     unit = unit_of(np.array([[low, high]], dtype=Y.dtype))
     check_range(max(high, -low), Y.dtype, unit)
     return (Y if unit == 1.0 else Y / Y.dtype.type(unit)), device, unit
 
 
 def check_sources(r: int) -> None:
-    """Refuse more sources than the kernels are written for."""
+    """Raise an error if there are more sources than the kernels are written for."""
     if r > MOST_SOURCES:
-        raise ValueError(f"device='cuda' is for {MOST_SOURCES} sources at most, got r={r}: take 'cpu'.")
+        raise ArgumentError(
+            "{} supports at most {} sources, got {}. Use {}.",
+            *(option("device", "cuda"), MOST_SOURCES, option("r", r), option("device", "cpu")),
+        )

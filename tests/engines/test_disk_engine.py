@@ -103,9 +103,9 @@ def test_every_method_with_a_guess_of_its_own(options, dtype):
 
 @pytest.mark.parametrize("shape", [(M, N), (30_000, 40)])
 def test_dead_sources_come_back_as_in_memory_without_reading_all_at_once(shape, monkeypatch):
-    monkeypatch.setattr("ngmca.engines.memory.CANDIDATES", 12 * shape[0])
-    monkeypatch.setattr("ngmca.engines.disk.KEPT", 1)
-    monkeypatch.setattr("ngmca.engines.disk.WIDE", 1 << 18)
+    monkeypatch.setattr("ngmca.engines.shared_answers.CANDIDATES", 12 * shape[0])
+    monkeypatch.setattr("ngmca.engines.read_in_parts.KEPT_BYTES", 1)
+    monkeypatch.setattr("ngmca.engines.disk.BLOCK_ENTRIES_READ", 1 << 18)
     Y = measured(shape)
     start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
     start[0][:, 1] = 0
@@ -136,9 +136,10 @@ class Counted(Sliced):
 
 @pytest.mark.parametrize(("shape", "chunks"), [((20_000, 60), (4000, 60)), ((400, 9000), (400, 1000))])
 def test_the_final_noise_takes_a_few_passes(shape, chunks, monkeypatch):
-    monkeypatch.setattr("ngmca.engines.disk.KEPT", 1 << 18)
-    monkeypatch.setattr("ngmca.engines.memory.NOISE_COLUMNS", 64)
-    monkeypatch.setattr("ngmca.engines.memory.BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("ngmca.engines.read_in_parts.KEPT_BYTES", 1 << 18)
+    monkeypatch.setattr("ngmca.engines.shared_answers.NOISE_COLUMNS", 64)
+    for room in ("blockwise", "shared_answers"):
+        monkeypatch.setattr(f"ngmca.engines.{room}.BLOCK_BYTES", 1 << 12)
     Y = measured(shape)
     data, A, S = Counted(Y, chunks), np.ones((shape[0], 1)), np.zeros((1, shape[1]))
     engine = open_data(data, lazily=True)
@@ -227,7 +228,7 @@ def test_data_that_change_on_the_way_are_refused():
 )
 def test_what_needs_all_data_at_once_is_refused(options):
     engine = open_data(Sliced(measured()), lazily=True)
-    with pytest.raises(ValueError, match="in memory at once"):
+    with pytest.raises(ValueError, match="needs all data in memory"):
         ngmca.separate(engine, R, seed=0, n_iter=2, **options)
 
 
