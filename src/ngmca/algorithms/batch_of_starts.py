@@ -14,40 +14,31 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.first_guess import EXACT_ROUNDS, LEAST_SQUARES_ROUNDS, revive, unit_columns
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.schedule import falling
 from ngmca.algorithms.steps import BOUNDED_ROUNDS, BOUNDED_TOL
-from ngmca.engines import OnGpu, Seen, SolveEach, Stacks, Sweeps, in_own_units, room_for
-from ngmca.result import Separation, State
-from ngmca.task.checkpoints import Checkpoint
+from ngmca.engines import InMemory, OnGpu, Seen, SolveEach, Stacks, Sweeps, in_own_units, room_for
+from ngmca.result import State
 
 Lines = list[tuple[float, NDArray, float, float, float]]
 
 
-def at_once_on_card(problem: Problem) -> int:
-    """How many starts of a problem run as one batch; 0 where they run one after the other."""
-    options = problem.options
-    known = problem.start is not None or problem.resume is not None or options.warm
-    if known or not problem.plain or options.method not in ("soft", "anls") or options.solver != "pivot":
-        return 0
-    return room_for(problem.engine, problem.r)
-
-
 def run_together(
-    problem: Problem, rngs: Sequence[np.random.Generator], most: int, tick: Callable[[int], None]
-) -> list[Separation]:
-    """The separation from each of the generators, `most` in a batch; `tick` is told of iterations."""
-    found = []
-    for first in range(0, len(rngs), most):
-        batch = _Batch(problem, rngs[first : first + most])
+    engine: InMemory,
+    r: int,
+    options: Options,
+    rngs: Sequence[np.random.Generator],
+    advance: Callable[[int], None],
+) -> Iterator[tuple[State, Lines]]:
+    """Yield the last state channel by channel of every start, and a line of history for each iteration.
+
+    As many starts as there is room for run in one batch. `advance` is called with numbers of iterations.
+    """
+    size = room_for(engine, r)
+    for first in range(0, len(rngs), size):
+        batch = _Batch(engine, r, options, rngs[first : first + size])
         for done in batch.iterations():
-            tick(done)
-        for last, lines in batch.ended():
-            so_far = Checkpoint(None, lines)
-            for state in problem.after(last):
-                so_far.add(state)
-            found.append(so_far.separation())
-    return found
+            advance(done)
+        yield from batch.ended()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +70,13 @@ class _Going:
 class _Batch:
     """Starts that run in step."""
 
-    def __init__(self, problem: Problem, rngs: Sequence[np.random.Generator]) -> None:
-        assert isinstance(problem.engine, OnGpu)
-        self._options: Options = problem.options
-        self._stacks = Stacks(problem.engine, problem.r)
-        self._card, self._rngs, self._r = problem.engine.card, rngs, problem.r
+    def __init__(
+        self, engine: InMemory, r: int, options: Options, rngs: Sequence[np.random.Generator]
+    ) -> None:
+        assert isinstance(engine, OnGpu)
+        self._options = options
+        self._stacks = Stacks(engine, r)
+        self._card, self._rngs, self._r = engine.card, rngs, r
         self._log: list[tuple[NDArray, Any, Any, NDArray, NDArray]] = []
         self._last: list[State | None] = [None] * len(rngs)
 

@@ -33,6 +33,7 @@ class Chunked(InMemory):
     """
 
     whole = False
+    place = "disk"
 
     def __init__(
         self,

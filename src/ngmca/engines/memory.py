@@ -53,6 +53,7 @@ class InMemory:
     parts: tuple[slice, ...] = (slice(None),)  # measurements of each of several data sets
     corrected: bool = True  # whether `noise` knows what the fit follows of it
     whole: bool = True  # all data can be had at once
+    place: str = "memory"
 
     def __init__(
         self, Y: NDArray, *, threads: int | None = None, unit: float = 1.0, seed: int = 0
@@ -305,6 +306,10 @@ class InMemory:
     def fetched(self, S: Any) -> Any:
         """Sources of a sweep where a result has them, which is where those of this engine are."""
         return S
+
+    def returned(self, found: Any) -> Any:
+        """A result with A and S where the data came from."""
+        return found
 
     def completed(self) -> "InMemory":
         """Data without gaps; of these, the engine itself."""

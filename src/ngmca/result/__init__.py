@@ -184,14 +184,10 @@ class State:
     active: float  # share of entries of S that are not 0
     violation: float  # relative KKT violation of the S-step
     mixing_violation: float = np.nan  # of the A-step before it, whose answer A may have been moved on
-    momentum: Any = field(default=None, repr=False)  # what `iterate` needs besides to go on from here
     settled: bool = False  # nothing moves any more: the iterations end here
     domain: Domain = field(default=DIRECT, repr=False)
     background: Background | None = field(default=None, repr=False)
     outliers: NDArray | None = field(default=None, repr=False)  # (k, 2) measurement and sample
-    # What `iterate` needs to go on without another look at the data, in units of the engine:
-    sums: tuple[Any, ...] | None = field(default=None, repr=False)  # S S', Y S' and those of S
-    memory: tuple[int, NDArray] | None = field(default=None, repr=False)  # of the noise on the way
 
     def scaled(self, unit: float) -> "State":
         """The same for data that are `unit` times as large."""
@@ -203,7 +199,6 @@ class State:
             lam=self.lam * unit,
             noise=self.noise * unit,
             cost=_squared(self.cost, unit),
-            momentum=None if self.momentum is None else self.momentum.scaled(unit),
             background=None if self.background is None else self.background.scaled(unit),
         )
 
@@ -344,6 +339,10 @@ class Separation:
         """
         S = in_memory(self.S)
         return self if S is self.S else replace(self, S=S)
+
+    def with_sources(self, S: Any) -> "Separation":
+        """Return the same with its sources in another place."""
+        return replace(self, S=S)
 
     def scaled(self, unit: float) -> "Separation":
         """The same for data that are `unit` times as large."""

@@ -1,6 +1,7 @@
 """`posterior`: from a separation to distributions."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +13,11 @@ from ngmca._support import arguments
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
+from ngmca.constraints import Constraint, as_constraints
 from ngmca.engines import Counts, InMemory, by_part, open_data, stretches
 from ngmca.result import Posterior
 from ngmca.sampling.collecting import collect
 from ngmca.sampling.target import Target
-from ngmca.task.known import NOTHING, Known
 
 NEIGHBOURS = 4  # on each side of a column that is named
 COMPANY = 1024  # columns all over the data that are sampled along with those that are named
@@ -31,11 +32,7 @@ def posterior(
     A: ArrayLike | None = None,
     noise: Any = None,
     mask: ArrayLike | None = None,
-    known_sources: ArrayLike | None = None,
-    known_mixing: ArrayLike | None = None,
-    known_scale: str = NOTHING.known_scale,
-    zero_sources: ArrayLike | None = None,
-    zero_mixing: ArrayLike | None = None,
+    constraints: Sequence[Constraint] = (),
     columns: int | ArrayLike | None = None,
     n_samples: int | str = "auto",
     burn: int | str = "auto",
@@ -77,10 +74,9 @@ def posterior(
         is in single precision): smaller ones are raised to that.
     mask : (m, n) of booleans
         True where an entry is missing, besides those that are NaN or masked in Y.
-    known_sources, known_mixing, known_scale, zero_sources, zero_mixing
-        What is known beforehand, as `separate` takes it. It is held, with a spread of 0; with
-        known_scale="free" a known source stays at the scale that the separation found. The weights of
-        a baseline are drawn along.
+    constraints : sequence of constraints
+        Those of the separation. Known values are held, with a spread of 0; a known source of a free
+        scale stays at the scale that the separation found. The amounts of a baseline are sampled.
     columns : int, sorted indices or None
         Only these columns, or so many in 64 stretches all over the data, in the domain "direct" alone:
         for data that are too large to sample whole. `Posterior.S` then has these columns, which
@@ -110,7 +106,7 @@ def posterior(
         arguments.check_count(burn, "burn", low=0)
     arguments.check_count(n_chains, "n_chains", low=2)
     threads = available() if threads is None else arguments.check_count(threads, "threads")
-    beforehand = Known(known_sources, known_mixing, known_scale, zero_sources, zero_mixing)
+    known = as_constraints(constraints)
     bands = _is_wavelet(domain, separation, A)
     engine = open_data(Y, mask=mask)
     which: NDArray | None = None
@@ -118,7 +114,7 @@ def posterior(
     if columns is None:
         engine.check_whole("the posterior of all columns (columns=1000 takes some)")
     else:
-        if bands or beforehand.given or mask is not None:
+        if bands or known or mask is not None:
             raise ValueError(
                 "columns goes with the domain 'direct' and nothing that is known: what is known of all "
                 "columns, and bands, need them all."
@@ -129,7 +125,7 @@ def posterior(
         taken = which if np.ndim(columns) == 0 else _with_company(which, engine.shape[1])
         noise = _noise_at(by_part(noise, engine), engine.shape, taken)
         engine, separation = engine.part(slice(None), taken), _at(separation, taken)
-    problem = Target.of(engine, separation, A, noise, beforehand, bands=bands)
+    problem = Target.of(engine, separation, A, noise, known, bands=bands)
     chains = problem.chains(seed, n_chains, threads)
     before = chains.length.burn if burn == "auto" else int(burn)
     total = chains.length.most if n_samples == "auto" else int(n_samples) + before

@@ -1,24 +1,27 @@
 """Where chains start, and what they are to sample: checked arguments, in the units of the engine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca import rules
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
+from ngmca.constraints import Constraint
 from ngmca.engines import WORTH_THREADS, InMemory, by_part
 from ngmca.sampling.bands import BANDS, band_tracks
 from ngmca.sampling.chain import Chain, Held, Rules, Sums
 from ngmca.sampling.chains import SPARSE, Chains, Trace, Track
 from ngmca.sampling.drawn_entries import Filled
-from ngmca.sampling.held_entries import Start, check_known, start
+from ngmca.sampling.held_entries import Start, start
 from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
-from ngmca.task.known import NOTHING, Known
 
 CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered from 0
 
@@ -46,7 +49,7 @@ class Target:
         separation: Any,
         known: ArrayLike | None,
         noise: Any,
-        beforehand: Known = NOTHING,
+        beforehand: Sequence[Constraint] = (),
         *,
         bands: bool = False,
     ) -> "Target":
@@ -163,7 +166,7 @@ def streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
 
 
 def _start(
-    separation: Any, engine: InMemory, beforehand: Known, *, bands: bool
+    separation: Any, engine: InMemory, beforehand: Sequence[Constraint], *, bands: bool
 ) -> tuple[Start, NDArray]:
     """A, S and noise levels of a separation, in units of the engine."""
     if not all(hasattr(separation, name) for name in ("A", "S", "noise")):
@@ -183,14 +186,21 @@ def _start(
             "negative."
         )
     background = getattr(separation, "background", None)
-    check_known(beforehand.given | ({"baseline"} if background is not None else set()), bands=bands)
+    names = {type(one).__name__ for one in beforehand} | (
+        {"Baseline"} if background is not None else set()
+    )
+    names |= {"posterior", "posterior in wavelets"} if bands else {"posterior"}
+    rules.check(rules.written(sorted(names)))
     return start(engine, A, S, beforehand, background), levels / engine.unit
 
 
-def _known(engine: InMemory, A: ArrayLike, beforehand: Known) -> tuple[Start, NDArray]:
+def _known(engine: InMemory, A: ArrayLike, beforehand: Sequence[Constraint]) -> tuple[Start, NDArray]:
     """A known mixing, the sources that thresholds find for it, and the noise in what is left."""
-    for name in sorted(beforehand.given):
-        raise ValueError(f"A and {name} do not go together: all of the mixing is known already.")
+    for one in beforehand:
+        raise ArgumentError(
+            "{} cannot be combined with {}: a known mixing leaves only the sources to sample.",
+            *(option("A"), option(type(one).__name__)),
+        )
     A = arguments.check_mixing(A, engine.shape[0])
     if engine.weights is None:
         S = sources_for(engine, A, tau=1.0).S

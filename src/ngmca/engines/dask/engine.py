@@ -53,6 +53,8 @@ def as_matrix(data: Any) -> Any:
 class OnDask(Chunked):
     """Y (m, n) as a Dask array, whose blocks are never all in one place."""
 
+    place = "dask"
+
     def __init__(
         self, array: Any, *, threads: int | None = None, seed: int = 0, surveyed: bool = False
     ) -> None:

@@ -35,6 +35,8 @@ class OnGpu(InMemory):
     What is asked seldom (rivals, diagnoses, weights of new measurements) is answered from memory.
     """
 
+    place = "gpu"
+
     def __init__(self, Y: Any, card: Card, unit: float = 1.0, *, seed: int = 0) -> None:
         self.card = card
         self.unit = unit
