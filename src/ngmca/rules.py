@@ -73,126 +73,184 @@ class Rule:
     instead: Message
 
 
-def _rule(ones: Iterable[str], others: Iterable[str], reason: str, instead: str, *parts: object) -> Rule:
-    return Rule(tuple(ones), tuple(others), reason, message(instead, *parts))
+_DIRECT, _CPU = option("domain", "direct"), option("device", "cpu")
+_SOFT, _ANLS, _PIVOT = option("method", "soft"), option("method", "anls"), option("solver", "pivot")
+_LEAVE_OUT_ONE = message("Leave out one of them.")
+_PASS_A_PART = message("Pass a part of the data as an array.")
 
-
-_SOFT = (option("method", "soft"), option("method", "anls"))
-_CPU = option("device", "cpu")
 RULES: tuple[Rule, ...] = (
-    _rule(
-        *(["wavelet", "sample_shape"], ["hard", "naive", "anls", "rival"]),
-        *("only 'soft' works in the wavelet domain", "Use {}.", option("method", "soft")),
+    Rule(
+        ("wavelet", "sample_shape"),
+        ("hard", "naive", "anls", "rival"),
+        "only 'soft' works in the wavelet domain",
+        message("Use {}.", _SOFT),
     ),
-    _rule(
-        *(["wavelet"], ["tau=0"], "the wavelet domain needs a threshold"),
-        *("Use {}, or a larger {}.", option("domain", "direct"), option("tau")),
+    Rule(
+        ("wavelet",),
+        ("tau=0",),
+        "the wavelet domain needs a threshold",
+        message("Use {}, or a larger {}.", _DIRECT, option("tau")),
     ),
-    _rule(
-        *(["wavelet"], ["penalised A"], "columns of A have no order along the channels"),
-        *("Use {}.", option("domain", "direct")),
+    Rule(
+        ("wavelet",),
+        ("penalised A",),
+        "columns of A have no order along the channels",
+        message("Use {}.", _DIRECT),
     ),
-    _rule(
-        *(["wavelet"], ["ZeroSources", "Closure with KnownSources"]),
-        *("this constraint holds for single channels", "Use {}.", option("domain", "direct")),
+    Rule(
+        ("wavelet",),
+        ("ZeroSources", "Closure with KnownSources"),
+        "this constraint holds for single channels",
+        message("Use {}.", _DIRECT),
     ),
-    _rule(
-        *(["Closure"], SHAPES, "there is no common solver for sums over sources and shapes of profiles"),
-        "Leave out one of them.",
+    Rule(
+        ("Closure",),
+        SHAPES,
+        "there is no common solver for sums over sources and shapes of profiles",
+        _LEAVE_OUT_ONE,
     ),
-    _rule(
-        *(["Closure"], ["penalised A", "penalised both"]),
-        *("a fixed sum of A cannot be made smaller", "Use {}.", option("penalised", "S")),
+    Rule(
+        ("Closure",),
+        ("penalised A", "penalised both"),
+        "a fixed sum of A cannot be made smaller",
+        message("Use {}.", option("penalised", "S")),
     ),
-    _rule(
-        *(["Closure with KnownMixing"], ["ZeroMixing"], "there is no common solver for all three"),
-        "Leave out one of them.",
+    Rule(
+        ("Closure with KnownMixing",),
+        ("ZeroMixing",),
+        "there is no common solver for all three",
+        _LEAVE_OUT_ONE,
     ),
-    _rule(
-        *(SHAPES, ["ZeroMixing"], "a profile with zeros inside has no single shape"),
-        "Leave out one of them.",
+    Rule(SHAPES, ("ZeroMixing",), "a profile with zeros inside has no single shape", _LEAVE_OUT_ONE),
+    Rule(
+        ("penalised A",),
+        (*SHAPES, "Baseline"),
+        "this constraint does not hold for the transposed data",
+        message("Use {}.", option("penalised", "both")),
     ),
-    _rule(
-        *(["penalised A"], [*SHAPES, "Baseline"], "the data are transposed for it"),
-        *("Use {}.", option("penalised", "both")),
+    Rule(
+        ("naive", "fista"),
+        (*CONSTRAINTS, "penalised both"),
+        "its steps ignore constraints",
+        message("Use {} and {}.", _SOFT, _PIVOT),
     ),
-    _rule(
-        *(["naive", "fista"], [*CONSTRAINTS, "penalised both"], "its steps ignore constraints"),
-        *("Use {} and {}.", option("method", "soft"), option("solver", "pivot")),
+    Rule(
+        ("hard", "naive", "fista"),
+        UNEQUAL,
+        "its steps need all entries, with equal weights",
+        message("Use {} or {}, with {}.", _SOFT, _ANLS, _PIVOT),
     ),
-    _rule(
-        *(["hard", "naive", "fista"], UNEQUAL, "its steps need all entries with equal weights"),
-        *("Use {} or {} with {}.", *_SOFT, option("solver", "pivot")),
+    Rule(
+        ("rival",),
+        (*CONSTRAINTS, *UNEQUAL, "noise of channels"),
+        "rivals implement their own model only",
+        message("Use {} or {}.", _SOFT, _ANLS),
     ),
-    _rule(
-        *(["rival"], [*CONSTRAINTS, *UNEQUAL, "noise of channels"]),
-        *("rivals implement their own model only", "Use {} or {}.", *_SOFT),
+    Rule(
+        ("rival",),
+        ("checkpoint",),
+        "rivals run as a whole",
+        message("Leave out {}.", option("checkpoint")),
     ),
-    _rule(
-        *(["rival"], ["checkpoint"], "rivals run as a whole"),
-        *("Leave out {}.", option("checkpoint")),
+    Rule(
+        ("rival",), ("threads",), "rivals run in one thread", message("Leave out {}.", option("threads"))
     ),
-    _rule(
-        *(["rival"], ["threads"], "rivals run in one thread"),
-        *("Leave out {}.", option("threads")),
-    ),
-    _rule(
-        *(["rival", "robust", "counts", "noise of entries", "posterior", "auto rank"], BLOCKS),
+    Rule(
+        ("rival", "robust", "counts", "noise of entries", "posterior", "auto rank"),
+        BLOCKS,
         "all data must be in memory",
-        "Pass a part of the data as an array.",
+        _PASS_A_PART,
     ),
-    _rule(
-        *(["noise of channels"], ["disk", "dask", "gpu"], "all data must be in memory"),
-        *("Pass an array and use {}.", _CPU),
+    Rule(
+        ("noise of channels",),
+        (*BLOCKS, "gpu"),
+        "all data must be in memory",
+        message("Pass an array and use {}.", _CPU),
     ),
-    _rule(
-        *(["naive", "wavelet", *CONSTRAINTS, "penalised both"], ["dask"]),
-        *("the sources stay on the workers", "Pass a part of the data as an array."),
+    Rule(
+        ("naive", "wavelet", *CONSTRAINTS, "penalised both"),
+        ("dask",),
+        "the sources stay on the workers",
+        _PASS_A_PART,
     ),
-    _rule(["mask"], BLOCKS, "the mask needs all data in memory", "Pass a part of the data as an array."),
-    _rule(
-        *(["threads"], ["dask", "gpu"], "the number of threads is not used there"),
-        *("Leave out {}.", option("threads")),
+    Rule(("mask",), BLOCKS, "the mask needs all data in memory", _PASS_A_PART),
+    Rule(
+        ("threads",),
+        ("dask", "gpu"),
+        "the number of threads is not used there",
+        message("Leave out {}.", option("threads")),
     ),
-    _rule(
-        ["naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask", "posterior",
-         "auto rank", "out", "disk", "dask"],
-        *(["gpu"], "the GPU does not support it", "Use {}.", _CPU),
+    Rule(
+        ("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
+        ("gpu",),
+        "the GPU does not support it",
+        message("Use {}.", _CPU),
     ),
-    _rule(
-        *(["posterior"], ["gmca"], "its sources may be negative, and those of the sampler may not"),
-        *("Leave out {}.", option("posterior")),
+    Rule(
+        ("posterior", "auto rank", "out", *BLOCKS),
+        ("gpu",),
+        "the GPU does not support it",
+        message("Use {}.", _CPU),
     ),
-    _rule(
-        *(["posterior"], ["Closure", *SHAPES, "penalised A", "penalised both"]),
-        *("the sampler does not support this constraint", "Leave out {}.", option("posterior")),
+    Rule(
+        ("posterior",),
+        ("gmca",),
+        "its sources may be negative, and those of the sampler may not",
+        message("Leave out {}.", option("posterior")),
     ),
-    _rule(
-        *(["posterior in wavelets"], [*KNOWN, "Baseline"]),
+    Rule(
+        ("posterior",),
+        ("Closure", *SHAPES, "penalised A", "penalised both"),
+        "the sampler does not support this constraint",
+        message("Leave out {}.", option("posterior")),
+    ),
+    Rule(
+        ("posterior in wavelets",),
+        (*KNOWN, "Baseline"),
         "all of A and S is sampled there",
-        *("Leave out {}, or use {}.", option("posterior"), option("domain", "direct")),
+        message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
     ),
-    _rule(
-        *(["out"], ["several"], "the data are read in blocks then"),
-        "Pass one array with all rows.",
+    Rule(
+        ("out",),
+        ("several",),
+        "the data are read in blocks then",
+        message("Pass one array with all rows."),
     ),
-    _rule(
-        *(["start"], ["n_init"], "a given start is one start"),
-        *("Leave out {} or {}.", option("start"), option("n_init")),
+    Rule(
+        ("start",),
+        ("n_init",),
+        "a given start is one start",
+        message("Leave out {} or {}.", option("start"), option("n_init")),
     ),
-    _rule(
-        *(["auto rank"], ["Baseline", *KNOWN, "shapes of some sources"]),
-        *("sources are counted without this constraint", "Give a number of sources."),
+    Rule(
+        ("auto rank",),
+        ("Baseline", *KNOWN, "shapes of some sources"),
+        "sources are counted without this constraint",
+        message("Give a number of sources."),
     ),
-    _rule(
-        *(["partial_fit"], ["hard", "naive", "rival", "wavelet", *CONSTRAINTS, "penalised A"]),
-        *("it keeps sums of the stream only", "Use {} for all data at once.", "fit"),
+    Rule(
+        ("partial_fit",),
+        (
+            "hard",
+            "naive",
+            "rival",
+            "wavelet",
+            "gpu",
+            "posterior",
+            "noise",
+            "penalised A",
+            "penalised both",
+        ),
+        "it keeps only sums of the stream",
+        message("Use fit for all data at once."),
     ),
-    _rule(
-        *(["partial_fit"], ["penalised both", *UNEQUAL, "noise", "posterior", "gpu"]),
-        *("it keeps sums of the stream only", "Use {} for all data at once.", "fit"),
+    Rule(
+        ("partial_fit",),
+        (*CONSTRAINTS, *UNEQUAL),
+        "it keeps only sums of the stream",
+        message("Use fit for all data at once."),
     ),
-)  # fmt: skip
+)
 
 
 def reason_against(one: str, other: str) -> Rule | None:

@@ -137,12 +137,13 @@ def separate(
     engine = open_data(data, mask=mask, threads=threads, scratch=scratch, device=device)
     if out is not None:
         check_target(out, (r, engine.shape[1]), engine.dtype)
+    prepared = driver.Prepared(task, engine)
     with driver.shown_progress(progress) as watchers:
-        found = driver.find(task, engine, threads=threads, watchers=watchers, checkpoint=kept)
+        found = prepared.find(threads=threads, watchers=watchers, checkpoint=kept)
     found = engine.returned(found)
     if out is not None:
         found = found.with_sources(stored(out, found.S))
-    return driver.with_error_bars(task, engine, found, threads=threads, progress=progress)
+    return prepared.with_error_bars(found, threads=threads, progress=progress)
 
 
 def iterate(
@@ -178,7 +179,7 @@ def iterate(
         raise ArgumentError("{} has no states: use separate.", option("method", asked.method.name))
     _check_doors(asked, None, mask, threads, None)
     engine = one_blas_thread(open_data)(data, mask=mask, threads=threads, device=asked.device)
-    return driver.states(asked, engine)
+    return one_blas_thread(driver.Prepared)(asked, engine).states()
 
 
 def _check_doors(
@@ -188,12 +189,15 @@ def _check_doors(
     asked = {"checkpoint": checkpoint, "mask": mask, "threads": threads, "out": out}
     given = [name for name, value in asked.items() if value is not None]
     rules.check(task.features | rules.written(given))
-    if checkpoint is not None and isinstance(out, str | PathLike):
-        if Path(checkpoint.path).resolve() == Path(out).resolve():
-            raise ArgumentError(
-                "{} and {} are both {}: give them different names.",
-                *(option("checkpoint"), option("out"), out),
-            )
+    path = None if checkpoint is None else checkpoint.path
+    if (
+        path is not None
+        and isinstance(out, str | PathLike)
+        and Path(path).resolve() == Path(out).resolve()
+    ):
+        raise ArgumentError(
+            "{} and {} are both {}: give them different names.", option("checkpoint"), option("out"), out
+        )
 
 
 def _sliceable(data: Any) -> Any:

@@ -20,7 +20,7 @@ RELAXED = 200  # iterations at most without thresholds
 
 def iterate_thresholded(
     engine: InMemory, A: NDArray, S: NDArray, options: Options, resume: Snapshot | None = None
-) -> Iterator[State]:
+) -> Iterator[Snapshot]:
     """Yield the state after every S-step, or only those that come after one to resume from."""
     schedule = options.schedule
     if resume is None:

@@ -73,7 +73,7 @@ def constraint_arrays(
     sources = _sources(constraints, engine, r, columns)
     extra = 0 if sources is None else len(sources) - r
     mixing, sizes = _mixing(_first(constraints, KnownMixing), m, r, extra, rows)
-    zero_mixing, zero_sources = _first(constraints, ZeroMixing), _first(constraints, ZeroSources)
+    zero_sources, zero_mixing = _zeros(constraints, (m, n), r, extra)
     closure, known = _first(constraints, Closure), _first(constraints, KnownSources)
     profiles = [one for one in constraints if isinstance(one, Unimodal | Monotonic)]
     made = Constraints(
@@ -82,9 +82,9 @@ def constraint_arrays(
         mixing=mixing,
         sizes=sizes,
         rigid=known is None or known.scale == "fixed",
-        zero_sources=zero_sources and np.pad(zero_sources.flags(r, n), ((0, extra), (0, 0))),
-        zero_mixing=zero_mixing and np.pad(zero_mixing.flags(m, r), ((0, 0), (0, extra))),
-        totals=closure and np.asarray(closure.totals_of(by_part(closure.totals, engine), m) / rows),
+        zero_sources=zero_sources,
+        zero_mixing=zero_mixing,
+        totals=None if closure is None else closure.totals_of(by_part(closure.totals, engine), m) / rows,
         profiles=(*shapes_of(profiles, r), *["free"] * extra) if profiles else None,
         parts=parts,
         rows=levels.rows,
@@ -121,6 +121,17 @@ def _mixing(
     given = np.pad(known.columns(m, r), ((0, 0), (0, extra)), constant_values=np.nan) / rows[:, None]
     norm = np.linalg.norm(given, axis=0)
     return given / norm, norm
+
+
+def _zeros(
+    constraints: Sequence[Constraint], shape: tuple[int, int], r: int, extra: int
+) -> tuple[NDArray | None, NDArray | None]:
+    """Return where S (R, n) and A (m, R) are 0."""
+    sources, mixing = _first(constraints, ZeroSources), _first(constraints, ZeroMixing)
+    return (
+        None if sources is None else np.pad(sources.flags(r, shape[1]), ((0, extra), (0, 0))),
+        None if mixing is None else np.pad(mixing.flags(shape[0], r), ((0, 0), (0, extra))),
+    )
 
 
 def _check_consistent(made: Constraints) -> None:

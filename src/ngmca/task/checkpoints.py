@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +143,7 @@ class Keeper:
 def write(path: Path, saved: SavedRun) -> None:
     """Write a checkpoint atomically."""
     state = saved.snapshot
-    values: dict[str, object] = {name: np.asarray(getattr(state, name)) for name in _ARRAYS}
+    values: dict[str, Any] = {name: np.asarray(getattr(state, name)) for name in _ARRAYS}
     values |= {name: getattr(state, name) for name in _NUMBERS}
     values |= {"k": state.k, "settled": state.settled, "domain": json.dumps(asdict(state.domain))}
     values["facts"] = json.dumps(saved.facts)
@@ -219,12 +220,12 @@ def _described(value: object) -> str:
     if hasattr(value, "A") and hasattr(value, "S"):
         value = (value.A, value.S)
     if hasattr(value, "__dataclass_fields__"):
-        parts = (f"{part.name}={_described(getattr(value, part.name))}" for part in fields(value))  # type: ignore[arg-type]
+        parts = (f"{part.name}={_described(getattr(value, part.name))}" for part in fields(value))
         return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, list | tuple) and not all(isinstance(one, int | float) for one in value):
         return f"[{', '.join(map(_described, value))}]"
     try:
-        array = np.ascontiguousarray(value)  # type: ignore[call-overload]
+        array = np.ascontiguousarray(value)
     except (TypeError, ValueError):
         return repr(value)
     if array.dtype.kind not in "biufU":
@@ -236,13 +237,12 @@ def _described(value: object) -> str:
 
 
 def _snapshot(values: dict[str, NDArray]) -> Snapshot:
-    arrays = {name: values[name] for name in _ARRAYS}
-    numbers = {name: float(values[name]) for name in _NUMBERS}
+    parts: dict[str, Any] = {name: values[name] for name in _ARRAYS}
+    parts |= {name: float(values[name]) for name in _NUMBERS}
     memory = (int(values["memory_calls"]), values["memory_ratio"]) if "memory_calls" in values else None
     return Snapshot(
         k=int(values["k"]),
-        **arrays,
-        **numbers,  # type: ignore[arg-type]
+        **parts,
         settled=bool(values["settled"]),
         domain=Domain(**json.loads(str(values["domain"]))),
         outliers=values.get("outliers"),

@@ -1,6 +1,6 @@
-"""The driver: runs a task on data. Progress, checkpoints, stops and several starts look at its states."""
+"""The driver runs a task on data. Progress, checkpoints and stops look at the states it yields."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -86,32 +86,8 @@ def shown_progress(show: bool) -> Iterator[list[Watcher]]:
         yield [] if bar is None else [ProgressBar(bar.advance, bar.set_total)]
 
 
-def states(task: Task, engine: InMemory) -> Iterator[State]:
-    """Yield every state of the first start of a task, in the units of the data.
-
-    BLAS is held to one thread while a state is computed, not while the caller looks at it.
-    """
-    problem = Problem.of(task, engine)
-    found = problem.states(generator(task.seed).spawn(1)[0])
-
-    @one_blas_thread
-    def following() -> State | None:
-        return next((state for state, _, _ in found), None)
-
-    while (state := following()) is not None:
-        yield state_of(state).scaled(engine.unit)
-
-
-def find(
-    task: Task,
-    engine: InMemory,
-    *,
-    threads: int | None = None,
-    watchers: Sequence[Watcher] = (),
-    checkpoint: Checkpoint | None = None,
-    first: Separation | None = None,
-) -> Separation:
-    """Return A and S of the best start, in the units of the data, without error bars.
+class Prepared:
+    """A task with its data: checked, and ready to run.
 
     Parameters
     ----------
@@ -119,56 +95,87 @@ def find(
         What to do.
     engine : Engine
         The data.
-    threads : int or None
-        Starts of small data that run at the same time; None takes all cores.
-    watchers : sequence of Watcher
-        Who looks at every state.
-    checkpoint : Checkpoint, optional
-        Where the first start is kept on its way.
-    first : Separation, optional
-        The result of the first start, where it is known already.
     """
-    starts = task.starts(engine.shape)
-    if starts > 1 and not engine.whole:
-        size = 8.0 * arguments.check_rank(task.r, engine.shape, warn=False) * engine.shape[1]
-        check_room(
-            (starts + COPIES_TO_COMPARE) * size, "n_init compares sources in memory: leave it at 1"
+
+    def __init__(self, task: Task, engine: InMemory) -> None:
+        self.task, self.engine = task, engine
+        self.starts = task.starts(engine.shape)
+        self._problem: Problem | None = None
+        if isinstance(task.method, Rival):
+            _check_rival(task, engine)
+        else:
+            self._problem = Problem.of(task, engine)
+        if self.starts > 1 and not engine.whole:
+            size = 8.0 * task.r * engine.shape[1] * (self.starts + COPIES_TO_COMPARE)
+            check_room(size, "several starts (n_init) are compared in memory: use one")
+
+    def states(self) -> Iterator[State]:
+        """Yield every state of the first start, in the units of the data.
+
+        BLAS is held to one thread while a state is computed, not while the caller looks at it.
+        """
+        assert self._problem is not None
+        found = self._problem.states(generator(self.task.seed).spawn(1)[0])
+
+        @one_blas_thread
+        def following() -> State | None:
+            return next((state for state, _, _ in found), None)
+
+        while (state := following()) is not None:
+            yield state_of(state).scaled(self.engine.unit)
+
+    def find(
+        self,
+        *,
+        threads: int | None = None,
+        watchers: Sequence[Watcher] = (),
+        checkpoint: Checkpoint | None = None,
+        first: Separation | None = None,
+    ) -> Separation:
+        """Return A and S of the best start, in the units of the data, without error bars.
+
+        Parameters
+        ----------
+        threads : int or None
+            Starts of small data that run at the same time; None takes all cores.
+        watchers : sequence of Watcher
+            Who looks at every state.
+        checkpoint : Checkpoint, optional
+            Where the first start is kept on its way.
+        first : Separation, optional
+            The result of the first start, where it is known already.
+        """
+        engine = self.engine
+        if self._problem is None:
+            found = _best_rival(self.task, engine, self.starts, watchers)
+        else:
+            runs = _Starts(self._problem, self.task, self.starts, tuple(watchers))
+            found = runs.best(engine, threads, checkpoint, first).scaled(engine.unit)
+        return replace(found, parts=engine.parts)
+
+    def with_error_bars(
+        self, found: Separation, *, threads: int | None = None, progress: bool = False
+    ) -> Separation:
+        """Return a separation with its posterior, if the task asks for one."""
+        asked, task = self.task.posterior, self.task
+        if asked is None:
+            return found
+        sampled = sampling.posterior(
+            self.engine,
+            found,
+            noise=task.noise,
+            constraints=task.constraints,
+            n_samples=asked.n_samples,
+            burn=asked.burn,
+            n_chains=asked.n_chains,
+            seed=task.seed,
+            threads=threads,
+            progress=progress,
         )
-    if isinstance(task.method, Rival):
-        return replace(_best_rival(task, engine, starts, watchers), parts=engine.parts)
-    problem = Problem.of(task, engine)
-    run = _Run(problem, task, starts, tuple(watchers))
-    found = run.best(engine, threads, checkpoint, first)
-    return replace(found.scaled(engine.unit), parts=engine.parts)
+        return replace(found, posterior=sampled)
 
 
-def with_error_bars(
-    task: Task,
-    engine: InMemory,
-    found: Separation,
-    *,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Separation:
-    """Return a separation with its posterior, if the task asks for one."""
-    if task.posterior is None:
-        return found
-    sampled = sampling.posterior(
-        engine,
-        found,
-        noise=task.noise,
-        constraints=task.constraints,
-        n_samples=task.posterior.n_samples,
-        burn=task.posterior.burn,
-        n_chains=task.posterior.n_chains,
-        seed=task.seed,
-        threads=threads,
-        progress=progress,
-    )
-    return replace(found, posterior=sampled)
-
-
-class _Run:
+class _Starts:
     """The starts of one problem."""
 
     def __init__(self, problem: Problem, task: Task, starts: int, watchers: tuple[Watcher, ...]) -> None:
@@ -267,27 +274,29 @@ class _Run:
         return recording.separation()
 
 
-def _best_rival(task: Task, engine: InMemory, starts: int, watchers: Iterable[Watcher]) -> Separation:
+def _check_rival(task: Task, engine: InMemory) -> None:
+    """Raise an error if a rival does not suit the data."""
+    arguments.check_rank(task.r, engine.shape, warn=False)
+    features = task.features | features_of_data(engine)
+    rules.check(features)
+    rules.check(features | features_of_levels(Levels.of(by_part(task.noise, engine), engine)))
+
+
+def _best_rival(task: Task, engine: InMemory, starts: int, watchers: Sequence[Watcher]) -> Separation:
     """Return the factors with the lowest cost out of several runs of a rival.
 
     Each run has a child of the seed. Costs are compared in units of the engine, in which none overflows.
     """
     method = task.method
     assert isinstance(method, Rival)
-    r = arguments.check_rank(task.r, engine.shape, warn=False)
-    rules.check(task.features | features_of_data(engine))
-    noise = by_part(task.noise, engine)
-    rules.check(task.features | features_of_levels(Levels.of(noise, engine)))
-    start = None if task.start is None else arguments.check_start(task.start, engine, r)
-    levels = arguments.check_noise(noise, engine)
-    plain, seed = engine.in_units(), generator(task.seed)
-    runs = []
+    start = None if task.start is None else arguments.check_start(task.start, engine, task.r)
+    levels = arguments.check_noise(by_part(task.noise, engine), engine)
+    given = {"start": start, "seed": generator(task.seed), **method.options}
     for watcher in watchers:
         watcher.begins(1, starts)
+    runs = []
     for _ in range(starts):
-        runs.append(
-            rivals.as_separation(method.name, plain, r, levels, start=start, seed=seed, **method.options)
-        )
+        runs.append(rivals.as_separation(method.name, engine.in_units(), task.r, levels, **given))
         for watcher in watchers:
             watcher.advances(1)
     costs = [float(run.history.cost[-1]) for run in runs]

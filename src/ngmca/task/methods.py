@@ -1,7 +1,7 @@
 """The methods of `separate` as records. Each holds only the options that it supports."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from inspect import signature
 from types import MappingProxyType
 
@@ -244,6 +244,25 @@ def as_method(given: "str | Method") -> Method:
         name = check_choice(given, "method", METHOD_NAMES)
         return OWN_METHODS[name]() if name in OWN_METHODS else Rival(name)
     return given
+
+
+def method_with(name: str, options: Mapping[str, object]) -> Method:
+    """Return the record of a named method with some of its options.
+
+    Raises
+    ------
+    ArgumentError
+        If the method has no such option.
+    """
+    if check_choice(name, "method", METHOD_NAMES) not in OWN_METHODS:
+        return Rival(name, **options)
+    known = tuple(part.name for part in fields(OWN_METHODS[name]))
+    for unknown in sorted(set(options) - set(known)):
+        raise ArgumentError(
+            "{} has no option {}: leave it out. It has {}.",
+            *(option("method", name), option(unknown), ", ".join(known)),
+        )
+    return OWN_METHODS[name](**options)  # type: ignore[arg-type]
 
 
 def options_of(method: Soft | Hard | Naive | Anls) -> Options:

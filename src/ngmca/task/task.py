@@ -157,7 +157,7 @@ def _sampling(given: object) -> Sampling | None:
 def _features_of_method(method: Method) -> dict[str, Option | str]:
     """Return the features of a method."""
     if isinstance(method, Rival):
-        shown = option("method", method.name)
+        shown: Option | str = option("method", method.name)
         return {"rival": shown} | ({"gmca": shown} if method.is_signed else {})
     names = [method.name]
     solver = getattr(method, "solver", "pivot")
