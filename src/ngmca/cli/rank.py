@@ -96,7 +96,7 @@ def rank(
         "folds": folds,
         "entries": entries,
         "seed": seed,
-        "noise": given.options(settings, seen).get("noise"),
+        "noise": given.noise_of(settings, seen),
     }
     kept = Unfinished(made_up(out[0], "rank"), fingerprint(seen.Y, options)) if out else None
     with as_bad_input(), _going_on(kept), _bar(max_rank or MOST) as shown:
