@@ -96,7 +96,7 @@ def coverage(title: str, cases: dict[str, Callable], seeds: int, *, strict: bool
 def overlap(_: int) -> bool:
     """Whether chains from the truth and from the separation get to the same place."""
     data = ngmca.simulate.nmr(200, 1200, 15, compounds=HIDDEN, snr=15, seed=1)
-    separation = ngmca.separate(data.Y, 15, tau=2, domain="direct", seed=1)
+    separation = ngmca.separate(data.Y, 15, method=ngmca.Soft(tau=2), domain="direct", seed=1)
     truth = SimpleNamespace(A=data.A, S=data.S, noise=np.full(200, np.std(data.noise)))
     print(
         "\nNMR with hidden lines, m = 200, 15 dB: SDR of tyrosine and beta-glucose in lots of 1,000 sweeps\n"

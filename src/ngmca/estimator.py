@@ -193,7 +193,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         engine = open_whole(X / X.dtype.type(self._unit))
         if engine.unit != 1.0:
             raise ArgumentError(
-                "{} is many orders of magnitude larger or smaller than the first batch: scale it.",
+                "{} is far larger or smaller than the first batch: scale it.",
                 option("X"),
             )
         method = as_method(self.method)
@@ -261,7 +261,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if X.shape[1] != len(self.components_):
             raise ArgumentError(
-                "{} has {} columns, but there are {} components: pass weights as `transform` returns them.",
+                "{} has {} columns, but there are {} components: pass what `transform` returns.",
                 *(option("X"), X.shape[1], len(self.components_)),
             )
         return X @ self.components_
@@ -306,7 +306,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=finite)
 
     def _explaining(self) -> tuple[NDArray, float]:
-        """Return the sources in a safe unit, with the curves of a background below them, and the unit."""
+        """Return the sources in a safe unit, with the curves of a background, and the unit."""
         S, unit = in_own_units(self.components_.astype(np.float64))
         background = self.separation_.background
         return (S if background is None else np.vstack([S, background.basis])), unit

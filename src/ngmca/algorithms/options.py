@@ -1,4 +1,4 @@
-"""How a run separates, in the form that the algorithms use: a method's numbers with the data's arrays."""
+"""How a run separates, in the form that the algorithms use."""
 
 from dataclasses import dataclass, field, replace
 

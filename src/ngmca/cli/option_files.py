@@ -23,11 +23,11 @@ from ngmca.domains import backgrounds
 from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
 from ngmca.io.detect import reader_of
+from ngmca.io.resampling import at, ends, has_axis, overlap, rising, sources_in
 from ngmca.task.methods import method_with
 from ngmca.task.task import NoiseModel, Sampling, Task
 
 PROFILES = ("unimodal", "increasing", "decreasing")
-from ngmca.io.resampling import at, ends, has_axis, overlap, rising, sources_in
 
 
 def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:

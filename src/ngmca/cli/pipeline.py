@@ -77,9 +77,7 @@ def perform(
             f"{out} was created by another program meanwhile and is not touched: the result is in {place}."
         )
     for earlier in result_folder.replaced(out):
-        note(
-            f"an earlier run was killed while it replaced {earlier}: remove it when you do not need it."
-        )
+        note(f"a run was killed while it replaced {earlier}: remove that if you do not need it.")
     if error is not None:
         text = f"the result is in {place}, but its report could not be drawn: {error!r}"
         raise fail(f"{text}. `ngmca report {place}` tries again.", FAILED)

@@ -138,7 +138,7 @@ def _check_consistent(made: Constraints) -> None:
     """Raise an error if constraints contradict each other."""
     if (made.given & made.held).any():
         raise ArgumentError(
-            "{} and {} both define source {}: put NaN into one of them, since the other follows from it.",
+            "{} and {} both define source {}: put NaN into one of them. The other follows from it.",
             *(
                 option("KnownSources"),
                 option("KnownMixing"),

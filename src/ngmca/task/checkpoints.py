@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -219,7 +219,7 @@ def _described(value: object) -> str:
         return repr(value)
     if hasattr(value, "A") and hasattr(value, "S"):
         value = (value.A, value.S)
-    if hasattr(value, "__dataclass_fields__"):
+    if is_dataclass(value):
         parts = (f"{part.name}={_described(getattr(value, part.name))}" for part in fields(value))
         return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, list | tuple) and not all(isinstance(one, int | float) for one in value):
