@@ -73,9 +73,7 @@ def perform(
             error = _draw(claim.work, run)
         place = claim.finish()
     if place != out:
-        note(
-            f"{out} was created by another program meanwhile and is not touched: the result is in {place}."
-        )
+        note(f"another program created {out} meanwhile, so the result is in {place}.")
     for earlier in result_folder.replaced(out):
         note(f"a run was killed while it replaced {earlier}: remove that if you do not need it.")
     if error is not None:

@@ -259,8 +259,9 @@ def provenance(settings: Settings) -> dict[str, Any]:
 def _hashed(name: str, path: Path) -> str:
     """The hash of a file that an option names."""
     if not path.exists():
-        words = {"noise": ", and it is neither a number nor poisson", "closure": ", and it is no number"}
-        raise ReadError(f"{name}={path}: that file does not exist{words.get(name, '')}.")
+        words = {"noise": ", and is neither a number nor poisson", "closure": ", and is not a number"}
+        flag = f"--{name.replace('_', '-')}"
+        raise ReadError(f"{flag} {path}: this file does not exist{words.get(name, '')}.")
     return io.fingerprint([path])
 
 
@@ -269,7 +270,7 @@ def changed(before: dict[str, Any], now: dict[str, Any], *, besides: tuple[str, 
     for key, value in now.items():
         name = key.removeprefix("sha256").removeprefix("_")
         if key.startswith("sha256") and name not in besides and before.get(key, value) != value:
-            return f"the file of {name}=" if name else "the data"
+            return f"the file of --{name.replace('_', '-')}" if name else "the data"
     return ""
 
 

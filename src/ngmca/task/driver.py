@@ -204,7 +204,8 @@ class _Starts:
                     watcher.first_start_ends(replace(runs[0].scaled(engine.unit), parts=engine.parts))
             else:
                 runs = [first.scaled(1 / engine.unit)]
-            runs += at_once(self._start(rngs), range(1, self._starts), self._workers(threads))
+            if self._starts > 1:
+                runs += at_once(self._start(rngs), range(1, self._starts), self._workers(threads))
         if self._starts == 1:
             return runs[0]
         return choose(problem.engine, runs, problem.options, plain=problem.plain)

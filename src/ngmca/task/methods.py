@@ -60,8 +60,8 @@ class Soft:
     --------
     >>> import ngmca
     >>> x = ngmca.simulate.sparse(m=20, n=80, r=2, snr=30, seed=0)
-    >>> ngmca.separate(x.Y, 2, method=ngmca.Soft(tau=2, n_iter=50)).n_iter
-    50
+    >>> ngmca.separate(x.Y, 2, method=ngmca.Soft(tau=2, n_iter=50)).n_iter <= 50
+    True
     """
 
     tau: float = 1.0
@@ -101,8 +101,8 @@ class Hard:
     --------
     >>> import ngmca
     >>> x = ngmca.simulate.sparse(m=20, n=80, r=2, snr=30, seed=0)
-    >>> ngmca.separate(x.Y, 2, method=ngmca.Hard(n_iter=50)).n_iter
-    50
+    >>> ngmca.separate(x.Y, 2, method=ngmca.Hard(n_iter=50)).n_iter <= 50
+    True
     """
 
     tau: float = 1.0
