@@ -12,6 +12,7 @@ import numpy as np
 
 from ngmca import rivals, sampling
 from ngmca._support.arguments import check_rank
+from ngmca._support.atomic_files import write_atomically
 from ngmca._support.compile_notice import telling
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import METHODS
@@ -45,7 +46,6 @@ from ngmca.saving import checkpoints, result_folder, results
 from ngmca.saving import large_results as large
 from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.folder_claim import Claim, claimed
-from ngmca.saving.whole_files import write_whole
 from ngmca.separation import iterate
 from ngmca.separation import separate as separate_whole
 from ngmca.task.known import NOTHING
@@ -334,7 +334,7 @@ def _best_start(
 def _draw(folder: Path, run: results.Run) -> Exception | None:
     """Write the report of a run; what went wrong, which must not cost the result."""
     try:
-        write_whole(folder / result_folder.REPORT, _report(run))
+        write_atomically(folder / result_folder.REPORT, _report(run))
     except Exception as error:
         return error
     return None

@@ -9,12 +9,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from ngmca._support.atomic_files import write_atomically
 from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError
 from ngmca.io.claimed_sizes import check_claim, memory_left
 from ngmca.io.containers.guards import check_hdf5
 from ngmca.io.isolated_reading import call_apart
-from ngmca.saving.whole_files import write_whole
 
 SEAL = b"\nngmca sha256 "
 LENGTH = len(SEAL) + hashlib.sha256().digest_size
@@ -26,7 +26,7 @@ def write_sealed(path: Path, stored: Any, encoding: dict[str, Any]) -> None:
     stored.to_netcdf(content, engine="h5netcdf", encoding=encoding)
     content.seek(0, 2)
     content.write(SEAL + hashlib.sha256(content.getbuffer()).digest())
-    write_whole(path, content.getvalue())
+    write_atomically(path, content.getvalue())
 
 
 def contents(file: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.arguments import check_count, check_number
-from ngmca._support.atomic_files import check_free, write_whole
+from ngmca._support.atomic_files import check_free, write_atomically
 from ngmca.algorithms.momentum import Momentum
 from ngmca.engines import InMemory, OnGpu
 from ngmca.io import ReadError
@@ -104,7 +104,7 @@ def write(path: Path, checkpoint: Checkpoint) -> None:
     values |= {
         f"history_{name}": np.array(column) for name, column in zip(COLUMNS, columns, strict=True)
     }
-    write_whole(path, lambda file: np.savez(file, **values))
+    write_atomically(path, lambda file: np.savez(file, **values))
 
 
 def read(path: Path) -> Checkpoint:
