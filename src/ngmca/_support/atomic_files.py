@@ -21,7 +21,10 @@ MAX_NAME_BYTES = 180  # of a name that gets a suffix; file systems allow 255
 
 
 def write_atomically(
-    path: Path, content: str | bytes | Callable[[BinaryIO], object], *, replacing: bool = True
+    path: Path,
+    content: str | bytes | memoryview | Callable[[BinaryIO], object],
+    *,
+    replacing: bool = True,
 ) -> None:
     """Write text, bytes, or the output of a function that gets the open file."""
     with atomic_file(path, replacing=replacing) as part, part.open("xb") as file:
