@@ -11,6 +11,8 @@ from command_line import FILES, run
 
 import ngmca
 
+pytestmark = pytest.mark.draws
+
 R, M, N = 3, 16, 200
 AXIS = np.linspace(9, 1, N).round(6)
 QUICK = ("-r", R, "--n-init", 1, "--domain", "direct")

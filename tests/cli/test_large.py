@@ -46,6 +46,7 @@ def told(result):
     return " ".join((result.stdout + result.stderr).split())
 
 
+@pytest.mark.draws
 def test_a_cube_in_zarr_ends_as_maps_in_the_report(tmp_path):
     Y = cube()
     store = zarr.create_group(tmp_path / "cube.zarr")
@@ -222,6 +223,7 @@ def test_what_fails_after_the_separation_costs_nothing(starts, tmp_path, monkeyp
     assert not work.exists()
 
 
+@pytest.mark.draws
 def test_numbers_are_those_of_all_data(tmp_path):
     Y = cube().reshape(-1, 60)
     Y[1::4] += 3 * np.random.default_rng(1).random((90, 60))  # none of which is shown

@@ -64,6 +64,7 @@ def test_error_bars_are_in_the_tables(folder, expected):
     assert "source 1 5 %" in (folder / "out" / "mixing.csv").read_text().splitlines()[0]
 
 
+@pytest.mark.draws
 def test_error_bars_are_drawn(folder, expected):
     drawn = weights(load_run(folder / "out"))
     bars = [trace for trace in drawn.data if trace.name == "90 % interval"]

@@ -1,8 +1,11 @@
 """`ngmca report`."""
 
+import pytest
 from command_line import run
 
 import ngmca
+
+pytestmark = pytest.mark.draws
 
 
 def test_report_is_drawn_again_from_the_result_alone(out, table):

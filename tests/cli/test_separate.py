@@ -11,7 +11,7 @@ import xarray as xr
 from command_line import FILES, run
 
 import ngmca
-from ngmca._support import atomic_files as whole_files
+from ngmca._support import atomic_files
 from ngmca.cli.separate import ALL_METHODS
 from ngmca.cli.settings import CHEAP, STARTS, Settings
 from ngmca.io import read
@@ -19,6 +19,7 @@ from ngmca.saving import folder_claim as claim
 from ngmca.saving import results
 
 
+@pytest.mark.draws
 def test_one_command_from_a_file_to_the_sources(out, table, mixture):
     assert sorted(os.listdir(out)) == FILES
     assert not out.with_name("out.ngmca-unfinished").exists()
@@ -61,6 +62,7 @@ def test_several_starts_unasked_only_where_they_cost_little():
     assert Settings(sources=10, n_init=7).starts((10**5, 10**5)) == 7
 
 
+@pytest.mark.draws
 def test_equally_good_answers_are_told_drawn_and_tabled(tmp_path, out):
     Y = ngmca.simulate.sparse(m=4, n=60, r=3, p_S=1.0, seed=0).Y  # without zeros many rotations fit
     np.save(tmp_path / "d.npy", Y)
@@ -76,6 +78,7 @@ def test_equally_good_answers_are_told_drawn_and_tabled(tmp_path, out):
     assert "Between dotted lines" not in (out / "report.html").read_text()
 
 
+@pytest.mark.draws
 def test_what_all_starts_would_warn_of_is_told_once(tmp_path, mixture):
     mixture.Y[3] = np.nan
     np.save(tmp_path / "d.npy", mixture.Y)
@@ -179,7 +182,7 @@ def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):
     counted(ngmca.io, "fingerprint")
     counted(claim, "check_replaceable")
     counted(results, "findings")
-    counted(whole_files, "sync")
+    counted(atomic_files, "sync")
     run("separate", table, "-r", 3, "--iterations", 5, "-o", tmp_path / "out")
     assert {name: calls.count(name) for name in set(calls)} == {
         "read": 1,
@@ -222,6 +225,7 @@ def test_force_never_removes_what_ngmca_did_not_write(out, table, tmp_path):
     assert table.exists()
 
 
+@pytest.mark.draws
 def test_single_precision_stays_single(tmp_path):
     Y = ngmca.simulate.sparse(m=10, n=60, r=2, snr=20, seed=0).Y.astype("float32")
     np.save(tmp_path / "d.npy", Y)
@@ -231,6 +235,7 @@ def test_single_precision_stays_single(tmp_path):
     np.testing.assert_array_equal(found.S, expected.S)
 
 
+@pytest.mark.draws
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_every_method_has_a_report(table, tmp_path, method):
     some = () if method in ("spa", "vca") else ("--iterations", 8)  # which have none

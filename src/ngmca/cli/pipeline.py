@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ngmca import rules
-from ngmca._support.atomic_files import write_whole
+from ngmca._support.atomic_files import write_atomically
 from ngmca._support.compile_notice import telling
 from ngmca._support.messages import option
 from ngmca._support.threads import one_blas_thread
@@ -36,8 +36,8 @@ from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
 from ngmca.engines import InMemory, open_data
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
+from ngmca.saving import interim, result_folder, results
 from ngmca.saving import large_results as large
-from ngmca.saving import result_folder, results
 from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.folder_claim import Claim, claimed
 from ngmca.task.checkpoints import Checkpoint
@@ -188,7 +188,7 @@ def _with_number(
 def _separated(prepared: Prepared, work: Path, found: Separation | None, *, quiet: bool) -> Separation:
     """Return the separation, with error bars if asked for, continued from an earlier run."""
     kept = work / result_folder.SEPARATED
-    first = results.load(kept) if found is None and kept.is_file() else None
+    first = interim.load(kept) if found is None and kept.is_file() else None
     if found is None:
         found = _found(prepared, work, first, quiet=quiet)
     if prepared.task.posterior is None or found.posterior is not None:
@@ -267,7 +267,7 @@ def _draw(folder: Path, run: results.Run) -> Exception | None:
     try:
         from ngmca import report  # Plotly takes a second to load
 
-        write_whole(folder / result_folder.REPORT, report.html(run, as_flag))
+        write_atomically(folder / result_folder.REPORT, report.html(run, as_flag))
     except Exception as error:
         return error
     return None

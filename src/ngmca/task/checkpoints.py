@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.arguments import check_count, check_number, check_switch
-from ngmca._support.atomic_files import check_free, write_whole
+from ngmca._support.atomic_files import check_free, write_atomically
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.algorithms.momentum import Momentum
 from ngmca.algorithms.snapshot import Round, Snapshot
@@ -162,7 +162,7 @@ def write(path: Path, saved: SavedRun) -> None:
     values |= {
         f"history_{name}": np.array(column) for name, column in zip(_COLUMNS, columns, strict=True)
     }
-    write_whole(path, lambda file: np.savez(file, **values))
+    write_atomically(path, lambda file: np.savez(file, **values))
 
 
 def read(path: Path) -> SavedRun:
