@@ -181,7 +181,7 @@ def check_levels(noise: Any, engine: Measured) -> NDArray:
     levels = levels[None, None] if levels.ndim == 0 else levels
     if levels.ndim != 2 or levels.shape[0] not in (1, m) or levels.shape[1] not in (1, n):
         raise ArgumentError(
-            "{} must be a number, or one number for each measurement ({}), each channel ({}) or each entry "
+            "{} must be one number, or one for each measurement ({}), each channel ({}) or each entry "
             "({} x {}), got shape {}.",
             *(option("noise"), m, n, m, n, np.shape(noise)),
         )
@@ -224,7 +224,7 @@ def check_mixing(A: ArrayLike, m: int, name: str = "A") -> NDArray:
     shape = as_array(A, name).shape
     if len(shape) != 2 or shape[0] != m:
         raise ArgumentError(
-            "{} must have {} rows, one for each measurement, and a column for each source, got shape {}.",
+            "{} must have one row for each of {} measurements, one column for each source, got shape {}.",
             *(option(name), m, shape),
         )
     mixing = check_data(A, name).astype(np.float64)
