@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.momentum import nesterov
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
@@ -359,7 +360,11 @@ def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
 
 
 class _Momentum:
-    """Nesterov's extrapolation of A, which starts again when a step turns back."""
+    """Nesterov's extrapolation of A, which starts again when a step turns back.
+
+    `Momentum` starts again when the cost rises. Here the cost is not known: a few ADMM steps do not solve
+    for S, so the cost after them may rise although A moves in the right direction.
+    """
 
     def __init__(self, A: NDArray) -> None:
         self.last = A
@@ -367,8 +372,7 @@ class _Momentum:
 
     def next(self, A: NDArray, stepped: NDArray) -> NDArray:
         """Where to go on from, after the step from A to `stepped`."""
-        t = (1 + np.sqrt(1 + 4 * self._t**2)) / 2
-        share = (self._t - 1) / t
+        t, share = nesterov(self._t)
         if np.vdot(A - stepped, stepped - self.last) > 0:
             t, share = 1.0, 0.0
         move, self.last, self._t = stepped - self.last, stepped, t

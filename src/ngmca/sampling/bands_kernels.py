@@ -11,7 +11,7 @@ import numpy as np
 
 from ngmca._support.compiled import compiled
 from ngmca.domains.frame import SYM4
-from ngmca.sampling.draws import normal, stream, uniform
+from ngmca.sampling.draws import normal, slice_draw, stream, uniform
 
 _LOW = np.array(SYM4)
 _HIGH = _LOW[::-1] * (-1.0) ** np.arange(len(SYM4))
@@ -141,7 +141,10 @@ def draw_shears(A, S, C, squares, scale, noise, law, partners, width, adapt, key
         for k in partners[i]:
             # the penalty is tempered as the prior is: the root of the power goes into its unit
             part = (C[i], C[k], weight, S[i], S[k], root / noise[i], slack * root, evidence)
-            state, c, found = _slice(state, part, _lowest(A[:, k], A[:, i]), width[i, k])
+            low = _lowest(A[:, k], A[:, i])
+            state, c, found = slice_draw(
+                state, _along_shear, part, low, width[i, k], _STEPS_OUT, _ROUNDS, 0.0
+            )
             if adapt:
                 width[i, k] = max(0.8 * width[i, k] + 0.4 * found, 1e-8)
             for t in range(n):
@@ -168,37 +171,6 @@ def _lowest(a, b):
         if b[j] > 0.0:
             low = max(low, -a[j] / b[j])
     return low * (1.0 - 1e-9)
-
-
-@compiled
-def _slice(state, part, low, width):
-    """The state moved on, c by slice sampling (Neal, 2003) from 0, and the width of the last slice."""
-    state, v = uniform(state)
-    level = _along_shear(0.0, part) + math.log(v)
-    state, v = uniform(state)
-    left = -width * v
-    right = left + width
-    state, v = uniform(state)
-    leftwards = int(v * _STEPS_OUT)
-    for _ in range(leftwards):
-        if left <= low or _along_shear(left, part) <= level:
-            break
-        left -= width
-    for _ in range(_STEPS_OUT - 1 - leftwards):
-        if _along_shear(right, part) <= level:
-            break
-        right += width
-    left = max(left, low)
-    for _ in range(_ROUNDS):
-        state, v = uniform(state)
-        c = left + v * (right - left)
-        if _along_shear(c, part) >= level:
-            return state, c, right - left
-        if c < 0.0:
-            left = c
-        else:
-            right = c
-    return state, 0.0, right - left
 
 
 @compiled

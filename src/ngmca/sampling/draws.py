@@ -152,3 +152,39 @@ def log_mills(t):
         return 0.5 * t * t - math.log(_DENSITY)
     inverse, _ = inverse_mills(t)
     return -math.log(inverse)
+
+
+@inlined
+def slice_draw(state, density, given, low, width, steps_out, rounds, narrowest):
+    """Draw c >= low by slice sampling from 0 (Neal, 2003): the state moved on, c, and the slice's width.
+
+    ``density(c, given)`` is the logarithm of the density, up to a constant. The first slice has the
+    `width` and is widened by it `steps_out` times at most. It then shrinks until a point inside is
+    accepted, or until it is below `narrowest`; after that many `rounds` c stays at 0.
+    """
+    state, v = uniform(state)
+    level = density(0.0, given) + math.log(v)
+    state, v = uniform(state)
+    left = -width * v
+    right = left + width
+    state, v = uniform(state)
+    leftwards = int(v * steps_out)
+    for _ in range(leftwards):
+        if left <= low or density(left, given) <= level:
+            break
+        left -= width
+    for _ in range(steps_out - 1 - leftwards):
+        if density(right, given) <= level:
+            break
+        right += width
+    left = max(left, low)
+    for _ in range(rounds):
+        state, v = uniform(state)
+        c = left + v * (right - left)
+        if density(c, given) >= level or right - left < narrowest:
+            return state, c, right - left
+        if c < 0.0:
+            left = c
+        else:
+            right = c
+    return state, 0.0, right - left

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ngmca._support.compiled import compiled, inlined
-from ngmca.sampling.draws import log_mills, positive_normal, stream, uniform
+from ngmca.sampling.draws import log_mills, positive_normal, slice_draw, stream, uniform
 from ngmca.sampling.kernels import curvature, pick
 
 _WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most
@@ -125,38 +125,17 @@ def _draw_shear(state, part, a, b, law):
         lean += a[j] * b[j]
         square += b[j] * b[j]
     pull = (weak * lean, weak * square)
-    state, v = uniform(state)
-    level = _shear_density(0.0, part, law, pull) + math.log(v)
-    state, v = uniform(state)
-    left = -width * v
-    right = left + width
-    state, v = uniform(state)
-    leftwards = int(v * _STEPS_OUT)
-    for _ in range(leftwards):
-        if left <= low or _shear_density(left, part, law, pull) <= level:
-            break
-        left -= width
-    for _ in range(_STEPS_OUT - 1 - leftwards):
-        if _shear_density(right, part, law, pull) <= level:
-            break
-        right += width
-    left = max(left, low)
-    for _ in range(_ROUNDS):
-        state, v = uniform(state)
-        c = left + v * (right - left)
-        if _shear_density(c, part, law, pull) >= level or right - left < 1e-12 * width:
-            return state, c
-        if c < 0.0:
-            left = c
-        else:
-            right = c
-    return state, 0.0
+    given = (part, law, pull)
+    state, c, _ = slice_draw(
+        state, _shear_density, given, low, width, _STEPS_OUT, _ROUNDS, 1e-12 * width
+    )
+    return state, c
 
 
 @compiled
-def _shear_density(c, part, law, pull):
+def _shear_density(c, given):
     """Logarithm of the density of c, up to a constant."""
-    lean, square = pull
+    part, law, (lean, square) = given
     return _forwards(c, part, law) - c * (lean + 0.5 * c * square)
 
 
