@@ -5,7 +5,7 @@ bands   90 % intervals in the domain "wavelet" on mixtures of infrared spectra: 
 others  the same for other noise, mixing, numbers and spectra
 check   in the domain "direct": how often the model is refuted by what it finds, and what its intervals hold
 
---seeds 4-7 takes other mixtures than 0-3. EVIDENCE of `ngmca.sampling.bands` was chosen on 0-3, with 4-7 held out.
+--seeds 4-7 takes other mixtures than 0-3. EVIDENCE of `ngmca.sampling.wavelet_chain` was chosen on 0-3, with 4-7 held out.
 """
 
 import argparse

@@ -16,7 +16,7 @@ from ngmca.domains import analyse, frame_of
 from ngmca.paper import EXPERIMENTS, Size, sequel
 from ngmca.paper.catalogue import SEQUEL
 from ngmca.paper.claims import HOLDS
-from ngmca.paper.figures import STYLES
+from ngmca.paper.experiment_figures import STYLES
 from ngmca.paper.methods import METHODS, Trial
 from ngmca.paper.runner import plan, run
 from ngmca.paper.standing import Result, load

@@ -6,8 +6,8 @@ from scipy import stats
 
 import ngmca
 from ngmca.result import Marginals
-from ngmca.sampling.chains import TRACED, Trace
 from ngmca.sampling.convergence import drifts, effective_size, split_rhat
+from ngmca.sampling.parallel_chains import TRACED, Trace
 from ngmca.sampling.posterior_warnings import disagreement
 
 

@@ -9,7 +9,7 @@ import pytest
 import ngmca
 from ngmca.engines import open_data
 from ngmca.result import Marginals
-from ngmca.sampling.chain import Sums
+from ngmca.sampling.sparse_chain import Sums
 from ngmca.sampling.target import Target
 
 

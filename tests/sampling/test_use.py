@@ -204,9 +204,9 @@ def test_seeds():
 def test_a_budget_that_is_spent_is_said(monkeypatch):
     data = small(snr=5)
     separation = ngmca.separate(data.Y, 4, seed=0)
-    for module in (ngmca.sampling.chains, ngmca.sampling.posterior_warnings):
+    for module in (ngmca.sampling.parallel_chains, ngmca.sampling.posterior_warnings):
         monkeypatch.setattr(module, "ENOUGH", 1e-3)
-    short = replace(ngmca.sampling.chains.SPARSE, most=250)
+    short = replace(ngmca.sampling.parallel_chains.SPARSE, most=250)
     monkeypatch.setattr(ngmca.sampling.target, "SPARSE", short)
     with pytest.warns(UserWarning, match=r"stopped at 210 sweeps, with 150 samples .* error .* 0\.\d\d"):
         found = ngmca.posterior(data.Y, separation, seed=0)

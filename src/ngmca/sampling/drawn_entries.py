@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import InMemory, Weighted
-from ngmca.sampling.kernels import fill_entries
+from ngmca.sampling.sparse_kernels import fill_entries
 
 
 class Filled(InMemory):

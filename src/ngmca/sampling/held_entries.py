@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import InMemory, Levels
-from ngmca.sampling.chain import Held
+from ngmca.sampling.sparse_chain import Held
 from ngmca.task.known import Known
 
 # Options of `separate` that do not go with a posterior, and why.

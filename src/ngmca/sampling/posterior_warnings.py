@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.sampling.chains import ENOUGH, Chains
+from ngmca.sampling.parallel_chains import ENOUGH, Chains
 
 DISAGREE = 1.1  # R-hat of the sources or the mixing above which chains do not tell the same
 AWAY = 0.5  # share of the answer in the draws' own 90 % intervals below which they are elsewhere

@@ -14,7 +14,7 @@ from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
 from ngmca.engines import Counts, InMemory, by_part, open_data, stretches
 from ngmca.result import Posterior
-from ngmca.sampling.collecting import collect
+from ngmca.sampling.posterior_from_chains import collect
 from ngmca.sampling.target import Target
 from ngmca.task.known import NOTHING, Known
 

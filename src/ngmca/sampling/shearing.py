@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from ngmca._support.compiled import compiled, inlined
-from ngmca.sampling.draws import log_mills, positive_normal, slice_draw, stream, uniform
-from ngmca.sampling.kernels import curvature, pick
+from ngmca.sampling.random_draws import log_mills, positive_normal, slice_draw, stream, uniform
+from ngmca.sampling.sparse_kernels import curvature, pick
 
 _WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most
 

@@ -11,13 +11,13 @@ from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.engines import WORTH_THREADS, InMemory, by_part
-from ngmca.sampling.bands import BANDS, band_tracks
-from ngmca.sampling.chain import Chain, Held, Rules, Sums
-from ngmca.sampling.chains import SPARSE, Chains, Trace, Track
 from ngmca.sampling.drawn_entries import Filled
 from ngmca.sampling.held_entries import Start, check_known, start
-from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
+from ngmca.sampling.parallel_chains import SPARSE, Chains, Trace, Track
+from ngmca.sampling.sparse_chain import Chain, Held, Rules, Sums
+from ngmca.sampling.sparse_model import TINY, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
+from ngmca.sampling.wavelet_chain import BANDS, band_tracks
 from ngmca.task.known import NOTHING, Known
 
 CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered from 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from ngmca._support.compiled import compiled
 from ngmca.domains.frame import SYM4
-from ngmca.sampling.draws import normal, slice_draw, stream, uniform
+from ngmca.sampling.random_draws import normal, slice_draw, stream, uniform
 
 _LOW = np.array(SYM4)
 _HIGH = _LOW[::-1] * (-1.0) ** np.arange(len(SYM4))

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import Grams, InMemory, Weighted
-from ngmca.sampling import model
-from ngmca.sampling.kernels import (
+from ngmca.sampling import sparse_model as model
+from ngmca.sampling.shearing import shear
+from ngmca.sampling.sparse_kernels import (
     ALIKE,
     NONE_HELD,
     neighbour_odds,
@@ -16,8 +17,7 @@ from ngmca.sampling.kernels import (
     sample_sources,
     transitions,
 )
-from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.shearing import shear
+from ngmca.sampling.sparse_model import Noise, Parameters, Priors
 
 PASSES = 3  # through the entries of a column of S, for one through those of a row of A
 SHEAR_EVERY = 4  # sweeps: a move for sources that are active only together with others

@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from ngmca._support.compiled import compiled, inlined
-from ngmca.sampling.draws import inverse_mills, normal, positive_normal, stream, uniform
+from ngmca.sampling.random_draws import inverse_mills, normal, positive_normal, stream, uniform
 
 ALIKE = np.empty(0, np.int64)  # `which`: all rows have the same matrix
 NONE_HELD = np.empty((0, 0), np.bool_)

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.result import Marginals, Posterior
-from ngmca.sampling.bands import collect_bands
-from ngmca.sampling.chains import Chains
-from ngmca.sampling.model import noise_level
 from ngmca.sampling.model_check import check_model
+from ngmca.sampling.parallel_chains import Chains
 from ngmca.sampling.posterior_warnings import disagreement, silence, spent_budget
+from ngmca.sampling.sparse_model import noise_level
 from ngmca.sampling.target import Target
+from ngmca.sampling.wavelet_chain import collect_bands
 
 
 def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:

@@ -10,8 +10,10 @@ from scipy.stats import truncnorm
 
 import ngmca
 from ngmca.result import Domain, Marginals
-from ngmca.sampling.bands import BandChain
-from ngmca.sampling.bands_kernels import (
+from ngmca.sampling.answer_intervals import around
+from ngmca.sampling.posterior_warnings import band_width
+from ngmca.sampling.wavelet_chain import BandChain
+from ngmca.sampling.wavelet_kernels import (
     _along_shear,
     _slice,
     draw_coefficients,
@@ -19,8 +21,6 @@ from ngmca.sampling.bands_kernels import (
     from_basis,
     to_basis,
 )
-from ngmca.sampling.intervals_around import around
-from ngmca.sampling.posterior_warnings import band_width
 from ngmca.simulate.mixture import mix
 
 BRIEF = {"n_samples": 10, "burn": 10, "seed": 0}

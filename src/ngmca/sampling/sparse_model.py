@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv
 
 from ngmca.engines import Grams
-from ngmca.sampling.kernels import NONE_HELD
+from ngmca.sampling.sparse_kernels import NONE_HELD
 
 # Of the mean square of Y: the noise variance never falls below it. What is left of Y is a difference of
 # sums of squares, which in single precision are known to about 1e-7.

@@ -28,20 +28,20 @@ from numpy.typing import NDArray
 
 from ngmca.engines import InMemory
 from ngmca.result import Marginals, Posterior
-from ngmca.sampling.bands_kernels import (
+from ngmca.sampling.answer_intervals import around, share_inside
+from ngmca.sampling.drawn_entries import Filled
+from ngmca.sampling.parallel_chains import Chains, Length, Trace, Track
+from ngmca.sampling.posterior_warnings import disagreement, elsewhere, spent_budget
+from ngmca.sampling.sparse_chain import Rules, Sums
+from ngmca.sampling.sparse_kernels import ALIKE, NONE_HELD, sample_mixing
+from ngmca.sampling.sparse_model import draw_variance, residual_squares
+from ngmca.sampling.wavelet_kernels import (
     draw_coefficients,
     draw_shears,
     draw_variances,
     from_basis,
     to_basis,
 )
-from ngmca.sampling.chain import Rules, Sums
-from ngmca.sampling.chains import Chains, Length, Trace, Track
-from ngmca.sampling.drawn_entries import Filled
-from ngmca.sampling.intervals_around import around, share_inside
-from ngmca.sampling.kernels import ALIKE, NONE_HELD, sample_mixing
-from ngmca.sampling.model import draw_variance, residual_squares
-from ngmca.sampling.posterior_warnings import disagreement, elsewhere, spent_budget
 
 EVIDENCE = 0.25  # power of prior and penalty along shears: independent pieces of evidence an entry
 FLOOR = 0.1  # least scale of coefficients over their noise: sharper ones hardly let a chain move

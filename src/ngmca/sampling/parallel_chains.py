@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts
 from ngmca.result import Marginals, Posterior
-from ngmca.sampling.chain import Sums
 from ngmca.sampling.convergence import agreement, drifts, effective_size, split_rhat
+from ngmca.sampling.sparse_chain import Sums
 
 ENOUGH = 0.1  # Monte Carlo error of the mean, over the posterior's spread: costs 1 % of the accuracy
 TRACED = 1024  # draws of the parameters kept of each chain
