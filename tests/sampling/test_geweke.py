@@ -10,7 +10,7 @@ import ngmca
 from ngmca.engines import InMemory, Weighted, open_data
 from ngmca.sampling import sparse_chain
 from ngmca.sampling.convergence import effective_size
-from ngmca.sampling.sparse_chain import Chain, Rules
+from ngmca.sampling.sparse_chain import Rules, SparseChain
 from ngmca.sampling.sparse_model import Noise, Parameters, Priors
 from ngmca.sampling.target import Target
 
@@ -71,7 +71,7 @@ def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
     expected = np.array([asked(*other) for other in others])
     most = 0.7 if kind == "given" else np.inf
     rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
-    chain = Chain(
+    chain = SparseChain(
         InMemory(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
     )
     found = np.empty_like(expected)

@@ -18,6 +18,7 @@ from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.wavelet_stage import TAU, SourceStep, followed_by_bands
 from ngmca.engines import open_whole
 from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
+from ngmca.result import Separation
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate
@@ -75,13 +76,13 @@ class Estimate:
 
 def _ngmca(
     method: str, *, n_iter: int | str = N_ITER, solver: str = "fista", **options: Any
-) -> Callable[[Trial], Found]:
+) -> Callable[[Trial], Separation]:
     """A variant of nGMCA, with the paper's iterations for the sub-problems where it has any."""
     options |= {"n_iter": n_iter}
     if method != "naive":  # which has no sub-problems
         options |= {"solver": solver, "max_sub_iter": SUB_ITER}
 
-    def run(trial: Trial) -> Found:
+    def run(trial: Trial) -> Separation:
         r, tau, seed = trial.r, trial.tau, trial.seed
         Y = open_whole(trial.mixture.Y, threads=1).by_residual()  # noise as the paper has it
         return separate(Y, r, method=method, tau=tau, seed=seed, domain="direct", **options)
@@ -115,7 +116,7 @@ def _oracle(trial: Trial) -> Found:
     return rivals.oracle(trial.mixture.Y, trial.mixture.A, tau=trial.tau)
 
 
-def _default(trial: Trial) -> Found:
+def _default(trial: Trial) -> Separation:
     return _ngmca("soft", n_iter="auto", solver="pivot")(trial)
 
 
@@ -149,7 +150,7 @@ def _mean_for_known_mixing(trial: Trial) -> Found:
     return _mean(trial, None, A=trial.mixture.A)
 
 
-def _mean(trial: Trial, start: Found | None, **options: Any) -> Found:
+def _mean(trial: Trial, start: Separation | None, **options: Any) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # chains that disagree: the SDR tells what it costs
         found = posterior(trial.mixture.Y, start, seed=trial.seed, threads=1, **options)

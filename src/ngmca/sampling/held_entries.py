@@ -1,53 +1,80 @@
-"""What is known of A and S beforehand, as chains hold it, and what they cannot heed."""
+"""Constraints as the chains hold them, and the constraints that a posterior does not support."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import ArgumentError, option
 from ngmca.engines import InMemory, Levels
+from ngmca.result import Background
 from ngmca.sampling.sparse_chain import Held
 from ngmca.task.known import Known
 
-# Options of `separate` that do not go with a posterior, and why.
-REFUSED = {
-    "closure": "draws of A would have to keep their sums",
-    "profiles": "draws of A would have to keep their shapes",
-    "penalised": "it takes the sources alone for sparse",
+# Options that cannot be combined with a posterior, with the reason.
+NOT_WITH_POSTERIOR = {
+    "closure": "samples of A would have to keep the row sums",
+    "profiles": "samples of A would have to keep the shapes of its columns",
+    "penalised": "the posterior assumes that only the sources are sparse",
 }
-# Those that do not go with the posterior of lines and bands.
-REFUSED_FOR_BANDS = dict.fromkeys(
+# Further options that cannot be combined with a posterior in wavelets, with the reason.
+NOT_WITH_WAVELET_POSTERIOR = dict.fromkeys(
     ("known_sources", "known_mixing", "zero_sources", "zero_mixing", "baseline"),
-    "in wavelets all of A and S is drawn",
+    "in wavelets all entries of A and S are sampled",
 )
 
 
 def check_known(given: set[str], *, bands: bool = False) -> None:
-    """Refuse options of `separate`, by their names, that a posterior would not heed."""
-    for name, why in REFUSED.items():
+    """Raise an error if one of the options, given by name, cannot be combined with a posterior.
+
+    Parameters
+    ----------
+    given : set of str
+        Names of the options of `separate` that were given.
+    bands : bool
+        Whether the posterior is the one in wavelets.
+    """
+    for name, reason in NOT_WITH_POSTERIOR.items():
         if name in given:
-            raise ValueError(f"posterior and {name} do not go together: {why}. Leave out one of them.")
-    for name, why in REFUSED_FOR_BANDS.items():
+            raise ArgumentError(
+                "{} cannot be combined with {}: {}. Leave out one of them.",
+                *(option("posterior"), option(name), reason),
+            )
+    for name, reason in NOT_WITH_WAVELET_POSTERIOR.items():
         if bands and name in given:
-            raise ValueError(
-                f"posterior and {name} do not go together where sources are lines and bands: {why}. "
-                'Leave out posterior, or take domain="direct".'
+            raise ArgumentError(
+                "{} in wavelets cannot be combined with {}: {}. Leave out {}, or use {}.",
+                *(option("posterior"), option(name), reason),
+                *(option("posterior"), option("domain", "direct")),
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where chains start, in units of the engine: all that is known is in its place, and is held."""
+    """Where the chains start, in units of the engine, with all known entries in place and fixed.
 
-    A: NDArray  # (m, R)
-    S: NDArray  # (R, n): r sources, and rows of a baseline
+    Attributes
+    ----------
+    A : ndarray of shape (m, R)
+        Mixing.
+    S : ndarray of shape (R, n)
+        Sources: r sources, then the rows of a baseline.
+    r : int
+        Number of sources.
+    held : Held
+        Entries that are fixed.
+    """
+
+    A: NDArray
+    S: NDArray
     r: int
     held: Held
 
 
-def start(engine: InMemory, A: NDArray, S: NDArray, known: Known, background: Any) -> Start:
-    """The start for A and S of a separation, with the baseline that it found."""
+def start(
+    engine: InMemory, A: NDArray, S: NDArray, known: Known, background: Background | None
+) -> Start:
+    """Return the start for A and S of a separation, with its baseline."""
     r = len(S)
     made = known.constraints(engine, r, Levels())
     given, columns = made.given.copy(), made.held.copy()
