@@ -130,7 +130,8 @@ def test_few_files_share_a_name():
 
 
 @pytest.mark.parametrize(
-    ("door", "most"), [(ngmca.separate, 20), (ngmca.iterate, 6), (ngmca.NGMCA, 20), (ngmca.posterior, 16)]
+    ("door", "most"),
+    [(ngmca.separate, 20), (ngmca.iterate, 6), (ngmca.NGMCA, 20), (ngmca.posterior, 16)],
 )
 def test_doors_have_few_parameters(door, most):
     assert len(inspect.signature(door).parameters) <= most

@@ -49,6 +49,7 @@ FEATURES: Mapping[str, Option | str] = {
     "n_init": option("n_init"),
     "threads": option("threads"),
     "auto rank": option("r", "auto"),
+    "known A": option("A"),
     "partial_fit": "partial_fit",
 }
 
@@ -209,6 +210,12 @@ RULES: tuple[Rule, ...] = (
         (*KNOWN, "Baseline"),
         "all of A and S is sampled there",
         message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
+    ),
+    Rule(
+        ("known A",),
+        CONSTRAINTS,
+        "a known mixing leaves only the sources to sample",
+        _LEAVE_OUT_ONE,
     ),
     Rule(
         ("out",),

@@ -224,7 +224,7 @@ def check_mixing(A: ArrayLike, m: int, name: str = "A") -> NDArray:
     shape = as_array(A, name).shape
     if len(shape) != 2 or shape[0] != m:
         raise ArgumentError(
-            "{} must have one row for each of {} measurements, one column for each source, got shape {}.",
+            "{} must have one row for each of {} measurements and a column for each source, got {}.",
             *(option(name), m, shape),
         )
     mixing = check_data(A, name).astype(np.float64)

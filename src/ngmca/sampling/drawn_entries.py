@@ -1,19 +1,19 @@
-"""Data whose missing and noisier entries are drawn along, for draws that need one Gram matrix for all.
+"""Data whose missing and noisier entries are sampled too, for chains that need one Gram matrix.
 
-An entry of weight w has the noise of a whole one, of variance v, and more: Y = Z + N(0, v / w - v),
-Z = A S + N(0, v). Given A and S, Z is normal, with mean A S + w (Y - A S) and variance v (1 - w). Draws
-that look at Z in place of Y come from the same posterior; the chains only move more slowly.
+An entry with weight w has the noise of an entry with weight 1, of variance v, and additional noise:
+Y = Z + N(0, v / w - v), Z = A S + N(0, v). Given A and S, Z is normal with mean A S + w (Y - A S) and
+variance v (1 - w). Chains that use Z instead of Y have the same posterior; they only move more slowly.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import InMemory, Weighted
-from ngmca.sampling.kernels import fill_entries
+from ngmca.sampling.sparse_kernels import fill_entries
 
 
 class Filled(InMemory):
-    """Z of one chain; weights are at most 1."""
+    """The data Z of one chain; weights are at most 1."""
 
     def __init__(self, engine: Weighted) -> None:
         self._observed, self._W = engine.rows(slice(None)), engine.weights
@@ -21,7 +21,7 @@ class Filled(InMemory):
 
     @staticmethod
     def of(engine: InMemory) -> InMemory:
-        """The engine itself where nothing is to be drawn."""
+        """Return the data Z for an engine with weights, and any other engine unchanged."""
         return Filled(engine) if isinstance(engine, Weighted) else engine
 
     def fill(self, A: NDArray, S: NDArray, variance: NDArray, key: np.uint64) -> None:

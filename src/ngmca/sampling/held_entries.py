@@ -2,30 +2,42 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.constraints import Baseline, Constraint, constraint_arrays
 from ngmca.engines import InMemory, Levels
-from ngmca.sampling.chain import Held
+from ngmca.result import Background
+from ngmca.sampling.sparse_chain import Held
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where chains start, in units of the engine: all that is known is in its place, and is held."""
+    """Where the chains start, in units of the engine, with all known entries in place and fixed.
 
-    A: NDArray  # (m, R)
-    S: NDArray  # (R, n): r sources, and rows of a baseline
+    Attributes
+    ----------
+    A : ndarray of shape (m, R)
+        Mixing.
+    S : ndarray of shape (R, n)
+        Sources: r sources, then the rows of a baseline.
+    r : int
+        Number of sources.
+    held : Held
+        Entries that are fixed.
+    """
+
+    A: NDArray
+    S: NDArray
     r: int
     held: Held
 
 
 def start(
-    engine: InMemory, A: NDArray, S: NDArray, known: Sequence[Constraint], background: Any
+    engine: InMemory, A: NDArray, S: NDArray, known: Sequence[Constraint], background: Background | None
 ) -> Start:
-    """The start for A and S of a separation, with the baseline that it found."""
+    """Return the start for A and S of a separation, with its baseline."""
     r = len(S)
     held = [one for one in known if not isinstance(one, Baseline)]  # its amounts are sampled
     made = constraint_arrays(held, engine, r, Levels())
