@@ -17,7 +17,8 @@ import ngmca
 from ngmca.algorithms import Options
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import open_data
+from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.separation import Problem
 
@@ -28,7 +29,7 @@ def data(m: int, n: int, r: int, p_S: float = 0.3, snr: float = 15.0) -> ngmca.s
 
 def states_of(
     Y: NDArray, r: int, *, threads: int | None = 1, **options: object
-) -> tuple[InMemory, Iterator[ngmca.State]]:
+) -> tuple[MemoryEngine, Iterator[ngmca.State]]:
     problem = Problem.of(open_data(Y, threads=threads), r, Options(**options))  # type: ignore[arg-type]
     return problem.engine, problem.states(np.random.default_rng(0))
 
@@ -73,7 +74,7 @@ def against_paper() -> list[Row]:
     rows = []
     for n, stop, limits in ((200, 500, (">= 8", ">= 25")), (20_000, 4, (">= 12", ">= 30"))):
         mixture = data(200, n, 15)
-        start = first_guess(InMemory(mixture.Y), 15, np.random.default_rng(0))
+        start = first_guess(MemoryEngine(mixture.Y), 15, np.random.default_rng(0))
         found: dict[str, NDArray] = {}
 
         def ours(n_iter: int | str, mixture=mixture, start=start, found=found) -> None:  # type: ignore[no-untyped-def]
@@ -261,7 +262,7 @@ def profile() -> list[Row]:
         before, now = advance(states, at), next(states)
         assert isinstance(before, ngmca.State)
         probe, turns = (
-            InMemory(Y),
+            MemoryEngine(Y),
             cycle((before, now)),
         )  # as in a run, levels are close to the last ones
         A, X = now.A, np.ascontiguousarray(before.S.T)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import ngmca
 from ngmca._support import threads
 from ngmca._support.compiled import _Sealed
-from ngmca.engines import InMemory
+from ngmca.engines.memory import MemoryEngine
 
 ROOT = Path(ngmca.__file__).parent
 
@@ -169,8 +169,8 @@ def blas_threads():
 
 def test_products_use_one_thread_inside_and_as_many_as_before_outside(monkeypatch):
     seen = []
-    sweep = InMemory.sweep
-    monkeypatch.setattr(InMemory, "sweep", lambda *a: seen.append(blas_threads()) or sweep(*a))
+    sweep = MemoryEngine.sweep
+    monkeypatch.setattr(MemoryEngine, "sweep", lambda *a: seen.append(blas_threads()) or sweep(*a))
     Y = np.random.default_rng(0).random((8, 20))
     with threadpool_limits(2, user_api="blas"):
         for _ in ngmca.iterate(Y, 2, n_iter=3, seed=0):

@@ -19,7 +19,17 @@ from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.streaming import Stream
 from ngmca.answers.how_many.choose_rank import RankChoice, choose_rank
 from ngmca.constraints import Closure, Constraint, constraint_arrays
-from ngmca.engines import Counts, InMemory, Levels, in_own_units, is_elsewhere, open_data, open_whole
+from ngmca.engines import (
+    Counts,
+    Engine,
+    Levels,
+    in_own_units,
+    is_elsewhere,
+    open_data,
+    open_whole,
+    residual_energy,
+    returned,
+)
 from ngmca.task import driver
 from ngmca.task.methods import Method, Rival, Soft, as_method
 from ngmca.task.problem import features_of_data
@@ -164,7 +174,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_components_ = check_rank(chosen, engine.shape, "n_components", warn=False)
         prepared = driver.Prepared(self._task(self.n_components_), engine)
         with driver.shown_progress(bool(self.verbose)) as watchers:
-            found = engine.returned(prepared.find(watchers=watchers))
+            found = returned(engine, prepared.find(watchers=watchers))
         self.separation_ = prepared.with_error_bars(found, progress=bool(self.verbose))
         self.components_ = np.ascontiguousarray(self.separation_.answer[1], dtype=engine.dtype)
         self.posterior_ = self.separation_.posterior
@@ -172,7 +182,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = self.separation_.n_iter
         S, unit = self._explaining()
         W = self._weights(engine, S, unit)
-        self.reconstruction_err_ = engine.unit * engine.residual_energy(W, S) ** 0.5
+        self.reconstruction_err_ = engine.unit * residual_energy(engine, W, S) ** 0.5
         return self._in_units_of_data(W, unit, engine)
 
     @available_if(lambda self: self._allows_missing)
@@ -266,7 +276,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
-    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> InMemory:
+    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> Engine:
         """Return the engine of X; large data and Dask arrays stay where they are."""
         if not is_elsewhere(X):
             return open_data(self._checked(X, reset=reset), device=device)
@@ -274,7 +284,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         _check_n_features(self, np.empty((0, engine.shape[1])), reset=reset)
         return engine
 
-    def _choice(self, engine: InMemory) -> RankChoice | None:
+    def _choice(self, engine: Engine) -> RankChoice | None:
         """Return how many sources there are, if that is asked for."""
         if not isinstance(self.n_components, str):
             return None
@@ -311,7 +321,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         background = self.separation_.background
         return (S if background is None else np.vstack([S, background.basis])), unit
 
-    def _weights(self, engine: InMemory, S: NDArray, unit: float) -> NDArray:
+    def _weights(self, engine: Engine, S: NDArray, unit: float) -> NDArray:
         """Return weights of sources and background, in units of the engine and of S."""
         method = as_method(self.method)
         if isinstance(method, Rival) and method.is_signed:
@@ -334,7 +344,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             return levels[None]
         return None if levels.shape[:1] == (fitted,) and m != fitted else levels
 
-    def _in_units_of_data(self, W: NDArray, unit: float, engine: InMemory) -> NDArray:
+    def _in_units_of_data(self, W: NDArray, unit: float, engine: Engine) -> NDArray:
         """Return weights of the sources in the units of X, without those of a background."""
         return (W[:, : len(self.components_)] * (engine.unit / unit)).astype(engine.dtype)
 

@@ -13,7 +13,7 @@ from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import one_blas_thread
 from ngmca.constraints import Constraint
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import is_engine, open_data, returned
 from ngmca.engines.opening import is_dask, is_several, is_sliceable
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_target, scratch_beside, stored
@@ -140,7 +140,7 @@ def separate(
     prepared = driver.Prepared(task, engine)
     with driver.shown_progress(progress) as watchers:
         found = prepared.find(threads=threads, watchers=watchers, checkpoint=kept)
-    found = engine.returned(found)
+    found = returned(engine, found)
     if out is not None:
         found = found.with_sources(stored(out, found.S))
     return prepared.with_error_bars(found, threads=threads, progress=progress)
@@ -202,8 +202,8 @@ def _check_doors(
 
 def _sliceable(data: Any) -> Any:
     """Return data that can be read in blocks."""
-    data = getattr(data, "Y", data) if not isinstance(data, InMemory) else data
-    if isinstance(data, InMemory) or hasattr(data, "__array_interface__") or is_dask(data):
+    data = getattr(data, "Y", data) if not is_engine(data) else data
+    if is_engine(data) or hasattr(data, "__array_interface__") or is_dask(data):
         return data
     if is_sliceable(data):
         return data

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.algorithms.wavelet_stage import code, correlation
+from ngmca.algorithms.domain_choice import code, correlation
 
 H, W = SHAPE = (40, 48)
 

@@ -12,8 +12,9 @@ import pytest
 import ngmca
 from ngmca import separation
 from ngmca.algorithms import restarts
-from ngmca.algorithms.restarts import at_once, with_restarts, workers_for
-from ngmca.engines import InMemory, open_data
+from ngmca.algorithms.restarts import at_once, with_restarts
+from ngmca.engines import open_data, workers_for
+from ngmca.engines.memory import MemoryEngine
 from ngmca.metrics import CEILING
 
 CLEAR = ngmca.simulate.sparse(m=20, n=200, r=3, p_S=0.3, snr=30, seed=0)
@@ -56,8 +57,8 @@ def test_starts_at_the_same_time_give_the_same_bits(monkeypatch, Y, options):
 
 
 def test_large_data_have_all_threads_for_one_start_at_a_time():
-    assert workers_for(InMemory(np.ones((10, 100))), 3, threads=4) == 4
-    large = InMemory(np.ones((10, 1_000_000), dtype=np.float32), threads=4)
+    assert workers_for(MemoryEngine(np.ones((10, 100))), 3, threads=4) == 4
+    large = MemoryEngine(np.ones((10, 1_000_000), dtype=np.float32), threads=4)
     assert workers_for(large, 3, threads=4) == 1
 
 

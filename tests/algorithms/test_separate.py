@@ -9,8 +9,8 @@ import ngmca
 from ngmca.algorithms import Options
 from ngmca.algorithms.first_guess import first_guess, revive, unit_columns
 from ngmca.algorithms.restarts import choose
-from ngmca.engines import InMemory
 from ngmca.engines import robust_noise as noise
+from ngmca.engines.memory import MemoryEngine
 from ngmca.metrics import CEILING
 from ngmca.nnqp import pivot, violation
 
@@ -219,7 +219,7 @@ def test_a_given_start_is_used():
 
 def test_first_guess_explains_most_of_the_data():
     data = small(snr=None)
-    engine = InMemory(data.Y)
+    engine = MemoryEngine(data.Y)
     A, S = first_guess(engine, 4, np.random.default_rng(0))
     assert np.linalg.norm(data.Y - A @ S) < 0.3 * np.linalg.norm(data.Y)
     np.testing.assert_allclose(np.linalg.norm(A, axis=0), 1)
@@ -230,7 +230,7 @@ def test_a_dead_source_is_revived_from_the_residual_and_the_others_are_not_touch
     A, S = unit_columns(data.A, data.S)
     A_dead, S_dead = A.copy(), S.copy()
     A_dead[:, 2] = 0
-    A_new, S_new = revive(InMemory(data.Y), A_dead, S_dead)
+    A_new, S_new = revive(MemoryEngine(data.Y), A_dead, S_dead)
     np.testing.assert_array_equal(np.delete(A_new, 2, axis=1), np.delete(A, 2, axis=1))
     np.testing.assert_array_equal(np.delete(S_new, 2, axis=0), np.delete(S, 2, axis=0))
     np.testing.assert_array_equal(S_new[2], 0)
@@ -243,7 +243,7 @@ def test_several_dead_sources_get_different_directions():
     A, S = unit_columns(data.A, data.S)
     true = A[:, [1, 3]].copy()
     A[:, [1, 3]] = 0
-    A_new, _ = revive(InMemory(data.Y), A, S)
+    A_new, _ = revive(MemoryEngine(data.Y), A, S)
     cosines = A_new[:, [1, 3]].T @ true
     assert cosines.max(axis=0).min() > 0.9
     assert set(cosines.argmax(axis=0)) == {0, 1}
@@ -289,7 +289,7 @@ def test_restarts_are_compared_at_one_common_threshold():
     good = ngmca.separate(data.Y, 4, seed=0)
     rng = np.random.default_rng(0)
     bad = replace(good, A=unit_columns(rng.random(good.A.shape), good.S)[0], noise=good.noise / 1000)
-    engine = InMemory(data.Y)
+    engine = MemoryEngine(data.Y)
     chosen = choose(engine, [bad, good], Options())
     common = np.mean([noise.in_gradient(run.A, run.noise) for run in (bad, good)])
     S = pivot(good.A.T @ good.A, good.A.T @ data.Y - common).X
@@ -361,7 +361,7 @@ def test_auto_is_as_good_as_five_hundred_iterations(p_S, snr):
 
 def test_extrapolation_gets_to_a_lower_cost_than_plain_alternation():
     data = ngmca.simulate.sparse(m=60, n=300, r=8, p_S=0.3, snr=20, seed=0)
-    start = first_guess(InMemory(data.Y), 8, np.random.default_rng(0))
+    start = first_guess(MemoryEngine(data.Y), 8, np.random.default_rng(0))
     fast = list(ngmca.iterate(data.Y, 8, method="anls", n_iter=30, start=start))
     # soft without a threshold is the same alternation, without the extrapolation
     plain = list(ngmca.iterate(data.Y, 8, tau=0.0, refinement=1.0, n_iter=30, start=start))

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.snapshot import Round, Snapshot
-from ngmca.engines import InMemory, Levels, without
+from ngmca.engines import Engine, Levels, everything, without
 
 MAX_ROUNDS = 4  # after the first fit
 SETTLED_CHANGE = 0.02  # root mean square change of the logarithms of the weights
@@ -17,15 +17,15 @@ SPIKE_SOURCE_ENERGY, SPIKE_SOURCE_CHANNELS = 0.9, 3  # a source with that energy
 LOWEST_NOISE = 1e-4  # of the root mean square of the data
 MAX_SPIKE_WIDTH = 8  # neighbouring channels; more of them are a peak
 
-Run = Callable[[InMemory, NDArray, NDArray, Snapshot | None], Iterator[Snapshot]]
-Guess = Callable[[InMemory], tuple[NDArray, NDArray]]
+Run = Callable[[Engine, NDArray, NDArray, Snapshot | None], Iterator[Snapshot]]
+Guess = Callable[[Engine], tuple[NDArray, NDArray]]
 
 
 @dataclass(frozen=True, eq=False)
 class Reweighting:
     """What the weights follow from; `engine` holds the data as they are, in units of their noise."""
 
-    engine: InMemory
+    engine: Engine
     levels: Levels
     robust: bool
     noise: NDArray | None = None  # (m,) levels of whitened data, if they are known
@@ -35,7 +35,7 @@ class Reweighting:
         """Whether weights follow from a fit at all."""
         return self.robust or self.levels.counts is not None
 
-    def following(self, fit: "Snapshot | Round", before: NDArray) -> tuple[InMemory, NDArray]:
+    def following(self, fit: "Snapshot | Round", before: NDArray) -> tuple[Engine, NDArray]:
         """Return the data with weights that follow from a fit, and where spikes are.
 
         `before` says where spikes were in that fit.
@@ -50,7 +50,7 @@ class Reweighting:
 
 
 def outliers(
-    engine: InMemory, A: NDArray, S: NDArray, before: NDArray, noise: NDArray | None = None
+    engine: Engine, A: NDArray, S: NDArray, before: NDArray, noise: NDArray | None = None
 ) -> NDArray:
     """Return (m, n), True at spikes: single entries that neither noise nor sources explain.
 
@@ -61,7 +61,7 @@ def outliers(
     sigma = engine.noise(A, S, final=True) if noise is None else noise
     size = np.sqrt(engine.energy / max(engine.shape[0] * engine.shape[1], 1))
     sigma = np.maximum(sigma, LOWEST_NOISE * size)  # what rounding leaves of clean data is no outlier
-    rest = np.abs(engine.rows(slice(None)) - A @ S) / np.maximum(sigma, 1e-300)[:, None]
+    rest = np.abs(everything(engine) - A @ S) / np.maximum(sigma, 1e-300)[:, None]
     if engine.weights is not None:
         rest *= np.sqrt(engine.weights)
     counted = np.where(before, 0, rest)
@@ -71,7 +71,7 @@ def outliers(
     return (far & ~_long(far)) | _own_sources(engine, A, S, sigma)
 
 
-def _own_sources(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray) -> NDArray:
+def _own_sources(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray) -> NDArray:
     """Return (m, n), True at the entries of sources that consist of a few channels."""
     found = np.zeros(engine.shape, dtype=bool)
     stands_out = max(0.1, min(8 / len(found), 0.4))
@@ -102,7 +102,7 @@ def _long(far: NDArray) -> NDArray:
 
 def reweighed(
     run: Run, rule: Reweighting, guess: Guess, resume: Snapshot | None = None
-) -> Iterator[tuple[InMemory, Snapshot, bool]]:
+) -> Iterator[tuple[Engine, Snapshot, bool]]:
     """Yield the states of one fit after the other, their engine, and whether one is the last of all.
 
     Each fit starts from the last one, with low thresholds. After new spikes were found it starts anew,
@@ -133,7 +133,7 @@ def reweighed(
         A, S = guess(engine) if anew else (last.A, last.S)
 
 
-def _change(before: InMemory, after: InMemory) -> float:
+def _change(before: Engine, after: Engine) -> float:
     """Root mean square change of the logarithms of weights; infinite where other entries are 0."""
     if before.weights is None and after.weights is None:
         return 0.0

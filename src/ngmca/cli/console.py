@@ -20,7 +20,7 @@ from rich.text import Text
 from ngmca._support.messages import ArgumentError, Option, rendered
 from ngmca.answers.how_sure import Finding
 from ngmca.cli.terminal import make_writable, message, one_line
-from ngmca.engines.gpu import CardError
+from ngmca.engines.gpu import GpuError
 from ngmca.io import ReadError
 from ngmca.saving.result_folder import UnfinishedError
 from ngmca.saving.results import Run
@@ -182,7 +182,7 @@ def _told(error: BaseException) -> typer.Exit:
             return error
         case UnfinishedError():
             return fail(f"{error} Go on with `ngmca separate --resume {error.folder}`.", BAD_INPUT)
-        case CardError() | ReadError() | ArgumentError():
+        case GpuError() | ReadError() | ArgumentError():
             text = error.args[0] if error.args else ""
             return fail(rendered(text, as_flag) if isinstance(text, str) else str(error), BAD_INPUT)
         case FileExistsError():

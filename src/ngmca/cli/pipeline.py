@@ -33,7 +33,7 @@ from ngmca.cli.console import (
 from ngmca.cli.option_files import task_of
 from ngmca.cli.settings import ASKED, AUTO, Settings, changed, provenance, to_toml
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import Engine, open_data
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving import interim, result_folder, results
@@ -154,7 +154,7 @@ def _check_unchanged(
     note(f"{other} {has} changed since that run.toml was written.", quiet=quiet)
 
 
-def opened(data: Dataset, device: str = "cpu") -> InMemory:
+def opened(data: Dataset, device: str = "cpu") -> Engine:
     """Return the engine of the data, which knows which of its measurements belong to which file."""
     engine = open_data(data.Y, device=device, lazily=large.is_large(data) or None)
     engine.parts = data.parts
@@ -218,7 +218,7 @@ def _shows_progress(quiet: bool) -> bool:
 
 
 def _shown(
-    work: Path, engine: InMemory, separation: Separation, data: Dataset, *, quiet: bool
+    work: Path, engine: Engine, separation: Separation, data: Dataset, *, quiet: bool
 ) -> large.Shown:
     """Return what the report shows: all, or a part of large data, with all of A and S in files."""
     if engine.whole:

@@ -13,7 +13,7 @@ from ngmca.constraints.closure import Closure
 from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
-from ngmca.engines import InMemory, Levels, by_part
+from ngmca.engines import Engine, Levels, by_part
 
 Constraint = (
     Baseline | Closure | KnownMixing | KnownSources | Monotonic | Unimodal | ZeroMixing | ZeroSources
@@ -59,7 +59,7 @@ def fixes_size(constraints: Sequence[Constraint], shape: tuple[int, int], r: int
 
 def constraint_arrays(
     constraints: Sequence[Constraint],
-    engine: InMemory,
+    engine: Engine,
     r: int,
     levels: Levels,
     parts: tuple[slice, ...] = (slice(None),),
@@ -99,7 +99,7 @@ def _first(constraints: Sequence[Constraint], kind: type[Record]) -> Record | No
 
 
 def _sources(
-    constraints: Sequence[Constraint], engine: InMemory, r: int, columns: NDArray
+    constraints: Sequence[Constraint], engine: Engine, r: int, columns: NDArray
 ) -> NDArray | None:
     """Return (R, n): known sources, NaN where a source is free, and the curves of a baseline."""
     known, baseline = _first(constraints, KnownSources), _first(constraints, Baseline)

@@ -16,7 +16,7 @@ from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.wavelet_stage import TAU, SourceStep, followed_by_bands
-from ngmca.engines import open_whole
+from ngmca.engines import by_residual, open_whole
 from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
 from ngmca.result import Separation
 from ngmca.rivals._sparse_hals import share_of_zeros
@@ -92,7 +92,7 @@ def _ngmca(
         options |= {"solver": Fista(SUB_ITER) if solver == "fista" else solver}
 
     def run(trial: Trial) -> Separation:
-        Y = open_whole(trial.mixture.Y, threads=1).by_residual()  # noise as the paper has it
+        Y = by_residual(open_whole(trial.mixture.Y, threads=1))  # noise as the paper has it
         tau = {} if method == "anls" else {"tau": trial.tau}
         return separate(
             Y,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support.threads import one_blas_thread
+from ngmca.engines import magnitude
 from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
 
 FLOOR = 1e-9  # of a factor's largest entry: what is zero could never grow again
@@ -31,7 +32,7 @@ def multiplicative(
     Lee and Seung, Algorithms for non-negative matrix factorization, NIPS 2001.
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
-    peak = problem.engine.magnitude
+    peak = magnitude(problem.engine)
     return alternate(problem, rescaling(problem.A), rescaling(problem.X, scale=peak))
 
 

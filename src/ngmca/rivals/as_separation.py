@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.first_guess import revive, unit_columns
-from ngmca.engines import InMemory
+from ngmca.engines import Engine, by_residual
 from ngmca.result import Separation, State, recorded
 from ngmca.rivals.by_name import METHODS
 
 
 def as_separation(
-    method: str, engine: InMemory, r: int, noise: NDArray | None, **options: Any
+    method: str, engine: Engine, r: int, noise: NDArray | None, **options: Any
 ) -> Separation:
     """Unit columns in A; NaN where a rival has no threshold, no certificate, or keeps no record.
 
@@ -23,7 +23,7 @@ def as_separation(
     A, S = unit_columns(found.A, found.S)
     A, S = revive(engine, A, S)  # a silent source gets a direction too
     k, unknown = len(found.cost), np.full(A.shape[1], np.nan)
-    sigma = engine.by_residual().noise(A, S, final=True) if noise is None else noise
+    sigma = by_residual(engine).noise(A, S, final=True) if noise is None else noise
     active = np.full(k, np.nan)
     active[-1] = np.count_nonzero(S) / S.size
     own = signature(METHODS[method]).parameters.get("n_iter")

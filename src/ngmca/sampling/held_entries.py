@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.constraints import Baseline, Constraint, constraint_arrays
-from ngmca.engines import InMemory, Levels
+from ngmca.engines import Engine, Levels
 from ngmca.result import Background
 from ngmca.sampling.sparse_chain import Held
 
@@ -35,7 +35,7 @@ class Start:
 
 
 def start(
-    engine: InMemory, A: NDArray, S: NDArray, known: Sequence[Constraint], background: Background | None
+    engine: Engine, A: NDArray, S: NDArray, known: Sequence[Constraint], background: Background | None
 ) -> Start:
     """Return the start for A and S of a separation, with its baseline."""
     r = len(S)

@@ -13,7 +13,7 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
 from ngmca.constraints import Constraint, as_constraints
-from ngmca.engines import Counts, InMemory, open_data
+from ngmca.engines import Counts, Engine, open_data, require_whole
 from ngmca.result import Posterior
 from ngmca.sampling.columns import Columns
 from ngmca.sampling.posterior_from_chains import collect
@@ -22,7 +22,7 @@ from ngmca.sampling.target import Factorisation, Target
 
 @one_blas_thread
 def posterior(
-    Y: ArrayLike | InMemory,
+    Y: ArrayLike | Engine,
     separation: Factorisation | None,
     *,
     domain: str = "auto",
@@ -138,7 +138,7 @@ def posterior(
     engine = open_data(Y, mask=mask)
     chosen: Columns | None = None
     if columns is None:
-        engine.check_whole("the posterior of all columns (columns=1000 takes some)")
+        require_whole(engine, "the posterior of all columns (columns=1000 takes some)")
     else:
         if wavelet or known or mask is not None:
             raise ArgumentError(

@@ -14,10 +14,11 @@ from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.constraints import Constraint
-from ngmca.engines import WORTH_THREADS, Counts, InMemory, by_part
+from ngmca.engines import WORTH_THREADS, Counts, Engine, by_part
 from ngmca.sampling.drawn_entries import Filled
 from ngmca.sampling.held_entries import Start, start
 from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Trace, Track
+from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.sparse_chain import Held, Rules, SparseChain, SparseSums
 from ngmca.sampling.sparse_model import NOISE_FLOOR, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
@@ -48,7 +49,7 @@ class Target:
 
     Attributes
     ----------
-    engine : InMemory
+    engine : Engine
         The data.
     A : ndarray of shape (m, R)
         Mixing at the start. Columns have norm 1, except those with a known scale.
@@ -72,7 +73,7 @@ class Target:
         Whether the model is the one for lines and bands.
     """
 
-    engine: InMemory
+    engine: Engine
     A: NDArray
     S: NDArray
     r: int
@@ -87,7 +88,7 @@ class Target:
     @classmethod
     def of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         separation: Factorisation | None,
         A: ArrayLike | None,
         noise: str | ArrayLike | Counts | None,
@@ -115,7 +116,7 @@ class Target:
     @classmethod
     def _of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         begin: Start,
         variance: NDArray,
         spread: NDArray,
@@ -170,7 +171,7 @@ class Target:
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         tracks = [
             Track(
-                SparseChain(self.engine, self.A, self.S.T, first, self.rules, seed=child),
+                SparseChain(SampledData(self.engine), self.A, self.S.T, first, self.rules, seed=child),
                 SparseSums(self.engine.shape, r),
                 SparseSums(self.engine.shape, r),
                 Trace(1 + 3 * r),
@@ -212,7 +213,7 @@ def streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
 
 def _start(
     separation: Factorisation | None,
-    engine: InMemory,
+    engine: Engine,
     constraints: Sequence[Constraint],
     *,
     wavelet: bool,
@@ -245,7 +246,7 @@ def _start(
 
 
 def _with_known_mixing(
-    engine: InMemory, A: ArrayLike, constraints: Sequence[Constraint]
+    engine: Engine, A: ArrayLike, constraints: Sequence[Constraint]
 ) -> tuple[Start, NDArray]:
     """Return a known mixing with its sources, and the noise levels of the residual."""
     names = ["known A", *(type(one).__name__ for one in constraints)]

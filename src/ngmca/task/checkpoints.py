@@ -16,8 +16,9 @@ from ngmca._support.atomic_files import check_free, write_atomically
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.algorithms.momentum import Momentum
 from ngmca.algorithms.snapshot import Round, Snapshot
-from ngmca.engines import InMemory
+from ngmca.engines import Engine
 from ngmca.io import ReadError
+from ngmca.nnqp.gram import Gram
 from ngmca.result import Domain, History, Separation, State, line, recorded
 from ngmca.task.task import Task
 
@@ -148,8 +149,8 @@ def write(path: Path, saved: SavedRun) -> None:
     values |= {"k": state.k, "settled": state.settled, "domain": json.dumps(asdict(state.domain))}
     values["facts"] = json.dumps(saved.facts)
     values |= {} if state.outliers is None else {"outliers": state.outliers}
-    if state.sums is not None and isinstance(state.sums[0], np.ndarray):
-        values |= dict(zip(_SUMS, state.sums, strict=True))
+    if state.sums is not None and state.sums[0].shared:
+        values |= dict(zip(_SUMS, (state.sums[0].matrix, *state.sums[1:]), strict=True))
     if state.memory is not None:
         values |= {"memory_calls": state.memory[0], "memory_ratio": state.memory[1]}
     if state.round is not None:
@@ -201,7 +202,7 @@ def resumed(path: Path, facts: dict[str, str]) -> SavedRun:
     return found
 
 
-def facts_of(engine: InMemory, task: Task) -> dict[str, str]:
+def facts_of(engine: Engine, task: Task) -> dict[str, str]:
     """Return what a run is recognised by: its data and its task, in words that can be shown."""
     size = " x ".join(map(str, engine.shape))
     facts = {"data": f"{size} of {engine.dtype}", "numbers in the data": engine.fingerprint()}
@@ -247,10 +248,16 @@ def _snapshot(values: dict[str, NDArray]) -> Snapshot:
         domain=Domain(**json.loads(str(values["domain"]))),
         outliers=values.get("outliers"),
         momentum=_momentum(values),
-        sums=tuple(values[name] for name in _SUMS) if _SUMS[0] in values else None,
+        sums=_sums(values),
         memory=memory,
         round=_round(values),
     )
+
+
+def _sums(values: dict[str, NDArray]) -> tuple[Any, ...] | None:
+    if _SUMS[0] not in values:
+        return None
+    return (Gram(values[_SUMS[0]]), *(values[name] for name in _SUMS[1:]))
 
 
 def _round(values: dict[str, NDArray]) -> Round | None:

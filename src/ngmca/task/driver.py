@@ -13,9 +13,9 @@ from ngmca._support.progress import open_bar
 from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.batch_of_starts import run_together
-from ngmca.algorithms.restarts import at_once, choose, with_restarts, workers_for
+from ngmca.algorithms.restarts import at_once, choose, with_restarts
 from ngmca.algorithms.snapshot import state_of
-from ngmca.engines import InMemory, Levels, by_part, room_for
+from ngmca.engines import Engine, Levels, Stacks, by_part, in_its_unit, workers_for
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_room
 from ngmca.task.checkpoints import Checkpoint, Keeper, Recording, SavedRun, facts_of, resumed
@@ -97,7 +97,7 @@ class Prepared:
         The data.
     """
 
-    def __init__(self, task: Task, engine: InMemory) -> None:
+    def __init__(self, task: Task, engine: Engine) -> None:
         self.task, self.engine = task, engine
         self.starts = task.starts(engine.shape)
         self._problem: Problem | None = None
@@ -183,7 +183,7 @@ class _Starts:
 
     def best(
         self,
-        engine: InMemory,
+        engine: Engine,
         threads: int | None,
         checkpoint: Checkpoint | None,
         first: Separation | None,
@@ -193,8 +193,11 @@ class _Starts:
         for watcher in self._watchers:
             watcher.begins(problem.options.most, self._starts)
         rngs = generator(self._task.seed).spawn(self._starts)
-        if self._starts > 1 and problem.runs_in_batches and room_for(problem.engine, problem.r):
-            runs = self._together(rngs)
+        stacks = (
+            problem.engine.stacks(problem.r) if self._starts > 1 and problem.runs_in_batches else None
+        )
+        if stacks is not None and stacks.room:
+            runs = self._together(stacks, rngs)
         elif first is None and checkpoint is None and not self._keeps_first():
             runs = at_once(self._start(rngs), range(self._starts), self._workers(threads))
         else:
@@ -219,7 +222,7 @@ class _Starts:
     def _workers(self, threads: int | None) -> int:
         return workers_for(self._problem.engine, self._problem.r, threads)
 
-    def _together(self, rngs: list[np.random.Generator]) -> list[Separation]:
+    def _together(self, stacks: Stacks, rngs: list[np.random.Generator]) -> list[Separation]:
         """Run all starts in batches on the GPU, where their states stay."""
         problem, runs = self._problem, []
 
@@ -227,7 +230,7 @@ class _Starts:
             for watcher in self._watchers:
                 watcher.advances(count)
 
-        for last, lines in run_together(problem.engine, problem.r, problem.options, rngs, advance):
+        for last, lines in run_together(problem.engine, stacks, problem.options, rngs, advance):
             recording = Recording(lines)
             for state in problem.after(last):
                 recording.add(state)
@@ -235,7 +238,7 @@ class _Starts:
         return runs
 
     def _first(
-        self, engine: InMemory, rng: np.random.Generator, checkpoint: Checkpoint | None
+        self, engine: Engine, rng: np.random.Generator, checkpoint: Checkpoint | None
     ) -> Separation:
         """Run the first start, with its checkpoints."""
         keeper, before = None, None
@@ -275,7 +278,7 @@ class _Starts:
         return recording.separation()
 
 
-def _check_rival(task: Task, engine: InMemory) -> None:
+def _check_rival(task: Task, engine: Engine) -> None:
     """Raise an error if a rival does not suit the data."""
     arguments.check_rank(task.r, engine.shape, warn=False)
     features = task.features | features_of_data(engine)
@@ -283,7 +286,7 @@ def _check_rival(task: Task, engine: InMemory) -> None:
     rules.check(features | features_of_levels(Levels.of(by_part(task.noise, engine), engine)))
 
 
-def _best_rival(task: Task, engine: InMemory, starts: int, watchers: Sequence[Watcher]) -> Separation:
+def _best_rival(task: Task, engine: Engine, starts: int, watchers: Sequence[Watcher]) -> Separation:
     """Return the factors with the lowest cost out of several runs of a rival.
 
     Each run has a child of the seed. Costs are compared in units of the engine, in which none overflows.
@@ -297,7 +300,7 @@ def _best_rival(task: Task, engine: InMemory, starts: int, watchers: Sequence[Wa
         watcher.begins(1, starts)
     runs = []
     for _ in range(starts):
-        runs.append(rivals.as_separation(method.name, engine.in_units(), task.r, levels, **given))
+        runs.append(rivals.as_separation(method.name, in_its_unit(engine), task.r, levels, **given))
         for watcher in watchers:
             watcher.advances(1)
     costs = [float(run.history.cost[-1]) for run in runs]

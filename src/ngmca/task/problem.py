@@ -13,13 +13,14 @@ from ngmca._support import arguments
 from ngmca._support.messages import Option
 from ngmca.algorithms import Options, Snapshot, iterate_naive, iterate_thresholded, start_on_part
 from ngmca.algorithms.constraint_arrays import Constraints
+from ngmca.algorithms.domain_choice import decide
 from ngmca.algorithms.first_guess import first_guess, with_background
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
-from ngmca.algorithms.wavelet_stage import bands_after, decide
+from ngmca.algorithms.wavelet_stage import bands_after
 from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
-from ngmca.engines import InMemory, Levels, Weighted, by_part, weighing
+from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing
 from ngmca.result import Background, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
@@ -49,7 +50,7 @@ class Problem:
         Where measurements and channels are exchanged: which columns of A have a known size.
     """
 
-    engine: InMemory
+    engine: Engine
     r: int
     options: Options
     levels: Levels
@@ -58,7 +59,7 @@ class Problem:
     exchanged: NDArray | None = None
 
     @classmethod
-    def of(cls, task: Task, engine: InMemory) -> "Problem":
+    def of(cls, task: Task, engine: Engine) -> "Problem":
         """Return the problem, or raise an error that names the argument that does not suit the data."""
         assert not isinstance(task.method, Rival)
         r = arguments.check_rank(task.r, engine.shape)
@@ -122,7 +123,7 @@ class Problem:
         fetch = fetch or not self.levels.equal
         for engine, state, last in self._direct(rng, resume):
             if last or fetch:
-                state = replace(state, S=engine.fetched(state.S))
+                state = replace(state, S=fetched(state.S))
             following = self._finished(engine, state) if last else self._as_it_is(engine, state)
             snapshot: Snapshot | None = state
             for own, levels, known, found in following:
@@ -137,13 +138,13 @@ class Problem:
             yield following
 
     def _as_it_is(
-        self, engine: InMemory, state: State
-    ) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
+        self, engine: Engine, state: State
+    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
         yield engine, self.levels, self.options.known, state
 
     def _finished(
-        self, engine: InMemory, state: State
-    ) -> Iterator[tuple[InMemory, Levels, Constraints, State]]:
+        self, engine: Engine, state: State
+    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
         """Yield the last state channel by channel and what follows it."""
         levels, options = self.levels, self.options
         if options.transformed:
@@ -153,7 +154,7 @@ class Problem:
 
     def _direct(
         self, rng: np.random.Generator, resume: Snapshot | None
-    ) -> Iterator[tuple[InMemory, Snapshot, bool]]:
+    ) -> Iterator[tuple[Engine, Snapshot, bool]]:
         """Yield states channel by channel, with their engine, and whether one is the last."""
         # a closure holds for sources that are not shrunk: see `relaxed`
         options = self.options.without_closure()
@@ -171,7 +172,7 @@ class Problem:
         for state in algorithm(self.engine, A, S, options, resume):
             yield self.engine, state, state.settled or state.k >= options.schedule.n_iter
 
-    def _guess(self, engine: InMemory, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+    def _guess(self, engine: Engine, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
         """Return the first factors: those given, or drawn."""
         if self.start is not None:
             return with_background(engine, *self.start, self.options.known)
@@ -180,7 +181,7 @@ class Problem:
         return first_guess(engine, self.r, rng, self.options.known)
 
 
-def finished(engine: InMemory, state: State, options: Options) -> Iterator[State]:
+def finished(engine: Engine, state: State, options: Options) -> Iterator[State]:
     """Yield the last state channel by channel, then wavelets or a fit without thresholds."""
     domain = decide(state, options) if options.transformed else state.domain
     if domain.name == "wavelet":
@@ -193,8 +194,8 @@ def finished(engine: InMemory, state: State, options: Options) -> Iterator[State
 
 
 def in_channels(
-    engine: InMemory, state: State, levels: Levels, options: Options
-) -> tuple[InMemory, State, Levels, Options]:
+    engine: Engine, state: State, levels: Levels, options: Options
+) -> tuple[Engine, State, Levels, Options]:
     """Return data and a state for wavelets: channels in their own units, and weights of at most 1.
 
     Unequal weights slow the iterations in wavelets down. They are kept within a factor of 2 of their
@@ -211,8 +212,8 @@ def in_channels(
     most = float(mild.max())
     # thresholds follow the noise of correlations with these weights
     own = np.divide(mild**2, true, out=np.full(engine.shape, middle), where=seen) / most
-    even = levels.columns is None and not (isinstance(engine, Weighted) and engine.levels is not None)
-    Y = engine.rows(slice(None)) * columns.astype(engine.dtype)
+    even = levels.columns is None and engine.noise_weights is None
+    Y = everything(engine) * columns.astype(engine.dtype)
     found = weighing(engine, mild / most, None if even else own, Y)
     sigma = None if options.noise is None else options.noise / np.sqrt(most)
     known = options.known
@@ -255,15 +256,15 @@ def restored(state: State, levels: Levels, known: Constraints, weights: NDArray 
     )
 
 
-def _inside(A: NDArray, S: NDArray, levels: Levels, engine: InMemory) -> tuple[NDArray, NDArray]:
+def _inside(A: NDArray, S: NDArray, levels: Levels, engine: Engine) -> tuple[NDArray, NDArray]:
     """Return factors of the data in units of the noise."""
     rows, columns = levels.units(engine.shape)
     return (A / rows[:, None]).astype(engine.dtype), (S / columns).astype(engine.dtype)
 
 
-def features_of_data(engine: InMemory) -> dict[str, Option | str]:
+def features_of_data(engine: Engine) -> dict[str, Option | str]:
     """Return what the data add to the features of a task."""
-    names = [engine.place]
+    names: list[str] = [engine.place]
     names += ["missing entries"] if engine.weights is not None else []
     names += ["several"] if len(engine.parts) > 1 else []
     return rules.written(names)
@@ -276,7 +277,7 @@ def features_of_levels(levels: Levels) -> dict[str, Option | str]:
     return rules.written(names)
 
 
-def _warn_of_empty_rows_and_columns(engine: InMemory) -> None:
+def _warn_of_empty_rows_and_columns(engine: Engine) -> None:
     """Warn of measurements and channels without observed entries."""
     if engine.weights is None:
         return
