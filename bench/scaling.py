@@ -137,7 +137,11 @@ def separated(folder, iterations):
     begun = time.perf_counter()
     n_iter = iterations or "auto"
     found = ngmca.separate(
-        open_data(store, scratch=folder), SOURCES, seed=0, n_iter=n_iter, domain="direct"
+        open_data(store, scratch=folder),
+        SOURCES,
+        method=ngmca.Soft(n_iter=n_iter),
+        seed=0,
+        domain="direct",
     )
     A = mixing(len(found.A))
     cosine = np.abs(A.T @ (found.A / np.linalg.norm(found.A, axis=0))).max(axis=1)

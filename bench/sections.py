@@ -78,7 +78,9 @@ def against_paper() -> list[Row]:
         found: dict[str, NDArray] = {}
 
         def ours(n_iter: int | str, mixture=mixture, start=start, found=found) -> None:  # type: ignore[no-untyped-def]
-            found[str(n_iter)] = ngmca.separate(mixture.Y, 15, n_iter=n_iter, start=start, threads=1).S
+            found[str(n_iter)] = ngmca.separate(
+                mixture.Y, 15, method=ngmca.Soft(n_iter=n_iter), start=start, threads=1
+            ).S
 
         def plain(mixture=mixture, start=start, stop=stop, found=found) -> None:  # type: ignore[no-untyped-def]
             found["paper"] = paper_scheme.separate(mixture.Y, *start, stop=stop)[1]
@@ -124,13 +126,13 @@ def factorisation() -> list[Row]:
 
         goal = peer("cd")
         costs = ngmca.separate(
-            Y, r, method="anls", n_iter=200, start=start, tol=0, threads=1
+            Y, r, method=ngmca.Anls(n_iter=200, tol=0), start=start, threads=1
         ).history.cost
         enough = first_below(costs, goal)
         times = side_by_side(
             {
                 "anls": lambda Y=Y, r=r, k=enough, start=start: ngmca.separate(
-                    Y, r, method="anls", n_iter=k, start=start, threads=1
+                    Y, r, method=ngmca.Anls(n_iter=k), start=start, threads=1
                 ),
                 "cd": lambda peer=peer: peer("cd"),
                 "mu": lambda peer=peer: peer("mu"),
@@ -360,10 +362,12 @@ def others() -> list[Row]:
         except (ImportError, AttributeError) as error:  # not there, or too old for this NumPy
             print(f"{name} did not run: {error}")
             continue
-        costs = ngmca.separate(Y, 10, method="anls", n_iter=200, seed=0, tol=0, threads=1).history.cost
+        costs = ngmca.separate(
+            Y, 10, method=ngmca.Anls(n_iter=200, tol=0), seed=0, threads=1
+        ).history.cost
         enough = first_below(costs, cost)
         start = time.process_time()
-        ngmca.separate(Y, 10, method="anls", n_iter=enough, seed=0, threads=1)
+        ngmca.separate(Y, 10, method=ngmca.Anls(n_iter=enough), seed=0, threads=1)
         rows.append(Row(f"anls / {name}, 200 x 2,000, r = 10", (time.process_time() - start) / seconds))
     return rows
 

@@ -173,9 +173,9 @@ def test_products_use_one_thread_inside_and_as_many_as_before_outside(monkeypatc
     monkeypatch.setattr(MemoryEngine, "sweep", lambda *a: seen.append(blas_threads()) or sweep(*a))
     Y = np.random.default_rng(0).random((8, 20))
     with threadpool_limits(2, user_api="blas"):
-        for _ in ngmca.iterate(Y, 2, n_iter=3, seed=0):
+        for _ in ngmca.iterate(Y, ngmca.Task(2, method=ngmca.Soft(n_iter=3))):
             assert blas_threads() == {2}
-        ngmca.separate(Y, 2, n_iter=3, seed=0)
+        ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=3), n_init=1)
         assert blas_threads() == {2}
     assert len(seen) >= 6
     assert all(threads == {1} for threads in seen)

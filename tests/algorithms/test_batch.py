@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from host_device import HostDevice, needs_compiler
+from ngmca.algorithms.problem import Problem
 
 import ngmca
 from ngmca import separation, simulate
@@ -11,7 +12,6 @@ from ngmca.algorithms import first_guess as start
 from ngmca.algorithms import restarts
 from ngmca.algorithms.batch_of_starts import room_for_starts
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.problem import Problem
 from ngmca.engines import by_residual, opening
 from ngmca.engines.gpu import stacks
 from ngmca.engines.gpu.engine import ROOM, GpuEngine

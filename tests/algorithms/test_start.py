@@ -41,7 +41,7 @@ def test_a_dead_source_is_revived_from_what_the_fit_leaves_over():
     for i in range(4):
         S[i, 70 * i : 70 * i + 60] = rng.random(60)  # apart: what is left over is source 3 alone
     Y = A @ S
-    states = ngmca.iterate(Y, 4, start=(A, S), n_iter=3, tau=0.0)
+    states = ngmca.iterate(Y, ngmca.Task(4, method=ngmca.Soft(tau=0.0, n_iter=3), start=(A, S)))
     assert next(states).S.any(axis=1).all()
     scaled = A * np.array([5.0, 0.2, 3.0, 0.0])
     rows = S / np.array([5.0, 0.2, 3.0, 1.0])[:, None]
@@ -64,7 +64,9 @@ def test_a_source_that_dies_on_the_way_is_revived_from_the_true_residual(monkeyp
     monkeypatch.setattr(soft_and_hard, "revive", watched)
     for seed in range(3):
         data = ngmca.simulate.sparse(10, 50, 8, p_S=0.3, snr=0, seed=seed)
-        for _ in ngmca.iterate(data.Y, 8, tau=3.0, bounded=False, seed=seed):
+        for _ in ngmca.iterate(
+            data.Y, ngmca.Task(8, method=ngmca.Soft(tau=3.0, bounded=False), seed=seed)
+        ):
             pass
     assert seen, "no source died: the test shows nothing"
     assert max(seen) < 1e-9

@@ -10,16 +10,17 @@ from typer.testing import CliRunner
 
 from ngmca import evaluate, separate, simulate
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.wavelet_stage import FORM, Form, weighted
+from ngmca.algorithms.wavelet_stage import ANALYSIS_STEP, weighted
 from ngmca.cli import app
 from ngmca.domains import analyse, frame_of
 from ngmca.paper import EXPERIMENTS, Size, sequel
 from ngmca.paper.catalogue import SEQUEL
 from ngmca.paper.claims import HOLDS
-from ngmca.paper.figures import STYLES
+from ngmca.paper.experiment_figures import STYLES
 from ngmca.paper.methods import METHODS, Trial
 from ngmca.paper.runner import plan, run
 from ngmca.paper.standing import Result, load
+from ngmca.paper.wavelet_forms import analysis_form, synthesis_form
 
 FORMS = (*sequel.PLAIN, *sequel.REWEIGHTED)
 
@@ -48,31 +49,31 @@ def test_formulations_differ_and_the_librarys_own_is_not_among_them(trial):
     np.testing.assert_array_equal(METHODS["auto"].run(trial).S, own.S)
 
 
-@pytest.mark.parametrize("name", ["analysis", "synthesis"])
+@pytest.mark.parametrize("form", [analysis_form, synthesis_form])
 @pytest.mark.parametrize("reweighted", [False, True])
-def test_thresholds_of_a_formulation(name, reweighted):
+def test_thresholds_of_a_formulation(form, reweighted):
     """Noise of 1 in the gradient: thresholds of 2 norms, over 1 + |coefficient| if reweighted."""
     W = frame_of(64)
     S = np.abs(np.random.default_rng(0).standard_normal((2, 64))) * 5
     A, sigma = np.eye(2), np.ones(2)
-    found = weighted(W, A, S, sigma, Options(), Form(name, reweighted, channels=False, tau=2.0))
+    found = weighted(W, A, S, sigma, Options(), form(reweighted=reweighted, tau=2.0))
     norms = W.norms[:, None]
     expected = 2 * norms * np.ones((2, W.bands, W.period))
     if reweighted:
         expected /= 1 + np.abs(analyse(W, S)) / norms
-    if name == "analysis":
+    if form is analysis_form:
         expected[:, -1] = 0
     np.testing.assert_allclose(found.Lam, expected, rtol=1e-10)
-    assert (found.Lam.min() > 0) == (name == "synthesis")
+    assert (found.Lam.min() > 0) == (form is synthesis_form)
     assert not found.direct.any()
 
 
-def test_only_the_librarys_form_has_a_threshold_on_channels():
+def test_only_the_librarys_own_step_has_a_threshold_on_channels():
     S = np.zeros((1, 64))
     S[0, 30] = 50.0
     with_lines, without = (
-        weighted(frame_of(64), np.eye(1), S, np.ones(1), Options(), form).direct
-        for form in (FORM, replace(FORM, channels=False))
+        weighted(frame_of(64), np.eye(1), S, np.ones(1), Options(), step).direct
+        for step in (ANALYSIS_STEP, replace(ANALYSIS_STEP, channels=False))
     )
     assert with_lines.max() > 0
     assert not without.any()

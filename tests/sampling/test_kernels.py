@@ -8,8 +8,7 @@ from scipy import integrate, stats
 from scipy.special import erfcx
 
 from ngmca._support.compiled import compiled
-from ngmca.sampling import draws as random_draws
-from ngmca.sampling import kernels
+from ngmca.sampling import random_draws, sparse_kernels
 from ngmca.sampling.convergence import effective_size
 from ngmca.sampling.shearing import shear
 
@@ -72,14 +71,16 @@ def test_two_sources_agree_with_integration(c):
     G, c = np.array([[1.5, 0.9], [0.9, 1.0]]), np.array(c)
     pi, beta = np.array([0.3, 0.6]), np.array([1.2, 0.5])
     n = 20_000  # columns with the same data: independent chains
-    odds = kernels.neighbour_odds(pi, pi)  # neighbours that do not matter
+    odds = sparse_kernels.neighbour_odds(pi, pi)  # neighbours that do not matter
     np.testing.assert_allclose(odds, np.tile(np.log(pi / (1 - pi)), (6, 1)))
     X, sums = np.zeros((n, 2)), np.zeros((3, n, 2))
     C = np.tile(c, (n, 1))
-    plain = kernels.ALIKE, kernels.NONE_HELD
-    kernels.sample_sources(G[None], C, X, beta, odds, 30, np.uint64(1), 0, np.empty((3, 0, 0)), *plain)
-    kernels.sample_sources(G[None], C, X, beta, odds, 1, np.uint64(2), 0, sums, *plain)
-    totals = kernels.transitions(X)[:2]
+    plain = sparse_kernels.ALIKE, sparse_kernels.NONE_HELD
+    sparse_kernels.sample_sources(
+        G[None], C, X, beta, odds, 30, np.uint64(1), 0, np.empty((3, 0, 0)), *plain
+    )
+    sparse_kernels.sample_sources(G[None], C, X, beta, odds, 1, np.uint64(2), 0, sums, *plain)
+    totals = sparse_kernels.transitions(X)[:2]
     active, mean = brute_force(G, c, pi, beta)
     assert (np.abs(active - 0.5) < 0.49).all()  # or hardly anything is tested
     np.testing.assert_allclose(totals / n, [active, mean], atol=0.03)
@@ -104,12 +105,12 @@ def test_neighbours_agree_with_a_sum_over_all_patterns():
     expected = sum(np.array(z) * w for z, w in weights.items()) / sum(weights.values())
     alone = start * np.array(slab) / (start * np.array(slab) + 1 - start)
     assert np.abs(expected - alone).max() > 0.1  # or neighbours would not matter here
-    odds = kernels.neighbour_odds(np.array([start]), np.array([stay]))
+    odds = sparse_kernels.neighbour_odds(np.array([start]), np.array([stay]))
     X, found, count = np.zeros((4, 1)), np.zeros((3, 4, 1)), 40_000
     for k in range(count):
-        kernels.sample_sources(
+        sparse_kernels.sample_sources(
             np.array([[[g]]]), c[:, None], X, np.array([beta]), odds, 1, np.uint64(k), 0, found,
-            kernels.ALIKE, kernels.NONE_HELD,
+            sparse_kernels.ALIKE, sparse_kernels.NONE_HELD,
         )  # fmt: skip
     np.testing.assert_allclose(found[0, :, 0] / count, expected, atol=0.01)
 
@@ -170,7 +171,7 @@ def test_shears_agree_with_a_sum_over_all_patterns():
     law = (np.full(2, RATE), np.full(2, START), np.full(2, STAY), np.full(2, WEAK))
     for k in range(count):
         A[:, 1], X[:, 0] = first[:, 1], other[:, 0]  # only the shear of source 0 is of interest
-        shear((A.T @ A)[None], Y.T @ A, X, A, *law, np.uint64(k), kernels.ALIKE, *all_move)
+        shear((A.T @ A)[None], Y.T @ A, X, A, *law, np.uint64(k), sparse_kernels.ALIKE, *all_move)
         told[k] = (A[0, 0] - first[0, 0]) / first[0, 1], 0, *(X[RUNS, 1] > 0)
     found = told.mean(axis=0)
     found[1] = told[:, 0].std()

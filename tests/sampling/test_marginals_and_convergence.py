@@ -6,8 +6,8 @@ from scipy import stats
 
 import ngmca
 from ngmca.result import Marginals
-from ngmca.sampling.chains import TRACED, Trace
 from ngmca.sampling.convergence import drifts, effective_size, split_rhat
+from ngmca.sampling.parallel_chains import MAX_TRACE_ROWS, Trace
 from ngmca.sampling.posterior_warnings import disagreement
 
 
@@ -56,12 +56,12 @@ def test_diagnostics_of_chains_with_known_answers():
 
 def test_traces_are_bounded_and_even():
     trace = Trace(1)
-    for k in range(1, 5 * TRACED + 1):
+    for k in range(1, 5 * MAX_TRACE_ROWS + 1):
         trace.add(np.array([k]))
     kept = trace.rows[:, 0]
-    assert TRACED / 2 < len(kept) <= TRACED
+    assert MAX_TRACE_ROWS / 2 < len(kept) <= MAX_TRACE_ROWS
     assert len(set(np.diff(kept))) == 1
-    assert kept[-1] > 4.9 * TRACED
+    assert kept[-1] > 4.9 * MAX_TRACE_ROWS
 
 
 def test_disagreement_is_said_in_words():

@@ -9,7 +9,7 @@ import pytest
 import ngmca
 from ngmca.engines import open_data
 from ngmca.result import Marginals
-from ngmca.sampling.chain import Sums
+from ngmca.sampling.sparse_chain import SparseSums
 from ngmca.sampling.target import Target
 
 
@@ -60,7 +60,7 @@ def test_moments_and_quantiles_are_those_of_stored_draws():
     separation = ngmca.separate(data.Y, 4, seed=0)
     problem = Target.of(open_data(data.Y), separation, None, None)
     chain = problem.chains(np.random.default_rng(0), 2, 1).tracks[0].chain
-    sums, stored, mixing = Sums(data.Y.shape, 4), [], []
+    sums, stored, mixing = SparseSums(data.Y.shape, 4), [], []
     for k in range(6000):
         chain.sweep(sums if k >= 100 else None)
         if k >= 100:

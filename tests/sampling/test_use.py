@@ -175,9 +175,13 @@ def test_a_dead_source_stays_finite():
             ValueError,
             "noise of separation",
         ),
-        ({"A": np.ones(40)}, ValueError, "A must have one row a measurement .* one column a source"),
+        (
+            {"A": np.ones(40)},
+            ValueError,
+            "A must have one row for each measurement .* one column for each source",
+        ),
         ({"noise": 1e200}, ValueError, "noise is too large"),
-        ({"A": np.ones((3, 2))}, ValueError, "one row a measurement"),
+        ({"A": np.ones((3, 2))}, ValueError, "one row for each measurement"),
         ({"A": np.eye(40, 3) * [1, 1, 0]}, ValueError, "A has a column of zeros"),
     ],
 )
@@ -204,10 +208,10 @@ def test_seeds():
 def test_a_budget_that_is_spent_is_said(monkeypatch):
     data = small(snr=5)
     separation = ngmca.separate(data.Y, 4, seed=0)
-    for module in (ngmca.sampling.chains, ngmca.sampling.posterior_warnings):
-        monkeypatch.setattr(module, "ENOUGH", 1e-3)
-    short = replace(ngmca.sampling.chains.SPARSE, most=250)
-    monkeypatch.setattr(ngmca.sampling.target, "SPARSE", short)
+    for module in (ngmca.sampling.parallel_chains, ngmca.sampling.posterior_warnings):
+        monkeypatch.setattr(module, "ERROR_GOAL", 1e-3)
+    short = replace(ngmca.sampling.parallel_chains.SPARSE_LENGTH, most=250)
+    monkeypatch.setattr(ngmca.sampling.target, "SPARSE_LENGTH", short)
     with pytest.warns(UserWarning, match=r"stopped at 210 sweeps, with 150 samples .* error .* 0\.\d\d"):
         found = ngmca.posterior(data.Y, separation, seed=0)
     assert not found.settled

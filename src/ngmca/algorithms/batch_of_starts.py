@@ -14,41 +14,30 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.first_guess import EXACT_ROUNDS, LEAST_SQUARES_ROUNDS, revive, unit_columns
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.schedule import falling
-from ngmca.engines import Seen, SolveEach, Sweeps, in_own_units
+from ngmca.engines import Engine, Seen, SolveEach, Stacks, Sweeps, in_own_units
 from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL
-from ngmca.result import Separation, State
-from ngmca.task.checkpoints import Checkpoint
+from ngmca.result import State
 
 Lines = list[tuple[float, NDArray, float, float, float]]
 
 
-def room_for_starts(problem: Problem) -> int:
-    """How many starts of a problem run as one batch; 0 where they run one after the other."""
-    options = problem.options
-    known = problem.start is not None or problem.resume is not None or options.warm
-    if known or not problem.plain or options.method not in ("soft", "anls") or options.solver != "pivot":
-        return 0
-    stacks = problem.engine.stacks(problem.r)
-    return 0 if stacks is None else stacks.room
-
-
 def run_together(
-    problem: Problem, rngs: Sequence[np.random.Generator], most: int, tick: Callable[[int], None]
-) -> list[Separation]:
-    """The separation from each of the generators, `most` in a batch; `tick` is told of iterations."""
-    found = []
-    for first in range(0, len(rngs), most):
-        batch = _Batch(problem, rngs[first : first + most])
+    engine: Engine,
+    stacks: Stacks,
+    options: Options,
+    rngs: Sequence[np.random.Generator],
+    advance: Callable[[int], None],
+) -> Iterator[tuple[State, Lines]]:
+    """Yield the last state channel by channel of every start, and a line of history for each iteration.
+
+    As many starts as there is room for run in one batch. `advance` is called with numbers of iterations.
+    """
+    for first in range(0, len(rngs), stacks.room):
+        batch = _Batch(engine, stacks, options, rngs[first : first + stacks.room])
         for done in batch.iterations():
-            tick(done)
-        for last, lines in batch.ended():
-            so_far = Checkpoint(None, lines)
-            for state in problem.after(last):
-                so_far.add(state)
-            found.append(so_far.separation())
-    return found
+            advance(done)
+        yield from batch.ended()
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +69,11 @@ class _Going:
 class _Batch:
     """Starts that run in step."""
 
-    def __init__(self, problem: Problem, rngs: Sequence[np.random.Generator]) -> None:
-        stacks = problem.engine.stacks(problem.r)
-        assert stacks is not None
-        self._engine, self._stacks, self._device = problem.engine, stacks, stacks.device
-        self._options: Options = problem.options
-        self._rngs, self._r = rngs, problem.r
+    def __init__(
+        self, engine: Engine, stacks: Stacks, options: Options, rngs: Sequence[np.random.Generator]
+    ) -> None:
+        self._engine, self._stacks, self._device = engine, stacks, stacks.device
+        self._options, self._rngs, self._r = options, rngs, stacks.r
         self._log: list[tuple[NDArray, Any, Any, NDArray, NDArray]] = []
         self._last: list[State | None] = [None] * len(rngs)
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ngmca._support.messages import option
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.reweighting import FAR, ROUNDS
+from ngmca.algorithms.reweighting import MAX_ROUNDS, SPIKE_LEVEL
 from ngmca.algorithms.steps import a_step
 from ngmca.engines import Engine, Levels, Sweep, everything, gram, require_whole, times, without
 from ngmca.engines.robust_noise import GAUSSIAN
@@ -33,7 +33,7 @@ def weights_of(
     if robust:
         require_whole(engine, option("robust", True))
     outliers = np.zeros(engine.shape if robust else (0, 0), dtype=bool)
-    for _ in range(ROUNDS if robust or levels.counts is not None else 0):
+    for _ in range(MAX_ROUNDS if robust or levels.counts is not None else 0):
         weighted = whitened if levels.counts is None else levels.following(whitened, W, S)
         if robust:
             outliers |= _outliers(weighted, W, S, outliers)
@@ -75,4 +75,4 @@ def _outliers(engine: Engine, W: NDArray, S: NDArray, before: NDArray) -> NDArra
     ordered, seen = np.sort(rest, axis=1), np.count_nonzero(~before, axis=1)
     middle = rest.shape[1] - 1 - seen // 2  # what is not seen comes first
     level = GAUSSIAN * ordered[np.arange(len(rest)), np.minimum(middle, rest.shape[1] - 1)]
-    return np.asarray(rest > np.maximum(FAR * level, ordered[:, -1] / 2)[:, None])
+    return np.asarray(rest > np.maximum(SPIKE_LEVEL * level, ordered[:, -1] / 2)[:, None])

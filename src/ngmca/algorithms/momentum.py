@@ -8,6 +8,12 @@ from numpy.typing import NDArray
 from ngmca.algorithms.first_guess import unit_columns
 
 
+def nesterov(t: float) -> tuple[float, float]:
+    """Return the next t of Nesterov's sequence, and the share of the last move to add."""
+    following = (1 + np.sqrt(1 + 4 * t**2)) / 2
+    return following, (t - 1) / following
+
+
 @dataclass(frozen=True, eq=False)
 class Momentum:
     """What is remembered of the last moves of A.
@@ -27,9 +33,8 @@ class Momentum:
 
     def accelerate(self, A: NDArray, cost: float) -> tuple[NDArray, "Momentum"]:
         """A moved on by Nesterov's next share of its last move, by nothing if the cost rose."""
-        before = 1.0 if cost > self.cost else self.t
-        t = (1 + np.sqrt(1 + 4 * before**2)) / 2
-        return self._extrapolate(A, (before - 1) / t), Momentum(A, t, cost)
+        t, share = nesterov(1.0 if cost > self.cost else self.t)
+        return self._extrapolate(A, share), Momentum(A, t, cost)
 
     def scaled(self, unit: float) -> "Momentum":
         """The same for data that are `unit` times as large."""

@@ -10,6 +10,7 @@ from ngmca.algorithms.first_guess import revive, unit_columns
 from ngmca.algorithms.momentum import Momentum
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import falling
+from ngmca.algorithms.snapshot import Snapshot
 from ngmca.algorithms.steps import a_step, s_step
 from ngmca.engines import Engine, Sweep, in_gradient
 from ngmca.result import State
@@ -18,8 +19,8 @@ RELAXED = 200  # iterations at most without thresholds
 
 
 def iterate_thresholded(
-    engine: Engine, A: NDArray, S: NDArray, options: Options, resume: State | None = None
-) -> Iterator[State]:
+    engine: Engine, A: NDArray, S: NDArray, options: Options, resume: Snapshot | None = None
+) -> Iterator[Snapshot]:
     """Yield the state after every S-step, or only those that come after one to resume from."""
     schedule = options.schedule
     if resume is None:
@@ -39,8 +40,9 @@ def iterate_thresholded(
             sweep = Sweep(S, SS, YS, resume.cost, resume.active, resume.violation, total)
         else:
             sweep = engine.sweep(A, S, s_step(lam, options))
-        state = State(
-            *(k, A, sweep.S, lam, sigma, sweep.cost, sweep.active, sweep.violation, quality, momentum),
+        state = Snapshot(
+            *(k, A, sweep.S, lam, sigma, sweep.cost, sweep.active, sweep.violation, quality),
+            momentum=momentum,
             sums=(sweep.SS, sweep.YS, sweep.total),
             memory=engine.noise_memory,
         )

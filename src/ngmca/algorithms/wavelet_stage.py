@@ -9,8 +9,9 @@
 4. For the last A, S to a duality gap.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.domain_choice import decide
+from ngmca.algorithms.momentum import nesterov
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
@@ -32,7 +34,7 @@ from ngmca.algorithms.wavelet_last_step import (
     free_part,
     with_free,
 )
-from ngmca.domains import Frame, analyse, analysis, frame_of, synthesis
+from ngmca.domains import Frame, analyse, analysis, frame_of
 from ngmca.engines import (
     Engine,
     Sweep,
@@ -57,58 +59,57 @@ EMPTY_LEVEL = 0.3  # noise levels below which a channel of a denoised source is 
 
 
 @dataclass(frozen=True)
-class Form:
-    """How sparsity in the frame is put: the library's own way, or one that `paper` compares with it."""
+class SourceStep:
+    """How the S-step in a frame is done: thresholds, a few ADMM steps, and the last solution.
 
-    name: str = "analysis"  # of the coefficients that S has; "synthesis": of those that it is made of
-    reweighted: bool = True  # thresholds fall with what is there
-    channels: bool = True  # line spectra have a threshold on channels too
+    Attributes
+    ----------
+    weigh : callable
+        ``weigh(W, S, noise, tau)`` returns thresholds (r, bands, period) for noise (r, bands).
+    descend : callable
+        Takes a few ADMM steps, as `analysis.descend` does.
+    solve : callable
+        Solves to a duality gap, as `analysis.solve` does.
+    tau : float
+        Threshold of a coefficient in standard deviations of its noise, for ``tau=1``.
+    channels : bool
+        Whether line spectra have a threshold on channels too.
+    """
+
+    weigh: Callable[..., NDArray] = analysis.weigh
+    descend: Callable[..., None] = analysis.descend
+    solve: Callable[..., Any] = analysis.solve
     tau: float = TAU
-
-    @property
-    def synthesis(self) -> bool:
-        """Whether S is made of coefficients, all of which need a threshold, the smooth ones too."""
-        return self.name == "synthesis"
+    channels: bool = True
 
 
-FORM = Form()
+ANALYSIS_STEP = SourceStep()
 
 
 def followed_by_bands(
     engine: Engine,
     states: Iterator[State],
     options: Options,
-    resume: State | None = None,
-    form: Form = FORM,
+    step: SourceStep = ANALYSIS_STEP,
 ) -> Iterator[State]:
-    """The states of `soft`, and after its last those in a frame, if its sources have an order."""
-    if resume is not None and resume.domain.name == "wavelet":
-        yield from resumed_bands(engine, options, resume, form)
-        return
+    """Yield the states of `soft`, and then those in a frame, if its sources have an order."""
     for state in states:
         last = state.settled or state.k >= options.schedule.n_iter
         domain = decide(state, options) if last else state.domain
         if domain.name == "wavelet":
-            yield from bands_after(engine, state, domain, options, form)
+            yield from bands_after(engine, state, domain, options, step)
         else:
             yield replace(state, domain=domain)
 
 
-def resumed_bands(engine: Engine, options: Options, resume: State, form: Form = FORM) -> Iterator[State]:
-    """The states in a frame after one of them."""
-    ended = resume.settled or resume.k - resume.domain.begun >= _most(options)
-    rest = iterate_bands(engine, resume.A, resume.S, options, resume, form=form)
-    yield from iter([resume]) if ended else rest
-
-
 def bands_after(
-    engine: Engine, state: State, domain: Domain, options: Options, form: Form = FORM
+    engine: Engine, state: State, domain: Domain, options: Options, step: SourceStep = ANALYSIS_STEP
 ) -> Iterator[State]:
     """The last state of `soft`, and those after it in a frame, for which it was decided."""
     yield replace(state, settled=False)
     A, S = _freed(engine, state, options)
     before = replace(state, domain=replace(domain, begun=state.k))
-    yield from iterate_bands(engine, A, S, options, before, form=form)
+    yield from iterate_bands(engine, A, S, options, before, step=step)
 
 
 def _most(options: Options) -> int:
@@ -144,7 +145,7 @@ def iterate_bands(
     before: State,
     *,
     known: bool = False,
-    form: Form = FORM,
+    step: SourceStep = ANALYSIS_STEP,
 ) -> Iterator[State]:
     """Yield the state after every iteration in a frame, from (A, S), counted on from the state before.
 
@@ -165,16 +166,13 @@ def iterate_bands(
         if k % NOISE_EVERY == 0 or weights is None:
             sigma = data.noise(A.astype(np.float32), S) if given is None else given
         if k % REWEIGHT_EVERY == 0 or weights is None:
-            weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, form)
+            weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, step)
             corner = momentum.last
         k += 1
         data.follow(A, S)
         G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
         C = np.ascontiguousarray(C - weights.direct)
-        if form.synthesis:
-            synthesis.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, RHO)
-        else:
-            analysis.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, RHO, threads_for(fast, len(S)))
+        step.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, RHO, threads_for(fast, len(S)))
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
         SS, YS = fast.moments(S)
@@ -192,7 +190,7 @@ def iterate_bands(
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
-    yield _certified(engine, data, momentum.last, S, duals, options, state, k < most, form)
+    yield _certified(engine, data, momentum.last, S, duals, options, state, k < most, step)
 
 
 def _all(lam: NDArray, options: Options) -> NDArray:
@@ -213,7 +211,7 @@ def _certified(
     options: Options,
     state: State,
     settled: bool,
-    form: Form,
+    step: SourceStep,
 ) -> State:
     """The last state: S for the final A, in the precision of the data, to a duality gap."""
     change, known = engine.unit / data.engine.unit, options.known
@@ -221,7 +219,7 @@ def _certified(
     sigma = data.noise(A.astype(np.float32), S, final=True)
     sigma = sigma if options.noise is None else options.noise * change
     weights = weighted(
-        W, A[:, known.free], S[known.free], data.noise_in_correlations(sigma), options, form
+        W, A[:, known.free], S[known.free], data.noise_in_correlations(sigma), options, step
     )
     state_of = analysis.Duals(
         *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
@@ -235,8 +233,7 @@ def _certified(
         C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
         G, C = free_part(A, C, S, known)
         C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
-        solve = synthesis.solve if form.synthesis else analysis.solve
-        found = solve(G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
+        found = step.solve(G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
         S = with_free(S, found.S, known.free)
         violation = found.gap / max(abs(found.objective), 1e-300)
     S = S / engine.dtype.type(change)
@@ -256,31 +253,21 @@ def _certified(
 
 
 def weighted(
-    W: Frame, A: NDArray, S: NDArray, sigma: NDArray, options: Options, form: Form = FORM
+    W: Frame, A: NDArray, S: NDArray, sigma: NDArray, options: Options, step: SourceStep = ANALYSIS_STEP
 ) -> Weights:
     """Thresholds that fall with what is there: tau noise / (1 + |coefficient| / noise)."""
     most = float(np.finfo(S.dtype).max) ** 0.25  # above it, nothing is left of a source anyway
     level = np.minimum(in_gradient(A, sigma), most).astype(S.dtype)[:, None]
     level = np.maximum(level, np.finfo(S.dtype).tiny ** 0.5)  # clean data: hardly a threshold
-    noise, tau = level * W.norms.astype(S.dtype), form.tau * options.tau
-    Lam = analysis.weigh(W, S, noise, tau) if form.reweighted else _constant(W, noise, tau)
-    if form.synthesis:
-        smooth = np.abs(analyse(W, S)[:, -1]) if form.reweighted else np.zeros(1, S.dtype)
-        Lam[:, -1] = tau * noise[:, -1:] / (1 + smooth / noise[:, -1:])
+    noise, tau = level * W.norms.astype(S.dtype), step.tau * options.tau
+    Lam = step.weigh(W, S, noise, tau)
     empty = float(np.mean(EMPTY_LEVEL * level > S))
-    gate = form.channels * np.clip((empty - EMPTY_FROM) / (EMPTY_FULLY - EMPTY_FROM), 0, 1)
+    gate = step.channels * np.clip((empty - EMPTY_FROM) / (EMPTY_FULLY - EMPTY_FROM), 0, 1)
     direct = np.zeros((1, 1), dtype=S.dtype)
     if gate > 0:
         near = _neighbourhood(S, options.sample_shape)
         direct = (S.dtype.type(options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
     return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty)
-
-
-def _constant(W: Frame, noise: NDArray, tau: float) -> NDArray:
-    """Thresholds tau noise, 0 in the last, smooth band."""
-    Lam = np.repeat(noise.dtype.type(tau) * noise[:, :, None], W.period, axis=2)
-    Lam[:, -1] = 0
-    return Lam
 
 
 def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
@@ -295,7 +282,11 @@ def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
 
 
 class _Momentum:
-    """Nesterov's extrapolation of A, which starts again when a step turns back."""
+    """Nesterov's extrapolation of A, which starts again when a step turns back.
+
+    `Momentum` starts again when the cost rises. Here the cost is not known: a few ADMM steps do not
+    solve for S, so the cost after them may rise although A moves in the right direction.
+    """
 
     def __init__(self, A: NDArray) -> None:
         self.last = A
@@ -303,8 +294,7 @@ class _Momentum:
 
     def next(self, A: NDArray, stepped: NDArray) -> NDArray:
         """Where to go on from, after the step from A to `stepped`."""
-        t = (1 + np.sqrt(1 + 4 * self._t**2)) / 2
-        share = (self._t - 1) / t
+        t, share = nesterov(self._t)
         if np.vdot(A - stepped, stepped - self.last) > 0:
             t, share = 1.0, 0.0
         move, self.last, self._t = stepped - self.last, stepped, t

@@ -1,6 +1,6 @@
 """Where sources are sparse: frames, and the sub-problems whose penalty lives there; backgrounds."""
 
-from ngmca.domains import analysis, backgrounds, synthesis
+from ngmca.domains import analysis, backgrounds
 from ngmca.domains.frame import Frame, analyse, frame, synthesise
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "backgrounds",
     "frame",
     "frame_of",
-    "synthesis",
     "synthesise",
 ]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ngmca import rivals
 from ngmca.metrics import unit_rows
-from ngmca.paper import examples, figures, pictures
+from ngmca.paper import examples, experiment_figures, pictures
 from ngmca.paper.claims import Claim, Comparison, ahead, close, exactly, falls, lead_between, measured
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.measures import spectra
@@ -112,7 +112,7 @@ EXPERIMENTS = (
     Experiment(
         "noise_application",
         "SDR against the noise (NMR spectra, m = 15, tau = 2)",
-        figures.against(NOISE),
+        experiment_figures.against(NOISE),
         NOISE_LEVELS,
         claims=(
             Claim(
@@ -168,7 +168,7 @@ EXPERIMENTS = (
     Experiment(
         "m_application",
         "SDR against the number of measurements (NMR spectra, 15 dB, tau = 2)",
-        figures.against("Number of measurements m"),
+        experiment_figures.against("Number of measurements m"),
         MEASUREMENTS,
         claims=(
             Claim(

@@ -1,6 +1,6 @@
 """Beyond the paper: the posterior mean past the oracle, and where the library departs from the text."""
 
-from ngmca.paper import figures
+from ngmca.paper import experiment_figures
 from ngmca.paper.application import MEASUREMENTS, NOISE_LEVELS
 from ngmca.paper.claims import Claim, ahead, close
 from ngmca.paper.experiments import Experiment, Study
@@ -52,7 +52,7 @@ EXPERIMENTS = (
     Experiment(
         VERY_SPARSE.name,
         "Past the oracle: SDR less that of the oracle (10 % active, r = 15)",
-        figures.against(NOISE, beside="oracle"),
+        experiment_figures.against(NOISE, beside="oracle"),
         VERY_SPARSE,
         claims=(
             Claim(
@@ -65,7 +65,7 @@ EXPERIMENTS = (
     Experiment(
         SPARSE.name,
         "Past the oracle: SDR less that of the oracle (30 % active, r = 15)",
-        figures.against(NOISE, beside="oracle"),
+        experiment_figures.against(NOISE, beside="oracle"),
         SPARSE,
         claims=(
             Claim(
@@ -83,7 +83,7 @@ EXPERIMENTS = (
     Experiment(
         DENSE.name,
         "Past the oracle: SDR less that of the oracle (50 % active, r = 15)",
-        figures.against(NOISE, beside="oracle"),
+        experiment_figures.against(NOISE, beside="oracle"),
         DENSE,
         claims=(
             Claim(
@@ -96,7 +96,7 @@ EXPERIMENTS = (
     Experiment(
         NMR_NOISE.name,
         "Past the oracle: SDR against the noise (NMR spectra, m = 15, tau = 2)",
-        figures.against(NOISE),
+        experiment_figures.against(NOISE),
         NMR_NOISE,
         claims=(
             Claim(
@@ -109,7 +109,7 @@ EXPERIMENTS = (
     Experiment(
         NMR_FEW.name,
         "Past the oracle: SDR against the number of measurements (NMR spectra, 15 dB, tau = 2)",
-        figures.against("Number of measurements m"),
+        experiment_figures.against("Number of measurements m"),
         NMR_FEW,
         claims=(
             Claim(
@@ -132,7 +132,7 @@ EXPERIMENTS = (
     Experiment(
         VARIANTS.name,
         "nGMCA^S by the letter and as the library runs it (30 % active, r = 15)",
-        figures.against(NOISE, beside="exact"),
+        experiment_figures.against(NOISE, beside="exact"),
         VARIANTS,
         claims=(
             Claim(

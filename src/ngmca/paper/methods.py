@@ -15,18 +15,20 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
-from ngmca.algorithms.wavelet_stage import TAU, Form, followed_by_bands
+from ngmca.algorithms.wavelet_stage import TAU, SourceStep, followed_by_bands
 from ngmca.engines import by_residual, open_whole
+from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
+from ngmca.result import Separation
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate
 from ngmca.simulate import Mixture
+from ngmca.task.methods import Fista, Soft, method_with
 
 N_ITER = 500  # of the nGMCA methods and ALS
 SUB_ITER = 80  # at most, in nGMCA^S and nGMCA^H
 LONG = 5_000  # HALS, sparse HALS and Hoyer's method
 LONGEST = 40_000  # multiplicative updates
-SHRINKING = 1.0  # thresholds in a frame, in deviations of the noise, where every one is the same
 SETTLED = 1e-6  # Kim and Park's method runs "until convergence": until A moves less than this
 
 
@@ -74,17 +76,34 @@ class Estimate:
 
 
 def _ngmca(
-    method: str, *, n_iter: int | str = N_ITER, solver: str = "fista", **options: Any
-) -> Callable[[Trial], Found]:
+    method: str,
+    *,
+    n_iter: int | str = N_ITER,
+    solver: str = "fista",
+    start: tuple[NDArray, NDArray] | None = None,
+    noise: float | None = None,
+    **options: object,
+) -> Callable[[Trial], Separation]:
     """A variant of nGMCA, with the paper's iterations for the sub-problems where it has any."""
     options |= {"n_iter": n_iter}
-    if method != "naive":  # which has no sub-problems
+    if method == "hard":
         options |= {"solver": solver, "max_sub_iter": SUB_ITER}
+    elif method != "naive":  # which has no sub-problems
+        options |= {"solver": Fista(SUB_ITER) if solver == "fista" else solver}
 
-    def run(trial: Trial) -> Found:
-        r, tau, seed = trial.r, trial.tau, trial.seed
+    def run(trial: Trial) -> Separation:
         Y = by_residual(open_whole(trial.mixture.Y, threads=1))  # noise as the paper has it
-        return separate(Y, r, method=method, tau=tau, seed=seed, domain="direct", **options)
+        tau = {} if method == "anls" else {"tau": trial.tau}
+        return separate(
+            Y,
+            trial.r,
+            method=method_with(method, tau | options),
+            domain="direct",
+            start=start,
+            noise=noise,
+            n_init=1,
+            seed=trial.seed,
+        )
 
     return run
 
@@ -115,19 +134,21 @@ def _oracle(trial: Trial) -> Found:
     return rivals.oracle(trial.mixture.Y, trial.mixture.A, tau=trial.tau)
 
 
-def _default(trial: Trial) -> Found:
+def _default(trial: Trial) -> Separation:
     return _ngmca("soft", n_iter="auto", solver="pivot")(trial)
 
 
 def _automatic(trial: Trial) -> Found:
     mixture, tau = trial.mixture, trial.tau
     shape = mixture.sample_shape
-    return separate(mixture.Y, trial.r, tau=tau, sample_shape=shape, seed=trial.seed, threads=1)
+    method = Soft(tau=tau)
+    return separate(
+        mixture.Y, trial.r, method=method, sample_shape=shape, n_init=1, seed=trial.seed, threads=1
+    )
 
 
-def _in_frame(name: str, *, reweighted: bool) -> Callable[[Trial], Found]:
-    """A formulation of the sequel, from where `separate` would go on in a frame."""
-    form = Form(name, reweighted, channels=False, tau=TAU if reweighted else SHRINKING)
+def _in_wavelets(step: SourceStep) -> Callable[[Trial], Found]:
+    """A formulation of the sequel, from where `separate` would continue in wavelets."""
 
     @one_blas_thread
     def run(trial: Trial) -> Found:
@@ -136,7 +157,7 @@ def _in_frame(name: str, *, reweighted: bool) -> Callable[[Trial], Found]:
         options = Options(tau=trial.tau, domain="wavelet", sample_shape=shape)
         A, S = first_guess(engine, trial.r, generator(trial.seed).spawn(1)[0])
         states = iterate_thresholded(engine, A, S, options)
-        last = deque(followed_by_bands(engine, states, options, form=form), maxlen=1).pop()
+        last = deque(followed_by_bands(engine, states, options, step=step), maxlen=1).pop()
         return last.scaled(engine.unit)
 
     return run
@@ -150,7 +171,7 @@ def _mean_for_known_mixing(trial: Trial) -> Found:
     return _mean(trial, None, A=trial.mixture.A)
 
 
-def _mean(trial: Trial, start: Found | None, **options: Any) -> Found:
+def _mean(trial: Trial, start: Separation | None, **options: Any) -> Found:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # chains that disagree: the SDR tells what it costs
         found = posterior(trial.mixture.Y, start, seed=trial.seed, threads=1, **options)
@@ -210,20 +231,20 @@ METHODS = {
         "direct", f"nGMCA^S, {BANDS} iterations", _ngmca("soft", n_iter=BANDS, solver="pivot")
     ),
     "analysis": Method(
-        "analysis", f"{_FRAME_SETTINGS}{SHRINKING:g}", _in_frame("analysis", reweighted=False)
+        "analysis", f"{_FRAME_SETTINGS}{CONSTANT_TAU:g}", _in_wavelets(analysis_form(reweighted=False))
     ),
     "synthesis": Method(
-        "synthesis", f"{_FRAME_SETTINGS}{SHRINKING:g}", _in_frame("synthesis", reweighted=False)
+        "synthesis", f"{_FRAME_SETTINGS}{CONSTANT_TAU:g}", _in_wavelets(synthesis_form(reweighted=False))
     ),
     "analysis_reweighted": Method(
         "analysis, reweighted",
         f"{_FRAME_SETTINGS}{TAU:g}, which fall with what is there",
-        _in_frame("analysis", reweighted=True),
+        _in_wavelets(analysis_form(reweighted=True)),
     ),
     "synthesis_reweighted": Method(
         "synthesis, reweighted",
         f"{_FRAME_SETTINGS}{TAU:g}, which fall with what is there",
-        _in_frame("synthesis", reweighted=True),
+        _in_wavelets(synthesis_form(reweighted=True)),
     ),
     "minvol": Method("min-vol", "500 iterations, default weight", _rival(rivals.minvol, n_iter=500)),
     "auto": Method("separate(Y, r)", "the library's default; the data choose the domain", _automatic),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngmca.paper import examples, figures, pictures
+from ngmca.paper import examples, experiment_figures, pictures
 from ngmca.paper.claims import Claim, Comparison, ahead, exactly, falls, measured, printed, together
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.measures import compensation, conditioning, convergence
@@ -55,7 +55,7 @@ EXPERIMENTS = (
     Experiment(
         "r_a80n00",
         "SDR against the number of sources (80 % active, noiseless)",
-        figures.against("Number of sources r"),
+        experiment_figures.against("Number of sources r"),
         SOURCES,
         claims=(
             Claim(
@@ -117,7 +117,7 @@ EXPERIMENTS = (
     Experiment(
         "Aalpha_r35a80",
         "SDR against the distribution of the mixing (r = 35, 80 % active, noiseless)",
-        figures.against("Shape parameter alpha_A of the mixing"),
+        experiment_figures.against("Shape parameter alpha_A of the mixing"),
         MIXING,
         claims=(
             Claim(
@@ -135,7 +135,7 @@ EXPERIMENTS = (
     Experiment(
         "tab:conditioning",
         "Conditioning of the mixing (r = 35)",
-        figures.conditioning(PRINTED),
+        experiment_figures.conditioning(PRINTED),
         CONDITIONING,
         claims=(
             Claim(

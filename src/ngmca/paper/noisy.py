@@ -1,6 +1,6 @@
 """Section IV-D: noisy data, and methods that make use of sparsity."""
 
-from ngmca.paper import figures
+from ngmca.paper import experiment_figures
 from ngmca.paper.claims import Claim, ahead, close, falls
 from ngmca.paper.experiments import Experiment, Study
 
@@ -54,7 +54,7 @@ EXPERIMENTS = (
     Experiment(
         "noise_a10r15",
         "SDR against the noise (10 % active, r = 15)",
-        figures.against(NOISE),
+        experiment_figures.against(NOISE),
         VERY_SPARSE,
         claims=(
             Claim(_BEST, f"{_SUMMARY}; Sec. IV-E", ahead("soft", OTHERS), why=_FAILURES),
@@ -64,7 +64,7 @@ EXPERIMENTS = (
     Experiment(
         "noise_a10r15_oracle",
         "SDR less that of the oracle, against the noise (10 % active, r = 15)",
-        figures.against(NOISE, beside="oracle"),
+        experiment_figures.against(NOISE, beside="oracle"),
         VERY_SPARSE,
         claims=(
             Claim(_LIMIT, "Sec. IV-D, paragraph after the oracle's equation", ahead("oracle", ALL)),
@@ -73,7 +73,7 @@ EXPERIMENTS = (
     Experiment(
         "noise_a30r15",
         "SDR less that of the oracle, against the noise (30 % active, r = 15)",
-        figures.against(NOISE, beside="oracle"),
+        experiment_figures.against(NOISE, beside="oracle"),
         SPARSE,
         claims=(
             Claim(
@@ -90,7 +90,7 @@ EXPERIMENTS = (
     Experiment(
         "noise_a50r15",
         "SDR less that of the oracle, against the noise (50 % active, r = 15)",
-        figures.against(NOISE, beside="oracle"),
+        experiment_figures.against(NOISE, beside="oracle"),
         DENSE,
         claims=(
             Claim(
@@ -125,7 +125,7 @@ EXPERIMENTS = (
     Experiment(
         "m_a30n03r15",
         "SDR against the number of measurements (15 dB, 30 % active, r = 15)",
-        figures.against("Number of measurements m"),
+        experiment_figures.against("Number of measurements m"),
         FEWER,
         claims=(
             Claim(
@@ -145,7 +145,7 @@ EXPERIMENTS = (
     Experiment(
         "r_15dBa30",
         "SDR against the number of sources (15 dB, 30 % active)",
-        figures.against("Number of sources r"),
+        experiment_figures.against("Number of sources r"),
         SOURCES,
         claims=(
             Claim(
@@ -164,7 +164,7 @@ EXPERIMENTS = (
     Experiment(
         "modelAndInit",
         "SDR against the noise, from the usual start and from the truth (30 % active, r = 15)",
-        figures.against(NOISE),
+        experiment_figures.against(NOISE),
         INITIALISED,
         claims=(
             Claim(

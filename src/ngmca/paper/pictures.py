@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngmca.paper.figures import STYLES, Draw, label_of, new_figure
+from ngmca.paper.experiment_figures import STYLES, Draw, label_of, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

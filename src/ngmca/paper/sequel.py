@@ -8,7 +8,7 @@ line spectra, and by a choice of the domain.
 
 from typing import Any
 
-from ngmca.paper import figures
+from ngmca.paper import experiment_figures
 from ngmca.paper.claims import Claim, ahead, close, together
 from ngmca.paper.experiments import Experiment, Study
 from ngmca.paper.noisy import NOISE
@@ -98,14 +98,14 @@ EXPERIMENTS = (
     Experiment(
         LEVELS.name,
         "The sequel: SDR against the noise (NMR spectra, m = 32, r = 12, width 4)",
-        figures.against(NOISE),
+        experiment_figures.against(NOISE),
         LEVELS,
         claims=(*TRANSFORMED, *COMMON),
     ),
     Experiment(
         WIDTHS.name,
         "The sequel: SDR against the width of lines (NMR spectra, m = 32, r = 12, 20 dB)",
-        figures.against("Full width at half maximum (channels)"),
+        experiment_figures.against("Full width at half maximum (channels)"),
         WIDTHS,
         claims=(
             Claim(
@@ -130,21 +130,21 @@ EXPERIMENTS = (
     Experiment(
         MEASUREMENTS.name,
         "The sequel: SDR against the number of measurements (NMR spectra, r = 12, 20 dB, width 4)",
-        figures.against("Number of measurements m"),
+        experiment_figures.against("Number of measurements m"),
         MEASUREMENTS,
         claims=(*TRANSFORMED, *COMMON),
     ),
     Experiment(
         SOURCES.name,
         "The sequel: SDR against the number of sources (NMR spectra, m = 32, 20 dB, width 4)",
-        figures.against("Number of sources r"),
+        experiment_figures.against("Number of sources r"),
         SOURCES,
         claims=(*TRANSFORMED, *COMMON),
     ),
     Experiment(
         IMAGES.name,
         "The sequel: SDR against the noise (4 images of 128 x 128 pixels, m = 32)",
-        figures.against(NOISE),
+        experiment_figures.against(NOISE),
         IMAGES,
         claims=(*TRANSFORMED, *COMMON),
         remark="Drawn images (blobs, filaments, edges) stand in for those of the sequel.",

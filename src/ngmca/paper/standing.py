@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngmca.paper import figures
+from ngmca.paper import experiment_figures
 from ngmca.paper.claims import NOT_RUN, Claim, Finding
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.tables import StudyTable, example_is_there, read_example
@@ -66,8 +66,8 @@ class Result:
         """Write the picture as PNG and SVG, and return the path of the PNG."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file_name(self.experiment.label)
-        with figures.style():
-            figures.save(self.experiment.draw(self.table, self.example, self.varies), path)
+        with experiment_figures.style():
+            experiment_figures.save(self.experiment.draw(self.table, self.example, self.varies), path)
         return path.with_suffix(".png")
 
 

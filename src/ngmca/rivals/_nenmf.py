@@ -63,7 +63,10 @@ def _nesterov(max_steps: int) -> Step:
 
 
 def _solve(G: NDArray, C: NDArray, X: NDArray, tolerance: float, max_steps: int) -> tuple[NDArray, int]:
-    """Minimise for G of norm 1 until the projected gradient is below the tolerance; X and the steps."""
+    """Minimise for G of norm 1 until the projected gradient is below the tolerance; X and the steps.
+
+    Unlike `nnqp.fista`, which never looks at the cost, a step that raises it is not taken.
+    """
     XG = X @ G
     cost = np.vdot(XG / 2 - C, X)
     R, RG, t = X, XG, 1.0

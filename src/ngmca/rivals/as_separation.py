@@ -7,18 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.first_guess import revive, unit_columns
-from ngmca.algorithms.options import Options, refuse
 from ngmca.engines import Engine, by_residual
 from ngmca.result import Separation, State, recorded
 from ngmca.rivals.by_name import METHODS
-
-
-def own_options(method: str, given: Options) -> dict[str, Any]:
-    """The options that were given, for a rival; an error about one that means nothing to it."""
-    taken = signature(METHODS[method]).parameters
-    changed = given.changed()
-    refuse(method, changed - set(taken), f"ngmca.rivals.{method} has all the options of this method")
-    return {name: getattr(given, name) for name in changed}
 
 
 def as_separation(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed, generator
-from ngmca.algorithms.options import refuse
 from ngmca.engines import Engine, back, open_whole, smaller_gram, times
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.rivals.alternation import Beginning, Factors, cost_of
@@ -85,5 +85,8 @@ def direct(method: str, Y: ArrayLike, r: int, n_iter: int, start: Any, seed: See
     n_iter = arguments.check_count(n_iter, "n_iter")
     tol = arguments.check_number(tol, "tol")
     if start is not None:
-        refuse(method, ["start"], "it begins with the data alone")
+        raise ArgumentError(
+            "{} does not use {}: it starts from the data alone. Leave it out.",
+            *(option("method", method), option("start")),
+        )
     return Direct(engine, r, n_iter, tol, generator(seed).spawn(1)[0])

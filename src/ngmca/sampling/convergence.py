@@ -1,11 +1,11 @@
-"""Do the chains agree, and how much do they know?"""
+"""Agreement of the chains, and effective sample sizes."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 def split_rhat(traces: NDArray) -> NDArray:
-    """Split R-hat (Gelman and others, 2013) of traces (chain, draw, ...): 1 where the halves agree."""
+    """Return split R-hat (Gelman et al., 2013) of traces (chain, sample, ...); 1 is agreement."""
     halves = _halves(traces)
     n = halves.shape[1]
     within = halves.var(axis=1, ddof=1).mean(axis=0)
@@ -15,10 +15,10 @@ def split_rhat(traces: NDArray) -> NDArray:
 
 
 def effective_size(traces: NDArray) -> NDArray:
-    """Effective sample size of the mean of traces (chain, draw, ...), over all chains and their halves.
+    """Return the effective sample size of the mean of traces (chain, sample, ...).
 
-    The sum over autocorrelations ends where the sum of two neighbours turns negative, and neighbours'
-    sums are not allowed to rise (Geyer, 1992).
+    The sum over autocorrelations ends where the sum of two neighbours becomes negative, and these sums
+    must not rise (Geyer, 1992).
     """
     halves = _halves(traces)
     chains, n = halves.shape[:2]
@@ -36,10 +36,10 @@ def effective_size(traces: NDArray) -> NDArray:
 
 
 def agreement(means: NDArray, variance: NDArray) -> tuple[NDArray, NDArray]:
-    """R-hat and effective size of each source, from the means (halves, entry, source) of its entries.
+    """Return R-hat and effective size of each source, from means (half, entry, source) of its entries.
 
-    Both compare sums over a source's entries: the variance between the halves' means, and the posterior
-    variance. Where neither moves they agree.
+    Both compare sums over the entries of a source: the variance between the means of the halves, and the
+    posterior variance. If both are 0, the chains agree.
     """
     between = means.var(axis=0, ddof=1).sum(axis=0)
     within = variance.sum(axis=0)
@@ -49,9 +49,9 @@ def agreement(means: NDArray, variance: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def drifts(means: NDArray) -> bool:
-    """Whether the halves of the chains, means (chain, 2, ...), differ more than the chains do.
+    """Return whether the halves of the chains, means (chain, 2, ...), differ more than the chains.
 
-    The chains start together. As long as all of them are still on their way, they move alike.
+    The chains start at the same point. Before they reach the posterior, all drift in the same direction.
     """
     chains = len(means)
     drift = (means[:, 1] - means[:, 0]).mean(axis=0)
@@ -60,13 +60,13 @@ def drifts(means: NDArray) -> bool:
 
 
 def _halves(traces: NDArray) -> NDArray:
-    """Every chain as two, the middle draw of an odd number left out: (2 chain, draw / 2, ...)."""
+    """Return each chain as two, without the middle sample if their number is odd."""
     n = traces.shape[1] // 2
     return np.concatenate([traces[:, :n], traces[:, traces.shape[1] - n :]])
 
 
 def _autocovariance(x: NDArray) -> NDArray:
-    """Along axis 1, at every lag."""
+    """Return the autocovariance along axis 1 at every lag."""
     n = x.shape[1]
     centred = x - x.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(centred, 2 * n, axis=1)

@@ -1,20 +1,20 @@
-"""Data whose missing and noisier entries are drawn along, for draws that need one Gram matrix for all.
+"""Data whose missing and noisier entries are sampled too, for chains that need one Gram matrix.
 
-An entry of weight w has the noise of a whole one, of variance v, and more: Y = Z + N(0, v / w - v),
-Z = A S + N(0, v). Given A and S, Z is normal, with mean A S + w (Y - A S) and variance v (1 - w). Draws
-that look at Z in place of Y come from the same posterior; the chains only move more slowly.
+An entry with weight w has the noise of an entry with weight 1, of variance v, and additional noise:
+Y = Z + N(0, v / w - v), Z = A S + N(0, v). Given A and S, Z is normal with mean A S + w (Y - A S) and
+variance v (1 - w). Chains that use Z instead of Y have the same posterior; they only move more slowly.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import Engine
-from ngmca.sampling.kernels import fill_entries
 from ngmca.sampling.sampled_data import SampledData
+from ngmca.sampling.sparse_kernels import fill_entries
 
 
 class Filled(SampledData):
-    """Z of one chain, for data with weights of at most 1."""
+    """The data Z of one chain, for data with weights of at most 1."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
@@ -23,7 +23,7 @@ class Filled(SampledData):
 
     @staticmethod
     def of(engine: Engine) -> SampledData:
-        """Return the data as chains see them; those without weights need no draws."""
+        """Return the data as chains see them; data without weights need no draws."""
         return SampledData(engine) if engine.weights is None else Filled(engine)
 
     def fill(self, A: NDArray, S: NDArray, variance: NDArray, key: np.uint64) -> None:

@@ -1,55 +1,46 @@
-"""What is known of A and S beforehand, as chains hold it, and what they cannot heed."""
+"""Known entries of A and S, which the chains hold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.constraints import Baseline, Constraint, constraint_arrays
 from ngmca.engines import Engine, Levels
-from ngmca.sampling.chain import Held
-from ngmca.task.known import Known
-
-# Options of `separate` that do not go with a posterior, and why.
-REFUSED = {
-    "closure": "draws of A would have to keep their sums",
-    "profiles": "draws of A would have to keep their shapes",
-    "penalised": "it takes the sources alone for sparse",
-}
-# Those that do not go with the posterior of lines and bands.
-REFUSED_FOR_BANDS = dict.fromkeys(
-    ("known_sources", "known_mixing", "zero_sources", "zero_mixing", "baseline"),
-    "in wavelets all of A and S is drawn",
-)
-
-
-def check_known(given: set[str], *, bands: bool = False) -> None:
-    """Refuse options of `separate`, by their names, that a posterior would not heed."""
-    for name, why in REFUSED.items():
-        if name in given:
-            raise ValueError(f"posterior and {name} do not go together: {why}. Leave out one of them.")
-    for name, why in REFUSED_FOR_BANDS.items():
-        if bands and name in given:
-            raise ValueError(
-                f"posterior and {name} do not go together where sources are lines and bands: {why}. "
-                'Leave out posterior, or take domain="direct".'
-            )
+from ngmca.result import Background
+from ngmca.sampling.sparse_chain import Held
 
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where chains start, in units of the engine: all that is known is in its place, and is held."""
+    """Where the chains start, in units of the engine, with all known entries in place and fixed.
 
-    A: NDArray  # (m, R)
-    S: NDArray  # (R, n): r sources, and rows of a baseline
+    Attributes
+    ----------
+    A : ndarray of shape (m, R)
+        Mixing.
+    S : ndarray of shape (R, n)
+        Sources: r sources, then the rows of a baseline.
+    r : int
+        Number of sources.
+    held : Held
+        Entries that are fixed.
+    """
+
+    A: NDArray
+    S: NDArray
     r: int
     held: Held
 
 
-def start(engine: Engine, A: NDArray, S: NDArray, known: Known, background: Any) -> Start:
-    """The start for A and S of a separation, with the baseline that it found."""
+def start(
+    engine: Engine, A: NDArray, S: NDArray, known: Sequence[Constraint], background: Background | None
+) -> Start:
+    """Return the start for A and S of a separation, with its baseline."""
     r = len(S)
-    made = known.constraints(engine, r, Levels())
+    held = [one for one in known if not isinstance(one, Baseline)]  # its amounts are sampled
+    made = constraint_arrays(held, engine, r, Levels())
     given, columns = made.given.copy(), made.held.copy()
     A, S = A.copy(), S.copy()
     sources, mixing = np.zeros(S.shape, bool), np.zeros(A.shape, bool)

@@ -1,11 +1,11 @@
-"""Does a posterior contradict its own model? Neighbouring values, and how far sources overlap.
+"""Check whether a posterior contradicts its model: correlation of neighbours, overlap of sources.
 
-Under the model of `posterior` the active values of a source are independent, whichever of them are
-active: ranks of neighbours are uncorrelated. In lines and bands they are not. Where sources have zeros
-of their own (lines) these tell them apart all the same, and intervals are only somewhat too narrow.
-Where sources overlap (bands) nothing but the wrong law does, and intervals mean nothing.
+In the sparse model the active values of a source are independent, so the ranks of neighbouring values
+are uncorrelated. In lines and bands they are correlated. If the sources have zeros in different places
+(lines), the zeros still separate them, and the intervals are only somewhat too narrow. If the sources
+overlap (bands), only the wrong model separates them, and the intervals mean nothing.
 
-The order of the samples is looked at: shuffled data are never refuted.
+The check uses the order of the channels: it never refutes shuffled data.
 """
 
 from dataclasses import dataclass
@@ -13,49 +13,69 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import Message, joined, message, option
 from ngmca.engines import Engine, row_blocks
 from ngmca.result import Posterior
 
-SURE = 0.9  # probability above which an entry counts as active
-FEWEST = 20  # pairs of neighbours, in all sources, below which nothing can be said
-LEAST_Z = 5.0  # standard errors of the correlation above which chance is no explanation
-LEAST_RHO = 0.3  # correlation below which it hardly matters
-MUCH = 0.25  # overlap of sources above which intervals were seen to hold far less than they say
-LEFT = 3.0  # standard errors of the residual's correlation that are worth a word
+MIN_PROBABILITY = 0.9  # above which an entry counts as active
+MIN_PAIRS = 20  # pairs of neighbours in all sources
+MIN_STANDARD_ERRORS = 5.0  # of the correlation, above which it is not due to chance
+MIN_CORRELATION = 0.3  # below which it hardly matters
+MAX_OVERLAP = 0.25  # of sources, above which intervals contained far less than they should
+MIN_RESIDUAL_ERRORS = 3.0  # of the correlation in the residual, above which it is mentioned
 
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """What neighbouring active values say about the model."""
+    """What neighbouring active values say about the model.
 
-    correlation: float  # of ranks of neighbouring active values; 0 expected
+    Attributes
+    ----------
+    correlation : float
+        Of the ranks of neighbouring active values; the model expects 0.
+    pairs : int
+        Number of neighbours that are both active.
+    z : float
+        The correlation in standard errors.
+    overlap : float
+        Share of the active channels of a source in which another source is active too.
+    refuted : bool
+        Whether the data contradict the model.
+    severe : bool
+        Whether the data contradict the model and the sources overlap.
+    warning : str
+        Text for the user; empty if the model is not refuted.
+    """
+
+    correlation: float
     pairs: int
-    z: float  # the correlation in standard errors
-    overlap: float  # share of a source's active samples at which another given one is active too
+    z: float
+    overlap: float
     refuted: bool
-    grave: bool  # refuted, and sources overlap
-    words: str  # for the user; empty where there is nothing to say
+    severe: bool
+    warning: str
 
 
 def check_model(engine: Engine, found: Posterior, free: NDArray | slice = slice(None)) -> ModelCheck:
-    """Whether draws, in units of the engine, contradict what they assume of sources that are free."""
+    """Return whether a posterior, in units of the engine, contradicts its model of the free sources."""
     assert found.S.active is not None
     active = found.S.active[free]
-    correlation, pairs = neighbour_correlation(found.S.mean[free], active > SURE)
+    correlation, pairs = neighbour_correlation(found.S.mean[free], active > MIN_PROBABILITY)
     z = correlation * float(np.sqrt(pairs))
     shared = overlap(active > 0.5)
-    refuted = pairs >= FEWEST and z > LEAST_Z and correlation > LEAST_RHO
-    grave = refuted and shared > MUCH
-    words = ""
+    refuted = pairs >= MIN_PAIRS and z > MIN_STANDARD_ERRORS and correlation > MIN_CORRELATION
+    severe = refuted and shared > MAX_OVERLAP
+    warning = ""
     if refuted:
-        left = residual_correlation(engine, found)
-        words = _words(correlation, pairs, z, left) + (_grave if grave else _mild)(shared)
-    return ModelCheck(correlation, pairs, z, shared, refuted, grave, words)
+        residual = residual_correlation(engine, found)
+        facts = _facts(correlation, pairs, z, residual)
+        warning = joined([facts, (_severe if severe else _mild)(shared)])
+    return ModelCheck(correlation, pairs, z, shared, refuted, severe, warning)
 
 
 def neighbour_correlation(S: NDArray, active: NDArray) -> tuple[float, int]:
-    """Rank correlation of neighbours that are both active, on average over sources, and their number."""
-    from scipy.stats import rankdata  # takes its time to load: not before it is needed
+    """Return the mean rank correlation of neighbours that are both active, and their number."""
+    from scipy.stats import rankdata  # slow to import
 
     total, pairs = 0.0, 0
     for row, on in zip(S, active, strict=True):
@@ -73,7 +93,7 @@ def neighbour_correlation(S: NDArray, active: NDArray) -> tuple[float, int]:
 
 
 def overlap(active: NDArray) -> float:
-    """Share of the active samples of a source at which another one is active, on average over pairs."""
+    """Return the mean share of the active channels of a source in which another one is active."""
     r = len(active)
     if r <= 1:
         return 0.0
@@ -83,7 +103,7 @@ def overlap(active: NDArray) -> float:
 
 
 def residual_correlation(engine: Engine, found: Posterior) -> float:
-    """Product of neighbouring residuals, on average, in standard errors."""
+    """Return the mean product of neighbouring residuals in standard errors."""
     A, S, noise = found.A.mean, found.S.mean, found.noise.mean
     products = squares = 0.0
     count = entries = 0
@@ -98,28 +118,35 @@ def residual_correlation(engine: Engine, found: Posterior) -> float:
     return products / np.sqrt(count) / (squares / entries) if count and squares else 0.0
 
 
-def _words(rho: float, pairs: int, z: float, left: float) -> str:
-    """What is wrong, with numbers."""
-    rest = f", and so are neighbouring residuals ({left:.0f} standard errors)" if left > LEFT else ""
-    return (
-        "these data are not what the posterior's model says: it believes that the active values of a "
-        f"source have nothing to do with their neighbours, and over {pairs:,} pairs they are correlated "
-        f"by {rho:.2f} ({z:.0f} standard errors){rest}. "
+def _facts(rho: float, pairs: int, z: float, residual: float) -> Message:
+    """Return what contradicts the model, with numbers."""
+    residuals = (
+        f" Neighbouring residuals are correlated too ({residual:.0f} standard errors)."
+        if residual > MIN_RESIDUAL_ERRORS
+        else ""
+    )
+    return message(
+        "these data contradict the posterior's model: it assumes that active values of a source are "
+        "independent of their neighbours, but over {:,} pairs they are correlated by {:.2f} ({:.0f} "
+        "standard errors).{}",
+        *(pairs, rho, z, residuals),
     )
 
 
-def _grave(shared: float) -> str:
-    return (
-        f"Where a source is active, another given one is too in {100 * shared:.0f} % of all channels, "
-        "and only this wrong law tells them apart. In mixtures of infrared spectra like these, 90 % "
-        "intervals held 4 to 24 % of A: do not use them. Take the sources for bands, with "
-        'domain="wavelet": there they held about 90 %.'
+def _severe(shared: float) -> Message:
+    return message(
+        "Where a source is active, another source is active too in {:.0f} % of the channels, so only "
+        "this wrong model separates them. In mixtures of infrared spectra like these, 90 % intervals "
+        "contained 4 to 24 % of A: do not use them. Use {}, the model for bands, whose intervals "
+        "contained about 90 %.",
+        *(100 * shared, option("domain", "wavelet")),
     )
 
 
-def _mild(shared: float) -> str:
-    return (
-        f"But sources are active together at {100 * shared:.0f} % of the channels of one, and their "
-        "zeros tell them apart. In mixtures of NMR spectra like these, 90 % intervals held 76 to 85 % "
-        'of A: they are somewhat too narrow. domain="wavelet" has wider ones.'
+def _mild(shared: float) -> Message:
+    return message(
+        "But only in {:.0f} % of the channels in which a source is active is another one active too, so "
+        "their zeros separate them. In mixtures of NMR spectra like these, 90 % intervals contained 76 "
+        "to 85 % of A: they are somewhat too narrow. {} gives wider ones.",
+        *(100 * shared, option("domain", "wavelet")),
     )

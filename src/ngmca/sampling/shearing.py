@@ -5,26 +5,26 @@ import math
 import numpy as np
 
 from ngmca._support.compiled import compiled, inlined
-from ngmca.sampling.draws import log_mills, positive_normal, stream, uniform
-from ngmca.sampling.kernels import curvature, pick
+from ngmca.sampling.random_draws import log_mills, positive_normal, slice_draw, stream, uniform
+from ngmca.sampling.sparse_kernels import curvature, pick
 
-_WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in errors, and how often it grows at most
+_WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in standard errors, and how often it is widened
+_ROUNDS = 200  # how often a slice shrinks
 
-_NOTHING, _INSIDE = 2, 3  # beside a run of entries: there is no entry, or one of the run
-_ROUNDS = 200  # in which a slice shrinks, each to half of it or so: far beyond rounding
+_NO_ENTRY, _SAME_RUN = 2, 3  # neighbour of an entry: beyond the end, or in the same run of entries
 
 
 @compiled
 def shear(G, C, X, A, rate, start, stay, weak, key, which, columns, rows):
-    """For every source k draw c in a_k + c a_i, with another source i at random, and with it row i of S.
+    """For each source k draw c in a_k + c a_i, with another source i at random, and then row i of S.
 
-    Where k is active only together with i, the data hardly tell (a_k, s_i) from (a_k + c a_i,
-    s_i - c s_k), and single entries would take for ever to go from one to the other. So c is drawn with
-    s_i integrated out where k is active: over the values in closed form, and over the patterns of
-    active entries along each run of samples by going through it forwards. Afterwards s_i is drawn
-    there, going backwards. G, C, X and A, all in place, are as in `kernels`, with C whole (n, r); `weak`
-    (r,) are the inverse variances of the columns of A. Columns of A and rows of S that have entries to
-    be held are left alone: `columns` and `rows` (r,) say which have none.
+    If k is active only together with i, the data hardly distinguish (a_k, s_i) from (a_k + c a_i,
+    s_i - c s_k), and draws of single entries would take very long to move from one to the other. So c is
+    drawn with s_i integrated out where k is active: over the values in closed form, and over the
+    patterns of active entries by a forward pass along each run of channels. Then s_i is drawn there in a
+    backward pass. G, C, X and A are changed in place, and are as in `sparse_kernels`, with the whole C
+    (n, r); `weak` (r,) are the inverse variances of the columns of A. Columns of A and rows of S with
+    fixed entries are not changed: `columns` and `rows` (r,) say which have none.
     """
     n, r = X.shape
     where = np.empty(n, np.int64)
@@ -54,18 +54,18 @@ def shear(G, C, X, A, rate, start, stay, weak, key, which, columns, rows):
                 rest = C[j, i] + own[i, i] * X[j, i]
                 for q in range(r):
                     rest -= own[i, q] * X[j, q]
-                u[count] = rest  # a_i' times the residual without source i
+                u[count] = rest  # a_i' (Y - A S without source i)
                 count += 1
         if count == 0:
             continue
         for p in range(count):
             j = where[p]
-            edges[0, p] = _INSIDE
+            edges[0, p] = _SAME_RUN
             if p == 0 or where[p - 1] < j - 1:
                 edges[0, p] = j > 0 and X[j - 1, i] > 0.0
-            edges[1, p] = _INSIDE
+            edges[1, p] = _SAME_RUN
             if p == count - 1 or where[p + 1] > j + 1:
-                edges[1, p] = _NOTHING if j == n - 1 else X[j + 1, i] > 0.0
+                edges[1, p] = _NO_ENTRY if j == n - 1 else X[j + 1, i] > 0.0
         law = (rate[i], start[i], stay[i], weak[k])
         own = (g[:count], root[:count], scale[:count])
         part = (x[:count], u[:count], edges[:, :count], forward[:count], own)
@@ -83,7 +83,7 @@ def shear(G, C, X, A, rate, start, stay, weak, key, which, columns, rows):
         _forwards(c, part, law)
         after = 0
         for p in range(count - 1, -1, -1):
-            if edges[1, p] != _INSIDE:
+            if edges[1, p] != _SAME_RUN:
                 after = edges[1, p]
             on = forward[p] * _chance(after, stay[i])
             off = (1.0 - forward[p]) * _chance(after, start[i])
@@ -98,7 +98,7 @@ def shear(G, C, X, A, rate, start, stay, weak, key, which, columns, rows):
 
 @inlined
 def _chance(after, p):
-    """Probability of the next entry if it is active with probability p; 1 if there is none."""
+    """Return the probability of the next entry, which is active with probability p; 1 without one."""
     if after == 1:
         return p
     if after == 0:
@@ -108,10 +108,10 @@ def _chance(after, p):
 
 @compiled
 def _draw_shear(state, part, a, b, law):
-    """The state moved on, and c by slice sampling (Neal, 2003) from 0.
+    """Return the next state, and c by slice sampling from 0.
 
-    The first slice is as wide as the data would leave c if source i were silent; that width is the same
-    wherever c goes, as slices ask for, and follows the units of both sources.
+    The width of the first slice is the standard error of c if source i were silent. It does not depend
+    on c, as slice sampling requires, and it scales with the units of both sources.
     """
     _, _, _, weak = law
     x, _, _, _, (g, _, _) = part
@@ -125,51 +125,30 @@ def _draw_shear(state, part, a, b, law):
         lean += a[j] * b[j]
         square += b[j] * b[j]
     pull = (weak * lean, weak * square)
-    state, v = uniform(state)
-    level = _shear_density(0.0, part, law, pull) + math.log(v)
-    state, v = uniform(state)
-    left = -width * v
-    right = left + width
-    state, v = uniform(state)
-    leftwards = int(v * _STEPS_OUT)
-    for _ in range(leftwards):
-        if left <= low or _shear_density(left, part, law, pull) <= level:
-            break
-        left -= width
-    for _ in range(_STEPS_OUT - 1 - leftwards):
-        if _shear_density(right, part, law, pull) <= level:
-            break
-        right += width
-    left = max(left, low)
-    for _ in range(_ROUNDS):
-        state, v = uniform(state)
-        c = left + v * (right - left)
-        if _shear_density(c, part, law, pull) >= level or right - left < 1e-12 * width:
-            return state, c
-        if c < 0.0:
-            left = c
-        else:
-            right = c
-    return state, 0.0
+    given = (part, law, pull)
+    state, c, _ = slice_draw(
+        state, _shear_density, given, low, width, _STEPS_OUT, _ROUNDS, 1e-12 * width
+    )
+    return state, c
 
 
 @compiled
-def _shear_density(c, part, law, pull):
-    """Logarithm of the density of c, up to a constant."""
-    lean, square = pull
+def _shear_density(c, given):
+    """Return the logarithm of the density of c, up to a constant."""
+    part, law, (lean, square) = given
     return _forwards(c, part, law) - c * (lean + 0.5 * c * square)
 
 
 @compiled
 def _forwards(c, part, law):
-    """Logarithm of the sum over all patterns of active entries; `forward`, the last of `part`, becomes
-    the probability of each to be active, given what lies before."""
+    """Return the logarithm of the sum over all patterns of active entries; `forward`, in `part`, becomes
+    the probability of each entry to be active, given the entries before it."""
     x, u, edges, forward, (g, root, scale) = part
     rate, start, stay, _ = law
     total = 0.0
     active = 0.0
     for p in range(x.size):
-        if edges[0, p] != _INSIDE:
+        if edges[0, p] != _SAME_RUN:
             active = float(edges[0, p])
         move = c * x[p]
         total += move * (u[p] - 0.5 * move * g[p])
@@ -184,7 +163,7 @@ def _forwards(c, part, law):
         total += math.log(on + off)
         active = on / (on + off)
         forward[p] = active
-        if edges[1, p] < _NOTHING:
+        if edges[1, p] < _NO_ENTRY:
             after = edges[1, p]
             total += math.log(active * _chance(after, stay) + (1.0 - active) * _chance(after, start))
     return total

@@ -1,72 +1,117 @@
-"""Where chains start, and what they are to sample: checked arguments, in the units of the engine."""
+"""What the chains sample and where they start: checked arguments, in the units of the engine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca import rules
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
-from ngmca.engines import WORTH_THREADS, Engine, by_part
-from ngmca.sampling.bands import BANDS, band_tracks
-from ngmca.sampling.chain import Chain, Held, Rules, Sums
-from ngmca.sampling.chains import SPARSE, Chains, Trace, Track
+from ngmca.constraints import Constraint
+from ngmca.engines import WORTH_THREADS, Counts, Engine, by_part
 from ngmca.sampling.drawn_entries import Filled
-from ngmca.sampling.held_entries import Start, check_known, start
-from ngmca.sampling.model import TINY, Noise, Parameters, Priors, noise_level
+from ngmca.sampling.held_entries import Start, start
+from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Trace, Track
 from ngmca.sampling.sampled_data import SampledData
+from ngmca.sampling.sparse_chain import Held, Rules, SparseChain, SparseSums
+from ngmca.sampling.sparse_model import NOISE_FLOOR, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
-from ngmca.task.known import NOTHING, Known
+from ngmca.sampling.wavelet_chain import WAVELET_LENGTH, wavelet_tracks
 
-CHAINS = 2**32 - 1  # among the children of a seed; first guesses are numbered from 0
+CHAINS_KEY = 2**32 - 1  # among the children of a seed; those of first guesses are numbered from 0
+
+
+class Factorisation(Protocol):
+    """A separation, or any other object with factors and noise levels."""
+
+    @property
+    def A(self) -> NDArray:
+        """Mixing, (m, r)."""
+
+    @property
+    def S(self) -> NDArray:
+        """Sources, (r, n)."""
+
+    @property
+    def noise(self) -> NDArray:
+        """Noise level of each measurement, (m,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What is to be sampled, of the measurements and samples of which anything was observed."""
+    """What the chains sample: measurements and channels with at least one observed entry.
+
+    Attributes
+    ----------
+    engine : Engine
+        The data.
+    A : ndarray of shape (m, R)
+        Mixing at the start. Columns have norm 1, except those with a known scale.
+    S : ndarray of shape (R, n)
+        Sources at the start: r sources, then the rows of a baseline.
+    r : int
+        Number of sources.
+    norm : ndarray of shape (R,)
+        Numbers by which columns with a known scale were divided; 1 for all others.
+    variance : ndarray of shape (m,)
+        Noise variances at the start.
+    spread : ndarray of shape (m,)
+        Noise level over the root of `variance`.
+    rules : Rules
+        Noise model, priors and fixed entries.
+    rows : ndarray of bool
+        Which of all measurements have an observed entry.
+    columns : ndarray of bool
+        Which of all channels have an observed entry.
+    wavelet : bool
+        Whether the model is the one for lines and bands.
+    """
 
     engine: Engine
-    A: NDArray  # (m, R), columns of norm 1, but for those that are sized
-    S: NDArray  # (R, n): r sources, and rows of a baseline
+    A: NDArray
+    S: NDArray
     r: int
-    norm: NDArray  # (R,) by which columns of a known size were divided; 1 otherwise
-    variance: NDArray  # (m,) of the noise, at first
-    spread: NDArray  # (m,) noise over the root of that
+    norm: NDArray
+    variance: NDArray
+    spread: NDArray
     rules: Rules
-    rows: NDArray  # measurements of which anything was observed, of all
-    columns: NDArray  # samples of which anything was observed, of all
-    bands: bool = False
+    rows: NDArray
+    columns: NDArray
+    wavelet: bool = False
 
     @classmethod
     def of(
         cls,
         engine: Engine,
-        separation: Any,
-        known: ArrayLike | None,
-        noise: Any,
-        beforehand: Known = NOTHING,
+        separation: Factorisation | None,
+        A: ArrayLike | None,
+        noise: str | ArrayLike | Counts | None,
+        constraints: Sequence[Constraint] = (),
         *,
-        bands: bool = False,
+        wavelet: bool = False,
     ) -> "Target":
-        """The problem, or an error that says which argument is wrong."""
-        if known is None:
-            begin, levels = _start(separation, engine, beforehand, bands=bands)
+        """Return the problem, or raise an error that says which argument is wrong."""
+        if A is None:
+            begin, levels = _start(separation, engine, constraints, wavelet=wavelet)
         else:
-            begin, levels = _known(engine, known, beforehand)
+            begin, levels = _with_known_mixing(engine, A, constraints)
         outliers = getattr(separation, "outliers", None)
         fit = begin.A @ begin.S
         noise = by_part(noise, engine)
-        weighing = Weighing.of(engine, noise, levels, fit, outliers, bands=bands)
+        weighing = Weighing.of(engine, noise, levels, fit, outliers, wavelet=wavelet)
         rows, columns = weighing.observed(engine.shape)
-        # samples without any datum are left out of the chains, but for bands, which go on through them
-        taken = np.ones_like(columns) if bands else columns
+        # chains leave out channels without observed entries; wavelets continue through them
+        taken = np.ones_like(columns) if wavelet else columns
         data = weighed(engine, weighing.weights, rows, taken)
         begin = _cut(begin, rows, taken)
         given = (weighing.variance[rows], weighing.spread[rows], weighing.kind)
-        return cls._of(data, begin, *given, known is not None, rows, columns, bands)
+        return cls._of(data, begin, *given, A is not None, rows, columns, wavelet)
 
     @classmethod
     def _of(
@@ -79,18 +124,21 @@ class Target:
         fixed: bool,
         rows: NDArray,
         columns: NDArray,
-        bands: bool,
+        wavelet: bool,
     ) -> "Target":
-        """For what was observed."""
+        """Return the problem for the observed measurements and channels."""
         m, n = engine.shape
-        floor = TINY[engine.dtype] * (engine.energy / (m * n) or 1.0)
+        floor = NOISE_FLOOR[engine.dtype] * (engine.energy / (m * n) or 1.0)
         if kind == "white":
             variance = np.full(m, variance.mean())
         variance = np.maximum(variance, floor)
         norm, sized = np.linalg.norm(begin.A, axis=0), begin.held.sized
         if fixed and not norm.all():
-            raise ValueError("A has a column of zeros: leave it out, its source cannot be seen.")
-        if sized is not None:  # a known source may be absent: as much of it as is below the noise
+            raise ArgumentError(
+                "{} has a column of zeros: leave it out, nothing can be said about its source.",
+                option("A"),
+            )
+        if sized is not None:  # a known source may be absent: start with an amount below the noise
             least = np.sqrt(variance.mean() / np.maximum(np.mean(begin.S**2, axis=1), floor))
             norm = np.where(sized & ~begin.held.mixing.all(axis=0), np.maximum(norm, least), norm)
         A = np.where(norm > 0, begin.A / np.where(norm > 0, norm, 1), m**-0.5)
@@ -108,13 +156,13 @@ class Target:
             rules=rules,
             rows=rows,
             columns=columns,
-            bands=bands,
+            wavelet=wavelet,
         )
 
     def chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
-        """Chains at the start."""
-        if self.bands:
-            return self._band_chains(seed, n_chains, threads)
+        """Return the chains at the start."""
+        if self.wavelet:
+            return self._wavelet_chains(seed, n_chains, threads)
         (m, n), r = self.engine.shape, self.A.shape[1]
         count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
         pi = (count + 1) / (n + 2)
@@ -123,84 +171,97 @@ class Target:
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         tracks = [
             Track(
-                Chain(SampledData(self.engine), self.A, self.S.T, first, self.rules, seed=child),
-                Sums(self.engine.shape, r),
-                Sums(self.engine.shape, r),
+                SparseChain(SampledData(self.engine), self.A, self.S.T, first, self.rules, seed=child),
+                SparseSums(self.engine.shape, r),
+                SparseSums(self.engine.shape, r),
                 Trace(1 + 3 * r),
             )
             for child in streams(seed, n_chains)
         ]
-        return Chains(tracks, *self._threads(n_chains, threads), SPARSE)
+        return Chains(tracks, *self._threads(n_chains, threads), SPARSE_LENGTH)
 
-    def _band_chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
-        """Chains for lines and bands, at the start."""
+    def _wavelet_chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
+        """Return the chains for lines and bands at the start."""
         given = (self.A * self.norm, self.S / self.norm[:, None], self.variance, self.rules)
         tracks = [
             track
             for stream in streams(seed, n_chains)
-            for track in band_tracks(Filled.of(self.engine), *given, [stream])
+            for track in wavelet_tracks(Filled.of(self.engine), *given, [stream])
         ]
-        # all but two products of a sweep is one chain's own: more threads than chains are of little use
-        return Chains(tracks, min(threads, n_chains), True, BANDS)
+        # a sweep has only two products that use threads: more threads than chains hardly help
+        return Chains(tracks, min(threads, n_chains), True, WAVELET_LENGTH)
 
     def _threads(self, n_chains: int, threads: int) -> tuple[int, bool]:
-        """How many, and whether a chain has one for itself."""
+        """Return the number of threads, and whether each chain runs in a thread of its own."""
         (m, n), r = self.engine.shape, self.A.shape[1]
         apart = threads <= n_chains or m * n * r < WORTH_THREADS
         return (min(threads, n_chains) if apart else threads), apart
 
 
 def streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
-    """A stream for each chain, none of which `separate` draws its first guesses from.
+    """Return one stream of random numbers for each chain; first guesses of `separate` use others.
 
-    The same seed gives the same streams, called from `separate` or by itself; a generator moves on.
+    The same seed gives the same streams, whether `separate` or a user calls; a generator moves on.
     """
     root = generator(seed).bit_generator.seed_seq
     assert isinstance(root, np.random.SeedSequence)
     if isinstance(seed, np.random.Generator):
         root = root.spawn(1)[0]
-    key = (*root.spawn_key, CHAINS)
+    key = (*root.spawn_key, CHAINS_KEY)
     return np.random.SeedSequence(root.entropy, spawn_key=key, pool_size=root.pool_size).spawn(n_chains)
 
 
-def _start(separation: Any, engine: Engine, beforehand: Known, *, bands: bool) -> tuple[Start, NDArray]:
-    """A, S and noise levels of a separation, in units of the engine."""
-    if not all(hasattr(separation, name) for name in ("A", "S", "noise")):
-        raise TypeError(
-            "separation must be what `separate` returns, or have the attributes A, S and noise."
+def _start(
+    separation: Factorisation | None,
+    engine: Engine,
+    constraints: Sequence[Constraint],
+    *,
+    wavelet: bool,
+) -> tuple[Start, NDArray]:
+    """Return A and S with what is fixed, and noise levels of a separation, in units of the engine."""
+    if separation is None or not all(hasattr(separation, name) for name in ("A", "S", "noise")):
+        raise ArgumentTypeError(
+            "{} must be the result of `separate`, or have the attributes A, S and noise.",
+            option("separation"),
         )
     if np.ndim(separation.A) != 2:
-        raise ValueError(
-            "A of separation must have a row for each measurement and a column for each source, "
-            f"got shape {np.shape(separation.A)}."
+        raise ArgumentError(
+            "{} must have one row for each measurement and one column for each source, got shape {}.",
+            *(option("A of separation"), np.shape(separation.A)),
         )
     A, S = arguments.check_start(separation, engine, np.shape(separation.A)[1], name="separation")
     levels = arguments.as_array(separation.noise, "noise of separation").astype(np.float64)
     if levels.shape != A.shape[:1] or not np.isfinite(levels).all() or not (levels >= 0).all():
-        raise ValueError(
-            f"noise of separation must be a noise level for each measurement ({len(A)}), finite and not "
-            "negative."
+        raise ArgumentError(
+            "{} must be one noise level for each measurement ({}), finite and not negative.",
+            *(option("noise of separation"), len(A)),
         )
     background = getattr(separation, "background", None)
-    check_known(beforehand.given | ({"baseline"} if background is not None else set()), bands=bands)
-    return start(engine, A, S, beforehand, background), levels / engine.unit
+    names = {type(one).__name__ for one in constraints} | (
+        {"Baseline"} if background is not None else set()
+    )
+    names |= {"posterior", "posterior in wavelets"} if wavelet else {"posterior"}
+    rules.check(rules.written(sorted(names)))
+    return start(engine, A, S, constraints, background), levels / engine.unit
 
 
-def _known(engine: Engine, A: ArrayLike, beforehand: Known) -> tuple[Start, NDArray]:
-    """A known mixing, the sources that thresholds find for it, and the noise in what is left."""
-    for name in sorted(beforehand.given):
-        raise ValueError(f"A and {name} do not go together: all of the mixing is known already.")
+def _with_known_mixing(
+    engine: Engine, A: ArrayLike, constraints: Sequence[Constraint]
+) -> tuple[Start, NDArray]:
+    """Return a known mixing with its sources, and the noise levels of the residual."""
+    names = ["known A", *(type(one).__name__ for one in constraints)]
+    rules.check(rules.written(names))
     A = arguments.check_mixing(A, engine.shape[0])
     if engine.weights is None:
         S = sources_for(engine, A, tau=1.0).S
-    else:  # each sample from what was observed of it; no threshold, as chains find their own
+    else:  # each channel from its observed entries; without thresholds, because the chains learn theirs
         S = np.zeros((A.shape[1], engine.shape[1]), engine.dtype)
         S = engine.sweep(A, S, lambda G, C, X, _: exact_rows(G, C, X)).S
     return Start(A, S.astype(np.float64), len(S), Held()), engine.noise(A, S, final=True)
 
 
 def _cut(begin: Start, rows: NDArray, columns: NDArray) -> Start:
-    """Some of the measurements and samples (booleans) of a start."""
+    """Return some of the measurements and channels (booleans) of a start."""
     held = begin.held
     sources = held.sources[columns] if held.sources.size else held.sources
     mixing = held.mixing[rows] if held.mixing.size else held.mixing

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.atomic_files import write_atomically
 from ngmca.engines import Engine, everything
 from ngmca.engines.opening import is_sliceable
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Background, Others, Separation
 from ngmca.saving.result_folder import FACTORS
-from ngmca.saving.whole_files import write_whole
 
 MEASUREMENTS, CHANNELS = 1 << 16, 1 << 14  # that are shown at most
 ENTRIES = 1 << 26  # of the data, half a GB, that are looked at for that
@@ -58,7 +58,7 @@ def shape_shown(shape: tuple[int, int]) -> tuple[int, int]:
 def store(folder: Path, separation: Separation) -> None:
     """Write all of A and S into a folder, before anything else is attempted."""
     for name, factor in zip(FACTORS, (separation.A, separation.S), strict=True):
-        write_whole(folder / name, partial(_stream, factor))
+        write_atomically(folder / name, partial(_stream, factor))
 
 
 def stored(folder: Path) -> str:

@@ -79,17 +79,17 @@ class Stacks:
 
     def __init__(self, engine: OnGpu, r: int, *, every: int) -> None:
         self.engine, self.device, self.dtype = engine, engine.device, engine.dtype
-        self._r, self._every = r, every  # every so many columns show what a fit follows of the noise
+        self.r, self._every = r, every  # every so many columns show what a fit follows of the noise
 
     @cached_property
     def Y(self) -> Any:
         """Y (m, n) on the GPU."""
-        return self.engine.all_there(self._r)
+        return self.engine.all_there(self.r)
 
     @cached_property
     def room(self) -> int:
         """How many factors the GPU works on at once; 0 if the data are too large for that."""
-        (m, n), r = self.engine.shape, self._r
+        (m, n), r = self.engine.shape, self.r
         if n > MEDIAN_OF or r > MOST_SOURCES or not self.device.fits_bounded(r, m):
             return 0
         few = levels_room(r, -(-n // self._every))

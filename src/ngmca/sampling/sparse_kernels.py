@@ -1,20 +1,19 @@
-"""The compiled draws: every entry of S, and of A, from its distribution given all the others.
+"""Compiled draws of the sparse model: each entry of S and of A from its distribution given the others.
 
 Given the rest, an entry s of S has the likelihood exp(-g s^2/2 + c s). Under the slab (exponential of
-rate b) it is a normal distribution cut off at 0, of mean t / sqrt(g) and variance 1 / g before the cut,
-with t = (c - b) / sqrt(g); and all that is needed of it is one function, M(t) of `draws`: the data
-multiply the odds against the spike by b M(t) / sqrt(g), the mean is (t + 1/M(t)) / sqrt(g), the second
-moment (1 + t (t + 1/M(t))) / g. Whether an entry is active depends on its neighbours, the entries of the
-same source one sample before and one after: `neighbour_odds` has the odds for every state that these can
-have.
+rate b) it has a normal distribution cut off at 0, of mean t / sqrt(g) and variance 1 / g before the cut,
+with t = (c - b) / sqrt(g). Only the function M(t) of `random_draws` is needed: the data multiply the
+odds against the spike by b M(t) / sqrt(g), the mean is (t + 1/M(t)) / sqrt(g), and the second moment is
+(1 + t (t + 1/M(t))) / g. Whether an entry is active depends on its neighbours, the entries of the same
+source one channel before and one after: `neighbour_odds` has the odds for all their states.
 
-Where entries of the data do not count alike, every sample has a Gram matrix of its own, and so has every
-measurement: they come as a stack (p, r, r) and `which` of them a sample has. An empty `which` says that
-all have the first. Entries that are `held` stay as they are; an empty `held` says that none is.
+If the noise is unequal, each channel has its own Gram matrix, and so has each measurement. They are
+given as a stack (p, r, r), and `which` is the index of each channel in the stack. If `which` is empty,
+all use the first. Entries that are `held` stay fixed; if `held` is empty, none is.
 
-Every column of S, and every row of A, has its own stream of random numbers, made from a key and its
-index: what is drawn does not depend on threads. (It depends on the blocks, which the shape of the data
-fixes: an entry sees its neighbours in other blocks as they are when its block is drawn.)
+Each column of S and each row of A has its own stream of random numbers, made from a key and its index,
+so the draws do not depend on threads. (They depend on the blocks, which follow from the shape of the
+data: an entry uses its neighbours in other blocks as they are when its block is drawn.)
 """
 
 import math
@@ -22,21 +21,21 @@ import math
 import numpy as np
 
 from ngmca._support.compiled import compiled, inlined
-from ngmca.sampling.draws import inverse_mills, normal, positive_normal, stream, uniform
+from ngmca.sampling.random_draws import inverse_mills, normal, positive_normal, stream, uniform
 
-ALIKE = np.empty(0, np.int64)  # `which`: all rows have the same matrix
+ALIKE = np.empty(0, np.int64)  # `which` if all rows have the same matrix
 NONE_HELD = np.empty((0, 0), np.bool_)
 
-_LEAST = 1e-10  # over rate^2: curvature of an entry that no datum sees, whose draws are the prior's
+_MIN_CURVATURE = 1e-10  # over rate^2: for entries without data, which are drawn from the prior
 
 
 @compiled
 def neighbour_odds(start, stay):
-    """Log odds of an active entry, (6, r), given its neighbours: row before + 2 after.
+    """Return the log odds (6, r) of an active entry given its neighbours, in row before + 2 after.
 
-    `start` (r,) is the probability to become active after an inactive entry, `stay` (r,) that to be so
-    still. `before` and `after` are 1 for an active neighbour, 0 for an inactive one; `after` is 2 for
-    the last entry, which has none. Before the first one there is nothing active.
+    `start` (r,) is the probability to be active after an inactive entry, `stay` (r,) after an active
+    one. `before` and `after` are 1 for an active neighbour and 0 for an inactive one; `after` is 2 for
+    the last entry, which has no next one. The entry before the first counts as inactive.
     """
     odds = np.empty((6, start.size))
     for i in range(start.size):
@@ -52,7 +51,7 @@ def neighbour_odds(start, stay):
 
 @inlined
 def _neighbours(X, j, i):
-    """before + 2 after of entry j of source i, as in `neighbour_odds`."""
+    """Return before + 2 after for entry j of source i, as in `neighbour_odds`."""
     state = 0
     if j > 0 and X[j - 1, i] > 0.0:
         state = 1
@@ -65,8 +64,8 @@ def _neighbours(X, j, i):
 
 @compiled
 def transitions(X):
-    """For every source how many entries are active, their sum, how many of them follow an active one,
-    and whether the last entry is active, (4, r)."""
+    """Return counts (4, r) for each source: active entries, their sum, active entries after an active
+    one, and whether the last entry is active."""
     n, r = X.shape
     found = np.zeros((4, r))
     for j in range(n):
@@ -83,30 +82,30 @@ def transitions(X):
 
 @inlined
 def pick(which, j):
-    """The matrix of a stack that row j has."""
+    """Return the index of the matrix of row j in a stack."""
     return which[j] if which.size > 0 else 0
 
 
 @inlined
 def is_held(held, j, i):
-    """Whether an entry stays as it is."""
+    """Return whether an entry is fixed."""
     return held.size > 0 and held[j, i]
 
 
 @inlined
 def curvature(g, rate):
-    """That of the likelihood of an entry, or next to nothing where the data do not see it."""
-    return max(g, _LEAST * rate * rate)
+    """Return the curvature of the likelihood of an entry, or a tiny one if it has no data."""
+    return max(g, _MIN_CURVATURE * rate * rate)
 
 
 @compiled
 def sample_sources(G, C, X, rate, odds, passes, key, first, sums, which, held):
-    """Draw every entry of rows of X (n, r) in turn given the others: b of them, from row `first` on.
+    """Draw each entry of b rows of X (n, r), from row `first` on, in turn given the others.
 
     G (p, r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. `rate`
-    (r,) is that of the slab, `odds` (6, r) are those of `neighbour_odds`. Every row is gone through
-    `passes` times. To `sums` (3, b, r), unless it is empty, are added for every entry its probability to
-    be active, its mean and its second moment, given the others, on average over the passes.
+    (r,) is that of the slab, `odds` (6, r) are those of `neighbour_odds`. Each row is drawn `passes`
+    times. Unless `sums` (3, b, r) is empty, the kernel adds to it, for each entry, the probability to be
+    active, the mean and the second moment given the others, averaged over the passes.
     """
     b, r = C.shape
     h = np.empty(r)
@@ -165,11 +164,11 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums, which, held):
 
 @compiled
 def sample_mixing(SS, YS, A, weight, prior, key, squares, which, held):
-    """Draw every entry of A (m, r) in turn given the others, from a normal distribution cut off at 0.
+    """Draw each entry of A (m, r) in turn given the others, from a normal distribution cut off at 0.
 
     SS (p, r, r) and YS (m, r) are S S' and Y S', `weight` (m,) the inverse noise variances, `prior` (r,)
-    the inverse variances of the half-normal columns. From `squares` (m,), the sums of squares of the
-    rows of Y, is taken what A S explains of them.
+    the inverse variances of the half-normal columns. `squares` (m,), the sums of squares of the rows of
+    Y, become those of the rows of Y - A S.
     """
     m, r = A.shape
     h = np.empty(r)
@@ -199,7 +198,7 @@ def sample_mixing(SS, YS, A, weight, prior, key, squares, which, held):
 
 @compiled
 def fill_entries(fit, Y, W, sigma, key, first, Z):
-    """Z := draws of entries whose weight is below 1; every row has its own stream."""
+    """Draw the entries of Z with a weight below 1; each row has its own stream."""
     m, b = fit.shape
     for i in range(m):
         state = stream(key, first * m + i)

@@ -1,8 +1,8 @@
-"""The compiled steps for lines and bands: into an orthonormal wavelet basis and back, and draws in it.
+"""Compiled steps for lines and bands: an orthonormal wavelet basis, its inverse, and draws in it.
 
-The basis is periodic, and rolled by a shift that is drawn for every sweep. Coefficients of a row are
-[smooth | details, coarse to fine]. Every row, place or source has its own stream of random numbers, made
-from a key and its index, as in `kernels`.
+The basis is periodic, and rolled by a shift that is drawn for each sweep. Coefficients of a row are
+[smooth | details, coarse to fine]. Each row, place or source has its own stream of random numbers, made
+from a key and its index, as in `sparse_kernels`.
 """
 
 import math
@@ -11,16 +11,16 @@ import numpy as np
 
 from ngmca._support.compiled import compiled
 from ngmca.domains.frame import SYM4
-from ngmca.sampling.draws import normal, stream, uniform
+from ngmca.sampling.random_draws import normal, slice_draw, stream, uniform
 
 _LOW = np.array(SYM4)
 _HIGH = _LOW[::-1] * (-1.0) ** np.arange(len(SYM4))
 _TAPS = len(SYM4)
 
-_STEPS_OUT = 16  # of a slice, on both sides together
-_ROUNDS = 60  # in which a slice shrinks
-_MANY = 1e100  # a product of this size goes into the sum of logarithms
-_SINGULAR = 1e-13  # of a diagonal: a pivot below it is rounding
+_STEPS_OUT = 16  # how often a slice is widened, on both sides together
+_ROUNDS = 60  # how often a slice shrinks
+_MAX_PRODUCT = 1e100  # a larger product is added to the sum of logarithms
+_MIN_PIVOT = 1e-13  # over the diagonal: a smaller pivot is rounding error
 
 
 @compiled
@@ -76,10 +76,10 @@ def from_basis(C, levels, shift, X):
 
 @compiled
 def draw_variances(C, squares, scale, key, V, precision):
-    """V := variances of Cauchy coefficients C (r, n), given them and the squares of their scales.
+    """V := draws of the variances of Cauchy coefficients C (r, n), given the squares of their scales.
 
-    `squares` is (r, levels + 1), for every source and scale of the basis; scale (n,) says which scale a
-    place has. `precision` (r, levels + 1) becomes the sums of 1 / V.
+    `squares` (r, levels + 1) holds one for each source and scale of the basis; scale (n,) is the index
+    of the scale of each place. `precision` (r, levels + 1) becomes the sums of 1 / V.
     """
     r, n = C.shape
     precision[:] = 0.0
@@ -105,7 +105,7 @@ def draw_coefficients(G, B, V, key, C):
                 x = G[i, k]
                 if i == k:
                     x += 1.0 / V[i, t]
-                least = _SINGULAR * x
+                least = _MIN_PIVOT * x
                 for q in range(k):
                     x -= L[i, q] * L[k, q]
                 L[i, k] = math.sqrt(max(x, least)) if i == k else x / L[k, k]
@@ -123,12 +123,12 @@ def draw_coefficients(G, B, V, key, C):
 
 @compiled
 def draw_shears(A, S, C, squares, scale, noise, law, partners, width, adapt, key):
-    """For sources i and some partners k draw c in a_k + c a_i, s_i - c s_k, which leaves A S as it is.
+    """For sources i and partners k draw c in a_k + c a_i, s_i - c s_k, which does not change A S.
 
-    All in place: A (m, r), columns of norm 1, S and C (r, n), and the squared scales (r, levels + 1).
-    noise (r,) is that of the entries of S if nothing but the data spoke, `law` is (power of the
-    evidence, how many noise levels below 0 are free), partners (r, some) are the k, and width (r, r)
-    are those of the first slices, which learn if `adapt`.
+    Changed in place: A (m, r), columns of norm 1, S and C (r, n), and the squared scales (r, levels +
+    1). noise (r,) is that of the entries of S without a prior, `law` is (power of the evidence, noise
+    levels below 0 without a penalty), partners (r, number) are the k, and width (r, r) are the widths of
+    the first slices, which are learnt if `adapt`.
     """
     r, n = S.shape
     evidence, slack = law
@@ -139,9 +139,12 @@ def draw_shears(A, S, C, squares, scale, noise, law, partners, width, adapt, key
         for t in range(n):
             weight[t] = 1.0 / squares[i, scale[t]]
         for k in partners[i]:
-            # the penalty is tempered as the prior is: the root of the power goes into its unit
+            # the penalty has the same power as the prior: the root of the power goes into its unit
             part = (C[i], C[k], weight, S[i], S[k], root / noise[i], slack * root, evidence)
-            state, c, found = _slice(state, part, _lowest(A[:, k], A[:, i]), width[i, k])
+            low = _lowest(A[:, k], A[:, i])
+            state, c, found = slice_draw(
+                state, _along_shear, part, low, width[i, k], _STEPS_OUT, _ROUNDS, 0.0
+            )
             if adapt:
                 width[i, k] = max(0.8 * width[i, k] + 0.4 * found, 1e-8)
             for t in range(n):
@@ -162,7 +165,7 @@ def draw_shears(A, S, C, squares, scale, noise, law, partners, width, adapt, key
 
 @compiled
 def _lowest(a, b):
-    """The least c for which a + c b is not negative, and just above: a column does not vanish."""
+    """Return just above the smallest c for which a + c b >= 0, so that no column vanishes."""
     low = -np.inf
     for j in range(a.size):
         if b[j] > 0.0:
@@ -171,49 +174,18 @@ def _lowest(a, b):
 
 
 @compiled
-def _slice(state, part, low, width):
-    """The state moved on, c by slice sampling (Neal, 2003) from 0, and the width of the last slice."""
-    state, v = uniform(state)
-    level = _along_shear(0.0, part) + math.log(v)
-    state, v = uniform(state)
-    left = -width * v
-    right = left + width
-    state, v = uniform(state)
-    leftwards = int(v * _STEPS_OUT)
-    for _ in range(leftwards):
-        if left <= low or _along_shear(left, part) <= level:
-            break
-        left -= width
-    for _ in range(_STEPS_OUT - 1 - leftwards):
-        if _along_shear(right, part) <= level:
-            break
-        right += width
-    left = max(left, low)
-    for _ in range(_ROUNDS):
-        state, v = uniform(state)
-        c = left + v * (right - left)
-        if _along_shear(c, part) >= level:
-            return state, c, right - left
-        if c < 0.0:
-            left = c
-        else:
-            right = c
-    return state, 0.0, right - left
-
-
-@compiled
 def _along_shear(c, part):
-    """Log density of s_i - c s_k, up to a constant: Cauchy coefficients, and a penalty below 0."""
+    """Return the log density of s_i - c s_k, up to a constant: Cauchy prior, and a penalty below 0."""
     C_i, C_k, weight, s_i, s_k, unit, slack, evidence = part
     logs = 0.0
     one = 1.0
     two = 1.0
-    for t in range(0, C_i.size, 2):  # few logarithms, of products; the number of places is even
+    for t in range(0, C_i.size, 2):  # few logarithms of long products; n is even
         x = C_i[t] - c * C_k[t]
         y = C_i[t + 1] - c * C_k[t + 1]
         one *= 1.0 + x * x * weight[t]
         two *= 1.0 + y * y * weight[t + 1]
-        if one > _MANY or two > _MANY:
+        if one > _MAX_PRODUCT or two > _MAX_PRODUCT:
             logs += math.log(one) + math.log(two)
             one = 1.0
             two = 1.0

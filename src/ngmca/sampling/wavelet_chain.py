@@ -1,23 +1,22 @@
-"""Intervals for lines and bands: draws of A and S around an answer that was found in wavelets.
+"""A chain for lines and bands: samples of A and S around an answer that was found in wavelets.
 
-The model, in an orthonormal wavelet basis that is shifted at random before every sweep:
+The model, in an orthonormal wavelet basis that is shifted at random before each sweep:
 
 Y = A S + noise        noise_jt ~ N(0, sigma_j^2), one sigma for all measurements or one for each
-coefficient of S_i     Cauchy, with a scale that is learnt for every source and every scale of the basis
-A_ji                   flat on A_ji >= 0, columns brought to norm 1
+coefficient of S_i     Cauchy, with a scale that is learnt for each source and each scale of the basis
+A_ji                   flat on A_ji >= 0, columns scaled to norm 1
 
-A Cauchy variable is a normal one whose variance V is drawn too. Given A and V, the r coefficients at
-one place are normal and independent of all others, and are drawn at once; they see the data through A'Y
-alone. Given S, A is drawn entry by entry, from SS' and YS'. What moves slowly in that, and what the
-data say nothing about, are the shears a_k + c a_i, s_i - c s_k, which leave A S as it is: for pairs (i,
-k), c is drawn from the prior along the shear, with V integrated out, and with a penalty on s_i - c s_k
-where it is below 0 by more than its noise.
+A Cauchy variable is a normal variable whose variance V is random. Given A and V, the r coefficients at
+one place are normal and independent of all others, and are drawn together from A'Y. Given S, A is drawn
+entry by entry from SS' and YS'. The shears a_k + c a_i, s_i - c s_k do not change A S: the data say
+nothing about them, and the steps above move slowly along them. For pairs (i, k), c is therefore drawn
+from the prior along the shear, with V integrated out, and with a penalty where s_i - c s_k is below 0 by
+more than its noise.
 
-Along the shears prior and penalty are taken to the power EVIDENCE. Coefficients of one band, at
-neighbouring places and scales, rise and fall together, and entries of a smooth source are below 0
-together: as independent ones they would be counted several times, and the intervals would be too
-narrow. The power is measured, not derived (`python bench/bands_bars.py`). What is drawn is therefore
-not the exact posterior of one model.
+Along the shears, prior and penalty are raised to the power EVIDENCE. Coefficients of one band, at
+neighbouring places and scales, are correlated, and so are negative entries of a smooth source: if they
+counted as independent, the intervals would be too narrow. The power was measured, not derived
+(`python bench/bands_bars.py`). The samples are therefore not the exact posterior of one model.
 """
 
 import math
@@ -28,37 +27,37 @@ from numpy.typing import NDArray
 
 from ngmca.nnqp.gram import Gram
 from ngmca.result import Marginals, Posterior
-from ngmca.sampling.bands_kernels import (
+from ngmca.sampling.answer_intervals import around, share_inside
+from ngmca.sampling.drawn_entries import Filled
+from ngmca.sampling.parallel_chains import Chains, Length, Trace, Track
+from ngmca.sampling.posterior_warnings import disagreement, not_settled, stopped_at_limit
+from ngmca.sampling.sampled_data import SampledData
+from ngmca.sampling.sparse_chain import Rules, SparseSums
+from ngmca.sampling.sparse_kernels import ALIKE, NONE_HELD, sample_mixing
+from ngmca.sampling.sparse_model import draw_variance, residual_squares
+from ngmca.sampling.wavelet_kernels import (
     draw_coefficients,
     draw_shears,
     draw_variances,
     from_basis,
     to_basis,
 )
-from ngmca.sampling.chain import Rules, Sums
-from ngmca.sampling.chains import Chains, Length, Trace, Track
-from ngmca.sampling.drawn_entries import Filled
-from ngmca.sampling.intervals_around import around, share_inside
-from ngmca.sampling.kernels import ALIKE, NONE_HELD, sample_mixing
-from ngmca.sampling.model import draw_variance, residual_squares
-from ngmca.sampling.posterior_warnings import disagreement, elsewhere, spent_budget
-from ngmca.sampling.sampled_data import SampledData
 
-EVIDENCE = 0.25  # power of prior and penalty along shears: independent pieces of evidence an entry
-FLOOR = 0.1  # least scale of coefficients over their noise: sharper ones hardly let a chain move
-SLACK = 1.0  # how far below 0 an entry may be for free, in units of its noise
-PARTNERS = 4  # shears of a source in a sweep, at most, with partners drawn at random
-LEVELS, FEWEST = 5, 16  # of the basis at most, and places that its coarsest level has at least
-WIDTH = 0.01  # of the slices, at first
-START = 0.3  # scale of a Cauchy law over the mean size of the coefficients, at first
-BANDS = Length(burn=300, first=300, most=3000)
+EVIDENCE = 0.25  # power of prior and penalty along shears: share of independent evidence in an entry
+MIN_SCALE = 0.1  # of coefficients, over their noise: with smaller scales a chain hardly moves
+SLACK = 1.0  # how far below 0 an entry may be without a penalty, in units of its noise
+MAX_PARTNERS = 4  # shears of a source in a sweep, with partners drawn at random
+MAX_LEVELS, MIN_COARSE_PLACES = 5, 16  # of the wavelet basis
+FIRST_SLICE_WIDTH = 0.01
+FIRST_CAUCHY_SCALE = 0.3  # over the mean size of the coefficients
+WAVELET_LENGTH = Length(burn=300, first=300, most=3000)
 
 
-class BandChain:
-    """The current draw of A, S and the noise, and the next one from it.
+class WaveletChain:
+    """The current sample of A, S and the noise, from which `sweep` draws the next.
 
-    S (r, size) goes on beyond the n channels as a mirror image, so that all scales have whole places.
-    What is drawn there is not looked at when A and the noise are drawn.
+    S (r, size) continues beyond the n channels as a mirror image, so that its length suits all scales.
+    This part is ignored when A and the noise are drawn.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class BandChain:
         self._data, self._rules = data, rules
         self._rng = np.random.default_rng(seed)
         r, n = S.shape
-        self._levels = max(min(LEVELS, int(math.log2(max(n / FEWEST, 1)))), 1)
+        self._levels = max(min(MAX_LEVELS, int(math.log2(max(n / MIN_COARSE_PLACES, 1)))), 1)
         self._mirror = np.pad(np.arange(n), (0, -n % 2**self._levels), mode="reflect")
         self.A, self.variance = np.array(A, order="C"), variance
         self.S = S[:, self._mirror]
@@ -83,16 +82,16 @@ class BandChain:
         self._X, self._right = np.empty((n, r)), np.empty((n, r))
         self._scale = _scale_of_place(size, self._levels)
         self._places = np.bincount(self._scale)
-        self._width = np.full((r, r), WIDTH)
+        self._width = np.full((r, r), FIRST_SLICE_WIDTH)
         self._squares = self._first_scales()
 
     @property
     def traced(self) -> NDArray:
-        """The noise level of the current draw."""
+        """The noise level of the current sample."""
         return np.array([np.sqrt(np.mean(self.variance))])
 
-    def sweep(self, sums: "BandSums | None" = None, threads: int = 1) -> None:
-        """Draw everything once; add to `sums` what the draws say, or else learn the width of slices."""
+    def sweep(self, sums: "WaveletSums | None" = None, threads: int = 1) -> None:
+        """Draw everything once, and add the sample to `sums`; without `sums` learn the slice widths."""
         if isinstance(self._data, Filled):
             key, n = self._rng.integers(2**64, dtype=np.uint64), self._data.shape[1]
             self._data.fill(self.A, self.S[:, :n], self.variance, key)
@@ -111,21 +110,21 @@ class BandChain:
             sums.add(None if self._rules.fixed else self.A, self.variance)
 
     def _first_scales(self) -> NDArray:
-        """Squared scales (r, levels + 1) of the coefficients of the start."""
+        """Return squared scales (r, levels + 1) of the coefficients at the start."""
         to_basis(self.S, self._levels, 0, self._C)
         sums = np.stack([np.bincount(self._scale, np.abs(row)) for row in self._C])
-        return (START * sums / self._places) ** 2
+        return (FIRST_CAUCHY_SCALE * sums / self._places) ** 2
 
     @property
     def _noise(self) -> NDArray:
-        """The noise (r,) of the entries of S if nothing but the data spoke."""
+        """The noise (r,) of the entries of S in the least-squares solution, without a prior."""
         G = self.A.T @ (self.A / self.variance[:, None])
         inverse = np.linalg.inv(G + 1e-10 * np.trace(G) * np.eye(len(G)))
         return np.sqrt(np.maximum(np.diag(inverse), 0.0))
 
     def _draw_law(self, shift: int, key: np.uint64) -> None:
-        """The coefficients of S for this shift, and the scales of their law."""
-        least = (FLOOR * self._noise[:, None]) ** 2
+        """Compute the coefficients of S for this shift, and draw the scales of their distribution."""
+        least = (MIN_SCALE * self._noise[:, None]) ** 2
         to_basis(self.S, self._levels, shift, self._C)
         self._squares = np.maximum(self._squares, least)
         precision = np.empty_like(self._squares)
@@ -134,9 +133,9 @@ class BandChain:
         self._squares = np.maximum(drawn / (precision / 2), least)
 
     def _shear(self, *, adapt: bool, key: np.uint64) -> None:
-        """A, S and its coefficients moved along shears."""
+        """Move A, S and its coefficients along shears."""
         r = self.A.shape[1]
-        others = self._rng.permuted(np.tile(np.arange(r - 1), (r, 1)), axis=1)[:, :PARTNERS]
+        others = self._rng.permuted(np.tile(np.arange(r - 1), (r, 1)), axis=1)[:, :MAX_PARTNERS]
         partners = others + (others >= np.arange(r)[:, None])
         draw_shears(
             self.A, self.S, self._C, self._squares, self._scale, self._noise, (EVIDENCE, SLACK),
@@ -144,7 +143,7 @@ class BandChain:
         )  # fmt: skip
 
     def _draw_sources(self, shift: int, key: np.uint64, threads: int) -> None:
-        """S, from A'Y, which has its mirror image where S has."""
+        """Draw S from A'Y, which is mirrored in the same way as S."""
         weighted = self.A / self.variance[:, None]
         self._data.correlate_into(self._right, weighted, threads)
         right = np.ascontiguousarray(self._right.T[:, self._mirror])
@@ -153,7 +152,7 @@ class BandChain:
         from_basis(self._C, self._levels, shift, self.S)
 
     def _draw_mixing(self, key: np.uint64, threads: int) -> None:
-        """A and the noise; columns of A brought to norm 1."""
+        """Draw A and the noise, and scale the columns of A to norm 1."""
         n, noise = self._data.shape[1], self._rules.noise
         self._X[:] = self.S[:, :n].T
         SS, YS = self._data.update_columns(self._X, lambda block: None, threads)
@@ -173,8 +172,8 @@ class BandChain:
             self._squares *= norm[:, None] ** 2
 
 
-class BandSums(Sums):
-    """Sums over draws: of S, which is not negative, of A and of the noise, each with their squares."""
+class WaveletSums(SparseSums):
+    """Sums over samples: of S clipped at 0, of A and of the noise, each with their squares."""
 
     def __init__(self, shape: tuple[int, int], r: int) -> None:
         m, n = shape
@@ -184,12 +183,12 @@ class BandSums(Sums):
         self.noise = np.zeros((2, m))
 
     def add_sources(self, S: NDArray) -> None:
-        """One more draw of the sources."""
+        """Add a sample of the sources."""
         self.sources[0] += S
         self.sources[1] += S * S
 
 
-def band_tracks(
+def wavelet_tracks(
     data: SampledData,
     A: NDArray,
     S: NDArray,
@@ -197,25 +196,25 @@ def band_tracks(
     rules: Rules,
     streams: list[np.random.SeedSequence],
 ) -> list[Track]:
-    """Chains at the start, one for each stream of random numbers."""
+    """Return the chains at the start, one for each stream of random numbers."""
     r = A.shape[1]
     return [
         Track(
-            BandChain(data, A, S, variance, rules, seed=stream),
-            BandSums(data.shape, r),
-            BandSums(data.shape, r),
+            WaveletChain(data, A, S, variance, rules, seed=stream),
+            WaveletSums(data.shape, r),
+            WaveletSums(data.shape, r),
             Trace(1),
         )
         for stream in streams
     ]
 
 
-def collect_bands(
+def collect_wavelets(
     chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
 ) -> Posterior:
-    """What the chains say, in units of the engine: intervals around the start, which is the answer.
+    """Return the posterior in units of the engine: intervals around the start, which is the answer.
 
-    Where the mixing is given there is no other answer than the draws.
+    If the mixing is known, the answer is the mean of the samples.
     """
     A, S = start
     sources, mixing = Marginals(*chains.moments("sources")), Marginals(A, np.zeros_like(A))
@@ -226,13 +225,13 @@ def collect_bands(
         sources, mixing = around(sources, S), around(draws, A)
     traces = {"noise": chains.trace()[:, :, 0]}
     found = chains.posterior(sources, mixing, traces, rows=True)
-    spent = () if final else spent_budget(chains)
-    warnings = (*elsewhere(inside), *disagreement(found.rhat), *spent)
+    spent = () if final else stopped_at_limit(chains)
+    warnings = (*not_settled(inside), *disagreement(found.rhat), *spent)
     return replace(found, warnings=warnings, model="bands")
 
 
 def _scale_of_place(size: int, levels: int) -> NDArray:
-    """Which scale every coefficient has: 0 is the finest, `levels` the smooth rest."""
+    """Return the scale of each coefficient: 0 is the finest, `levels` the smooth part."""
     scale = np.full(size, levels)
     for j in range(levels):
         half = size >> (j + 1)

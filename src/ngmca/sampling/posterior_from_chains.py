@@ -1,67 +1,75 @@
-"""What the chains say together: distributions in the units of the data, and what is wrong with them."""
+"""From chains to a `Posterior`: distributions in the units of the data, with warnings."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.result import Marginals, Posterior
-from ngmca.sampling.bands import collect_bands
-from ngmca.sampling.chains import Chains
-from ngmca.sampling.model import noise_level
 from ngmca.sampling.model_check import check_model
-from ngmca.sampling.posterior_warnings import disagreement, silence, spent_budget
+from ngmca.sampling.parallel_chains import Chains
+from ngmca.sampling.posterior_warnings import disagreement, silent_sources, stopped_at_limit
+from ngmca.sampling.sparse_model import noise_level
 from ngmca.sampling.target import Target
+from ngmca.sampling.wavelet_chain import collect_wavelets
 
 
 def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
-    """What the chains say, in the units of the data, and whether that contradicts what they assume.
+    """Return the posterior in the units of the data, with a check of the model.
 
-    `final` if so many samples were asked for.
+    `final` says that the user chose the number of samples: no warning that there are too few.
     """
     engine, fixed = problem.engine, problem.rules.fixed
-    if problem.bands:
+    if problem.wavelet:
         start = (problem.A * problem.norm, problem.S / problem.norm[:, None])
-        found = collect_bands(chains, start, fixed=fixed, final=final)
+        found = collect_wavelets(chains, start, fixed=fixed, final=final)
     else:
         found = _collect(chains, problem, final=final)
-        told = check_model(engine, found, _free(problem))
-        words = (told.words, *found.warnings) if told.refuted else found.warnings
-        found = replace(_sources(found, problem.r), warnings=words, refuted=told.grave)
+        check = check_model(engine, found, _free(problem))
+        warnings = (check.warning, *found.warnings) if check.refuted else found.warnings
+        found = replace(_sources(found, problem.r), warnings=warnings, refuted=check.severe)
     noise = Marginals(found.noise.mean * problem.spread, found.noise.sd * problem.spread)
     return _whole(replace(found, noise=noise), problem).scaled(engine.unit)
 
 
 def _free(problem: Target) -> NDArray:
-    """Sources of which not all is known."""
+    """Return the sources that are not completely known."""
     held = problem.rules.held.sources
     return np.flatnonzero(~held.all(axis=0)) if held.size else np.arange(problem.r)
 
 
 def _sources(found: Posterior, r: int) -> Posterior:
-    """The first r sources, without the rows of a baseline."""
+    """Return the posterior of the first r sources, without the rows of a baseline."""
     if len(found.S.mean) == r:
         return found
 
-    def first(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {name: x[..., :r] if name != "noise" else x for name, x in part.items()}
-        return Marginals(part.mean[..., :r], part.sd[..., :r])
+    def first(part: Marginals | None) -> Marginals | None:
+        return None if part is None else Marginals(part.mean[..., :r], part.sd[..., :r])
 
-    names = ("A", "pi", "stay", "beta", "traces", "rhat", "ess")
+    def first_of_each(part: dict[str, NDArray]) -> dict[str, NDArray]:
+        return {name: x[..., :r] if name != "noise" else x for name, x in part.items()}
+
     S, active = found.S, found.S.active
-    S = Marginals(S.mean[:r], S.sd[:r], None if active is None else active[:r])
-    return replace(found, S=S, **{name: first(getattr(found, name)) for name in names})
+    return replace(
+        found,
+        S=Marginals(S.mean[:r], S.sd[:r], None if active is None else active[:r]),
+        A=Marginals(found.A.mean[..., :r], found.A.sd[..., :r]),
+        pi=first(found.pi),
+        stay=first(found.stay),
+        beta=first(found.beta),
+        traces=first_of_each(found.traces),
+        rhat=first_of_each(found.rhat),
+        ess=first_of_each(found.ess),
+    )
 
 
 def _whole(found: Posterior, problem: Target) -> Posterior:
-    """With the measurements and samples of which nothing was observed: their spread is infinite."""
+    """Add measurements and channels without observed entries, with an infinite standard deviation."""
     rows, columns = problem.rows, problem.columns
     if rows.all() and columns.all():
         return found
     S, active = found.S, found.S.active
-    if S.mean.shape[1] == len(columns):  # of bands, which were drawn through
+    if S.mean.shape[1] == len(columns):  # wavelets, which sample all channels
         S = Marginals(S.mean, np.where(columns, S.sd, np.inf))
     else:
         mean, sd = _filled(S.mean, columns, 0.0), _filled(S.sd, columns, np.inf)
@@ -73,14 +81,14 @@ def _whole(found: Posterior, problem: Target) -> Posterior:
 
 
 def _filled(values: NDArray, seen: NDArray, gap: float) -> NDArray:
-    """Values (..., n), of which those that were seen are given."""
+    """Return values (..., n) with `gap` for those that were not observed."""
     whole = np.full((*values.shape[:-1], len(seen)), gap)
     whole[..., seen] = values
     return whole
 
 
 def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
-    """What the chains say; `final` if so many samples were asked for."""
+    """Return the posterior of the sparse model; `final` if the user chose the number of samples."""
     norm, r, held = problem.norm, problem.A.shape[1], problem.rules.held
     mean, sd = (part.T * (1 / norm[:, None]) for part in chains.moments("sources"))
     A, A_sd = (
@@ -89,7 +97,7 @@ def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
         else (problem.A * norm, np.zeros_like(problem.A))
     )
     if held.sources.size:
-        sd[held.sources.T], A_sd[held.mixing] = 0, 0  # but for rounding they are
+        sd[held.sources.T], A_sd[held.mixing] = 0, 0  # up to rounding they are 0 already
     trace = chains.trace()
     traces = {
         "noise": trace[:, :, 0],
@@ -107,12 +115,12 @@ def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
         beta=_over_draws(traces["beta"]),
         warnings=(
             *disagreement(found.rhat),
-            *silence(mean * norm[:, None], problem.S, level),
-            *(() if final else spent_budget(chains)),
+            *silent_sources(mean * norm[:, None], problem.S, level),
+            *(() if final else stopped_at_limit(chains)),
         ),
     )
 
 
 def _over_draws(trace: NDArray) -> Marginals:
-    """A parameter over all draws of all chains."""
+    """Return mean and standard deviation of a parameter over all samples of all chains."""
     return Marginals(trace.mean(axis=(0, 1)), trace.std(axis=(0, 1)))

@@ -1,81 +1,112 @@
-"""Several chains side by side: how long they run, and what they say together."""
+"""Several chains side by side: how long they run, and what they give together."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts
 from ngmca.result import Marginals, Posterior
-from ngmca.sampling.chain import Sums
 from ngmca.sampling.convergence import agreement, drifts, effective_size, split_rhat
+from ngmca.sampling.sparse_chain import SparseSums
 
-ENOUGH = 0.1  # Monte Carlo error of the mean, over the posterior's spread: costs 1 % of the accuracy
-TRACED = 1024  # draws of the parameters kept of each chain
-LOT = 20  # sweeps between two looks at the progress
+ERROR_GOAL = 0.1  # Monte Carlo error of the mean over the posterior's standard deviation
+MAX_TRACE_ROWS = 1024  # samples of the parameters stored for each chain
+SWEEPS_PER_UPDATE = 20  # of the progress bar
 
-MEAN = -2  # where sums have the mean; the second moment comes after it, the last
+MEAN, SQUARE = -2, -1  # rows of the sums: mean and second moment
 
 Shown = Callable[[Iterable[Any]], Iterable[Any]]
 
 
 @dataclass(frozen=True)
 class Length:
-    """How long chains run, with "auto"."""
+    """How long chains run with "auto".
 
-    burn: int  # sweeps before the samples
-    first: int  # samples in each half of the first lot
-    most: int  # sweeps in all
+    Attributes
+    ----------
+    burn : int
+        Sweeps before the first sample.
+    first : int
+        Samples in each half before convergence is checked for the first time.
+    most : int
+        Limit of the number of sweeps.
+    """
+
+    burn: int
+    first: int
+    most: int
 
 
-SPARSE = Length(burn=60, first=75, most=2000)
+SPARSE_LENGTH = Length(burn=60, first=75, most=2000)
 
 
 class Trace:
-    """Evenly spaced rows of a long table, at most TRACED of them."""
+    """Evenly spaced rows of a long table, at most `MAX_TRACE_ROWS`."""
 
     def __init__(self, width: int) -> None:
-        self._rows = np.empty((TRACED, width))
+        self._rows = np.empty((MAX_TRACE_ROWS, width))
         self._kept, self._stride, self._seen = 0, 1, 0
 
     def add(self, row: NDArray) -> None:
-        """One more; when the room is used up every second one goes."""
+        """Add a row; when the table is full, every second row is dropped."""
         self._seen += 1
         if self._seen % self._stride:
             return
-        if self._kept == TRACED:
-            self._rows[: TRACED // 2] = self._rows[1::2]
-            self._kept, self._stride = TRACED // 2, 2 * self._stride
+        if self._kept == MAX_TRACE_ROWS:
+            self._rows[: MAX_TRACE_ROWS // 2] = self._rows[1::2]
+            self._kept, self._stride = MAX_TRACE_ROWS // 2, 2 * self._stride
             if self._seen % self._stride:
                 return
         self._rows[self._kept] = row
         self._kept += 1
 
     def forget_half(self) -> None:
-        """Forget the older half."""
+        """Drop the older half."""
         half = self._kept // 2
         self._rows[: self._kept - half] = self._rows[half : self._kept].copy()
         self._kept -= half
 
     @property
     def rows(self) -> NDArray:
-        """What is kept."""
+        """The stored rows."""
         return self._rows[: self._kept]
+
+
+class Chain(Protocol):
+    """A chain of one of the models."""
+
+    @property
+    def traced(self) -> NDArray:
+        """The current scalar parameters."""
+
+    def sweep(self, sums: Any = None, threads: int = 1) -> None:
+        """Draw everything once, and add the sample to `sums`."""
 
 
 @dataclass
 class Track:
-    """A chain with what it collects, in an older and a newer half of equally many draws."""
+    """A chain and its samples, in an older and a newer half of equal size.
 
-    chain: Any  # `Chain`, or one for lines and bands: it has `sweep` and `traced`
-    older: Sums
-    newer: Sums
+    Attributes
+    ----------
+    chain : Chain
+        The chain.
+    older, newer : SparseSums
+        Sums over the samples of each half.
+    trace : Trace
+        Scalar parameters of the samples.
+    """
+
+    chain: Chain
+    older: SparseSums
+    newer: SparseSums
     trace: Trace
 
     def run(self, count: int, collect: str, threads: int) -> None:
-        """Sweeps, whose draws go to the half named by `collect`, or nowhere."""
+        """Run this many sweeps, and add the samples to the half named by `collect`, if any."""
         sums = getattr(self, collect) if collect else None
         for _ in range(count):
             self.chain.sweep(sums, threads)
@@ -85,16 +116,30 @@ class Track:
 
 @dataclass
 class Chains:
-    """Chains that run side by side, and what has been asked of them."""
+    """Chains that run side by side.
+
+    Attributes
+    ----------
+    tracks : list of Track
+        The chains.
+    threads : int
+        Number of threads.
+    thread_per_chain : bool
+        Whether each chain runs in a thread of its own; otherwise threads work on blocks of the data.
+    length : Length
+        How long the chains run with "auto".
+    burn : int
+        Sweeps that were dropped.
+    """
 
     tracks: list[Track]
     threads: int
-    apart: bool  # a thread for each chain, rather than for blocks of the data
+    thread_per_chain: bool
     length: Length
     burn: int = field(default=0, init=False)
 
     def run(self, n_samples: int | str, burn: int | str, shown: Shown) -> None:
-        """Burn in and sample; with "auto" until the mean is known well enough, or the budget spent."""
+        """Burn in and sample; with "auto" until the mean is accurate enough or the limit is reached."""
         first = self.length.first if n_samples == "auto" else max(1, -(-int(n_samples) // 2))
         self.burn = self.length.burn if burn == "auto" else int(burn)
         self._sweep(self.burn, "", shown)
@@ -114,26 +159,26 @@ class Chains:
             self._sweep(step, "newer", shown)
 
     def _sweep(self, count: int, collect: str, shown: Shown) -> None:
-        """In every chain; a chain's draws do not depend on what runs beside it."""
-        for start in range(0, count, LOT):
-            lot = min(LOT, count - start)
-            inner = 1 if self.apart else self.threads
+        """Run sweeps in every chain; the samples of a chain do not depend on the other chains."""
+        for start in range(0, count, SWEEPS_PER_UPDATE):
+            lot = min(SWEEPS_PER_UPDATE, count - start)
+            inner = 1 if self.thread_per_chain else self.threads
 
             def work(indices: range, lot: int = lot, inner: int = inner) -> None:
                 for index in indices:
                     self.tracks[index].run(lot, collect, inner)
 
-            in_parts(work, len(self.tracks), 1, self.threads if self.apart else 1)
+            in_parts(work, len(self.tracks), 1, self.threads if self.thread_per_chain else 1)
             for _ in shown(range(lot)):
                 pass
 
     @property
     def count(self) -> int:
-        """Draws of each chain."""
+        """Samples of each chain."""
         return self.tracks[0].older.count + self.tracks[0].newer.count
 
     def halves(self, name: str, which: int = MEAN) -> NDArray:
-        """Means (chain, 2, ...) of one of the quantities that are summed up."""
+        """Return the means (chain, 2, ...) of a quantity over each half of each chain."""
         return np.stack(
             [
                 [getattr(sums, name)[which] / sums.count for sums in (track.older, track.newer)]
@@ -142,20 +187,20 @@ class Chains:
         )
 
     def mean(self, name: str, which: int = MEAN) -> NDArray:
-        """Mean over all draws of all chains."""
+        """Return the mean of a quantity over all samples of all chains."""
         every = [sums for track in self.tracks for sums in (track.older, track.newer)]
         total = getattr(every[0], name)[which] / every[0].count
-        for sums in every[1:]:  # one by one: halves are as large as S
+        for sums in every[1:]:  # one by one, because each is as large as S
             total += getattr(sums, name)[which] / sums.count
         return np.asarray(total / len(every))
 
     def moments(self, name: str) -> tuple[NDArray, NDArray]:
-        """Mean and standard deviation of a quantity."""
+        """Return the mean and the standard deviation of a quantity."""
         mean = self.mean(name)
-        return mean, np.sqrt(np.maximum(self.mean(name, MEAN + 1) - mean**2, 0))
+        return mean, np.sqrt(np.maximum(self.mean(name, SQUARE) - mean**2, 0))
 
     def error(self, name: str) -> float:
-        """Monte Carlo error of the means over the spread, root mean square."""
+        """Return the Monte Carlo error of the means over the standard deviation, root mean square."""
         means = self.halves(name)
         means = means.reshape(-1, *means.shape[2:])
         spread = np.sum(self.moments(name)[1] ** 2)
@@ -164,29 +209,29 @@ class Chains:
 
     @property
     def settled(self) -> bool:
-        """Whether the means of S and of A are known well enough."""
-        return self.worst_error <= ENOUGH
+        """Whether the means of S and of A are accurate enough."""
+        return self.worst_error <= ERROR_GOAL
 
     @property
     def worst_error(self) -> float:
-        """Monte Carlo error over the spread, of S or of A."""
+        """The larger of the Monte Carlo errors of S and of A, over the standard deviation."""
         return max(self.error("sources"), self.error("mixing"))
 
     @property
     def drifting(self) -> bool:
-        """Whether all chains are still on their way."""
+        """Whether all chains still drift in the same direction."""
         return drifts(self.halves("sources")) or drifts(self.halves("mixing"))
 
     def trace(self) -> NDArray:
-        """(chain, draw, ...): what `traced` of a chain is."""
+        """Return the stored scalar parameters (chain, sample, ...)."""
         return np.stack([track.trace.rows for track in self.tracks])
 
     def posterior(
         self, S: Marginals, A: Marginals, traces: dict[str, NDArray], *, rows: bool = False
     ) -> Posterior:
-        """S and A with what all chains tell: the noise, whether they agree, how long they ran.
+        """Return S and A with the noise, the agreement of the chains, and how long they ran.
 
-        `rows` if sources are summed up as rows (r, n), not as columns.
+        With `rows`, the sums of the sources have shape (r, n), otherwise (n, r).
         """
         rhat = {name: split_rhat(values) for name, values in traces.items()}
         ess = {name: effective_size(values) for name, values in traces.items()}

@@ -1,4 +1,4 @@
-"""One chain: a sweep draws S, the parameters and A, each given the rest."""
+"""A chain of the sparse model: a sweep draws S, the parameters and A, each given the others."""
 
 from dataclasses import dataclass, field, replace
 
@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.nnqp.gram import Gram
-from ngmca.sampling import model
-from ngmca.sampling.kernels import (
+from ngmca.sampling import sparse_model as model
+from ngmca.sampling.sampled_data import SampledData
+from ngmca.sampling.shearing import shear
+from ngmca.sampling.sparse_kernels import (
     ALIKE,
     NONE_HELD,
     neighbour_odds,
@@ -15,25 +17,33 @@ from ngmca.sampling.kernels import (
     sample_sources,
     transitions,
 )
-from ngmca.sampling.model import Noise, Parameters, Priors
-from ngmca.sampling.sampled_data import SampledData
-from ngmca.sampling.shearing import shear
+from ngmca.sampling.sparse_model import Noise, Parameters, Priors
 
-PASSES = 3  # through the entries of a column of S, for one through those of a row of A
-SHEAR_EVERY = 4  # sweeps: a move for sources that are active only together with others
-NOTHING = np.empty((3, 0, 0))
+PASSES = 3  # draws of each entry of S in a sweep; an entry of A is drawn once
+SHEAR_EVERY = 4  # sweeps between two moves for sources that are active only together with others
+NO_SUMS = np.empty((3, 0, 0))  # the samples are not summed up
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Entries that are known, and stay as they are at the start; empty arrays where there are none."""
+    """Entries that stay fixed at their start, as booleans; empty arrays if there are none.
 
-    sources: NDArray = field(default_factory=lambda: NONE_HELD)  # (n, r)
-    mixing: NDArray = field(default_factory=lambda: NONE_HELD)  # (m, r)
-    sized: NDArray | None = None  # (r,) whose column of A keeps its scale, as S or A is known
+    Attributes
+    ----------
+    sources : ndarray of bool of shape (n, r)
+        Fixed entries of S, transposed.
+    mixing : ndarray of bool of shape (m, r)
+        Fixed entries of A.
+    sized : ndarray of bool of shape (r,), optional
+        Columns of A that keep their scale, because the source or the column is known.
+    """
+
+    sources: NDArray = field(default_factory=lambda: NONE_HELD)
+    mixing: NDArray = field(default_factory=lambda: NONE_HELD)
+    sized: NDArray | None = None
 
     def shearable(self, r: int) -> tuple[NDArray, NDArray]:
-        """(r,) columns of A, and rows of S, of which nothing is held."""
+        """Return the columns of A (r,) and the rows of S (r,) without fixed entries."""
         if not self.sources.size:
             return np.ones(r, bool), np.ones(r, bool)
         return ~np.any(self.mixing, axis=0), ~np.any(self.sources, axis=0)
@@ -41,21 +51,35 @@ class Held:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a chain is to sample."""
+    """What a chain samples.
+
+    Attributes
+    ----------
+    noise : Noise
+        Noise model.
+    priors : Priors
+        Priors of the parameters.
+    fixed : bool
+        Whether the whole mixing is known.
+    unit : bool
+        Whether columns of A are scaled to norm 1.
+    held : Held
+        Single entries that are fixed.
+    """
 
     noise: Noise
     priors: Priors
-    fixed: bool = False  # A is known
-    unit: bool = True  # columns of A are brought to norm 1
+    fixed: bool = False
+    unit: bool = True
     held: Held = field(default_factory=Held)
 
 
-class Chain:
-    """The current draw of A, S and the parameters, and the next one from it.
+class SparseChain:
+    """The current sample of A, S and the parameters, from which `sweep` draws the next.
 
-    Single entries are drawn in turn. The rows of A are independent given S, and a column of S depends,
-    given A, on the ones beside it alone: every second block of columns is drawn at a time, so that what
-    is drawn does not depend on threads. S is stored transposed, X (n, r).
+    Single entries are drawn in turn. Given S, the rows of A are independent. Given A, a column of S
+    depends only on its neighbours, so every second block of columns is drawn at the same time, and the
+    result does not depend on threads. S is stored transposed, X (n, r).
     """
 
     def __init__(
@@ -77,8 +101,8 @@ class Chain:
         self.parameters = parameters
         self._shearable = rules.held.shearable(self.A.shape[1])
 
-    def sweep(self, sums: "Sums | None" = None, threads: int = 1) -> None:
-        """Draw everything once; add to `sums` what the draws say."""
+    def sweep(self, sums: "SparseSums | None" = None, threads: int = 1) -> None:
+        """Draw everything once, and add the sample to `sums`."""
         noise, priors, held = self._rules.noise, self._rules.priors, self._rules.held
         n = self._data.shape[1]
         totals, SS, YS = self._draw_sources(sums, threads)
@@ -99,19 +123,19 @@ class Chain:
 
     @property
     def traced(self) -> NDArray:
-        """The scalar parameters as they are: the noise, and pi, stay and beta of every source."""
+        """The current scalar parameters: noise level, then pi, stay and beta of each source."""
         now = self.parameters
         return np.concatenate([[np.sqrt(np.mean(now.variance))], now.pi, now.stay, now.beta])
 
-    def _draw_sources(self, sums: "Sums | None", threads: int) -> tuple[NDArray, Gram, NDArray]:
-        """New sources; what `transitions` counts in them, S S' and Y S'."""
+    def _draw_sources(self, sums: "SparseSums | None", threads: int) -> tuple[NDArray, Gram, NDArray]:
+        """Draw the sources; return what `transitions` counts in them, S S' and Y S'."""
         r, C = self.A.shape[1], self._C
         G, which = self._correlate(threads)
         odds = neighbour_odds(self.parameters.start, self.parameters.stay)
         key, shear_key = self._rng.integers(2**64, size=2, dtype=np.uint64)
 
         def update(block: slice) -> None:
-            entries = NOTHING if sums is None else sums.sources[:, block]
+            entries = NO_SUMS if sums is None else sums.sources[:, block]
             given = (odds, PASSES, key, block.start, entries, which, self._rules.held.sources)
             sample_sources(G, C[block], self.X, self.parameters.beta, *given)
 
@@ -130,7 +154,7 @@ class Chain:
         return transitions(self.X), Gram(SS), YS
 
     def _correlate(self, threads: int) -> tuple[NDArray, NDArray]:
-        """A'WA for every sample, or one for all, W the inverse variances; C becomes Y'WA."""
+        """Return A'WA, one for each channel or one for all, with W the inverse variances; C := Y'WA."""
         sigma = np.sqrt(self.parameters.variance)[:, None]
         if self._data.weights is not None:
             grams = self._data.grams(self.A / sigma)
@@ -142,7 +166,7 @@ class Chain:
         return (self.A.T @ weighted)[None], ALIKE
 
     def _draw_mixing(self, SS: Gram, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
-        """A new A in place; sums of squares of the rows of the residual."""
+        """Draw A in place; return the sums of squares of the rows of the residual."""
         squares = energy.copy()
         key = self._rng.integers(2**64, dtype=np.uint64)
         which = ALIKE if SS.which is None else SS.which
@@ -151,7 +175,7 @@ class Chain:
         return np.maximum(squares, 0)
 
     def _to_unit_columns(self) -> NDArray:
-        """Columns of A of norm 1, and the scale moved to S, beta and the scales of A; their norms."""
+        """Scale columns of A to norm 1, and S, beta and the scales of A to match; return the norms."""
         norm = np.sqrt(np.einsum("ij,ij->j", self.A, self.A))
         if self._rules.held.sized is not None:
             norm[self._rules.held.sized] = 1
@@ -162,30 +186,41 @@ class Chain:
         return norm
 
 
-class Sums:
-    """Sums over draws: of the moments of each entry of S given the others, of A, and of the noise.
+class SparseSums:
+    """Sums over samples: moments of each entry of S given the others, and values of A and the noise.
 
-    An entry of A has no moments given the others that could be summed up: it is divided by the norm of
-    its column, of which it is a part.
+    For A the samples themselves are summed, not moments given the other entries: an entry of A is
+    divided by the norm of its column, which depends on that entry.
+
+    Attributes
+    ----------
+    count : int
+        Number of samples.
+    sources : ndarray of shape (3, n, r)
+        Probability to be active, mean and second moment.
+    mixing : ndarray of shape (2, m, r)
+        Value and its square.
+    noise : ndarray of shape (2, m)
+        Noise level and its square.
     """
 
     def __init__(self, shape: tuple[int, int], r: int) -> None:
         m, n = shape
         self.count = 0
-        self.sources = np.zeros((3, n, r))  # probability to be active, mean, second moment
-        self.mixing = np.zeros((2, m, r))  # value, and its square
-        self.noise = np.zeros((2, m))  # level, and its square
+        self.sources = np.zeros((3, n, r))
+        self.mixing = np.zeros((2, m, r))
+        self.noise = np.zeros((2, m))
 
     def add(self, mixing: NDArray | None, variance: NDArray) -> None:
-        """One more draw; its sources are added as they are drawn."""
+        """Add a sample; the kernel adds its sources while it draws them."""
         self.count += 1
         if mixing is not None:
             self.mixing += mixing, mixing**2
         self.noise[0] += np.sqrt(variance)
         self.noise[1] += variance
 
-    def merge(self, other: "Sums") -> None:
-        """Take over the draws of another, which is empty then."""
+    def merge(self, other: "SparseSums") -> None:
+        """Take over the samples of another, and empty it."""
         self.count += other.count
         self.sources += other.sources
         self.mixing += other.mixing
@@ -193,7 +228,7 @@ class Sums:
         other.clear()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Set everything to 0."""
         self.count = 0
         for total in (self.sources, self.mixing, self.noise):
             total[:] = 0

@@ -1,12 +1,12 @@
-"""Compiled random numbers, and the ratio of Mills, for the draws of S and A.
+"""Compiled random numbers, Mills ratio and slice sampling, for the draws of S and A.
 
 With the density phi of the standard normal distribution and its integral Phi,
 
     M(t) = Phi(t) / phi(t)
 
-is the ratio of Mills at -t. Up to t = 4 it is read off a table.
+is the Mills ratio at -t. Up to t = 4 it is interpolated in a table.
 
-What is here becomes part of the kernels that use it. Numba's cache looks at a kernel's own file only:
+These functions become part of the kernels that use them. Numba's cache checks only the file of a kernel:
 after a change here delete `__pycache__`, or change that file too.
 """
 
@@ -17,11 +17,11 @@ from scipy.special import erfcx
 
 from ngmca._support.compiled import compiled, inlined
 
-_LOW, _HIGH, _STEPS = -20.0, 4.0, 64  # range of the table, and nodes a unit: good to 1e-7
+_LOW, _HIGH, _STEPS = -20.0, 4.0, 64  # range of the table, and nodes per unit: accurate to 1e-7
 _NODES = np.linspace(_LOW, _HIGH, int((_HIGH - _LOW) * _STEPS) + 1)
 _MILLS = math.sqrt(math.pi / 2) * erfcx(-_NODES / math.sqrt(2))
 _DENSITY = 1 / math.sqrt(2 * math.pi)
-_CERTAIN = 1e-300  # 1 / M(t) is never taken below this
+_CERTAIN = 1e-300  # 1 / M(t) is at least this
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _ODD = np.uint64(0xD1342543DE82EF95)
@@ -33,7 +33,7 @@ _TAIL, _AREA = 3.6541528853610088, 0.00492867323399  # of 256 layers of equal ar
 
 
 def _layers() -> np.ndarray:
-    """Right ends of the layers, from the bottom to 0; the first as if its tail were a rectangle too."""
+    """Return the right ends of the layers, from the bottom up; the tail of the first counts as a box."""
     ends = [_AREA / math.exp(-0.5 * _TAIL**2), _TAIL]
     while len(ends) < 256:
         ends.append(math.sqrt(-2 * math.log(_AREA / ends[-1] + math.exp(-0.5 * ends[-1] ** 2))))
@@ -46,7 +46,7 @@ _HEIGHTS = np.exp(-0.5 * _ENDS**2)
 
 @inlined
 def stream(key, index):
-    """Where the stream of a column starts."""
+    """Return the first state of the stream with this index."""
     return _mix(key + _mix(np.uint64(index) * _ODD + _GOLDEN))
 
 
@@ -60,14 +60,14 @@ def _mix(z):
 
 @inlined
 def uniform(state):
-    """The state moved on, and a number in (0, 1)."""
+    """Return the next state, and a number in (0, 1)."""
     state = state + _GOLDEN
     return state, (np.float64(_mix(state) >> np.uint64(11)) + 0.5) * _TO_UNIT
 
 
 @inlined
 def inverse_mills(t):
-    """1 / M(t), and t + 1 / M(t) without cancellation."""
+    """Return 1 / M(t), and t + 1 / M(t) without cancellation."""
     if t < _LOW:
         y = 1.0 / (t * t)
         excess = -(1.0 + y * (-2.0 + y * (10.0 - 74.0 * y))) / t
@@ -82,7 +82,7 @@ def inverse_mills(t):
 
 @inlined
 def _table(t):
-    """M(t) by cubic pieces whose slopes are known: M' = 1 + t M."""
+    """Return M(t) by cubic interpolation with known slopes: M' = 1 + t M."""
     place = (t - _LOW) * _STEPS
     k = min(int(place), _MILLS.size - 2)
     s = place - k
@@ -98,7 +98,7 @@ def _table(t):
 
 @inlined
 def normal(state):
-    """The state moved on, and a standard normal draw (the ziggurat of Marsaglia and Tsang, 2000)."""
+    """Return the next state, and a standard normal draw (ziggurat, Marsaglia and Tsang, 2000)."""
     while True:
         state = state + _GOLDEN
         bits = _mix(state)
@@ -116,7 +116,7 @@ def normal(state):
 
 @compiled
 def _normal_tail(state, sign):
-    """The state moved on, and a normal draw beyond the last layer, on the side that `sign` has."""
+    """Return the next state, and a normal draw beyond the last layer, with the sign of `sign`."""
     while True:
         state, u = uniform(state)
         state, v = uniform(state)
@@ -127,9 +127,9 @@ def _normal_tail(state, sign):
 
 @compiled
 def positive_normal(state, t):
-    """The state moved on, and a draw from the normal of mean t and variance 1, given that it is > 0.
+    """Return the next state, and a draw from the normal of mean t and variance 1, given that it is > 0.
 
-    By rejection: from the normal itself, or where 0 is in its tail from an exponential (Robert, 1995).
+    By rejection, from the normal itself, or from an exponential if 0 is in its tail (Robert, 1995).
     """
     if t > -0.4:
         while True:
@@ -147,8 +147,44 @@ def positive_normal(state, t):
 
 @inlined
 def log_mills(t):
-    """Logarithm of M(t)."""
+    """Return the logarithm of M(t)."""
     if t > 30.0:
         return 0.5 * t * t - math.log(_DENSITY)
     inverse, _ = inverse_mills(t)
     return -math.log(inverse)
+
+
+@inlined
+def slice_draw(state, density, given, low, width, steps_out, rounds, narrowest):
+    """Draw c >= low by slice sampling from 0 (Neal, 2003); return the next state, c and the slice width.
+
+    ``density(c, given)`` is the logarithm of the density, up to a constant. The first slice has this
+    `width`, and is widened by it at most `steps_out` times. It then shrinks until a point inside is
+    accepted, or until it is narrower than `narrowest`. After `rounds` rejections c is 0.
+    """
+    state, v = uniform(state)
+    level = density(0.0, given) + math.log(v)
+    state, v = uniform(state)
+    left = -width * v
+    right = left + width
+    state, v = uniform(state)
+    leftwards = int(v * steps_out)
+    for _ in range(leftwards):
+        if left <= low or density(left, given) <= level:
+            break
+        left -= width
+    for _ in range(steps_out - 1 - leftwards):
+        if density(right, given) <= level:
+            break
+        right += width
+    left = max(left, low)
+    for _ in range(rounds):
+        state, v = uniform(state)
+        c = left + v * (right - left)
+        if density(c, given) >= level or right - left < narrowest:
+            return state, c, right - left
+        if c < 0.0:
+            left = c
+        else:
+            right = c
+    return state, 0.0, right - left

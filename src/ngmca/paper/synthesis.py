@@ -67,9 +67,16 @@ def solve(
 
 
 def descend(
-    G: NDArray, C: NDArray, W: Frame, Lam: NDArray, state: Duals, steps: int, rho: float
+    G: NDArray,
+    C: NDArray,
+    W: Frame,
+    Lam: NDArray,
+    state: Duals,
+    steps: int,
+    rho: float,
+    threads: int = 1,
 ) -> None:
-    """So many steps of ADMM, in place of the state."""
+    """Take this many ADMM steps and update the state in place; one thread is always used."""
     X, Z = state.coefficients, state.samples
     inner = np.linalg.inv(G + 2 * rho * np.eye(len(G)))  # of G + rho + rho, on what the frame can see
     lam = Lam / rho
