@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.constraint_arrays import Constraints
-from ngmca.algorithms.wavelet_data import WeightedWaveletData
+from ngmca.algorithms.wavelets.wavelet_data import WeightedWaveletData
 from ngmca.domains import Frame, analyse, analysis, synthesise
 from ngmca.engines import Engine, WeightPatterns
 from ngmca.nnqp.gram import Gram

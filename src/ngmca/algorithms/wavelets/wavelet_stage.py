@@ -18,15 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
-from ngmca.algorithms.domain_choice import decide
 from ngmca.algorithms.momentum import nesterov
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
-from ngmca.algorithms.wavelet_data import WaveletData
-from ngmca.algorithms.wavelet_last_step import (
+from ngmca.algorithms.wavelets.domain_choice import decide
+from ngmca.algorithms.wavelets.wavelet_data import WaveletData
+from ngmca.algorithms.wavelets.wavelet_last_step import (
     GAP,
     GAP_STEPS,
     RHO,
