@@ -200,7 +200,7 @@ def test_oracle_does_not_depend_on_the_scale_of_the_columns(paper):
 
 
 def test_oracle_says_what_is_wrong(paper):
-    with pytest.raises(ValueError, match="A_ref must have one row a measurement"):
+    with pytest.raises(ValueError, match="A_ref must have one row for each measurement"):
         rivals.oracle(paper.Y, paper.A[:5])
     with pytest.raises(ValueError, match="tau"):
         rivals.oracle(paper.Y, paper.A, tau=-1.0)

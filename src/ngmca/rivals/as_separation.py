@@ -1,4 +1,4 @@
-"""The factors of a rival as a `Separation`."""
+"""Run a rival by name, with its factors as a `Separation`."""
 
 from inspect import signature
 from typing import Any
@@ -6,22 +6,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import ArgumentError, option
 from ngmca.algorithms.first_guess import revive, unit_columns
 from ngmca.engines import Engine, by_residual
 from ngmca.result import Separation, State, recorded
-from ngmca.rivals.by_name import METHODS
+from ngmca.rivals.by_name import DIRECT, METHODS
 
 
 def as_separation(
     method: str, engine: Engine, r: int, noise: NDArray | None, **options: Any
 ) -> Separation:
-    """Unit columns in A; NaN where a rival has no threshold, no certificate, or keeps no record.
+    """Return the factors of a rival with unit columns in A, in the unit of the engine, which must be 1.
 
-    All is in the unit of the engine, which must be 1.
+    Thresholds, certificates and shares that a rival does not have are NaN.
     """
+    if method in DIRECT and options.pop("start", None) is not None:
+        raise ArgumentError(
+            "{} does not use {}: it starts from the data alone. Leave out {}.",
+            *(option("method", method), option("start"), option("start")),
+        )
     found = METHODS[method](engine, r, **options)
     A, S = unit_columns(found.A, found.S)
-    A, S = revive(engine, A, S)  # a silent source gets a direction too
+    A, S = revive(engine, A, S)  # a zero source gets a direction too
     k, unknown = len(found.cost), np.full(A.shape[1], np.nan)
     sigma = by_residual(engine).noise(A, S, final=True) if noise is None else noise
     active = np.full(k, np.nan)

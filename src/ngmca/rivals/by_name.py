@@ -1,6 +1,7 @@
-"""The rivals by name."""
+"""The rivals by name: a new method is added to `METHODS`."""
 
 from collections.abc import Callable
+from inspect import signature
 
 from ngmca.rivals._als import als
 from ngmca.rivals._gmca import gmca
@@ -38,4 +39,4 @@ METHODS: dict[str, Callable[..., Factors]] = {
     )
 }
 SIGNED = ("gmca",)  # methods whose factors may be negative
-DIRECT = ("spa", "vca", "nonnegative_ica")  # methods that begin without factors, and take no `start`
+DIRECT = tuple(name for name, method in METHODS.items() if "start" not in signature(method).parameters)
