@@ -141,7 +141,7 @@ def test_lines_to_skip_and_the_line_of_names(tmp_path):
 
 def test_options_for_tables_are_not_passed_over(tmp_path):
     np.save(tmp_path / "d.npy", Y)
-    with pytest.raises(ReadError, match=r"d\.npy is not a table in text: leave out axis="):
+    with pytest.raises(ReadError, match=r"d\.npy is not a table: leave out axis"):
         read(tmp_path / "d.npy", axis="none")
 
 

@@ -15,7 +15,7 @@ import zarr
 
 from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError, read
-from ngmca.io.isolated_reading import open_one
+from ngmca.io.isolated_reading import read_one
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 AXIS = np.arange(40.0)
@@ -172,7 +172,7 @@ def test_no_cut_is_taken_for_a_whole_file(tmp_path, apart, kind, monkeypatch):
     options = {"transpose": None, "dataset": None, "nucleus": None}
     for names in kind(tmp_path):
         name, part = (names, names) if isinstance(names, str) else names
-        whole = open_one(tmp_path / name, options, apart)
+        whole = read_one(tmp_path / name, options, apart)
         content = (tmp_path / part).read_bytes()
         ends = {len(content) - back for back in (1, 2, 8, 20)}
         for size in sorted(ends | set(rng.integers(1, len(content), CUTS - len(ends)).tolist())):
@@ -180,7 +180,7 @@ def test_no_cut_is_taken_for_a_whole_file(tmp_path, apart, kind, monkeypatch):
                 continue  # whole lines may be all that there is
             (tmp_path / part).write_bytes(content[:size])
             with contextlib.suppress(ReadError):
-                data = open_one(tmp_path / name, options, apart)
+                data = read_one(tmp_path / name, options, apart)
                 assert told_the_same(data, whole), f"{part} cut at {size} of {len(content)}"
         (tmp_path / part).write_bytes(content)
 

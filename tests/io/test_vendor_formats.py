@@ -10,7 +10,7 @@ import pytest
 import real_data
 
 from ngmca import io
-from ngmca.io.isolated_reading import open_here
+from ngmca.io.isolated_reading import read_here
 
 AXIS = np.linspace(4000.0, 400.0, 37)
 SPECTRA = np.round(np.random.default_rng(0).random((6, 37)), 3).astype(np.float32)
@@ -506,10 +506,10 @@ NAMES = (
 @pytest.mark.parametrize("name", NAMES)
 def test_truncated_files_are_refused(tmp_path, name):
     content = wholes(tmp_path)[name]
-    open_here(written(tmp_path / name, content), {})
+    read_here(written(tmp_path / name, content), {})
     for length in sorted({*np.linspace(1, len(content) - 1, 12).astype(int).tolist(), len(content) - 8}):
         with pytest.raises(io.ReadError):
-            open_here(written(tmp_path / name, content[:length]), {})
+            read_here(written(tmp_path / name, content[:length]), {})
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from ngmca._support.isolated_process import Apart
 from ngmca.cli import app
 from ngmca.io import ReadError
-from ngmca.io.isolated_reading import open_one
+from ngmca.io.isolated_reading import read_one
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 GOOD = "\n".join(",".join(f"{v:.3f}" for v in row) for row in Y) + "\n"
@@ -59,11 +59,11 @@ FILES = {
     "endless.csv": (replaced(5, 4, "inf"), "line 5, field 4 is inf"),
     "words.txt": (b"dear sir\nplease find\n", "line 2, field 2 holds 'find', which is not a number"),
     "header.csv": (b"ppm,a,b\n", "has a header and no numbers below it"),
-    "cut.csv.gz": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", "not a whole gzip file"),
+    "cut.csv.gz": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", "not a complete gzip file"),
     "empty.npy": (b"", "empty.npy is empty"),
     "cut.npy": (npy_bytes(Y)[:-100], "claims 1.6 kB and the file holds"),
     "huge.npy": (claim((10**4, 125_000)), "claims 10 GB and the file holds"),
-    "garbage.npy": (b"\x93NUMPY\x01\x00" + bytes(50), "is not a whole .npy file"),
+    "garbage.npy": (b"\x93NUMPY\x01\x00" + bytes(50), "is not a complete .npy file"),
     "objects.npy": (npy_bytes(np.array([Evil(), None]), allow_pickle=True), "(a pickle)"),
     "pickle.npy": (pickle.dumps(Evil()), "is a Python pickle"),
     "complex.npy": (npy_bytes(Y + 1j), "is complex"),
@@ -71,15 +71,15 @@ FILES = {
     "endless.npy": (npy_bytes(np.where(Y > 2.2, np.inf, Y)), "has infinity at index"),
     "nothing.npy": (npy_bytes(np.full((5, 40), np.nan)), "all 200 entries are missing"),
     "words.npy": (npy_bytes(np.array([["a", "b"]])), "holds text, not numbers"),
-    "cut.npz": (b"PK\x03\x04" + bytes(100), "is not a whole .npz file"),
-    "garbage.mat": (b"MATLAB 5.0 MAT-file" + bytes(range(200)), "is not a whole MATLAB file"),
-    "old.mat": (bytes(300), "is not a whole MATLAB file"),
-    "cut.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "is not a whole HDF5 file"),
-    "cut.nc": (b"CDF\x01" + bytes(3), "is not a whole NetCDF file"),
+    "cut.npz": (b"PK\x03\x04" + bytes(100), "is not a complete .npz file"),
+    "garbage.mat": (b"MATLAB 5.0 MAT-file" + bytes(range(200)), "is not a complete MATLAB file"),
+    "old.mat": (bytes(300), "is not a complete MATLAB file"),
+    "cut.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "is not a complete HDF5 file"),
+    "cut.nc": (b"CDF\x01" + bytes(3), "is not a complete NetCDF file"),
     "garbage.xyz": (bytes(range(256)), "no reader knows this file"),
     "empty.jdx": (b"##TITLE=x\n##END=\n", "has no spectrum"),
     "bad.imzML": (b"<xml", "has no data file bad.ibd"),
-    "bad.hdr": (b"ENVI\nlines = 3\n", "is not a whole ENVI header: it has no 'samples'"),
+    "bad.hdr": (b"ENVI\nlines = 3\n", "is not a complete ENVI header: it has no 'samples'"),
     "bad.ft": (struct.pack("<f", 0) * 600, "is not an NMRPipe file"),
     "bad.hspy": (b"\x89HDF\r\n\x1a\n" + bytes(40), "rosettasciio cannot read it"),
     "bad.wdf": (b"WDF1" + bytes(100), "rosettasciio cannot read it"),
@@ -165,7 +165,7 @@ def test_no_damage_makes_anything_but_a_read_error(tmp_path):
                     damaged[place] = rng.integers(256)
                 (tmp_path / part).write_bytes(damaged)
                 with contextlib.suppress(ReadError):
-                    open_one(tmp_path / path, options, apart)
+                    read_one(tmp_path / path, options, apart)
             (tmp_path / part).write_bytes(whole)
 
 
@@ -223,6 +223,6 @@ def test_a_damaged_npy_header_is_refused_without_warnings(tmp_path):
     path.write_bytes(raw.replace(b"fortran_order", rb"\drtran_order", 1))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        with pytest.raises(ReadError, match=r"not a whole \.npy file"):
-            open_one(path, {}, Apart())
+        with pytest.raises(ReadError, match=r"not a complete \.npy file"):
+            read_one(path, {}, Apart())
     assert not told

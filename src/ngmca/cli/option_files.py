@@ -12,8 +12,9 @@ from ngmca.cli.settings import Settings
 from ngmca.domains import backgrounds
 from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
-from ngmca.io.detect import reader_of
-from ngmca.io.resampling import at, ends, has_axis, overlap, rising, sources_in
+from ngmca.io.detect import TABLE_FORMATS, format_of
+from ngmca.io.resampling import axis_range, has_axis, interpolate, overlap, rising
+from ngmca.saving.sources_in_file import sources_in
 
 SAMPLED = ("noise", "known_sources", "known_mixing", "known_scale")  # what a posterior heeds
 
@@ -86,7 +87,7 @@ def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
                 "channels, or an axis in both files."
             )
         return found.Y
-    told = f"{path} goes from {ends(found)}, the data from {ends(data)}"
+    told = f"{path} goes from {axis_range(found)}, the data from {axis_range(data)}"
     overlap(told, found, data)
     step = float(np.median(np.abs(np.diff(there)))) if len(there) > 1 else 0.0
     if there.min() < here[0] - step or there.max() > here[-1] + step:
@@ -94,7 +95,7 @@ def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
             f"{flag} must reach all channels: {told}. "
             f"--range {max(here[0], there.min()):g}:{min(here[-1], there.max()):g} cuts the data to it."
         )
-    return at(there, here, X)
+    return interpolate(there, here, X)
 
 
 def _mixing(path: str | None, data: Dataset) -> NDArray | None:
@@ -120,5 +121,5 @@ def _closure(closure: float | str | None, data: Dataset) -> float | NDArray | No
 
 def _read(path: str, *, numbers: bool) -> Dataset:
     """A table that an option names; one of plain numbers has no axis, and names at most."""
-    plain = numbers and reader_of(Path(path))[0] in io.TABLES
+    plain = numbers and format_of(Path(path)) in TABLE_FORMATS
     return io.read(path, axis="none") if plain else io.read(path)

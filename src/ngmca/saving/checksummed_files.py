@@ -12,8 +12,8 @@ from typing import Any
 from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError
 from ngmca.io.claimed_sizes import check_claim, memory_left
-from ngmca.io.containers.guards import check_hdf5
-from ngmca.io.isolated_reading import call_apart
+from ngmca.io.containers.safety_checks import check_hdf5
+from ngmca.io.isolated_reading import call_isolated
 from ngmca.saving.whole_files import write_whole
 
 SEAL = b"\nngmca sha256 "
@@ -34,7 +34,7 @@ def contents(file: Path) -> dict[str, Any]:
     if is_sealed(file):
         return contents_here(str(file))
     with Apart(memory=memory_left() / 2) as apart:
-        found: dict[str, Any] = call_apart(apart, "ngmca.saving.checksummed_files:contents_here", file)
+        found: dict[str, Any] = call_isolated(apart, "ngmca.saving.checksummed_files:contents_here", file)
     return found
 
 
@@ -58,7 +58,7 @@ def is_signed(file: Path) -> bool:
     if is_sealed(file):
         return True
     with Apart(memory=memory_left() / 2) as apart:
-        return bool(call_apart(apart, "ngmca.saving.checksummed_files:is_signed_here", file))
+        return bool(call_isolated(apart, "ngmca.saving.checksummed_files:is_signed_here", file))
 
 
 def is_signed_here(path: str) -> bool:

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import is_place, role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import (
     SHORTEST_AXIS,
     SURE,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import in_spectral_range, is_counter
 from ngmca.io.tables.text_tables import Table
 
@@ -37,7 +38,9 @@ def settled(table: Table) -> Table:
     passed = ", ".join(
         f"{n} ({c})" for n, c in zip(table.lines.numbers[end:][:4], cells[end:], strict=False)
     )
-    return table.rows(slice(0, end)).told(f"lines below the table that are passed over: {passed}.")
+    return table.rows(slice(0, end)).with_remarks(
+        f"lines below the table that are passed over: {passed}."
+    )
 
 
 def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:

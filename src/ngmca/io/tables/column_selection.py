@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 
 from ngmca.io.axis_units import role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.text_tables import Table
 
 RANGES = re.compile(r"\s*\d+\s*(-\s*\d+\s*)?(,\s*\d+\s*(-\s*\d+\s*)?)*")

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from ngmca.io.axis_units import from_unit, heading, role
-from ngmca.io.dataset import ReadError, monotonic
-from ngmca.io.intensity import kind_told
+from ngmca.io.dataset import monotonic
+from ngmca.io.intensity import intensity_kind
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter, is_even
 from ngmca.io.tables.orange import unmarked
 from ngmca.io.tables.text_tables import Table
@@ -29,7 +30,7 @@ def tidied(table: Table) -> Table:
         for name, j in zip(table.names, table.columns, strict=False)
         if j not in tidy.columns
     ]
-    return tidy.told(f"columns that are passed over: {', '.join(dropped)}." if dropped else "")
+    return tidy.with_remarks(f"columns that are passed over: {', '.join(dropped)}." if dropped else "")
 
 
 def _of_origin(table: Table) -> Table:
@@ -56,7 +57,7 @@ def _without_index(table: Table) -> Table:
 def _kinds_told(table: Table) -> Table:
     """The same, and what is said of transmittance, dark spectra and errors among its columns."""
     words = [*table.names[1:], *table.units[1:], table.facts.get("yunits", "")]
-    kinds = {kind_told(word) for word in words if len(word) > 1}  # a sample may be called A
+    kinds = {intensity_kind(word) for word in words if len(word) > 1}  # a sample may be called A
     if {"absorbance", "transmittance"} <= kinds and not _in_pairs(table):
         raise _different(table)
     told = ""
@@ -66,7 +67,7 @@ def _kinds_told(table: Table) -> Table:
     strange = (
         f"columns that are read and may be no measurements: {', '.join(aside)}; columns= leaves out."
     )
-    return table.told(told, strange if aside else "")
+    return table.with_remarks(told, strange if aside else "")
 
 
 def _in_pairs(table: Table) -> bool:
@@ -176,7 +177,7 @@ def name_of(table: Table, title: str) -> str:
     return above[0] if above else title or (table.names[1] if len(table.names) > 1 else "")
 
 
-def unit_told(table: Table, name: str) -> tuple[str, str]:
+def axis_name_and_unit(table: Table, name: str) -> tuple[str, str]:
     """Name and unit of an axis, from its heading or from the lines around the table."""
     quantity, unit = heading(name.split("\\")[0].strip())
     beside = table.units[0].strip("[]() ") if table.units else ""

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables import axis_evidence as evidence
 from ngmca.io.tables.ambiguities import (
     check_almost,
@@ -38,7 +39,7 @@ class Reading:
     rows: tuple[str, ...] = ()
     points: Points = field(default_factory=list)
     places: tuple[NDArray, NDArray] | None = None  # x and y of each measurement
-    told: tuple[str, ...] = ()  # what is passed over in it
+    notes: tuple[str, ...] = ()
 
     @property
     def score(self) -> float:
@@ -82,7 +83,9 @@ def _filled(table: Table) -> Table:
     empty = [j for j, column in table.words.items() if not any(column)]
     kept = [j for j in range(len(table.names)) if j not in empty or j == 0]
     named = ", ".join(table.names[j] for j in empty if j and table.names[j])
-    return table.take(kept).told(f"columns that are empty and passed over: {named}." if named else "")
+    return table.take(kept).with_remarks(
+        f"columns that are empty and passed over: {named}." if named else ""
+    )
 
 
 def _alone_rises(others: NDArray) -> bool:
@@ -118,11 +121,13 @@ def down(table: Table, asked: bool = False) -> Reading | None:
         check_other(table, data)
     Y = values[:, data].T
     rows = tuple(table.names[j] or table.above[j] for j in data) if table.names else ()
-    reading = Reading("first-column", Y, axis, name, rows if any(rows) else (), told=_words_told(table))
+    reading = Reading(
+        "first-column", Y, axis, name, rows if any(rows) else (), notes=_word_columns_note(table)
+    )
     return replace(reading, points=_points_down(table, axis, Y))
 
 
-def _words_told(table: Table) -> tuple[str, ...]:
+def _word_columns_note(table: Table) -> tuple[str, ...]:
     """What is said of columns of words that are passed over; refused where numbers are in them, too."""
     beside = [j for j in table.words if j > 0]
     for j in beside:
@@ -230,8 +235,8 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
     if transpose or one:
         rows = tuple(table.names[j] for j in data) if table.names else ()
         left = ", ".join(f"{table.columns[j] + 1}" for j in others)
-        told = (f"columns that are passed over: {left}.",) if others else ()
-        return Reading("none", Y.T, rows=rows if any(rows) else (), told=told)
+        notes = (f"columns that are passed over: {left}.",) if others else ()
+        return Reading("none", Y.T, rows=rows if any(rows) else (), notes=notes)
     return Reading("none", Y, rows=beside(table, others), points=evidence.smoothness(Y))
 
 

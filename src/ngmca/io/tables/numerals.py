@@ -4,7 +4,7 @@ import re
 from itertools import zip_longest
 
 from ngmca.io.axis_units import meaning
-from ngmca.io.dataset import ReadError
+from ngmca.io.read_error import ReadError
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 INTEGER_OR_COMMA = re.compile(rf"{DECIMAL_COMMA.pattern}|[+-]?\d+")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ngmca.io.axis_units import role
-from ngmca.io.dataset import ReadError
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import CLEAR, SHORTEST_AXIS, is_counter
 from ngmca.io.tables.column_labels import axis_above
 from ngmca.io.tables.interpretations import Reading, across, down, none, with_header
@@ -12,14 +12,14 @@ from ngmca.io.tables.text_tables import Table
 AXES = ("first-column", "first-row", "none")
 
 
-def choose(table: Table, axis: str | None, transpose: bool | None) -> Reading:
+def choose_reading(table: Table, axis: str | None, transpose: bool | None) -> Reading:
     """The reading that was asked for, or that is clear; an error with both where none is."""
     if axis not in (None, *AXES):
         raise ReadError(f"axis={axis!r} is not known: it is one of {', '.join(AXES)}.")
     headed = with_header(table, axis)
     new = headed.remarks[len(table.remarks) :]
     chosen = _found(headed, transpose) if axis is None else _asked(headed, axis, transpose)
-    return replace(chosen, told=(*chosen.told, *new))
+    return replace(chosen, notes=(*chosen.notes, *new))
 
 
 def _found(table: Table, transpose: bool | None) -> Reading:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import is_place, role
-from ngmca.io.dataset import Dataset, ReadError, monotonic
+from ngmca.io.dataset import Dataset, monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import CLEAR, SHORTEST_AXIS, nature, smoothness
 from ngmca.io.tables.interpretations import Reading
 from ngmca.io.tables.text_tables import Table

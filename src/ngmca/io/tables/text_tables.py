@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import role
-from ngmca.io.dataset import ReadError
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.cells import COMMENTS, SAMPLE, Lines, Style, kind_of, style_of
 from ngmca.io.tables.headers import Labels, as_title, facts_in, labels_of
 from ngmca.io.tables.numerals import is_missing
@@ -65,7 +65,7 @@ class Table:
         words = {j: tuple(column[i] for i in places) for j, column in self.words.items()}
         return replace(self, values=self.values[keep], words=words, lines=lines)
 
-    def told(self, *remarks: str) -> "Table":
+    def with_remarks(self, *remarks: str) -> "Table":
         """The same with more that the user should know."""
         return replace(self, remarks=(*self.remarks, *filter(None, remarks)))
 
@@ -116,7 +116,7 @@ def tables_of(lines: Lines, comments: Lines, where: str, header: int | None = No
         return [_no_table(lines.part(start), style, where)]
     below, remark = _uncommented(below, comments, style, found)
     found = find_table(below, style) or found
-    tables = [t.told(remark) for t in _blocks(below, named, comments, style, found, where)]
+    tables = [t.with_remarks(remark) for t in _blocks(below, named, comments, style, found, where)]
     return [replace(table, names=()) for table in tables] if header == 0 else tables
 
 
@@ -185,7 +185,7 @@ def _blocks(
     blocks = [(head, body, plain)] if plain is not None else _careful(head, body, style, width, where)
     for above, rows, values in blocks:
         made = _table(above, comments, rows, values, style, width, where)
-        yield replace(made, facts=facts).told(remark)
+        yield replace(made, facts=facts).with_remarks(remark)
 
 
 def _rows_in(lines: Lines, style: Style, width: int) -> list[int]:
@@ -274,7 +274,7 @@ def _table(
     kept = [j for j in range(last) if j not in empty]  # and stand twice between cells
     bare = [name for j, name in enumerate(table.names) if j in empty and name]
     told = f"columns that are empty and passed over: {', '.join(bare)}." if bare else ""
-    return table.take(kept).told(told)
+    return table.take(kept).with_remarks(told)
 
 
 def _named(table: Table, labels: Labels, head: Lines) -> Table:
@@ -287,4 +287,4 @@ def _named(table: Table, labels: Labels, head: Lines) -> Table:
             f"have {table.values.shape[1]} fields: are commas both decimal and between cells?"
         )
     told = "line {} ({}) is passed over: header={} takes it as names."
-    return table.told(*(told.format(n, as_title(text), n) for n, text in labels.passed))
+    return table.with_remarks(*(told.format(n, as_title(text), n) for n, text in labels.passed))

@@ -9,9 +9,10 @@ import numpy as np
 
 from ngmca.io.axis_units import from_unit
 from ngmca.io.combine import combine, combine_peaks
-from ngmca.io.dataset import Dataset, ReadError, shown, told
+from ngmca.io.dataset import Dataset
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.extras import require
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, printable, reason
 
 
 def read_jcamp(path: Path, **_: Any) -> Dataset:
@@ -23,7 +24,7 @@ def read_jcamp(path: Path, **_: Any) -> Dataset:
         with contextlib.redirect_stdout(printed):
             content = jcamp.readfile(str(path))
     except Exception as error:  # jcamp raises what comes: IndexError, KeyError, Exception
-        raise ReadError(f"{path}: jcamp cannot read it: {told(error)}.") from error
+        raise ReadError(f"{path}: jcamp cannot read it: {reason(error)}.") from error
     inside = content.get("children", [content])
     announced = content.get("blocks", 0)
     if isinstance(announced, int | float) and len(inside) < announced:
@@ -43,7 +44,9 @@ def read_jcamp(path: Path, **_: Any) -> Dataset:
     data = combine(parts, names)
     doubts = sum("check failed" in line.lower() for line in printed.getvalue().splitlines())
     if doubts:
-        data = data.noted(f"{shown(path.name)}: jcamp doubts {doubts} lines (checks of x or y failed).")
+        data = data.with_notes(
+            f"{printable(path.name)}: jcamp doubts {doubts} lines (checks of x or y failed)."
+        )
     return data
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.dataset import Dataset, ReadError, told
-from ngmca.io.vendors.extras import require
+from ngmca.io.dataset import Dataset
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, reason
 
 Groups = dict[str | None, dict[str, str]]  # terms by the name of a group
 
@@ -39,7 +40,7 @@ def read_imzml(path: Path, **_: Any) -> Dataset:
                 places = np.array([place[:2] for place in stored.coordinates])
                 spectra = [stored.getspectrum(i) for i in range(len(places))]
     except Exception as error:  # XML and binary damage surface as all sorts
-        raise ReadError(f"{path} is not a whole imzML file: {told(error)}.") from error
+        raise ReadError(f"{path} is not a whole imzML file: {reason(error)}.") from error
     short = next((i for i, (mz, y) in enumerate(spectra) if len(mz) != len(y) or not len(mz)), None)
     if short is not None:
         raise ReadError(
@@ -51,7 +52,7 @@ def read_imzml(path: Path, **_: Any) -> Dataset:
     order, shape = _as_image(places)
     names = tuple(f"x{x} y{y}" for x, y in places[order])
     data = Dataset(Y[order], axis, "m/z", "", () if shape else names, shape)
-    return data.noted(note) if note else data
+    return data.with_notes(note) if note else data
 
 
 def read_mzml(path: Path, **_: Any) -> Dataset:
@@ -71,7 +72,7 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
     except (ElementTree.ParseError, EOFError, zlib.error, OSError, ValueError) as error:
         if isinstance(error, ReadError):
             raise
-        raise ReadError(f"{path} is not a whole mzML file: {told(error)}.") from error
+        raise ReadError(f"{path} is not a whole mzML file: {reason(error)}.") from error
     if not any(len(mz) for mz, _ in spectra):
         raise ReadError(
             f"{path} has no full scans (MS level 1) with peaks: {others} scans are of others."
@@ -79,7 +80,7 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
     axis, Y, note = _on_one_axis(spectra)
     left_out = f"{others} scans of MS level 2 and above were left out." if others else ""
     mixed = f"{' and '.join(sorted(signs))} scans are in one table." if len(signs) > 1 else ""
-    return Dataset(Y, axis, "m/z", "", tuple(names)).noted(*filter(None, (note, left_out, mixed)))
+    return Dataset(Y, axis, "m/z", "", tuple(names)).with_notes(*filter(None, (note, left_out, mixed)))
 
 
 def _scans(path: Path) -> Iterator[tuple[ElementTree.Element, Groups]]:

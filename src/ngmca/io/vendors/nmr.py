@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS, SHIFT
 from ngmca.io.combine import combine
-from ngmca.io.dataset import Dataset, ReadError, real_numbers, shown, told
-from ngmca.io.vendors.extras import require
+from ngmca.io.dataset import Dataset, real_numbers
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, printable, reason
 
 PROCESS = (
     "Fourier-transform and phase it first (TopSpin, VnmrJ, NMRPipe, nmrglue), then save the spectrum."
@@ -26,7 +27,11 @@ def is_bruker(folder: Path) -> bool:
 
 
 def read_bruker(path: Path, *, nucleus: str | None = None, **_: Any) -> Dataset:
-    """One row an experiment in the folder, or one a row of a pseudo-2D experiment."""
+    """Read one row for each experiment in a folder, or for each row of a pseudo-2D experiment.
+
+    The path may also be a file of the experiment.
+    """
+    path = path.parent if path.is_file() else path
     ng = require("nmrglue", "Bruker data")
     experiments = _experiments(path)
     processed = [folder for folder in experiments if _processed(folder)]
@@ -38,12 +43,13 @@ def read_bruker(path: Path, *, nucleus: str | None = None, **_: Any) -> Dataset:
     left = len(experiments) - len(processed)
     notes = [f"{left} experiments without processed data were left out."] if left else []
     bare = [] if experiments == [path] else _without_acqus(path)
-    notes += [f"left out: {shown(folder.name)} has pdata and no acqus." for folder in bare]
-    return data.noted(*notes)
+    notes += [f"left out: {printable(folder.name)} has pdata and no acqus." for folder in bare]
+    return data.with_notes(*notes)
 
 
 def read_varian(path: Path, **_: Any) -> Dataset:
-    """The spectra that VnmrJ keeps in datdir beside procpar; raw data are refused."""
+    """Read the spectra that VnmrJ keeps in datdir beside procpar; raw data are an error."""
+    path = path.parent if path.is_file() else path
     ng = require("nmrglue", "Varian/Agilent data")
     found = [path / "datdir" / name for name in ("phasefile", "data")]
     file = next((candidate for candidate in found if candidate.is_file()), path / "fid")
@@ -52,7 +58,7 @@ def read_varian(path: Path, **_: Any) -> Dataset:
     try:
         header, values = _quietly(ng.varian.read_fid, str(file), as_2d=True)
     except Exception as error:  # damaged headers surface as all sorts
-        raise ReadError(f"{file} is not a whole Varian file: {told(error)}.") from error
+        raise ReadError(f"{file} is not a whole Varian file: {reason(error)}.") from error
     if not int(header["status"]) & IS_SPECTRUM:
         raise ReadError(f"{file} is a free induction decay. {PROCESS}")
     parameters = _quietly(ng.varian.read_procpar, str(path / "procpar"))
@@ -68,7 +74,7 @@ def read_pipe(path: Path, **_: Any) -> Dataset:
         header, values = _quietly(ng.pipe.read, str(path))
         announced = PIPE_HEADER + 4 * int(np.prod(ng.pipe.find_shape(header)))
     except Exception as error:  # damaged headers surface as all sorts
-        raise ReadError(f"{path} is not a whole NMRPipe file: {told(error)}.") from error
+        raise ReadError(f"{path} is not a whole NMRPipe file: {reason(error)}.") from error
     if abs(float(header["FDFLTORDER"]) - PIPE_MARK) > 1e-3:
         raise ReadError(f"{path} is not an NMRPipe file: its header does not have the mark {PIPE_MARK}.")
     if not header["FDF2FTFLAG"]:
@@ -143,7 +149,7 @@ def _read_processed(ng: Any, experiment: Path) -> Dataset:
         offset, size = float(direct["OFFSET"]), int(direct["SI"])
         rows = 1 if (folder / "1r").is_file() else int(header["proc2s"]["SI"])
     except Exception as error:  # damaged parameter files surface as all sorts
-        raise ReadError(f"{folder} is not a whole Bruker spectrum: {told(error)}.") from error
+        raise ReadError(f"{folder} is not a whole Bruker spectrum: {reason(error)}.") from error
     if values.shape[-1] != size or values.size != size * rows:
         raise ReadError(f"{folder} announces {rows} x {size} points and holds {values.size}.")
     axis = offset - np.arange(size) * width / size

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.io.dataset import Dataset, ReadError, shown, told
+from ngmca.io.dataset import Dataset
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.binary import one, take
-from ngmca.io.vendors.extras import require
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.vendors.binary_fields import one, take
 
 MAGIC = b"\x0a\x0a\xfe\xfe"
 RESULTS = (
@@ -42,20 +43,20 @@ def read_opus(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
         content = library.read_opus(str(path))
         keys = {key: getattr(content, key) for key in content.all_data_keys}
     except Exception as error:  # damaged blocks raise what comes
-        raise ReadError(f"{path}: brukeropus cannot read it: {told(error)}.") from error
+        raise ReadError(f"{path}: brukeropus cannot read it: {reason(error)}.") from error
     spectra = {key: part for key, part in keys.items() if part.params.dxu in AXES and key[:2] != "ph"}
     key = _chosen(spectra, dataset, path)
     part = spectra[key]
     y = np.atleast_2d(np.asarray(part.y, dtype=float))
     if y.shape[1] != len(part.x) or not np.isfinite(y).all():
         raise ReadError(f"{path} announces {len(part.x)} points and holds {y.shape[1]}, or no numbers.")
-    y, kind, notes = absorbance(y, NAMES.get(key.split("_")[0], shown(part.label).lower()))
+    y, kind, notes = absorbance(y, NAMES.get(key.split("_")[0], printable(part.label).lower()))
     name, unit = AXES[part.params.dxu]
-    title = shown(str(content.params.snm or "").strip()) if "snm" in content.params.keys() else ""  # noqa: SIM118
+    title = printable(str(content.params.snm or "").strip()) if "snm" in content.params.keys() else ""  # noqa: SIM118
     meta = {"intensity": kind, "dataset": key} | ({"title": title} if title else {})
     others = ", ".join(f"{other} ({spectra[other].label})" for other in spectra if other != key)
     if others:
-        notes += (f"{shown(path.name)}: {key} ({part.label}) was taken; it also holds {others}.",)
+        notes += (f"{printable(path.name)}: {key} ({part.label}) was taken; it also holds {others}.",)
     return Dataset(y, np.asarray(part.x, dtype=float), name, unit, (), None, meta, notes)
 
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import from_unit, known_unit
-from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
+from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.binary import one, take
+from ngmca.io.read_error import ReadError, printable
+from ngmca.io.vendors.binary_fields import one, take
 
 MAGIC = b"PEPE"
 DESCRIPTION = 44  # bytes before the first block
@@ -105,7 +106,7 @@ def _dataset(Y: NDArray, axis: NDArray, label: str, kind: str, title: str, path:
         raise ReadError(f"{path} has missing or infinite values: it is damaged.")
     Y, kind, notes = absorbance(Y, UNITS.get(kind.strip(), kind))
     name, unit = from_unit(label.strip())
-    return Dataset(Y, axis, name, unit, (), None, {"intensity": kind, "title": shown(title)}, notes)
+    return Dataset(Y, axis, name, unit, (), None, {"intensity": kind, "title": printable(title)}, notes)
 
 
 def _words(raw: bytes, place: int, path: Path) -> str:

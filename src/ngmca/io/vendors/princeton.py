@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.dataset import Dataset, ReadError, monotonic, told
-from ngmca.io.vendors.binary import one, take
+from ngmca.io.dataset import Dataset, monotonic
+from ngmca.io.read_error import ReadError, reason
+from ngmca.io.vendors.binary_fields import one, take
 
 HEADER = 4100
 TYPES = {0: "<f4", 1: "<i4", 2: "<i2", 3: "<u2", 5: "<f8", 6: "u1", 8: "<u4"}
@@ -71,7 +72,7 @@ def _light_field(raw: bytes, path: Path) -> tuple[NDArray, tuple[NDArray | None,
         kind = np.dtype(NAMED[block.attrib["pixelFormat"]])
     except (ElementTree.ParseError, StopIteration, KeyError, IndexError, ValueError) as error:
         raise ReadError(
-            f"{path} has no whole description behind its data ({told(error)}): truncated or damaged."
+            f"{path} has no whole description behind its data ({reason(error)}): truncated or damaged."
         ) from error
     if len(regions) > 1:
         raise ReadError(f"{path} has {len(regions)} regions of interest: export them one by one.")

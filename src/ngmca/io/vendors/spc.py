@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS, heading
 from ngmca.io.combine import combine, combine_peaks
-from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
+from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.binary import one, take, words
+from ngmca.io.read_error import ReadError, printable
+from ngmca.io.vendors.binary_fields import one, take, words
 
 SHORT, MANY, LABELS, OWN_AXES, UNEVEN = 1, 4, 32, 64, 128  # bits of the first byte
 HEADER, PART, ENTRY = 512, 32, 12  # bytes of the header, of a spectrum's own, of the directory's entries
@@ -151,7 +152,7 @@ def _dataset(x: NDArray, y: NDArray, header: Header, path: Path) -> Dataset:
         raise ReadError(f"{path} has missing or infinite values: it is damaged.")
     name, unit = AXES.get(header.kinds[0], (NO_AXIS, ""))
     if header.label:
-        name, unit = heading(shown(header.label))
+        name, unit = heading(printable(header.label))
     y, kind, notes = absorbance(y, INTENSITIES.get(header.kinds[1], ""))
     meta = {"intensity": kind, "peaks": name == "m/z" and bool(header.flags & OWN_AXES)}
     return Dataset(y[None, :], x, name, unit, (), None, meta, notes)
@@ -172,7 +173,7 @@ def _together(parts: list[Dataset], counts: list[float], header: Header, path: P
         )
     columns = len(parts) // max(header.planes, 1)
     whole = header.planes > 1 and columns > 1 and header.planes * columns == len(parts)
-    meta = data.meta | ({"title": shown(header.title)} if header.title else {})
+    meta = data.meta | ({"title": printable(header.title)} if header.title else {})
     meta["peaks"] = len(parts) == 1 and parts[0].meta["peaks"]
     return replace(data, meta=meta, image_shape=(header.planes, columns) if whole else None)
 

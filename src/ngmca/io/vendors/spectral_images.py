@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS, from_unit, known_unit
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.containers.guards import check_hdf5, check_zarr
 from ngmca.io.containers.hdf5_and_zarr import written_notes
-from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, told
-from ngmca.io.vendors.extras import require
+from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
+from ngmca.io.dataset import Dataset, from_array, monotonic
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, reason
 
 ENVI_DATA = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
 EMSA = (".msa", ".ems", ".mas", ".emsa")
@@ -48,7 +49,7 @@ def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
     except KeyError as error:
         raise ReadError(f"{header} is not a whole ENVI header: it has no {error}.") from error
     except Exception as error:  # spectral raises its own, and ValueError
-        raise ReadError(f"{header} is not a whole ENVI header: {told(error)}.") from error
+        raise ReadError(f"{header} is not a whole ENVI header: {reason(error)}.") from error
     body = _sibling(header, ENVI_DATA) or _sibling(header.with_suffix(""), ENVI_DATA)
     if body is None:
         raise ReadError(f"{header} has no data file beside it (.img, .dat, .raw, .bsq ...).")
@@ -96,7 +97,7 @@ def _begins(path: Path, with_bytes: bytes) -> bool:
 def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
     """The spectra, or the spectral image, in a file that rosettasciio reads."""
     data = _from_signal(_signal(path, dataset), path)
-    return data.noted(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
+    return data.with_notes(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
 
 
 def open_rosetta(path: Path, dataset: str | None) -> tuple[Any, Axis, str]:
@@ -119,7 +120,7 @@ def _signal(path: Path, dataset: str | None, **given: bool) -> Any:
     except ReadError:
         raise
     except Exception as error:  # readers of thirty formats raise what they like
-        raise ReadError(f"{path}: rosettasciio cannot read it: {told(error)}.") from error
+        raise ReadError(f"{path}: rosettasciio cannot read it: {reason(error)}.") from error
     return _spectral_signal(signals, dataset, path)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.dataset import ReadError
+from ngmca.io.read_error import ReadError
 
 
 def take(raw: bytes, place: int, kind: str, count: int, where: Any) -> NDArray:
