@@ -350,7 +350,8 @@ def test_places_are_named_as_in_the_store(tmp_path):
         lazy.Pixels(pixels).told_at(233, 45) == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
     )
     assert lazy.Pixels(cube()).told_at(233, 5) == "row 233, that is pixel 11, 13, column 5"
-    assert lazy.Transposed(cube()[0]).told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
+    turned = lazy.Transposed(cube()[0])
+    assert turned.told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
 
 
 def test_rows_longer_than_a_piece_are_written_whole(tmp_path, monkeypatch):

@@ -24,7 +24,9 @@ def written(path, array, attributes=(), block=0, **how):
 def sent(path, **options):
     """What the other process answers for the data."""
     with Apart() as apart:
-        return apart.call("ngmca.io.isolated_reading:read_as_plain", str(path), options, "HDF5", seconds=60)["Y"]
+        return apart.call(
+            "ngmca.io.isolated_reading:read_as_plain", str(path), options, "HDF5", seconds=60
+        )["Y"]
 
 
 def is_map(array):

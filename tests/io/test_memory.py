@@ -43,7 +43,7 @@ def test_little_gzip_that_holds_much_is_not_unpacked(tmp_path, monkeypatch):
     assert path.stat().st_size < 3e6
     monkeypatch.setattr(text, "memory_left", lambda: 5e8)
     tracemalloc.start()
-    with pytest.raises(ReadError, match=r"16\.8 MB of text takes about .* and 500 MB of memory is left"):
+    with pytest.raises(ReadError, match=r"16\.8 MB of text takes about .* and 500 MB of memory is free"):
         read(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -60,7 +60,7 @@ def test_claims_are_held_against_what_is_left(tmp_path, monkeypatch):
         monkeypatch.setattr(sizes, "memory_left", lambda left=left: left)
         for name in names:
             with pytest.raises(
-                ReadError, match="reading takes twice as much, and 150 kB of memory is left"
+                ReadError, match="reading takes twice as much, and 150 kB of memory is free"
             ):
                 read(tmp_path / name, dataset="a0")
         if not names:

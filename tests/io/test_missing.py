@@ -66,7 +66,7 @@ def test_dead_pixels_of_a_cube(tmp_path):
 def test_a_cut_table_is_refused_still(tmp_path):
     whole = down(tmp_path / "a.csv", "").read_text()
     (tmp_path / "a.csv").write_text(whole[: whole.rindex(",", 0, whole.rindex(","))])
-    with pytest.raises(ReadError, match="line 42 has 2 fields, other lines have 4"):
+    with pytest.raises(ReadError, match="line 42 has 2 cells, other lines have 4"):
         read(tmp_path / "a.csv")
 
 

@@ -195,7 +195,7 @@ def test_a_pseudo_2d_spectrum_cut_to_its_first_row(tmp_path):
     (pdata / "1i").unlink(missing_ok=True)
     (pdata / "proc2s").write_text(text.replace(f"##$SI= {size}", "##$SI= 3"))
     np.zeros(size, ">i4").tofile(pdata / "2rr")
-    with pytest.raises(ReadError, match=f"announces 3 x {size} points and holds {size}"):
+    with pytest.raises(ReadError, match=f"announces 3 x {size} points, but holds {size}"):
         read(tmp_path / "3")
 
 
@@ -207,7 +207,7 @@ def test_an_experiment_without_its_parameters_is_told(tmp_path):
     (tmp_path / "4" / "acqus").unlink()
     data = read(tmp_path)
     assert data.row_names == ("3", "5")
-    assert "left out: 4 has pdata and no acqus." in data.notes
+    assert "left out: 4 has pdata, but no acqus." in data.notes
     assert not any("left out" in note for note in read(tmp_path / "4").notes)
 
 
@@ -216,7 +216,7 @@ def test_a_compound_file_with_a_block_less(tmp_path):
     text = (real_data.jcamp_files() / "blckpac1.jdx").read_text(errors="replace")
     first, second = (i for i, _ in list(enumerate_titles(text))[1:3])
     (tmp_path / "d.jdx").write_text(text[:first] + text[second:])
-    with pytest.raises(ReadError, match="announces 5 blocks and holds 4"):
+    with pytest.raises(ReadError, match="announces 5 blocks, but holds 4"):
         read(tmp_path / "d.jdx")
 
 
@@ -232,7 +232,7 @@ def test_an_electron_spectrum_with_a_point_less(tmp_path):
     electron_files(tmp_path)
     text = (tmp_path / "a.msa").read_text()
     (tmp_path / "a.msa").write_text(text.replace(f"{Y[0, 7]:.3f},\n", ""))
-    with pytest.raises(ReadError, match="announces 20 points and holds 19"):
+    with pytest.raises(ReadError, match="announces 20 points, but holds 19"):
         read(tmp_path / "a.msa")
 
 

@@ -155,7 +155,7 @@ def test_names_that_are_not_text(tmp_path):
 
 def test_long_cells_and_long_complaints_are_cut(tmp_path, monkeypatch):
     (tmp_path / "d.csv").write_text("1 2 3\n4 5 " + "x" * 5_000_000 + "\n")
-    assert "line 2, field 3 holds 'xxx" in refusal(tmp_path / "d.csv")
+    assert "line 2, column 3 holds 'xxx" in refusal(tmp_path / "d.csv")
     (tmp_path / "hidden").mkdir()
     code = "def readfile(path):\n    raise KeyError('y\\n' * 1_000_000)\n"
     (tmp_path / "hidden" / "jcamp.py").write_text(code)

@@ -58,7 +58,8 @@ def _on_one_axis(result: Path, found: Dataset, truth: Path, true: Dataset) -> tu
         return found.Y, true.Y
     X, here = rising(found)
     Z, there = rising(true)
-    low, high = overlap(f"{result} goes from {axis_range(found)}, {truth} from {axis_range(true)}", found, true)
+    words = f"{result} goes from {axis_range(found)}, {truth} from {axis_range(true)}"
+    low, high = overlap(words, found, true)
     if same_axis(here, there):
         return X, Z
     inside = [axis[(axis >= low) & (axis <= high)] for axis in (here, there)]

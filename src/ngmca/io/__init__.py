@@ -1,4 +1,4 @@
-"""Read spectra from files of any format: `read(path)` returns measurements x channels with their axis."""
+"""Read spectra from files: `read(path)` returns measurements x channels with their axis."""
 
 from ngmca.io.conversion import as_dataset
 from ngmca.io.csv_writing import write_table

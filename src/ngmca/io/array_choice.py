@@ -101,8 +101,8 @@ def _unnamed_axes(
         )
     ):
         raise ReadError(
-            "the last dimension of {} is as long as a vector of coordinates, and no vector is named like "
-            "an axis: give {} if channels are along the first dimension.",
+            "the last dimension of {} is as long as a vector of coordinates, and no vector is named "
+            "like an axis: give {} if channels are along the first dimension.",
             *("x".join(map(str, shape)), option("transpose", True)),
         )
     along = {

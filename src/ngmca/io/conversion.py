@@ -55,9 +55,9 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
         return note_missing(from_xarray(data), "the array")
     if not is_dataframe(data):
         return Dataset(Y=as_array(data, name))
-    axis = label_axis(data.columns) or (None, _text(data.columns.name) or NO_AXIS, "")
+    axis, axis_name, unit = label_axis(data.columns) or (None, _text(data.columns.name) or NO_AXIS, "")
     names = () if _only_counts(data.index) else tuple(printable(row) for row in data.index)
-    return Dataset(as_array(data, name).astype(float), *axis, names)
+    return Dataset(as_array(data, name).astype(float), axis, axis_name, unit, names)
 
 
 def spectra_in_dataframe(table: Any, name: str = "data") -> Dataset:

@@ -63,8 +63,8 @@ def read_large(
     (axis, axis_name, unit), turned, notes = describe(transpose)
     if len(shape) == 3 and turned:
         raise ReadError(
-            f"{where}, {in_words(size)}, has its channels along the first of three dimensions and is too "
-            "large to be transposed. Write it with channels last, in chunks."
+            f"{where}, {in_words(size)}, has its channels along the first of three dimensions and is "
+            "too large to be transposed. Write it with channels last, in chunks."
         )
     Y: Any = Pixels(array) if len(shape) == 3 else Transposed(array) if turned else array
     data = Dataset(Y=Y, axis=axis, axis_name=axis_name, axis_unit=unit)

@@ -135,7 +135,7 @@ def _read_folder(path: Path, options: dict[str, Any], process: Apart) -> Dataset
             parts.append(data)
             names.append(_stem(file))
     if not parts:
-        first = f" First error: {notes[0]}" if notes else " It has no files."
+        first = f" First error: {notes[0].removeprefix('left out: ')}" if notes else " It has no files."
         raise ReadError(f"{path} holds nothing that can be read.{first}")
     parts, names, others = _with_common_range(parts, names)
     notes += others

@@ -34,7 +34,7 @@ def contents(file: Path) -> dict[str, Any]:
     if is_sealed(file):
         return contents_here(str(file))
     with Apart(memory=memory_left() / 2) as apart:
-        found: dict[str, Any] = call_isolated(apart, "ngmca.saving.checksummed_files:contents_here", file)
+        found: dict[str, Any] = call_isolated(apart, f"{__name__}:contents_here", file)
     return found
 
 
@@ -58,7 +58,7 @@ def is_signed(file: Path) -> bool:
     if is_sealed(file):
         return True
     with Apart(memory=memory_left() / 2) as apart:
-        return bool(call_isolated(apart, "ngmca.saving.checksummed_files:is_signed_here", file))
+        return bool(call_isolated(apart, f"{__name__}:is_signed_here", file))
 
 
 def is_signed_here(path: str) -> bool:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -171,7 +171,7 @@ def decoded(path: Path, stream: BinaryIO | None = None) -> str:
         return raw.decode("latin-1")
 
 
-def _content(path: Path, stream: IO[bytes]) -> bytes:
+def _content(path: Path, stream: BinaryIO | gzip.GzipFile) -> bytes:
     """Return all bytes of a stream; raise an error if their numbers would not fit into the memory."""
     left, needed, pieces = memory_left(), 0.0, []
     while piece := stream.read(PIECE_BYTES):
@@ -187,7 +187,7 @@ def _content(path: Path, stream: IO[bytes]) -> bytes:
 
 
 def memory_for(piece: bytes) -> float:
-    """Return the largest number of bytes in use while text is converted to numbers, from measurements."""
+    """Return the most bytes in use while text is converted to numbers, as measured."""
     cells = sum(piece.count(mark) for mark in b",;\t ")
     lines = sum(piece.count(mark) for mark in LINE_ENDS) - piece.count(b"\r\n")
     return 3.0 * len(piece) + 12.0 * cells + 400.0 * lines

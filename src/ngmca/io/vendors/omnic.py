@@ -1,4 +1,4 @@
-"""Thermo Omnic, by spectrochempy-omnic: one spectrum (.spa) or a group of them (.spg)."""
+"""Reader of Thermo Omnic, with spectrochempy-omnic: one spectrum (.spa) or a group (.spg)."""
 
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -15,19 +15,19 @@ SPECTRUM, SERIES = b"Spectral Data File", b"Spectral Exte File"
 
 
 def read_omnic(path: Path, **_: Any) -> Dataset:
-    """The spectra in an Omnic file, transmittance as absorbance."""
+    """Read the spectra in an Omnic file; transmittance becomes absorbance."""
     suffix = path.suffix.lower()
     if suffix not in (".spa", ".spg"):
         raise ReadError(
-            f"{path}: of Omnic's files, .spa and .spg are read, and no maps or series. "
+            f"{path}: only .spa and .spg files of Omnic are supported, not maps or series. "
             "Save its spectra as a group (.spg), as CSV or as JCAMP-DX in Omnic."
         )
     library = require("spectrochempy_omnic", "Omnic")
     try:
         content = library.OMNICReader(path.read_bytes(), suffix=suffix)
         titles = content.y_labels[1]
-    except Exception as error:  # struct.error and others where a file is cut
-        raise ReadError(f"{path} is not a whole Omnic file: {reason(error)}.") from error
+    except Exception as error:  # struct.error and others if the file is cut
+        raise ReadError(f"{path} is not a complete Omnic file: {reason(error)}.") from error
     Y, axis = np.asarray(content.data, dtype=float), np.asarray(content.x, dtype=float)
     if Y.shape[1] != len(axis) or not np.isfinite(Y).all():
         raise ReadError(f"{path} has blanked or missing points: save it without them.")
