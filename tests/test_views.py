@@ -61,7 +61,7 @@ def test_tables_of_a_frame_and_of_nothing(separation):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(MIXTURE.Y, columns=pd.Index(DATA.axis, name="ppm"), index=list("abcdef"))
     sources, mixing = separation.to_dataframe(frame)
-    assert (sources.index.name, list(mixing.index)) == ("ppm", list("abcdef"))
+    assert (sources.index.name, list(mixing.index)) == ("chemical shift [ppm]", list("abcdef"))
     np.testing.assert_array_equal(sources.index, DATA.axis)
     sources, mixing = separation.to_dataframe()
     assert (list(sources.index)[-1], list(mixing.index)[-1]) == (79, "6")

@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io import as_dataset
+from ngmca.io.conversion import is_dataframe
+
 NEEDED = {
     "matplotlib": "plot needs matplotlib: pip install 'ngmca[plot]'",
     "pandas": "to_dataframe needs pandas: pip install pandas",
@@ -64,13 +67,13 @@ def described(data: Any, m: int, n: int) -> tuple[Any, str, list[str]]:
     """Axis, its label and the names of the measurements: of a Dataset, a DataFrame, or none."""
     if data is None:
         return np.arange(n), "channel", [str(i + 1) for i in range(m)]
-    if hasattr(data, "columns"):
-        axis, label, names = data.columns, data.columns.name, data.index
-    else:
-        axis, label, names = data.positions, data.axis_label, data.names
+    known = as_dataset(data)
+    names, axis = known.names, known.positions
     if (len(names), len(axis)) != (m, n):
         raise ValueError(misfit((len(names), len(axis)), (m, n)))
-    return np.asarray(axis), str(label or "channel"), [str(name) for name in names]
+    if known.axis is None and is_dataframe(data):
+        axis = np.asarray(data.columns)  # the columns have names, not positions
+    return axis, known.axis_label, list(names)
 
 
 def misfit(given: tuple[int, ...], separated: tuple[int, int]) -> str:

@@ -85,7 +85,7 @@ def shown(engine: Engine, separation: Separation, data: Dataset) -> Shown:
         row_names=tuple(str(i + 1) for i in rows),
         image_shape=image,
         meta=_thinned(data) | {"whole": [m, n]},
-    ).noted(f"the report and the tables show {told}; all of A and S is in {files}.")
+    ).with_notes(f"the report and the tables show {told}; all of A and S is in {files}.")
     less, explained = _less(separation, rows, columns), _explained(engine, separation)
     return Shown(less, seen, part, rows, told, explained)
 

@@ -12,7 +12,7 @@ from ngmca.algorithms.restarts import equally_good
 from ngmca.answers.how_sure import Diagnostics
 from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.io import Dataset, ReadError
-from ngmca.io.dataset import shown, told
+from ngmca.io.read_error import printable, reason
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
 from ngmca.saving import answers_in_file as asked
 from ngmca.saving.answers_in_file import Answers
@@ -55,10 +55,10 @@ def write_result(
     import xarray as xr
 
     variables = _separated(separation) | _diagnosed(diagnostics) | asked.to_variables(answers)
-    about = {"long_name": shown(data.axis_name), "units": shown(data.axis_unit)}
+    about = {"long_name": printable(data.axis_name), "units": printable(data.axis_unit)}
     coordinates = {
         "axis": ("sample", data.positions, about),
-        "name": ("measurement", [shown(name) for name in data.names]),  # HDF5 takes no NUL, for one
+        "name": ("measurement", [printable(name) for name in data.names]),  # HDF5 takes no NUL, for one
     }
     attributes = {
         "ngmca": 1,  # version of this layout
@@ -148,7 +148,7 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             asked.from_variables(values),
         )
     except Exception as error:  # a damaged file makes xarray and HDF5 raise what comes
-        raise ReadError(f"{file} is not a whole result of ngmca: {told(error)}.") from error
+        raise ReadError(f"{file} is not a whole result of ngmca: {reason(error)}.") from error
 
 
 def _ends(separation: Separation) -> list[int]:

@@ -10,11 +10,9 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca._support.arguments import as_array
 from ngmca._support.atomic_files import atomic_file
 from ngmca.answers.how_sure import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
-from ngmca.io import Dataset, ReadError, read, write_table
-from ngmca.io.axis_units import NO_AXIS, meaning
+from ngmca.io import Dataset, ReadError, as_dataset, write_table
 from ngmca.plotting.sources_plot import misfit
 from ngmca.result import Background, Marginals, Others, Posterior, Separation
 from ngmca.saving.answers_in_file import NONE, Answers
@@ -165,29 +163,6 @@ def described(separation: Separation, data: Any) -> Dataset:
     if shape != (m, n):
         raise ValueError(misfit(shape, (m, n)))
     return given
-
-
-def as_dataset(data: Any) -> Dataset:
-    """A Dataset of itself, of a DataFrame or DataArray with its axis and names, or of an array."""
-    if isinstance(data, Dataset):
-        return data
-    if hasattr(data, "dims"):  # xarray
-        return read(data)
-    if not hasattr(data, "columns"):
-        return Dataset(Y=as_array(data, "data"))
-    try:
-        axis = None if _counts(data.columns) else np.asarray(data.columns, dtype=float)
-    except (TypeError, ValueError):
-        axis = None  # names
-    names = () if _counts(data.index) else tuple(str(name) for name in data.index)
-    title = str(data.columns.name or NO_AXIS)
-    quantity, unit = meaning(title) or (title, "")
-    return Dataset(np.asarray(data, dtype=float), axis, quantity, unit, names)
-
-
-def _counts(index: Any) -> bool:
-    """Whether an index only counts from 0 on, as pandas does unasked."""
-    return index.dtype.kind == "i" and list(index) == list(range(len(index)))
 
 
 def _write_tables(folder: Path, run: Run) -> None:

@@ -11,6 +11,7 @@ from ngmca import io
 from ngmca._support import arguments
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.engines import in_own_units
+from ngmca.io.conversion import is_dataframe
 from ngmca.plotting import sources_plot as views
 from ngmca.result import Separation
 
@@ -41,7 +42,8 @@ class Sources:
         A, S = (np.asarray(part, dtype=np.float64) for part in separation.answer)
         (m, r), n = A.shape, S.shape[1]
         A = np.where(S.any(axis=1), A, 0.0)  # weights of an empty source say nothing
-        data = io.read(data) if hasattr(data, "dims") else data  # xarray
+        if hasattr(data, "dims") or is_dataframe(data):
+            data = io.as_dataset(data)
         measurements, numbered, Y = _described(data, m, n)
         sizes = np.abs(A).max(axis=0)
         sizes = np.where(sizes > 0, sizes, 1.0)
@@ -136,9 +138,6 @@ def _described(data: Any, m: int, n: int) -> tuple[tuple[str, ...], bool, NDArra
     Y, missing = arguments.check_observed(values, name="data")
     Y = Y.astype(np.float64)
     Y = Y if missing is None else np.where(missing, np.nan, Y)
-    if hasattr(data, "columns") and hasattr(data, "index"):
-        counts = data.index.dtype.kind in "iu" and list(data.index) == list(range(m))  # pandas, unasked
-        return counted if counts else tuple(map(str, data.index)), counts, Y
     names = tuple(getattr(data, "names", counted))
     return names, names == counted, Y
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca.answers.how_sure.finding import listed
 from ngmca.io import ReadError
-from ngmca.io.tables.cell_grid import read_grid
+from ngmca.io.cell_grid import read_grid
 from ngmca.io.tables.cells import Style
 from ngmca.io.tables.numerals import is_missing
 

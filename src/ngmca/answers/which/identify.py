@@ -13,7 +13,8 @@ from ngmca.answers.which.identification_words import cautions, doubts, sentences
 from ngmca.answers.which.library import open_library
 from ngmca.answers.which.similarity import SURE, averaged, chance, chance_by_turning
 from ngmca.answers.which.two_substances import blends, splits
-from ngmca.io.dataframes import axis_of, is_frame
+from ngmca.io import as_dataset
+from ngmca.io.conversion import is_dataframe
 from ngmca.result import Separation
 
 __all__ = ["Blend", "Identification", "Match", "Split", "identify"]
@@ -83,11 +84,11 @@ def _positions(axis: Any, unit: str, n: int) -> tuple[NDArray, str, str]:
         if unit:
             raise ValueError("unit is that of positions: leave it out where axis is a Dataset.")
         axis, name, unit = axis.axis, axis.axis_name, axis.axis_unit
-    elif is_frame(axis):
-        labels = axis_of(axis.columns, name)
-        if labels is None:
+    elif is_dataframe(axis):
+        table = as_dataset(axis, "axis")
+        if table.axis is None:
             raise ValueError("axis is a DataFrame whose columns are no positions: pass the positions.")
-        axis, name, unit = labels[0], labels[1], unit or labels[2]
+        axis, name, unit = table.axis, table.axis_name, unit or table.axis_unit
     if axis is None:
         raise ValueError(
             "channels without positions cannot be compared with a library: pass axis=, the position of "

@@ -14,11 +14,11 @@ from ngmca._support.isolated_process import Apart
 from ngmca.answers.which.library_axes import axis_unit, common_unit, doubts, in_unit
 from ngmca.io import Dataset, ReadError
 from ngmca.io.claimed_sizes import memory_left
-from ngmca.io.dataframes import is_frame, spectra_of
-from ngmca.io.dataset import shown
-from ngmca.io.detect import reader_of
-from ngmca.io.intensity import absorbance, kind_told
-from ngmca.io.isolated_reading import open_one, whereabouts
+from ngmca.io.conversion import is_dataframe, spectra_in_dataframe
+from ngmca.io.detect import format_of
+from ngmca.io.intensity import absorbance, intensity_kind
+from ngmca.io.isolated_reading import read_one, readable_path
+from ngmca.io.read_error import printable
 
 WRONG = (
     "library must be a file or folder, a Dataset, a DataFrame, a list of them, or a dictionary by name"
@@ -83,18 +83,18 @@ def _items(library: Any, name: str = "") -> Iterator[Item]:
     if isinstance(library, str | PathLike):
         if library == "":  # it would be the folder that we are in
             raise ReadError("no library was given: its name is empty.")
-        for item in _files(whereabouts(Path(library))):
+        for item in _files(readable_path(Path(library))):
             yield item if isinstance(item, ReadError) else (name or item[0], item[1])
     elif isinstance(library, Dataset):
         yield name, library
-    elif is_frame(library):
-        yield name, spectra_of(library)
+    elif is_dataframe(library):
+        yield name, spectra_in_dataframe(library, "library")
     elif isinstance(library, Mapping) and not name:
         for key, item in library.items():
-            yield from _items(item, shown(key))
+            yield from _items(item, printable(key))
     elif isinstance(library, list | tuple) and not name:
         for number, item in enumerate(library, 1):
-            whole = isinstance(item, str | PathLike | Dataset) or is_frame(item)
+            whole = isinstance(item, str | PathLike | Dataset) or is_dataframe(item)
             yield from _items(item, "" if whole else f"spectrum {number}")
     elif name:
         yield name, _pair(library)
@@ -130,7 +130,7 @@ def _folder(path: Path, apart: Apart) -> Iterator[Item]:
             yield from _folder(part, apart)
             continue
         try:
-            yield shown(part.name if part.is_dir() else part.stem), _read(part, apart)
+            yield printable(part.name if part.is_dir() else part.stem), _read(part, apart)
         except ReadError as error:
             yield error
 
@@ -138,17 +138,17 @@ def _folder(path: Path, apart: Apart) -> Iterator[Item]:
 def _is_one(folder: Path) -> bool:
     """Whether a folder is one data set, as those of NMR spectrometers are."""
     try:
-        reader_of(folder)
+        format_of(folder)
     except ReadError:
         return False
     return True
 
 
 def _read(path: Path, apart: Apart) -> Dataset:
-    data = open_one(path, OPTIONS, apart)
+    data = read_one(path, OPTIONS, apart)
     if len(data.Y) == 1:  # the name of its only column may be "absorbance"
         kind = data.meta.get("intensity") or " ".join(data.row_names)
-        return replace(data, row_names=(shown(path.stem),), meta={**data.meta, "intensity": kind})
+        return replace(data, row_names=(printable(path.stem),), meta={**data.meta, "intensity": kind})
     return data
 
 
@@ -179,13 +179,13 @@ def _names(name: str, data: Dataset) -> list[str]:
         return [name]
     if not name and not data.row_names:
         return [f"spectrum {i + 1}" for i in range(len(data.Y))]
-    return [row if row == name or not name else f"{name}: {row}" for row in map(shown, data.names)]
+    return [row if row == name or not name else f"{name}: {row}" for row in map(printable, data.names)]
 
 
 def _additive(row: NDArray, data: Dataset, i: int, notes: list[str]) -> NDArray:
     """A row as sources are: they add up over a mixture, which transmittance does not."""
     told = data.meta.get("intensity") or (data.row_names[i] if data.row_names else "")
-    if kind_told(told) != "transmittance" or not np.isfinite(row).any():
+    if intensity_kind(told) != "transmittance" or not np.isfinite(row).any():
         return row
     known = np.isfinite(row)
     unit = "% transmittance" if "%" in told else "transmittance"

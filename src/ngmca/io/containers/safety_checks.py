@@ -1,4 +1,4 @@
-"""What a container may not do: run code, or have other files of this machine read as its data."""
+"""Checks that a container neither runs code nor reads other files of this machine as its data."""
 
 import json
 import os
@@ -8,22 +8,38 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ngmca.io.dataset import ReadError
+from ngmca.io.read_error import ReadError
 
 METADATA = (".zarray", ".zgroup", ".zmetadata", "zarr.json")
-PLAIN = re.compile(
+NUMPY_TYPE = re.compile(
     r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d+|[mM]8(\[\w+\])?)"
 )  # NumPy's short names
-NAMED = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|string")
-FIXED = {"fixed_length_utf32", "null_terminated_bytes", "numpy.datetime64", "numpy.timedelta64"}
-TEXT = {"vlen-utf8", "vlen-bytes", "vlen-array", "msgpack2", "json2"}  # what may stand for objects
-CODECS = TEXT | {"blosc", "zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "shuffle", "delta", "bytes"}
+NAMED_TYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|string")
+FIXED_SIZE_TYPES = {
+    "fixed_length_utf32",
+    "null_terminated_bytes",
+    "numpy.datetime64",
+    "numpy.timedelta64",
+}
+TEXT_CODECS = {"vlen-utf8", "vlen-bytes", "vlen-array", "msgpack2", "json2"}  # objects may use them
+CODECS = TEXT_CODECS | {
+    "blosc",
+    "zlib",
+    "gzip",
+    "bz2",
+    "lzma",
+    "zstd",
+    "lz4",
+    "shuffle",
+    "delta",
+    "bytes",
+}
 CODECS |= {"fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "transpose"}
 CODECS |= {"crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3", "sharding_indexed"}
 
 
 def check_zarr(path: Path) -> None:
-    """Refuse a Zarr store, folder or zip, with codecs that may run code, before any of it is decoded."""
+    """Raise an error for a Zarr store (folder or zip) with codecs that may run code; decode nothing."""
     for name, text in _metadata_files(path):
         try:
             parts = list(_parts(_without_attributes(json.loads(text), name)))
@@ -34,13 +50,13 @@ def check_zarr(path: Path) -> None:
             wrong = _wrong_codec(codecs) or _wrong_type(part)
             if wrong:
                 raise ReadError(
-                    f"{path}: {name} asks for {wrong}, which is not known as safe and could run any "
+                    f"{path}: {name} asks for {wrong}, which is not known to be safe and could run any "
                     "program: it is not read. Save plain numbers."
                 )
 
 
 def check_hdf5(path: Path) -> None:
-    """Refuse an HDF5 file whose data lie in other files: they may be any file of this machine."""
+    """Raise an error for an HDF5 file whose data are in other files: it could be any file."""
     import h5py
 
     with h5py.File(path, "r") as file:
@@ -64,14 +80,15 @@ def _check_storage(item: Any, path: Path) -> None:
 
 def _outside(path: Path, name: str, other: str) -> ReadError:
     return ReadError(
-        f"{path}: {name} lies in another file, {other}, which is not read. Save the numbers themselves."
+        f"{path}: the data of {name} are in another file, {other}, which is not read. Save the numbers "
+        "in one file."
     )
 
 
 def _metadata_files(path: Path) -> Iterator[tuple[str, bytes]]:
     if path.is_dir():
         for file in _files_without_links(path):
-            if file.name.lower() in METADATA:  # some file systems do not tell capitals apart
+            if file.name.lower() in METADATA:  # some file systems ignore case
                 yield str(file.relative_to(path)), file.read_bytes()
         return
     with zipfile.ZipFile(path) as archive:
@@ -81,21 +98,21 @@ def _metadata_files(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _files_without_links(path: Path) -> Iterator[Path]:
-    """The files of a store, or an error for a link: zarr would follow it to any file of this machine."""
+    """Yield the files of a store; raise an error for a link, which could lead to any file."""
     for folder, folders, files in os.walk(path, followlinks=True):
         folders.sort()
         for name in (*folders, *sorted(files)):
             if Path(folder, name).is_symlink():
                 link = Path(folder, name).relative_to(path)
                 raise ReadError(
-                    f"{path}: {link} is a link, which is not followed. Copy the store with what its "
-                    "links point to (cp -rL), and read the copy."
+                    f"{path}: {link} is a link, which is not followed. Copy the store with the files "
+                    "behind its links (cp -rL), and read the copy."
                 )
         yield from (Path(folder, name) for name in sorted(files))
 
 
 def _without_attributes(metadata: Any, name: str) -> Any:
-    """Metadata of a store of version 2 without what users add, which may look like anything."""
+    """Return the metadata of a store of version 2 without the attributes that users add."""
     known = metadata.get("metadata") if isinstance(metadata, dict) else None
     if not (name.lower().endswith(".zmetadata") and isinstance(known, dict)):
         return metadata
@@ -103,27 +120,27 @@ def _without_attributes(metadata: Any, name: str) -> Any:
 
 
 def _parts(metadata: Any) -> Iterator[dict[str, Any]]:
-    """Every dict in metadata, since any may describe an array; not what users add in version 3."""
+    """Yield every dict in metadata, since any may describe an array, except attributes of users."""
     if not isinstance(metadata, dict):
         return
     yield metadata
-    node = metadata.get("node_type") in ("array", "group")  # else attributes may be an array's name
+    node = metadata.get("node_type") in ("array", "group")  # otherwise an array may be named attributes
     for key, entry in metadata.items():
         if not (node and key == "attributes"):
             yield from _parts(entry)
 
 
 def _wrong_type(part: dict[str, Any]) -> str:
-    """A type that is neither numbers nor text, or objects that no codec for text makes."""
+    """Return the first type that is neither numbers nor text, or ""."""
     filters = part.get("filters")
-    text = isinstance(filters, list) and any(_names(codec) <= TEXT for codec in filters)
+    text = isinstance(filters, list) and any(_names(codec) <= TEXT_CODECS for codec in filters)
     kinds = [part[key] for key in ("dtype", "data_type") if key in part]
     strange = [kind for kind in kinds if not (_is_plain(kind) or (kind == "|O" and text))]
     return f"the type {str(strange[0])[:60]}" if strange else ""
 
 
 def _wrong_codec(codec: Any) -> str:
-    """The first codec that is not known, in a tree of them; types that a codec names are checked too."""
+    """Return the first codec, in a tree of them, that is unknown or has an unknown type, or ""."""
     if isinstance(codec, list):
         return next((wrong for wrong in map(_wrong_codec, codec) if wrong), "")
     if codec is None:
@@ -138,14 +155,14 @@ def _wrong_codec(codec: Any) -> str:
 
 
 def _is_plain(kind: Any) -> bool:
-    """Whether a type is one of numbers, dates or text."""
+    """Return whether a type is one of numbers, dates or text."""
     if isinstance(kind, dict):
-        return kind.get("name") in FIXED
-    return isinstance(kind, str) and bool(PLAIN.fullmatch(kind) or NAMED.fullmatch(kind))
+        return kind.get("name") in FIXED_SIZE_TYPES
+    return isinstance(kind, str) and bool(NUMPY_TYPE.fullmatch(kind) or NAMED_TYPE.fullmatch(kind))
 
 
 def _names(codec: Any) -> set[str]:
-    """All that a codec may be taken for, without the name of the library before it."""
+    """Return all names of a codec, without the prefix of its library."""
     if not isinstance(codec, dict):
         return {str(codec)}
     found = {
@@ -155,7 +172,7 @@ def _names(codec: Any) -> set[str]:
 
 
 def _settings(codec: Any) -> dict[str, Any]:
-    """The options of a codec, of version 2 beside its name, of version 3 below it."""
+    """Return the options of a codec: beside its name in version 2, below it in version 3."""
     if not isinstance(codec, dict):
         return {}
     inner = codec.get("configuration")

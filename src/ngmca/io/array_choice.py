@@ -1,26 +1,31 @@
-"""Which of several arrays in a file are the data, and which is their axis."""
+"""Choose the data and their axis among several named arrays of a file."""
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import option
 from ngmca.io.axis_units import NO_AXIS, heading, is_place, meaning, role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
+
+Shape = tuple[int, ...]
 
 DATA_NAMES = ("y", "data", "x", "spectra", "intensity", "intensities", "cube", "measurements")
-MUCH = 5  # times as many columns: those of spectra beside concentrations
-PLAIN = ("axis", "x_axis")  # names that say that it is an axis, and not of what
+AXIS_NAMES = ("axis", "x_axis")  # names of an axis that do not say which quantity it is
 
 
-def choose(shapes: Mapping[str, tuple[int, ...]], wanted: str | None, path: Any) -> str:
-    """The name of the array to separate: the wanted one, the only one, or the one called like data."""
+def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | str) -> str:
+    """Return the name of the array with the data: the wanted one, the only one, or by its name."""
     if wanted is not None:
         for name in (wanted, wanted.strip("/"), "/" + wanted.strip("/")):
             if name in shapes:
                 return name
-        raise ReadError(f"{path} has no dataset {wanted!r}: it has {listed(shapes)}.")
+        raise ReadError(
+            "{} has no data for {}: it has {}.", path, option("dataset", wanted), listed(shapes)
+        )
     tables = {name: shape for name, shape in shapes.items() if len(shape) in (2, 3) and min(shape) > 1}
     if not tables:
         raise ReadError(f"{path} has no table or image cube of numbers: it has {listed(shapes)}.")
@@ -30,23 +35,28 @@ def choose(shapes: Mapping[str, tuple[int, ...]], wanted: str | None, path: Any)
         hits = [name for name in tables if name.rsplit("/", 1)[-1].lower() == known]
         if len(hits) == 1 and _is_data(hits[0], tables):
             return hits[0]
-    raise ReadError(f"{path} has several datasets: choose one by dataset=: {listed(tables)}.")
+    raise ReadError(
+        "{} has several data sets: choose one with {}: {}.", path, option("dataset"), listed(tables)
+    )
 
 
-def _is_data(name: str, tables: Mapping[str, tuple[int, ...]]) -> bool:
-    """Whether a table is no list of concentrations beside one that is much wider; y is, beside X."""
+def _is_data(name: str, tables: Mapping[str, Shape]) -> bool:
+    """Return False for concentrations y beside spectra X: another table is 5 times wider.
+
+    Raise an error if a wider table exists and the names do not settle which one holds the data.
+    """
     shape = tables[name]
-    wide = [n for n, s in tables.items() if s[0] == shape[0] and s[-1] >= MUCH * shape[-1]]
+    wide = [n for n, s in tables.items() if s[0] == shape[0] and s[-1] >= 5 * shape[-1]]
     if wide and (short(name) != "y" or [short(n) for n in wide] != ["x"]):
         raise ReadError(
-            f"{name} {'x'.join(map(str, shape))} is called like data, and {wide[0]} is much wider: "
-            f"choose one by dataset=: {listed(tables)}."
+            "{} {} is named like data, but {} is much wider: choose one with {}: {}.",
+            *(name, "x".join(map(str, shape)), wide[0], option("dataset"), listed(tables)),
         )
     return not wide
 
 
-def listed(shapes: Mapping[str, tuple[int, ...]], most: int = 8) -> str:
-    """Names and shapes on one line."""
+def listed(shapes: Mapping[str, Shape], most: int = 8) -> str:
+    """Return names and shapes on one line."""
     if not shapes:
         return "nothing that can be read"
     parts = [f"{name} {'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items()]
@@ -54,12 +64,12 @@ def listed(shapes: Mapping[str, tuple[int, ...]], most: int = 8) -> str:
 
 
 def find_axis(
-    vectors: Mapping[str, NDArray], shape: tuple[int, ...], transpose: bool | None = None
+    vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | None = None
 ) -> tuple[NDArray | None, str, str]:
-    """Axis, name and unit: the vector called an axis, or the one that is as long as the table is wide.
+    """Return axis, name and unit: of the vector named like an axis, or as long as a row of the table.
 
-    A vector as long as the table is high, and not called an axis, may number the measurements: those
-    that are called times, samples or temperatures do, of others the user is asked.
+    A vector as long as a column may number the measurements. It does if it is called time, sample or
+    temperature; otherwise an error asks the user.
     """
     fitting = {
         name: np.ravel(vector).astype(float)
@@ -67,8 +77,8 @@ def find_axis(
         if vector.dtype.kind in "fiu" and vector.size in (shape[-1], shape[0]) and vector.size > 1
     }
     fitting = {name: vector for name, vector in fitting.items() if monotonic(vector)}
-    known = {n: v for n, v in fitting.items() if role(short(n)) == "spectral" or short(n) in PLAIN}
-    known = _not_in_hertz(known) or known or _unknown(fitting, shape, transpose)
+    known = {n: v for n, v in fitting.items() if role(short(n)) == "spectral" or short(n) in AXIS_NAMES}
+    known = _not_in_hertz(known) or known or _unnamed_axes(fitting, shape, transpose)
     if len(known) != 1:
         return None, NO_AXIS, ""
     name, axis = next(iter(known.items()))
@@ -77,10 +87,10 @@ def find_axis(
     return axis, known_as[0], unit or known_as[1]
 
 
-def _unknown(
-    fitting: dict[str, NDArray], shape: tuple[int, ...], transpose: bool | None
+def _unnamed_axes(
+    fitting: dict[str, NDArray], shape: Shape, transpose: bool | None
 ) -> dict[str, NDArray]:
-    """Vectors that are not called axes and may be: along the rows, or down them where that is asked."""
+    """Return vectors that are not named like an axis but have the length of one."""
     cube = len(shape) == 3
     roles = {name: "place" if cube and is_place(short(name)) else role(short(name)) for name in fitting}
     if (
@@ -91,8 +101,9 @@ def _unknown(
         )
     ):
         raise ReadError(
-            f"the last direction of {'x'.join(map(str, shape))} is one of places, by its length, and no "
-            "vector is called an axis: give transpose=True if channels are along the first direction."
+            "the last dimension of {} is as long as a vector of coordinates, and no vector is named "
+            "like an axis: give {} if channels are along the first dimension.",
+            *("x".join(map(str, shape)), option("transpose", True)),
         )
     along = {
         n: v for n, v in fitting.items() if len(v) == shape[-1] and roles[n] in ("", "time", "channel")
@@ -103,14 +114,15 @@ def _unknown(
     if down and transpose is None:
         name = next(iter(down))
         raise ReadError(
-            f"the vector {name!r} is as long as the table of {shape[0]} x {shape[1]} is high: give "
-            "transpose=True if it is the axis of channels, transpose=False if it numbers measurements."
+            "the vector {!r} has one number for each row of the table of {} x {}: give {} if it is the "
+            "axis of the channels, {} if it numbers the measurements.",
+            *(name, shape[0], shape[1], option("transpose", True), option("transpose", False)),
         )
     return down
 
 
 def _not_in_hertz(vectors: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """Vectors that are no frequencies: spectra are often stored with both, and drawn over the other."""
+    """Return vectors that are not frequencies: spectra are often stored with a second axis in Hz."""
     kinds = {name: meaning(heading(short(name))[0]) for name in vectors}
     return {
         name: vectors[name] for name, kind in kinds.items() if kind is None or kind[0] != "frequency"
@@ -118,11 +130,11 @@ def _not_in_hertz(vectors: Mapping[str, NDArray]) -> dict[str, NDArray]:
 
 
 def short(name: str) -> str:
-    """The last part of a path, in small letters, and the unit behind it as it stands."""
+    """Return the last part of a path, in lower case, followed by its unit."""
     path, mark, unit = name.partition(" [")
     return path.rsplit("/", 1)[-1].lower() + mark + unit
 
 
 def _readable(name: str) -> str:
     word = name.partition(" [")[0].rsplit("/", 1)[-1]
-    return NO_AXIS if word.lower() in PLAIN else word.replace("_", " ")
+    return NO_AXIS if word.lower() in AXIS_NAMES else word.replace("_", " ")
