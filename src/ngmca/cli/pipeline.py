@@ -70,7 +70,7 @@ def perform(
     """
     compiling = telling(lambda: note(COMPILING, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _told_what_is_kept(claim):
-        if resume and claim.whole:
+        if resume and claim.complete:
             run = results.load_run(claim.work / result_folder.RESULT)
             undrawn = None
         else:
@@ -168,12 +168,12 @@ def _told_what_is_kept(claim: Claim) -> Iterator[None]:
     except loop.StoppedRunError as stop:
         raise fail(f"{stop}; nothing is lost. {onward}", INTERRUPTED) from None
     except KeyboardInterrupt:
-        if not claim.kept:
+        if not claim.can_resume:
             raise
         told = f"stopped; what was found so far is kept{large.stored(claim.work)}. {onward}"
         raise fail(told, INTERRUPTED) from None
     except Exception as error:
-        if claim.kept and not isinstance(error, ReadError):
+        if claim.can_resume and not isinstance(error, ReadError):
             note(f"what was found so far is kept{large.stored(claim.work)}. {onward}")
         raise
 
