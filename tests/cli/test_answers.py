@@ -93,8 +93,8 @@ def test_a_choice_that_was_made_is_not_made_again(tmp_path, table, monkeypatch):
         told = run("separate", table, "-r", "auto", "-o", out, code=130)
     assert f"--resume {out}" in told.output
     found = []
-    real = answering.Unfinished.last
-    monkeypatch.setattr(answering.Unfinished, "last", lambda self: found.append(real(self)) or found[-1])
+    real = answering.UnfinishedSearch.last
+    monkeypatch.setattr(answering.UnfinishedSearch, "last", lambda self: found.append(real(self)) or found[-1])
     run("separate", "--resume", out)
     assert found[0].rank >= 3
     assert load_run(out).answers.rank.rank == 3

@@ -28,7 +28,7 @@ SHAPE = (18, 20, 60)  # rows, columns, channels
 def _little_memory(monkeypatch):
     for room in (lazy, opening):
         monkeypatch.setattr(room, "memory_left", lambda: 4000.0)
-    monkeypatch.setattr(large, "MEASUREMENTS", 100)
+    monkeypatch.setattr(large, "MAX_SHOWN_MEASUREMENTS", 100)
 
 
 def cube():
@@ -169,7 +169,7 @@ def test_a_background_is_thinned_with_the_rest(tmp_path):
 
 
 def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "CHANNELS", 30)
+    monkeypatch.setattr(large, "MAX_SHOWN_CHANNELS", 30)
 
     def several(engine, settings, options, first, *, quiet):
         ends = (first.S, first.S + 1, first.A, first.A + 2)
@@ -187,7 +187,7 @@ def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatc
 
 
 def test_what_is_shown_finds_room_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "ENTRIES", 40 * 60)
+    monkeypatch.setattr(large, "MAX_SHOWN_ENTRIES", 40 * 60)
     options = ("--iterations", 2, "--n-init", 1)
     said = told(run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options))
     assert "40 of 360 measurements and 60 of 60 channels" in said
@@ -363,8 +363,8 @@ def test_places_are_named_as_in_the_store(tmp_path):
 
 
 def test_rows_longer_than_a_piece_are_written_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "PIECE", 7)
+    monkeypatch.setattr(large, "NUMBERS_PER_WRITE", 7)
     for array in (np.arange(60.0).reshape(3, 20), np.arange(60.0).reshape(20, 3).T, np.ones((9, 2))):
         with (tmp_path / "a.npy").open("wb") as file:
-            large._stream(array, file)
+            large._write_npy(array, file)
         np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), array)

@@ -59,8 +59,8 @@ def stopped(monkeypatch, after):
         if search.rank == after:
             raise KeyboardInterrupt
 
-    kept = command.Unfinished.keep
-    monkeypatch.setattr(command.Unfinished, "keep", keep)
+    kept = command.UnfinishedSearch.keep
+    monkeypatch.setattr(command.UnfinishedSearch, "keep", keep)
 
 
 def test_a_run_that_was_stopped_goes_on_and_ends_alike(wide, tmp_path, monkeypatch):
@@ -91,7 +91,7 @@ def test_what_does_not_belong_to_a_run_is_not_taken(wide, tmp_path, monkeypatch,
     else:
         np.save(wide, np.load(wide) + 1e-9)
     told = run(*options).stderr
-    assert ("is damaged" if change == "damaged" else "is of other data or options") in told
+    assert ("is damaged" if change == "damaged" else "belongs to other data or options") in told
     assert "goes on" not in told
     assert not kept.exists()
 

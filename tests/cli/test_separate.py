@@ -221,7 +221,7 @@ def test_force_never_removes_what_ngmca_did_not_write(out, table, tmp_path):
     refused = run("separate", table, "-r", 2, "-o", tmp_path, "--force", code=2)
     assert "did not write" in refused.stderr
     refused = run("separate", table, "-r", 2, "-o", table, "--force", code=2)
-    assert "is no folder" in refused.stderr
+    assert "is not a folder" in refused.stderr
     assert table.exists()
 
 

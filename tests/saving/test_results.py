@@ -18,10 +18,10 @@ from ngmca.saving import results
 def test_loading_what_is_no_result(tmp_path):
     with pytest.raises(ReadError, match="does not exist"):
         ngmca.load(tmp_path / "no")
-    with pytest.raises(ReadError, match=r"is no result of ngmca: it has no result\.nc"):
+    with pytest.raises(ReadError, match=r"is not a result of ngmca: it has no result\.nc"):
         ngmca.load(tmp_path)
     (tmp_path / "result.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(30))
-    with pytest.raises(ReadError, match="is not a whole result"):
+    with pytest.raises(ReadError, match="is not a complete result"):
         ngmca.load(tmp_path)
     assert results.source_names(2) == ["source 1", "source 2"]
 

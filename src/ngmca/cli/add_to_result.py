@@ -22,7 +22,7 @@ def found_in(out: Path, instead: str) -> tuple[Run, Settings, dict[str, Any]]:
 
 def check_not_stopped(out: Path) -> None:
     """Refuse to discard what a stopped run would go on from."""
-    if result_folder.kept(result_folder.unfinished(result_folder.absolute(out))):
+    if result_folder.can_resume(result_folder.unfinished(result_folder.absolute(out))):
         raise ReadError(
             f"a run for {out} was stopped: `ngmca separate --resume {out} --force` goes on with it, "
             "--force discards it."

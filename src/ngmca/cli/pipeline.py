@@ -66,7 +66,7 @@ def perform(
     """
     compiling = telling(lambda: note(COMPILING, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):
-        if resume and claim.whole:
+        if resume and claim.complete:
             run, error = results.load_run(claim.work / result_folder.RESULT), None
         else:
             run = _run(claim, settings, known, found, resume=resume, quiet=quiet)
@@ -240,12 +240,12 @@ def _explained_stops(claim: Claim) -> Iterator[None]:
     except StoppedRunError as stop:
         raise fail(f"{stop}; nothing is lost. {onward}", INTERRUPTED) from None
     except KeyboardInterrupt:
-        if not claim.kept:
+        if not claim.can_resume:
             raise
         text = f"stopped; the result so far is kept{large.stored(claim.work)}. {onward}"
         raise fail(text, INTERRUPTED) from None
     except Exception as error:
-        if claim.kept and not isinstance(error, ReadError):
+        if claim.can_resume and not isinstance(error, ReadError):
             note(f"the result so far is kept{large.stored(claim.work)}. {onward}")
         raise
 

@@ -36,7 +36,7 @@ from ngmca.cli.settings import (
 )
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
-from ngmca.saving.rank_search import Unfinished, fingerprint
+from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -98,7 +98,9 @@ def rank(
         "seed": seed,
         "noise": given.noise_of(settings, seen),
     }
-    kept = Unfinished(name_beside(out[0], "rank"), fingerprint(seen.Y, options)) if out else None
+    kept = None
+    if out:
+        kept = UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
     with as_bad_input(), _going_on(kept), _bar(max_rank or MOST) as shown:
         choice = choose_rank(seen.Y, max_rank, threads=threads, kept=Shown(kept, shown), **options)
     for path in out or []:
@@ -129,7 +131,7 @@ def facts(choice: RankChoice) -> dict[str, Any]:
 class Shown:
     """A search that is shown on its way, and kept if there is a place for it."""
 
-    place: Unfinished | None
+    place: UnfinishedSearch | None
     show: Any
 
     def last(self) -> Search | None:
@@ -170,7 +172,7 @@ def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
 
 
 @contextmanager
-def _going_on(kept: Unfinished | None) -> Iterator[None]:
+def _going_on(kept: UnfinishedSearch | None) -> Iterator[None]:
     """Say that the same command goes on, where a run is stopped."""
     try:
         yield

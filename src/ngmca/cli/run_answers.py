@@ -14,13 +14,13 @@ from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
-from ngmca.cli.console import as_bad_input, stderr
+from ngmca.cli.console import as_bad_input, note, stderr
 from ngmca.cli.settings import AUTO, Settings
 from ngmca.constraints import Closure
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving.answers_in_file import Answers
-from ngmca.saving.rank_search import Unfinished, fingerprint
+from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
 from ngmca.saving.result_folder import SEARCH
 from ngmca.task.driver import Prepared
 from ngmca.task.task import Task
@@ -56,7 +56,7 @@ def counted(
         return None
     noise = prepared.task.noise
     options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
-    kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
+    kept = UnfinishedSearch(work / SEARCH, fingerprint(data.Y, options), note)
     with as_bad_input():
         shown = not quiet and stderr().is_terminal
         choice = choose_rank(prepared.engine, kept=kept, progress=shown, **options)
