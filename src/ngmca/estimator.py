@@ -17,7 +17,8 @@ from ngmca.algorithms import DEFAULTS
 from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.streaming import Stream
-from ngmca.answers.how_many.choose_rank import RankChoice, choose_rank
+from ngmca.answers.how_many.choose_rank import choose_rank
+from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.engines import Counts, InMemory, Levels, in_own_units, is_elsewhere, open_data, open_whole
 from ngmca.rivals import SIGNED
 from ngmca.separation import separate

@@ -25,14 +25,14 @@ def test_every_witness_is_shown(table):
     assert chosen.split()[0] == "3"
     assert chosen.split()[2:5] == ["5", "of", "5"]
     assert told[-2] == "held-out entries 3, singular values 3, sources that come again 3"
-    assert told[-1] == "3: all witnesses agree."
+    assert told[-1] == "3: all criteria agree."
 
 
 def test_json_is_what_python_finds(table, mixture):
     facts = json.loads(run("rank", table, "--json", "--max-rank", 4, "--folds", 3, "--seed", 7).stdout)
     expected = ngmca.choose_rank(ngmca.io.read(table).Y, 4, folds=3, seed=7)
     assert (facts["rank"], facts["advice"]) == (expected.rank, expected.advice)
-    assert facts["witnesses"] == expected.witnesses
+    assert facts["criteria"] == expected.criteria
     np.testing.assert_array_equal(facts["table"]["held_out"], expected.held_out.mean(axis=0))
     assert facts["table"]["stability"][0] is None  # JSON knows no NaN
 
@@ -101,9 +101,9 @@ def test_noise_is_heeded(wide):
         json.loads(run("rank", wide, "--json", "--max-rank", 2, *more).stdout)
         for more in ((), ("--noise", "50"))
     )
-    assert white["witnesses"]["edge"] == 2
+    assert white["criteria"]["singular_values"] == 2
     assert given["edge"] == pytest.approx(50 * (20**0.5 + 40**0.5))
-    assert given["witnesses"]["edge"] < 2
+    assert given["criteria"]["singular_values"] < 2
 
 
 def test_what_is_wrong_is_said_in_one_line(wide, tmp_path):

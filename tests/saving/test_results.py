@@ -10,6 +10,7 @@ import xarray as xr
 import ngmca
 from ngmca._support import atomic_files as whole_files
 from ngmca.answers.how_sure import agreement, diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Restart
 from ngmca.saving import results
@@ -238,7 +239,7 @@ def test_tables_hold_the_range_of_sources_that_differ_and_of_no_other(tmp_path):
         ("none", replace(found, others=None)),
     ):
         (tmp_path / name).mkdir()
-        results.write(tmp_path / name, results.Run(separation, diagnose(Y, separation), Dataset(Y)))
+        results.write(tmp_path / name, Run(separation, diagnose(Y, separation), Dataset(Y)))
     sources, mixing = (read_columns(tmp_path / "some" / file) for file in ("sources.csv", "mixing.csv"))
     assert [name for name in sources if "est" in name] == ["source 2 lowest", "source 2 highest"]
     np.testing.assert_array_equal(sources["source 2 lowest"], others.S_low[1])

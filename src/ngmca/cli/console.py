@@ -18,12 +18,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ngmca._support.messages import Option, rendered
 from ngmca.answers.how_sure import Finding
+from ngmca.answers.run import Run
 from ngmca.cli.terminal import make_writable, message, one_line
 from ngmca.engines.gpu import CardError
 from ngmca.io import ReadError
 from ngmca.saving.result_folder import UnfinishedError
-from ngmca.saving.results import Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -100,6 +101,14 @@ def _flag(found: re.Match[str]) -> str:
     return f"{flag} {value}" if value not in ("", "True") else flag
 
 
+def as_flag(option: Option) -> str:
+    """Return an argument of the library as the option of the command line: n_iter as --iterations."""
+    flag = "--range" if option.name == "Dataset.crop" else FLAGS.get(option.name, option.name)
+    if option.value is False:
+        return flag.replace("--", "--no-")
+    return f"{flag} {option.value}" if option.has_value and option.value is not True else flag
+
+
 def stdout() -> Console:
     """The console for results, as it is now: tests and pipes replace it."""
     return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
@@ -119,7 +128,7 @@ def say(text: str, *, quiet: bool = False) -> None:
 def say_run(run: Run, *, quiet: bool = False) -> None:
     """Print what was found, and the warnings."""
     for sentence in (*run.summary, *_answers(run)):
-        say(sentence, quiet=quiet)
+        say(rendered(sentence, as_flag), quiet=quiet)
     for finding in run.findings:
         told = as_warning(finding)
         say(f"! {told['title']}. {told['text']}", quiet=quiet)
@@ -137,7 +146,7 @@ def _answers(run: Run) -> list[str]:
 
 def as_warning(finding: Finding) -> dict[str, str]:
     """A finding in words of the command line."""
-    return {"kind": finding.kind, "title": finding.title, "text": in_flags(finding.text)}
+    return {"kind": finding.kind, "title": finding.title, "text": rendered(finding.text, as_flag)}
 
 
 def note(text: str, *, quiet: bool = False) -> None:

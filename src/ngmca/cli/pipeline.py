@@ -18,8 +18,10 @@ from ngmca.algorithms import METHODS
 from ngmca.algorithms.compile_ahead import meanwhile
 from ngmca.algorithms.on_card import check_on_card
 from ngmca.algorithms.restarts import at_once, choose, workers_for
-from ngmca.answers.how_many.choose_rank import MOST
+from ngmca.answers.answers_of_run import Answers
+from ngmca.answers.how_many.part_to_fit import MAX_RANK
 from ngmca.answers.how_sure import diagnose
+from ngmca.answers.run import Run
 from ngmca.cli import loop
 from ngmca.cli import option_files as beforehand
 from ngmca.cli import run_answers as answering
@@ -28,10 +30,10 @@ from ngmca.cli.console import (
     FLAGS,
     INTERRUPTED,
     as_bad_input,
+    as_flag,
     as_warning,
     fail,
     give_json,
-    in_flags,
     note,
     say,
     say_run,
@@ -43,7 +45,6 @@ from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving import checkpoints, result_folder, results
 from ngmca.saving import large_results as large
-from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.folder_claim import Claim, claimed
 from ngmca.saving.whole_files import write_whole
 from ngmca.separation import iterate
@@ -62,8 +63,8 @@ def perform(
     resume: bool = False,
     quiet: bool = False,
     known: dict[str, Any] | None = None,
-    found: results.Run | None = None,
-) -> tuple[results.Run, Path]:
+    found: Run | None = None,
+) -> tuple[Run, Path]:
     """Read, separate and write; the run, and the folder that it is in: `out`, unless that was taken.
 
     What was `found` in the same data before is not looked for again.
@@ -91,11 +92,11 @@ def _run(
     claim: Claim,
     settings: Settings,
     known: dict[str, Any] | None,
-    found: results.Run | None,
+    found: Run | None,
     *,
     resume: bool,
     quiet: bool,
-) -> results.Run:
+) -> Run:
     """Read and separate; the run, of which all but the report is then in the folder to work in."""
     data, record = _read(settings, quiet=quiet)
     other = changed(known or {}, record, besides=ASKED if resume else ())
@@ -140,7 +141,7 @@ def _run(
     if seen.explained is not None:
         diagnostics = replace(diagnostics, explained=seen.explained)
         record["shown"] = seen.told
-    run = results.Run(seen.separation, diagnostics, seen.data, described, answers)
+    run = Run(seen.separation, diagnostics, seen.data, described, answers)
     results.write(claim.work, run)
     return run
 
@@ -214,7 +215,7 @@ def _check_options(engine: InMemory, settings: Settings, options: dict[str, Any]
             iterate(engine, r, **options)  # checks, and begins nothing
 
 
-def _check_large(data: Dataset, settings: Settings, found: results.Run | None) -> None:
+def _check_large(data: Dataset, settings: Settings, found: Run | None) -> None:
     """Refuse what needs all data at once where they are too large, before they are looked at."""
     if found is not None:
         large.refuse(data, "an addition to a result", "ask for it when you separate")
@@ -229,7 +230,7 @@ def _check_large(data: Dataset, settings: Settings, found: results.Run | None) -
 
 def _most(settings: Settings, shape: tuple[int, int]) -> int:
     """The number of sources, or the most that there may be found."""
-    return min(MOST, *shape) if settings.sources == AUTO else settings.number
+    return min(MAX_RANK, *shape) if settings.sources == AUTO else settings.number
 
 
 def _size(data: Dataset, settings: Settings) -> float:
@@ -331,7 +332,7 @@ def _best_start(
     return best.scaled(unit)
 
 
-def _draw(folder: Path, run: results.Run) -> Exception | None:
+def _draw(folder: Path, run: Run) -> Exception | None:
     """Write the report of a run; what went wrong, which must not cost the result."""
     try:
         write_whole(folder / result_folder.REPORT, _report(run))
@@ -340,13 +341,13 @@ def _draw(folder: Path, run: results.Run) -> Exception | None:
     return None
 
 
-def _report(run: results.Run) -> str:
+def _report(run: Run) -> str:
     from ngmca import report
 
-    return report.html(run, in_flags)
+    return report.html(run, as_flag)
 
 
-def tell(run: results.Run, place: Path, *, quiet: bool, as_json: bool) -> None:
+def tell(run: Run, place: Path, *, quiet: bool, as_json: bool) -> None:
     """Print what was found and where it is, as sentences or as JSON."""
     if as_json:
         warned = [as_warning(finding) for finding in run.findings]

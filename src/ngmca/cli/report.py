@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ngmca.cli.console import in_flags, one_line_errors, say
+from ngmca.cli.console import as_flag, one_line_errors, say
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
 from ngmca.saving.whole_files import check_free, occupied, write_whole
@@ -35,7 +35,7 @@ def report(
 
     target = to or (out / result_folder.REPORT if out.is_dir() else out.with_suffix(".html"))
     _check_target(target, result_folder.find(out), force=force)
-    write_whole(target, html(load_run(out), in_flags))
+    write_whole(target, html(load_run(out), as_flag))
     say(f"report: {result_folder.absolute(target)}")
 
 

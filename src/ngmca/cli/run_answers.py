@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ngmca._support.arguments import check_number
-from ngmca.answers.how_many.choose_rank import FOLDS, RankChoice, choose_rank
+from ngmca.answers.answers_of_run import Answers
+from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
+from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.which.identify import identify
@@ -19,7 +21,6 @@ from ngmca.cli.settings import AUTO, Settings
 from ngmca.engines import InMemory
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
-from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.rank_search import Unfinished, fingerprint
 from ngmca.saving.result_folder import SEARCH
 
@@ -60,7 +61,12 @@ def counted(
     """The settings with a number of sources, and how it was chosen where it was to be found out."""
     if settings.sources != AUTO:
         return settings, None
-    options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
+    options: dict[str, Any] = {
+        "folds": DEFAULT_FOLDS,
+        "entries": None,
+        "seed": settings.seed,
+        "noise": noise,
+    }
     kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
     with as_bad_input():
         shown = not quiet and stderr().is_terminal

@@ -18,8 +18,8 @@ def picture(choice: Any, stable: float) -> Any:
     _predicted(panels[0], choice)
     _values(panels[1], choice)
     _again(panels[2], choice, stable)
-    for panel, name in zip(panels, ("held_out", "edge", "stability"), strict=True):
-        said = choice.witnesses[name]
+    for panel, name in zip(panels, ("held_out", "singular_values", "stability"), strict=True):
+        said = choice.criteria[name]
         panel.set_title(f"{panel.get_title()}: {said}", fontsize=10)
         panel.axvline(choice.rank, color="0.8", linewidth=6, zorder=0)
         panel.set_xlabel("sources")

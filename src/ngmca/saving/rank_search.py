@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.how_many.choose_rank import Search
 from ngmca.answers.how_many.cross_validation import Factors
+from ngmca.answers.how_many.search_steps import Search
 from ngmca.cli.console import note
 from ngmca.engines import Counts
 from ngmca.saving.whole_files import write_whole

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.restarts import equally_good
+from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
 from ngmca.answers.how_sure import Diagnostics
 from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.io import Dataset, ReadError
 from ngmca.io.dataset import shown, told
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
 from ngmca.saving import answers_in_file as asked
-from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.checksummed_files import contents, is_signed, write_sealed
 from ngmca.saving.posterior_in_file import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
@@ -49,7 +49,7 @@ def write_result(
     data: Dataset,
     diagnostics: Diagnostics | None,
     record: dict[str, Any],
-    answers: Answers = asked.NONE,
+    answers: Answers = NO_ANSWERS,
 ) -> None:
     """Write all of a result as one NetCDF file."""
     import xarray as xr

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.how_sure.finding import listed, percent
+from ngmca.answers.wording import listed, percent
 from ngmca.plotting import calibration_plot as calibration_view
 
 UNSEEN = "not observed"

@@ -15,7 +15,7 @@ from ngmca.algorithms.mixing_for_sources import weights_of
 from ngmca.answers.how_much import calibration
 from ngmca.answers.how_much.amounts import Amounts, about_limits, about_unseen, without
 from ngmca.answers.how_much.source_weights import Sources, entire, scaled, spread
-from ngmca.answers.how_sure.finding import listed, percent
+from ngmca.answers.wording import listed, percent
 from ngmca.engines import Levels, open_data
 from ngmca.io import ReadError
 from ngmca.nnqp import pivot

@@ -23,7 +23,7 @@ from ngmca.answers.how_much.pure_spectra import by_closure, by_responses
 from ngmca.answers.how_much.source_weights import Sources, entire
 from ngmca.answers.how_much.standards import FEWEST, Standards, check_standards, read_standards
 from ngmca.answers.how_much.standards_to_sources import contradicted, matched
-from ngmca.answers.how_sure.finding import listed
+from ngmca.answers.wording import listed
 from ngmca.result import Separation
 
 POOR = 0.25  # leave-one-out error over the mean that is spoken of

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.answers.how_sure.finding import listed
+from ngmca.answers.wording import listed
 from ngmca.io import ReadError
 from ngmca.io.tables.cell_grid import read_grid
 from ngmca.io.tables.cells import Style

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ngmca.answers.how_much import calibration
 from ngmca.answers.how_much.source_weights import Sources, entire
 from ngmca.answers.how_much.standards import FEWEST, Standards
-from ngmca.answers.how_sure.finding import percent
+from ngmca.answers.wording import percent
 
 SURE = 0.95  # below which it is not said which source a substance is
 LUCK = 0.01  # chance from which on it is said that a substance may follow a source by accident

@@ -16,9 +16,9 @@ class Match:
     name: str
     similarity: float  # from 0 to 1
     shift: float  # of the source from the reference, in units of the axis
-    chance: float  # how often chance does as well; Identification.chance_told says what that is
+    chance: float  # how often chance does as well; Identification.chance_meaning says what that is
     confident: bool
-    upside_down: bool = False  # the source goes down where the reference goes up
+    inverted: bool = False  # the source goes down where the reference goes up
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Identification:
         return tuple(one.name if one and one.confident else None for one in firsts)
 
     @property
-    def chance_told(self) -> str:
+    def chance_meaning(self) -> str:
         """What the chance of a match means with this library, in a sentence."""
         if self.substances < FEW:
             return (

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.how_sure.finding import listed, percent
-from ngmca.answers.which.common_grid import Comparison
+from ngmca.answers.which.comparison import Comparison
 from ngmca.answers.which.identification import Blend, Match, Split
+from ngmca.answers.wording import listed, percent
 
 WHOLE = 0.9  # of the channels: less is told
 AS_GOOD = 0.01  # difference of similarity that is told
@@ -47,7 +47,7 @@ def _sentence(number: int, found: tuple[Match, ...], does: str) -> str:
     if not found:
         return f"Source {number} has no structure where the library is known: nothing is like it."
     best = found[0]
-    turned = ", upside down" if best.upside_down else ""
+    turned = ", upside down" if best.inverted else ""
     often = percent(best.chance)
     told = f"similarity {best.similarity:.2f}{turned}; {does} in {often} of cases"
     if not best.confident:

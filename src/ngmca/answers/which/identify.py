@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
-from ngmca.answers.which.common_grid import Comparison, compare
+from ngmca.answers.which.comparison import Comparison, compare
 from ngmca.answers.which.identification import Blend, Identification, Match, Split
 from ngmca.answers.which.identification_words import cautions, doubts, sentences
 from ngmca.answers.which.library import open_library

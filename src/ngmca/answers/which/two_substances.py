@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.which.common_grid import Comparison
+from ngmca.answers.which.comparison import Comparison
 from ngmca.answers.which.identification import Blend, Match, Split
 from ngmca.answers.which.similarity import HIGH, NEARER, SURE, alike, by_two, moved
 

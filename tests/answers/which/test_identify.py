@@ -79,8 +79,8 @@ def test_scale_sign_baseline_and_noise_do_not_matter(change):
     assert np.isfinite(found.references).all()
     given = np.asarray(change(S), float)
     peak = np.abs(given).max()
-    upside_down = [best[0].upside_down for best in found.matches]
-    assert upside_down == [bool(peak == -given.min())] * 3
+    inverted = [best[0].upside_down for best in found.matches]
+    assert inverted == [bool(peak == -given.min())] * 3
     assert np.abs(found.references / peak - given / peak).max() < 0.05
     other = {
         name: (x, np.squeeze(np.asarray(change(y[None]), float))) for name, (x, y) in LIBRARY.items()
@@ -402,11 +402,11 @@ def test_related_spectra_in_a_small_library_are_rarely_claimed():
 
 def test_what_chance_means_is_told_for_a_few_and_for_many():
     many = ngmca.identify(S, LIBRARY, axis=AXIS)
-    assert "how often a substance that is not in the library" in many.chance_told
+    assert "how often a substance that is not in the library" in many.chance_meaning
     assert "chance does as well in 3.3 %" in many.words[0]
     few = ngmca.identify(S, {"s3": LIBRARY["s3"], "s5": LIBRARY["s5"]}, axis=AXIS)
-    assert "bands of the source, put in other places" in few.chance_told
-    assert "fewer than 33" in few.chance_told
+    assert "bands of the source, put in other places" in few.chance_meaning
+    assert "fewer than 33" in few.chance_meaning
     assert "the same bands elsewhere do as well in 0.5 % of cases" in few.words[0]
     assert not any("chance does as well" in words for words in few.words)
 
