@@ -248,11 +248,11 @@ def test_data_of_another_shape_are_named(tmp_path):
     Y = ngmca.simulate.spectra(m=6, n=60, r=2, snr=20, seed=0).Y
     result = ngmca.separate(Y, 2, n_iter=5, seed=0)
     for wrong, told in (
-        (Y.T, "60 x 6, and 6 x 60"),
-        (Y[:, 1:], "6 x 59, and 6 x 60"),
-        (Y[0], "60, and 6 x 60"),
+        (Y.T, "60 x 6, but 6 x 60"),
+        (Y[:, 1:], "6 x 59, but 6 x 60"),
+        (Y[0], "60, but 6 x 60"),
     ):
-        with pytest.raises(ValueError, match=f"data are {told} were separated"):
+        with pytest.raises(ValueError, match=f"data have the shape {told} were separated"):
             write(tmp_path / "r.html", result, wrong)
 
 

@@ -91,7 +91,7 @@ def test_a_saved_file_is_a_run(tmp_path, mixture, found):
 
 
 def test_data_that_do_not_fit_are_refused(tmp_path, mixture, found):
-    with pytest.raises(ValueError, match="data are 50 x 6, and 6 x 50 were separated"):
+    with pytest.raises(ValueError, match="data have the shape 50 x 6, but 6 x 50 were separated"):
         ngmca.save(tmp_path / "a.nc", found, mixture.Y.T)
     assert not list(tmp_path.iterdir())
 

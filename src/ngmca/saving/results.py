@@ -14,7 +14,7 @@ from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
 from ngmca.io import Dataset, ReadError, read, write_table
 from ngmca.io.axis_units import NO_AXIS, meaning
-from ngmca.plotting.sources_plot import misfit
+from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Background, Marginals, Others, Posterior, Separation
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import ANSWERS, BACKGROUND, OUTLIERS, RESULT
@@ -105,7 +105,7 @@ def described(separation: Separation, data: Any) -> Dataset:
     given = as_dataset(data)
     shape = (len(given.Y), len(given.positions)) if given.Y.ndim == 2 else given.Y.shape
     if shape != (m, n):
-        raise ValueError(misfit(shape, (m, n)))
+        raise wrong_shape(shape, (m, n))
     return given
 
 

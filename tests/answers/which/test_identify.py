@@ -278,7 +278,7 @@ def test_flat_and_missing_spectra():
     odd = {"flat": (FINE, np.full(len(FINE), 7.0)), "nothing": (FINE, empty), "s3": (FINE, holes)}
     found = ngmca.identify(S, drop("s3") | odd, axis=AXIS)
     assert found.claims == NAMES
-    assert found.left_out == ("flat is flat.", "nothing holds no numbers.")
+    assert found.left_out == ("flat is flat.", "nothing has no numbers.")
     assert 3 <= np.isnan(found.references[0]).sum() <= 15
     with pytest.raises(
         ValueError, match=r"no spectrum that can be compared. The first reason: flat is flat\."

@@ -95,7 +95,7 @@ def test_other_units_are_refused_with_what_to_do(own, name, unit):
 
 def test_what_has_no_unit_is_taken_for_the_other_and_told():
     plain, known = Dataset(BAND[None], AXIS), Dataset(BAND[None], AXIS, "wavelength", "nm")
-    assert "no unit were taken for nm" in open_library(plain, "nm").notes[0]
+    assert "without a unit were assumed to be in nm" in open_library(plain, "nm").notes[0]
     (warning,) = open_library([plain, known]).warnings
     assert "sources' axis has no unit: the library's, nm, was taken" in warning
     assert not open_library([plain, known], "nm").warnings
