@@ -20,7 +20,7 @@ def wide(tmp_path):
 
 def test_every_witness_is_shown(table):
     told = run("rank", table).stdout.splitlines()
-    assert " ".join(told[0].split()) == "sources held-out error seen in folds singular value stability"
+    assert " ".join(told[0].split()) == "sources held-out error better folds singular value stability"
     (chosen,) = [line for line in told if line.endswith("<-")]
     assert chosen.split()[0] == "3"
     assert chosen.split()[2:5] == ["5", "of", "5"]
@@ -41,7 +41,7 @@ def test_tables_and_pictures_are_written(wide, tmp_path):
     out = [tmp_path / name for name in ("a.csv", "a.PNG", "a.svg")]
     options = [part for path in out for part in ("-o", path)]
     run("rank", wide, "--max-rank", 3, *options)
-    assert out[0].read_text().startswith("sources,held_out,seen_in_folds,stability,singular_value")
+    assert out[0].read_text().startswith("sources,held_out,better_folds,stability,singular_value")
     assert len(out[0].read_text().splitlines()) == 5
     assert out[1].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in out[2].read_text()
@@ -121,7 +121,7 @@ def test_what_is_wrong_is_said_in_one_line(wide, tmp_path):
 
 def test_a_part_of_the_data_may_be_asked_for(wide):
     facts = json.loads(run("rank", wide, "--json", "--max-rank", 1, "--entries", 400).stdout)
-    assert facts["looked_at"] == [20, 20]
+    assert facts["fitted_shape"] == [20, 20]
 
 
 def test_an_automatic_number_does_not_go_with_what_is_not_heeded(wide, tmp_path):
@@ -144,7 +144,7 @@ def test_an_automatic_number_of_robust_runs_leaves_spikes_out(wide, tmp_path):
     np.save(wide, Y)
     (advice,) = run("rank", wide).stdout.splitlines()[-1:]
     assert advice.startswith("2")
-    assert advice.endswith(", with 1 spike left out.")
+    assert advice.endswith(". 1 spike was left out.")
     told = run("separate", wide, "-r", "auto", "--robust", "-o", tmp_path / "out", "--json")
     assert json.loads(told.stdout)["sources"] == 2
     assert advice in (tmp_path / "out" / "report.html").read_text()

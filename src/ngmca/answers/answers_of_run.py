@@ -48,8 +48,8 @@ class Answers:
             return message("Not identified: no reference {} was given.", option("library"))
         named = sum(map(bool, self.names(r)))
         return (
-            f"{named} of {counted(r, 'source')} identified with confidence in a library of "
-            f"{counted(self.identification.substances, 'substance')}."
+            f"{named} of {counted(r, 'source')} {'was' if named == 1 else 'were'} identified with "
+            f"confidence, in a library of {counted(self.identification.substances, 'substance')}."
         )
 
     def _how_much(self) -> str:

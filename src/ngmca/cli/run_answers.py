@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngmca._support.arguments import check_number
+from ngmca._support.messages import ArgumentError
 from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
 from ngmca.answers.how_many.rank_choice import RankChoice
@@ -117,4 +118,4 @@ def _refusals() -> Iterator[list[str]]:
         try:
             yield refused
         except (ValueError, TypeError) as error:
-            refused.append(str(error))
+            refused.append(error.message if isinstance(error, ArgumentError) else str(error))

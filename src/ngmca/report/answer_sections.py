@@ -44,6 +44,8 @@ def how_much(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
         f"Brackets hold the {100 * amounts.level:.3g} % interval. An amount with ! is above all "
         "standards, where the calibration line was not checked. amounts.csv has all measurements."
     )
-    details = f"<details><summary>in words</summary>{''.join(others)}</details>" if others else ""
+    details = (
+        f"<details><summary>all results in words</summary>{''.join(others)}</details>" if others else ""
+    )
     body = f"{first}{details}{substance_table(amounts)}{legend}{amount_table(amounts)}"
     return [Section("amounts", "How much", body, calibrations(amounts), 3)]

@@ -142,7 +142,7 @@ def composition(run: Run) -> Section:
     place = "pixel" if run.data.image_shape else "measurement"
     text = paragraph(
         f"The share of each source in the signal of a {place}, summed over all channels. Shares add up "
-        "to 100 % and can be compared between sources. They are no concentrations. mixing.csv has them "
+        "to 100 % and can be compared between sources. They are not concentrations. mixing.csv has them "
         "too."
     )
     if run.data.image_shape:

@@ -373,7 +373,7 @@ def test_wrong_arguments_are_refused(exact):
         ({"standards": table, "closure": True}, "standards cannot be combined with closure"),
         ({"level": 1.0}, "level must be above 0 and below 1"),
         ({"names": ["a", "b"]}, "names must have 3 names"),
-        ({"data": ["a", "b"]}, "names 2 measurements, and 30 were separated"),
+        ({"data": ["a", "b"]}, "has 2 names, but 30 measurements were separated"),
         ({"data": io.Dataset(np.ones((2, N)))}, "30 x 120 were separated"),
     ):
         with pytest.raises(ValueError, match=words):

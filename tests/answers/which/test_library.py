@@ -97,7 +97,7 @@ def test_what_has_no_unit_is_taken_for_the_other_and_told():
     plain, known = Dataset(BAND[None], AXIS), Dataset(BAND[None], AXIS, "wavelength", "nm")
     assert "without a unit were assumed to be in nm" in open_library(plain, "nm").notes[0]
     (warning,) = open_library([plain, known]).warnings
-    assert "sources' axis has no unit: the library's, nm, was taken" in warning
+    assert "axis of the sources has no unit. That of the library, nm, was assumed" in warning
     assert not open_library([plain, known], "nm").warnings
     assert not open_library(plain).notes
     assert not open_library(plain).warnings
