@@ -11,7 +11,7 @@ import zarr
 from command_line import run
 
 import ngmca
-from ngmca.answers.how_sure import percent
+from ngmca.answers.wording import percent
 from ngmca.cli import pipeline as performing
 from ngmca.engines import opening
 from ngmca.io import ReadError, read

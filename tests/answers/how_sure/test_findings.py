@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.answers.how_sure import diagnose, findings, leftover_share, percent, spectrum, summary
+from ngmca.answers.how_many.singular_values import spectrum
+from ngmca.answers.how_sure import diagnose, findings, leftover_share, summary
+from ngmca.answers.wording import percent
 from ngmca.io import Dataset
 
 
@@ -183,7 +185,7 @@ def test_words_are_those_of_the_library_and_of_a_chemist():
         numbers = diagnose(Y, separation)
         told += [f.text for f in findings(separation, numbers)] + summary(separation, numbers)
     text = " ".join(told)
-    for word in ("noise=", "tau=", "Dataset.crop", "channels each"):
+    for word in ("noise=", "tau", "Dataset.crop", "channels each"):
         assert word in text
     assert "--" not in text
     assert "samples" not in text
@@ -205,10 +207,8 @@ def test_each_noise_level_is_told_with_what_it_is():
     mixture, separation = separated(4, n_iter=30)
     numbers = diagnose(mixture.Y, separation)
     (told,) = (one for one in summary(separation, numbers) if one.startswith("The noise"))
-    assert f"of {np.median(separation.noise):.3g} (median" in told
-    assert (
-        f"left over, noise, structure and outliers, has {np.sqrt(np.mean(numbers.row_rms**2)):.3g}."
-        in told
-    )
-    assert f"it was estimated at {spectrum(mixture.Y).noise:.3g}, as `ngmca info`" in told
+    assert f"level is {np.median(separation.noise):.3g} (standard deviation, median" in told
+    residual = np.sqrt(np.mean(numbers.row_rms**2))
+    assert f"The whole residual, with structure and outliers, has {residual:.3g}." in told
+    assert f"was estimated as {spectrum(mixture.Y).noise:.3g} (as in `ngmca info`)" in told
     assert "Before" not in " ".join(summary(separation, replace(numbers, rough_noise=0.0)))
