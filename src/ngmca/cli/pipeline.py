@@ -13,7 +13,7 @@ import numpy as np
 from ngmca import rivals, sampling
 from ngmca._support.arguments import check_rank
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.compile_notice import telling
+from ngmca._support.compile_notice import compile_notice
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import METHODS
 from ngmca.algorithms.compile_ahead import meanwhile
@@ -68,7 +68,7 @@ def perform(
 
     What was `found` in the same data before is not looked for again.
     """
-    compiling = telling(lambda: note(COMPILING, quiet=quiet))
+    compiling = compile_notice(lambda: note(COMPILING, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _told_what_is_kept(claim):
         if resume and claim.complete:
             run = results.load_run(claim.work / result_folder.RESULT)
