@@ -10,7 +10,7 @@ from typing import Any
 
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.compile_notice import telling
+from ngmca._support.compile_notice import compile_notice
 from ngmca._support.messages import option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
@@ -65,7 +65,7 @@ def perform(
 
     With `found`, the result of an earlier run with the same data, only what is missing is added.
     """
-    compiling = telling(lambda: note(COMPILING, quiet=quiet))
+    compiling = compile_notice(lambda: note(COMPILING, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):
         if resume and claim.complete:
             run, error = results.load_run(claim.work / result_folder.RESULT), None
