@@ -362,8 +362,8 @@ def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
 class _Momentum:
     """Nesterov's extrapolation of A, which starts again when a step turns back.
 
-    `Momentum` starts again when the cost rises. Here the cost is not known: a few ADMM steps do not solve
-    for S, so the cost after them may rise although A moves in the right direction.
+    `Momentum` starts again when the cost rises. Here the cost is no guide: a few ADMM steps do not solve
+    for S, so it may rise although A moves in the right direction.
     """
 
     def __init__(self, A: NDArray) -> None:
