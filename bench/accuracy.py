@@ -10,6 +10,7 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+from task_options import records
 
 import ngmca
 
@@ -32,7 +33,7 @@ def score(task: tuple) -> float:
         options = {"n_iter": "auto"}
     elif method == "soft, unbounded":
         options = {"n_iter": 500, "bounded": False}
-    result = ngmca.separate(data.Y, r, tau=tau, seed=seed, **options)
+    result = ngmca.separate(data.Y, r, **records(tau=tau, seed=seed, **options))
     return ngmca.evaluate(data.S, result.S).mean_sdr
 
 
@@ -40,7 +41,7 @@ def square(task: tuple[str, int]) -> float:
     """As many measurements as sources; raises if anything is not finite."""
     method, seed = task
     data = ngmca.simulate.sparse(m=15, n=200, r=15, p_S=0.3, snr=15, seed=seed)
-    result = ngmca.separate(data.Y, 15, method=method, n_iter=500, seed=seed)
+    result = ngmca.separate(data.Y, 15, **records(method=method, n_iter=500, seed=seed))
     if not all(np.isfinite(x).all() for x in (result.A, result.S, result.lam, result.noise)):
         raise FloatingPointError(f"{method}, seed {seed}: not finite")
     return ngmca.evaluate(data.S, result.S).mean_sdr

@@ -20,6 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import infrared
+from task_options import records
 
 import ngmca
 
@@ -113,12 +114,14 @@ def baseline(seed: int) -> dict:
     }
     for domain in ("auto", "direct"):
         given = {"domain": domain, "seed": seed}
-        found[f"{domain}, none"] = sdr(mixture, ngmca.separate(mixture.Y, r, **given))
+        found[f"{domain}, none"] = sdr(mixture, ngmca.separate(mixture.Y, r, **records(**given)))
         for name, curve in curves.items():
             Y = mixture.Y + height * curve / curve.max()
             kind = ngmca.backgrounds.polynomial(n, 2) if name == "quadratic" else "splines"
-            found[f"{domain}, {name}"] = sdr(mixture, ngmca.separate(Y, r, baseline=kind, **given))
-            found[f"{domain}, {name}, ignored"] = sdr(mixture, ngmca.separate(Y, r, **given))
+            found[f"{domain}, {name}"] = sdr(
+                mixture, ngmca.separate(Y, r, **records(baseline=kind, **given))
+            )
+            found[f"{domain}, {name}, ignored"] = sdr(mixture, ngmca.separate(Y, r, **records(**given)))
     return found
 
 
@@ -156,7 +159,7 @@ def square(seed: int) -> dict:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             try:
-                found = ngmca.separate(Y, R, seed=seed, **given)
+                found = ngmca.separate(Y, R, **records(seed=seed, **given))
                 bad = not (np.isfinite(found.A).all() and np.isfinite(found.S).all())
             except Exception as error:
                 print(f"seed {seed}, {name}: {error!r}")

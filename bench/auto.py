@@ -31,7 +31,9 @@ def main() -> int:
             data = ngmca.simulate.sparse(m=m, r=r, p_S=p_S, snr=snr, seed=seed)
             for i, n_iter in enumerate((500, "auto")):
                 start = time.process_time()
-                result = ngmca.separate(data.Y, r, tau=tau, n_iter=n_iter, seed=seed, threads=1)
+                result = ngmca.separate(
+                    data.Y, r, method=ngmca.Soft(tau=tau, n_iter=n_iter), seed=seed, threads=1
+                )
                 seconds[i] += time.process_time() - start
                 sdr[i, seed] = ngmca.evaluate(data.S, result.S).mean_sdr
         difference = sdr[1] - sdr[0]

@@ -158,7 +158,9 @@ def check(seeds: list[int]) -> None:
         for seed in seeds:
             data = make(seed)
             tau = 2.0 if "NMR" in name else 1.0  # as in the paper
-            separation = ngmca.separate(data.Y, len(data.S), tau=tau, domain="direct", seed=0)
+            separation = ngmca.separate(
+                data.Y, len(data.S), method=ngmca.Soft(tau=tau), domain="direct", seed=0
+            )
             found = ngmca.posterior(data.Y, separation, seed=0)
             told = checked(data, found)
             fired.append((told.refuted, told.grave))

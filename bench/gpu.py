@@ -1,4 +1,4 @@
-"""What a card does: iterations beside bare products, data beyond its memory, restarts, and the same answers.
+"""What a GPU does: iterations beside bare products, data beyond its memory, restarts, and the same answers.
 
 python bench/gpu.py [--only iterations streamed restarts answers] [--out bench/results-gpu.json]
 """
@@ -12,22 +12,23 @@ from pathlib import Path
 
 import cupy as cp
 import numpy as np
+from task_options import records
 
 import ngmca
 from ngmca import simulate
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
-from ngmca.engines import InMemory
-from ngmca.engines.gpu import open_card
-from ngmca.engines.gpu.engine import OnGpu
+from ngmca.engines.gpu import open_device
+from ngmca.engines.gpu.engine import GpuEngine
+from ngmca.engines.memory import MemoryEngine
 
 M, N, CUT = 200, 4_000_000, 200_000
-CARD = open_card()
+DEVICE = open_device()
 
 
 def timed(work, times=10):
-    """Median milliseconds on the card."""
+    """Median milliseconds on the GPU."""
     work()
     begin, end, found = cp.cuda.Event(), cp.cuda.Event(), []
     for _ in range(times):
@@ -44,7 +45,7 @@ def machine():
     a, b = cp.empty(1 << 30, np.float32), cp.empty(1 << 30, np.float32)
     copied = 2 * a.nbytes / timed(lambda: cp.copyto(b, a)) / 1e6
     return {
-        "card": properties["name"].decode(),
+        "device": properties["name"].decode(),
         "memory_gb": round(properties["totalGlobalMem"] / 1e9, 1),
         "copy_gb_s": round(copied),
         "cuda_runtime": cp.cuda.runtime.runtimeGetVersion(),
@@ -59,7 +60,7 @@ def machine():
 
 
 def data(r, n, p_S, m=M, seed=0):
-    """A mixture of r sources at 15 dB, made on the card."""
+    """A mixture of r sources at 15 dB, made on the GPU."""
     rng = cp.random.default_rng(seed)
     A = abs(rng.standard_normal((m, r), dtype=np.float32))
     A /= cp.linalg.norm(A, axis=0)
@@ -99,8 +100,8 @@ def iterations(copy_gb_s, p_S):
     for r in (8, 16, 32, 64):
         Y = data(r, N, p_S)
         bare = bare_products(Y, r)
-        run(OnGpu(Y[:, :CUT].copy(), CARD), r)  # compiles
-        times, state, falling = run(OnGpu(Y, CARD), r)
+        run(GpuEngine(Y[:, :CUT].copy(), DEVICE), r)  # compiles
+        times, state, falling = run(GpuEngine(Y, DEVICE), r)
         falls, stays = float(np.median(times[:falling])), float(np.median(times[falling:]))
         mean = float(times.mean())
         moved = 4.0 * N * (2 * M + 8 * r) / 1e6  # Y twice; S, C and the guess read and written
@@ -114,7 +115,7 @@ def iterations(copy_gb_s, p_S):
         if p_S == 0.1:
             few, start = Y[:, :CUT].get(), (state.A, state.S[:, slice(0, CUT)])
             for name, threads in (("one_thread", 1), ("all_threads", None)):
-                times, _, _ = run(InMemory(few, threads=threads), r, 6, start)
+                times, _, _ = run(MemoryEngine(few, threads=threads), r, 6, start)
                 one[f"cpu_ms_{name}"] = float(np.median(times)) * N / CUT
             one["times_one_thread"] = one["cpu_ms_one_thread"] / mean
         found.append(one)
@@ -130,11 +131,11 @@ def streamed(gigabytes=4.0, r=8):
     n = int(1.5 * gigabytes * 1e9 / (4 * M)) // 2048 * 2048
     Y = data(r, n, 0.1).get()
     pool.free_all_blocks()
-    whole = ngmca.separate(Y, r, n_iter=12, seed=0, domain="direct", device="cuda")
+    whole = ngmca.separate(Y, r, method=ngmca.Soft(n_iter=12), seed=0, domain="direct", device="cuda")
     pool.free_all_blocks()
     pool.set_limit(size=int(gigabytes * 1e9))
-    engine = OnGpu(Y, CARD)
-    free = CARD.free()
+    engine = GpuEngine(Y, DEVICE)
+    free = DEVICE.free()
     pieces = engine._pieces(r)
     stream = engine._pieces_of
     passes = []
@@ -147,7 +148,7 @@ def streamed(gigabytes=4.0, r=8):
         passes.append(time.perf_counter() - begun)
     begun = time.perf_counter()
     times, _, _ = run(engine, r)
-    found = ngmca.separate(engine, r, n_iter=12, seed=0, domain="direct")
+    found = ngmca.separate(engine, r, method=ngmca.Soft(n_iter=12), seed=0, domain="direct")
     pool.set_limit(size=0)
     way = Y.nbytes / min(passes) / 1e9
     through = Y.nbytes / np.median(times) / 1e6
@@ -171,7 +172,9 @@ def restarts(r=15, n_init=64):
             took = []
             for _ in range(times):
                 begun = time.perf_counter()
-                one = ngmca.separate(Y.astype(kind), r, seed=0, n_init=n_init, domain="direct", **given)
+                one = ngmca.separate(
+                    Y.astype(kind), r, **records(seed=0, n_init=n_init, domain="direct", **given)
+                )
                 took.append(time.perf_counter() - begun)
             seconds[device] = float(np.median(took[1:]))  # the first compiles
             costs[device] = np.array([run.cost for run in one.restarts])
@@ -185,7 +188,7 @@ def restarts(r=15, n_init=64):
 
 
 def answers(seeds=12):
-    """SDR on the card less that on the CPU, and A and S from the same start."""
+    """SDR on the GPU less that on the CPU, and A and S from the same start."""
     worst = {"float32": 0.0, "float64": 0.0}
     same = {"A": 0.0, "S": 0.0}
     for seed in range(seeds):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ngmca
-from ngmca.engines import open_data
+from ngmca.engines import by_residual, open_data
 
 NUMBERS = {15: (15, 20, 30, 60, 200), 5: (5, 8, 15, 20, 30, 60, 200)}  # of measurements, for r sources
 RUNS = {"before": (True, 1.0), "before, tau = 2": (True, 2.0), "after": (False, 1.0)}
@@ -27,8 +27,8 @@ def measured(m: int, r: int, p_S: float, snr: float, seeds: int) -> dict[str, ND
         true = np.sqrt(np.mean(data.noise**2))
         for name, (before, tau) in RUNS.items():
             engine = open_data(data.Y, threads=1)
-            engine = engine.by_residual() if before else engine
-            result = ngmca.separate(engine, r, tau=tau, domain="direct", seed=seed)
+            engine = by_residual(engine) if before else engine
+            result = ngmca.separate(engine, r, method=ngmca.Soft(tau=tau), domain="direct", seed=seed)
             ratio = np.sqrt(np.mean(result.noise**2)) / true
             found[name].append((float(ratio), ngmca.evaluate(data.S, result.S).mean_sdr))
     return {name: np.array(rows) for name, rows in found.items()}

@@ -22,7 +22,8 @@ from calibration import Score, by_source, judge
 from timing import side_by_side
 
 import ngmca
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import open_data
+from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.sampling import sparse_chain
 from ngmca.sampling.sparse_chain import SparseSums
@@ -96,7 +97,7 @@ def coverage(title: str, cases: dict[str, Callable], seeds: int, *, strict: bool
 def overlap(_: int) -> bool:
     """Whether chains from the truth and from the separation get to the same place."""
     data = ngmca.simulate.nmr(200, 1200, 15, compounds=HIDDEN, snr=15, seed=1)
-    separation = ngmca.separate(data.Y, 15, tau=2, domain="direct", seed=1)
+    separation = ngmca.separate(data.Y, 15, method=ngmca.Soft(tau=2), domain="direct", seed=1)
     truth = SimpleNamespace(A=data.A, S=data.S, noise=np.full(200, np.std(data.noise)))
     print(
         "\nNMR with hidden lines, m = 200, 15 dB: SDR of tyrosine and beta-glucose in lots of 1,000 sweeps\n"
@@ -124,7 +125,7 @@ def cost(_: int) -> bool:
     for p_S in (0.1, 0.3):
         data = ngmca.simulate.sparse(200, 20_000, 15, p_S=p_S, snr=15, seed=0)
         separation = ngmca.separate(data.Y, 15, seed=0, threads=1)
-        engine = InMemory(data.Y, threads=1)
+        engine = MemoryEngine(data.Y, threads=1)
         chain = Target.of(open_data(data.Y), separation, None, None).chains(
             np.random.default_rng(0), 2, 1
         )
@@ -133,13 +134,13 @@ def cost(_: int) -> bool:
             chain.sweep()
         A, lam = separation.A, separation.lam
         A_before = np.abs(A + 0.02 * np.std(A) * np.random.default_rng(0).standard_normal(A.shape))
-        before = engine.sweep(A_before, separation.S, lambda G, C, X, _: solve_rows(G, C, X, lam)).S
+        before = engine.sweep(A_before, separation.S, lambda G, C, X, _: G.solve(C, X, lam)).S
         C = np.ascontiguousarray(data.Y.T @ A)
         times = side_by_side(
             {
                 "solve": lambda: solve_rows(A.T @ A, C, np.array(before.T), lam, unit=True),
                 "exact": lambda: engine.sweep(
-                    A, before, lambda G, C, X, _: solve_rows(G, C, X, lam, unit=True)
+                    A, before, lambda G, C, X, _: G.solve(C, X, lam, unit=True)
                 ),
                 "sources": lambda: chain._draw_sources(sums, 1),
                 "sweep": lambda: chain.sweep(sums),

@@ -83,7 +83,7 @@ def steps(engine, count):
     from ngmca.algorithms.steps import s_step
 
     A = mixing(engine.shape[0])
-    S, found = engine.no_sources(SOURCES), []
+    S, found = engine.zero_sources(SOURCES), []
     solve = s_step(np.full(SOURCES, NOISE, dtype=float), Options())
     for _ in range(count):
         begun = time.perf_counter()
@@ -137,7 +137,11 @@ def separated(folder, iterations):
     begun = time.perf_counter()
     n_iter = iterations or "auto"
     found = ngmca.separate(
-        open_data(store, scratch=folder), SOURCES, seed=0, n_iter=n_iter, domain="direct"
+        open_data(store, scratch=folder),
+        SOURCES,
+        method=ngmca.Soft(n_iter=n_iter),
+        seed=0,
+        domain="direct",
     )
     A = mixing(len(found.A))
     cosine = np.abs(A.T @ (found.A / np.linalg.norm(found.A, axis=0))).max(axis=1)
@@ -222,14 +226,14 @@ def sweep_seconds(m, n, r):
     """Processor seconds of a sweep in memory by one thread, 10 % of the sources active: the least of some."""
     from ngmca.algorithms import Options
     from ngmca.algorithms.steps import s_step
-    from ngmca.engines import InMemory
+    from ngmca.engines import MemoryEngine
 
     rng = np.random.default_rng(0)
     A = rng.random((m, r), dtype=np.float32)
     A /= np.linalg.norm(A, axis=0)
     S = rng.standard_exponential((r, n), dtype=np.float32)
     S *= rng.random((r, n), dtype=np.float32) < SPARSE
-    engine = InMemory(
+    engine = MemoryEngine(
         A @ S + np.float32(NOISE) * rng.standard_normal((m, n), dtype=np.float32), threads=1
     )
     solve, times = s_step(np.full(r, NOISE, dtype=float), Options()), []

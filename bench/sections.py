@@ -17,7 +17,8 @@ import ngmca
 from ngmca.algorithms import Options
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import open_data
+from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.separation import Problem
 
@@ -28,7 +29,7 @@ def data(m: int, n: int, r: int, p_S: float = 0.3, snr: float = 15.0) -> ngmca.s
 
 def states_of(
     Y: NDArray, r: int, *, threads: int | None = 1, **options: object
-) -> tuple[InMemory, Iterator[ngmca.State]]:
+) -> tuple[MemoryEngine, Iterator[ngmca.State]]:
     problem = Problem.of(open_data(Y, threads=threads), r, Options(**options))  # type: ignore[arg-type]
     return problem.engine, problem.states(np.random.default_rng(0))
 
@@ -73,11 +74,13 @@ def against_paper() -> list[Row]:
     rows = []
     for n, stop, limits in ((200, 500, (">= 8", ">= 25")), (20_000, 4, (">= 12", ">= 30"))):
         mixture = data(200, n, 15)
-        start = first_guess(InMemory(mixture.Y), 15, np.random.default_rng(0))
+        start = first_guess(MemoryEngine(mixture.Y), 15, np.random.default_rng(0))
         found: dict[str, NDArray] = {}
 
         def ours(n_iter: int | str, mixture=mixture, start=start, found=found) -> None:  # type: ignore[no-untyped-def]
-            found[str(n_iter)] = ngmca.separate(mixture.Y, 15, n_iter=n_iter, start=start, threads=1).S
+            found[str(n_iter)] = ngmca.separate(
+                mixture.Y, 15, method=ngmca.Soft(n_iter=n_iter), start=start, threads=1
+            ).S
 
         def plain(mixture=mixture, start=start, stop=stop, found=found) -> None:  # type: ignore[no-untyped-def]
             found["paper"] = paper_scheme.separate(mixture.Y, *start, stop=stop)[1]
@@ -123,13 +126,13 @@ def factorisation() -> list[Row]:
 
         goal = peer("cd")
         costs = ngmca.separate(
-            Y, r, method="anls", n_iter=200, start=start, tol=0, threads=1
+            Y, r, method=ngmca.Anls(n_iter=200, tol=0), start=start, threads=1
         ).history.cost
         enough = first_below(costs, goal)
         times = side_by_side(
             {
                 "anls": lambda Y=Y, r=r, k=enough, start=start: ngmca.separate(
-                    Y, r, method="anls", n_iter=k, start=start, threads=1
+                    Y, r, method=ngmca.Anls(n_iter=k), start=start, threads=1
                 ),
                 "cd": lambda peer=peer: peer("cd"),
                 "mu": lambda peer=peer: peer("mu"),
@@ -259,7 +262,7 @@ def profile() -> list[Row]:
         before, now = advance(states, at), next(states)
         assert isinstance(before, ngmca.State)
         probe, turns = (
-            InMemory(Y),
+            MemoryEngine(Y),
             cycle((before, now)),
         )  # as in a run, levels are close to the last ones
         A, X = now.A, np.ascontiguousarray(before.S.T)
@@ -359,10 +362,12 @@ def others() -> list[Row]:
         except (ImportError, AttributeError) as error:  # not there, or too old for this NumPy
             print(f"{name} did not run: {error}")
             continue
-        costs = ngmca.separate(Y, 10, method="anls", n_iter=200, seed=0, tol=0, threads=1).history.cost
+        costs = ngmca.separate(
+            Y, 10, method=ngmca.Anls(n_iter=200, tol=0), seed=0, threads=1
+        ).history.cost
         enough = first_below(costs, cost)
         start = time.process_time()
-        ngmca.separate(Y, 10, method="anls", n_iter=enough, seed=0, threads=1)
+        ngmca.separate(Y, 10, method=ngmca.Anls(n_iter=enough), seed=0, threads=1)
         rows.append(Row(f"anls / {name}, 200 x 2,000, r = 10", (time.process_time() - start) / seconds))
     return rows
 

@@ -104,7 +104,7 @@ def spikes() -> Figure:
 def known() -> Figure:
     data = mixture(m=6, snr=15)
     plain = ngmca.separate(data.Y, R, seed=0)
-    cared = ngmca.separate(data.Y, R, known_sources=data.S[:1], seed=0)
+    cared = ngmca.separate(data.Y, R, constraints=[ngmca.KnownSources(data.S[:1])], seed=0)
     given = lambda axes: axes.plot(data.S[0])  # noqa: E731
     return before_and_after(
         data.S, plain, cared, "known_sources, the other two", given, "what is known", first_unknown=1
@@ -116,7 +116,7 @@ def closure() -> Figure:
     A = rng.dirichlet(np.ones(R), 30)
     clean = A @ data.S
     Y = clean + 0.02 * clean.std() * rng.standard_normal(clean.shape)
-    found = ngmca.separate(Y, R, closure=True, seed=0)
+    found = ngmca.separate(Y, R, constraints=[ngmca.Closure()], seed=0)
     order = ngmca.evaluate(data.S, found.S).order
     figure, (first, second) = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained")
     for k, colour in enumerate(COLOURS):
@@ -136,13 +136,13 @@ def profiles() -> Figure:
     clean = A @ data.S
     Y = clean + 0.5 * clean.std() * rng.standard_normal(clean.shape)
     figure, panels = plt.subplots(1, 2, figsize=(9, 2.8), layout="constrained", sharey=True)
-    for axes, given in zip(panels, (None, "unimodal"), strict=True):
-        found = ngmca.separate(Y, R, profiles=given, seed=0)
+    for axes, given in zip(panels, ([], [ngmca.Unimodal()]), strict=True):
+        found = ngmca.separate(Y, R, constraints=given, seed=0)
         order = ngmca.evaluate(data.S, found.S).order
         for k, colour in enumerate(COLOURS):
             axes.plot(A[:, k] / np.linalg.norm(A[:, k]), color="0.75", linewidth=4)
             axes.plot(found.A[:, order[k]], color=colour)
-        axes.set_title(f"profiles={given!r}", fontsize=10)
+        axes.set_title(f"constraints={given!r}", fontsize=10)
     return figure
 
 
@@ -162,7 +162,10 @@ def baseline() -> Figure:
     curves = rng.random((30, 4)) @ ngmca.backgrounds.polynomial(n, 3)
     curves *= 2 * (data.A @ data.S).max() / curves.max()
     Y = data.Y + curves
-    plain, cared = ngmca.separate(Y, R, seed=0), ngmca.separate(Y, R, baseline="polynomial", seed=0)
+    plain, cared = (
+        ngmca.separate(Y, R, seed=0),
+        ngmca.separate(Y, R, constraints=[ngmca.Baseline("polynomial")], seed=0),
+    )
 
     def shown(axes: Any) -> None:
         axes.plot(Y[:3].T, linewidth=0.8)

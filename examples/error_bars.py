@@ -27,7 +27,7 @@ def poisson(seed: int) -> Mixture:
 
 def draw(axes: Axes, data: Mixture, source: int, window: slice, title: str, *, tau: float = 1.0) -> None:
     """One source: the truth, what `soft` finds, the posterior mean and its 90 % intervals."""
-    separation = ngmca.separate(data.Y, len(data.S), tau=tau, seed=0)
+    separation = ngmca.separate(data.Y, len(data.S), method=ngmca.Soft(tau=tau), seed=0)
     posterior = ngmca.posterior(data.Y, separation, seed=0)
     truth = data.S[source] * np.linalg.norm(data.A[:, source])
     found = ngmca.evaluate(data.S, posterior.S.mean).order[source]

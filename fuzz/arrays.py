@@ -6,6 +6,7 @@ from inspect import signature
 
 import numpy as np
 from outcome import ACCEPTED, REFUSED, expect
+from task_options import records
 
 import ngmca
 from ngmca import rivals
@@ -29,7 +30,7 @@ def case(rng, folder):
     before = Y.copy()
     Y.setflags(write=False)
     try:
-        found = ngmca.separate(Y, r, seed=0, threads=_threads(options), **options)
+        found = ngmca.separate(Y, r, threads=_threads(options), **records(seed=0, **options))
     except (ValueError, TypeError) as error:
         return _check_message(error)
     expect(np.array_equal(Y, before, equal_nan=Y.dtype.kind == "f"), "the data were changed")
@@ -47,7 +48,7 @@ def prepare():
         for method in (*METHODS, *rivals.METHODS):
             ngmca.separate(data, 2, method=method, seed=0)
         for options in ({"solver": "fista"}, {"domain": "wavelet"}, {"sample_shape": (8, 9)}):
-            found = ngmca.separate(data, 2, seed=0, n_iter=4, **options)
+            found = ngmca.separate(data, 2, **records(seed=0, n_iter=4, **options))
             ngmca.posterior(data, found, n_samples=4, burn=2, seed=0)
 
 

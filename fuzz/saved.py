@@ -24,12 +24,12 @@ def prepare():
     folder = Path(tempfile.mkdtemp(prefix="saved-", dir="."))
     Y = ngmca.simulate.sparse(m=6, n=50, r=2, snr=20, seed=0).Y
     data = Dataset(Y, np.linspace(9, 1, 50), "chemical shift", "ppm", tuple("abcdef"), notes=("read",))
-    plain = ngmca.separate(Y, 2, n_iter=8, seed=0, n_init=2)
-    sampled = ngmca.separate(Y, 2, n_iter=8, seed=0, posterior=True)
+    plain = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), seed=0, n_init=2)
+    sampled = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), seed=0, posterior=True)
     results.save(folder / "plain.nc", plain, data)
     results.save(folder / "sampled.nc", sampled, data, instrument="400 MHz")
     so_far = checkpoints.Checkpoint()
-    for state in ngmca.iterate(Y, 2, n_iter=8, seed=0):
+    for state in ngmca.iterate(Y, ngmca.Task(2, method=ngmca.Soft(n_iter=8), seed=0)):
         so_far.add(state)
     checkpoints.save(folder, so_far)
     return folder

@@ -7,6 +7,10 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "draws: the report of every run in the test is drawn")
+
+
 def pytest_collection_modifyitems(items):
     """The longest file first: begun last, it would keep one of the workers waiting."""
     items.sort(key=lambda item: "test_crashes" not in item.nodeid)

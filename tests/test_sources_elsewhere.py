@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import zarr
 from scipy import sparse
+from task_options import records
 
 import ngmca
 from ngmca.result import large_sources as storing
@@ -17,7 +18,7 @@ RNG = np.random.default_rng(0)
 S = RNG.exponential(size=(R, 300)) * (RNG.random((R, 300)) < 0.3)
 Y = RNG.random((12, R)) @ S + 0.02 * RNG.standard_normal((12, 300))
 OPTIONS = {"seed": 0, "n_iter": 5, "domain": "direct"}
-EXPECTED = ngmca.separate(Y, R, **OPTIONS)
+EXPECTED = ngmca.separate(Y, R, **records(**OPTIONS))
 
 
 @pytest.fixture
@@ -28,12 +29,12 @@ def no_work(monkeypatch):
 @pytest.mark.parametrize("kind", [int, np.uint8, bool])
 def test_sources_are_not_cut_to_integers(no_work, kind):
     with pytest.raises(ValueError, match="would cut off"):
-        ngmca.separate(Y, R, out=np.zeros((R, 300), kind), **OPTIONS)
+        ngmca.separate(Y, R, **records(out=np.zeros((R, 300), kind), **OPTIONS))
 
 
 def test_sources_may_be_rounded():
     out = np.zeros((R, 300), np.float32)
-    assert ngmca.separate(Y, R, out=out, **OPTIONS).S is out
+    assert ngmca.separate(Y, R, **records(out=out, **OPTIONS)).S is out
     np.testing.assert_array_equal(out, EXPECTED.S.astype(np.float32))
 
 
@@ -58,24 +59,24 @@ def _read_only(folder):
 def test_what_cannot_be_written_to_is_refused_before_data_are_opened(monkeypatch, tmp_path, kind):
     monkeypatch.setattr(ngmca.separation, "open_data", lambda *_, **__: pytest.fail("it was opened"))
     with pytest.raises(ValueError, match=r"out .*can(not)? be written to"):
-        ngmca.separate(Y, R, out=_read_only(tmp_path)[kind], **OPTIONS)
+        ngmca.separate(Y, R, **records(out=_read_only(tmp_path)[kind], **OPTIONS))
 
 
 def test_a_checkpoint_in_the_place_of_the_sources_is_refused(no_work, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="different names"):
-        ngmca.separate(Y, R, out="S", checkpoint=tmp_path / "S", **OPTIONS)
+        ngmca.separate(Y, R, **records(out="S", checkpoint=tmp_path / "S", **OPTIONS))
 
 
 @pytest.mark.parametrize("given", [{"checkpoint_every": 3}, {"checkpoint_minutes": 5}], ids=str)
 def test_how_often_no_checkpoint_is_written_is_refused(no_work, given):
     with pytest.raises(ValueError, match="give checkpoint"):
-        ngmca.separate(Y, R, **given, **OPTIONS)
+        ngmca.separate(Y, R, **records(**given, **OPTIONS))
 
 
 @pytest.mark.parametrize("given", [Y.tolist(), pd.DataFrame(Y), tuple(map(tuple, Y))], ids=type)
 def test_tables_and_lists_have_their_sources_put_on_disk(tmp_path, given):
-    found = ngmca.separate(given, R, out=tmp_path / "S.zarr", **OPTIONS)
+    found = ngmca.separate(given, R, **records(out=tmp_path / "S.zarr", **OPTIONS))
     np.testing.assert_array_equal(found.S, EXPECTED.S)
 
 
@@ -90,7 +91,7 @@ def test_tables_and_lists_have_their_sources_put_on_disk(tmp_path, given):
 )
 def test_what_is_not_read_in_blocks_is_refused_in_a_sentence(no_work, tmp_path, given, told):
     with pytest.raises((ValueError, TypeError), match=told):
-        ngmca.separate(given, R, out=tmp_path / "S.zarr", **OPTIONS)
+        ngmca.separate(given, R, **records(out=tmp_path / "S.zarr", **OPTIONS))
 
 
 class Slices:
@@ -141,8 +142,8 @@ def test_what_came_into_being_meanwhile_is_kept(tmp_path):
 @pytest.fixture(params=["zarr", "dask"])
 def found(request, tmp_path):
     if request.param == "zarr":
-        return ngmca.separate(Y, R, out=tmp_path / "kept.zarr", **OPTIONS)
-    return ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, **OPTIONS)
+        return ngmca.separate(Y, R, **records(out=tmp_path / "kept.zarr", **OPTIONS))
+    return ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, **records(**OPTIONS))
 
 
 def test_sources_elsewhere_can_be_used_as_those_in_memory(found, tmp_path):
@@ -181,8 +182,8 @@ def test_sources_that_would_not_fit_are_refused_with_their_size(found, monkeypat
 
 def test_starts_on_a_cluster_are_compared():
     options = OPTIONS | {"n_init": 3}
-    found = ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, **options)
-    expected = ngmca.separate(Y, R, **options)
+    found = ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, **records(**options))
+    expected = ngmca.separate(Y, R, **records(**options))
     assert isinstance(found.S, da.Array)
     agreements = [[one.agreement for one in each.restarts] for each in (found, expected)]
     np.testing.assert_allclose(*agreements, rtol=1e-9)
@@ -193,4 +194,4 @@ def test_starts_on_a_cluster_are_compared():
 def test_starts_whose_sources_would_not_fit_are_refused_before_the_first(no_work, monkeypatch):
     monkeypatch.setattr(storing, "memory_left", lambda: 50_000.0)
     with pytest.raises(MemoryError, match="n_init compares sources"):
-        ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, n_init=3, **OPTIONS)
+        ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, **records(n_init=3, **OPTIONS))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import zarr
+from task_options import records
 
 import ngmca
 from ngmca.engines import opening
@@ -23,12 +24,12 @@ def sdr(S, found):
 
 def test_a_stream_comes_to_what_all_of_it_at_once_says():
     Y, S = stream(3000)
-    model = ngmca.NGMCA(R, random_state=0)
+    model = ngmca.NGMCA(R, n_init=1)
     qualities = []
     for batch in np.array_split(Y, 30):
         model.partial_fit(batch)
         qualities.append(sdr(S, model.components_))
-    whole = sdr(S, ngmca.NGMCA(R, domain="direct", random_state=0).fit(Y).components_)
+    whole = sdr(S, ngmca.NGMCA(R, domain="direct", n_init=1).fit(Y).components_)
     assert model.n_iter_ == 30
     assert qualities[-1] > qualities[0] + 3  # it learns all along
     assert qualities[-1] > whole - 2.5
@@ -43,7 +44,7 @@ def test_what_changes_is_followed_by_those_who_forget():
     after = rng.random((900, R)) @ S + 0.05 * rng.standard_normal((900, 80))
     found = {}
     for forgetting in (1.0, 0.7):
-        model = ngmca.NGMCA(R, forgetting=forgetting, random_state=0)
+        model = ngmca.NGMCA(R, forgetting=forgetting, n_init=1)
         for batch in [*np.array_split(before, 6), *np.array_split(after, 18)]:
             model.partial_fit(batch)
         found[forgetting] = sdr(S, model.components_)
@@ -55,10 +56,10 @@ def test_a_fit_ends_a_stream_and_the_next_batch_begins_another():
     rng = np.random.default_rng(9)
     S = rng.exponential(size=(R, 60)) * (rng.random((R, 60)) < 0.3)
     other = rng.random((300, R)) @ S + 0.05 * rng.standard_normal((300, 60))
-    model = ngmca.NGMCA(R, random_state=0).partial_fit(before).fit(other[:150])
+    model = ngmca.NGMCA(R, n_init=1).partial_fit(before).fit(other[:150])
     assert not hasattr(model, "stream_")
     model.partial_fit(other[150:])
-    alone = ngmca.NGMCA(R, random_state=0).partial_fit(other[150:])
+    alone = ngmca.NGMCA(R, n_init=1).partial_fit(other[150:])
     np.testing.assert_array_equal(model.components_, alone.components_)
     assert model.n_iter_ == 1
 
@@ -66,7 +67,7 @@ def test_a_fit_ends_a_stream_and_the_next_batch_begins_another():
 @pytest.mark.parametrize("changed", [R + 1, "auto"])
 def test_a_stream_keeps_its_number_of_components_and_its_width(changed):
     Y, _ = stream(200)
-    model = ngmca.NGMCA(R, random_state=0).partial_fit(Y[:100])
+    model = ngmca.NGMCA(R, n_init=1).partial_fit(Y[:100])
     learnt = model.components_
     with pytest.raises(ValueError, match="is expecting 80 features"):
         model.partial_fit(Y[100:, :79])
@@ -78,7 +79,7 @@ def test_a_stream_keeps_its_number_of_components_and_its_width(changed):
 
 def test_a_stream_whose_components_were_counted_goes_on():
     Y, _ = stream(400)
-    model = ngmca.NGMCA("auto", random_state=0).partial_fit(Y[:200]).partial_fit(Y[200:])
+    model = ngmca.NGMCA("auto", n_init=1).partial_fit(Y[:200]).partial_fit(Y[200:])
     assert model.n_components_ == len(model.components_) == R
 
 
@@ -93,19 +94,19 @@ def test_a_stream_whose_components_were_counted_goes_on():
     ids=["few rows", "zeros", "negative", "missing"],
 )
 def test_a_first_batch_that_no_stream_can_begin_with_is_refused_and_another_begins_it(batch, told):
-    model = ngmca.NGMCA(R, random_state=0)
+    model = ngmca.NGMCA(R, n_init=1)
     with pytest.raises(ValueError, match=told):
         model.partial_fit(batch)
     assert not hasattr(model, "separation_")
     Y, _ = stream(100)
-    expected = ngmca.NGMCA(R, random_state=0).partial_fit(Y).components_
+    expected = ngmca.NGMCA(R, n_init=1).partial_fit(Y).components_
     np.testing.assert_array_equal(model.partial_fit(Y).components_, expected)
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_units_of_a_stream_do_not_matter(unit):
     Y, _ = stream(300)
-    plain, scaled = (ngmca.NGMCA(R, random_state=0) for _ in range(2))
+    plain, scaled = (ngmca.NGMCA(R, n_init=1) for _ in range(2))
     for batch in np.array_split(Y, 3):
         plain.partial_fit(batch)
         scaled.partial_fit(batch * unit)
@@ -120,18 +121,18 @@ def test_units_of_a_stream_do_not_matter(unit):
 )
 def test_what_a_stream_would_not_heed_is_refused(options):
     with pytest.raises(ValueError, match=r"partial_fit|forgetting"):
-        ngmca.NGMCA(R, **options).partial_fit(stream(50)[0])
+        ngmca.NGMCA(R, **records(**options)).partial_fit(stream(50)[0])
 
 
 def test_methods_without_streams_have_no_partial_fit():
-    assert not hasattr(ngmca.NGMCA(R, method="hard"), "partial_fit")
-    assert not hasattr(ngmca.NGMCA(R, method="hals"), "partial_fit")
-    assert hasattr(ngmca.NGMCA(R, method="anls"), "partial_fit")
+    assert not hasattr(ngmca.NGMCA(R, method="hard", n_init=1), "partial_fit")
+    assert not hasattr(ngmca.NGMCA(R, method="hals", n_init=1), "partial_fit")
+    assert hasattr(ngmca.NGMCA(R, method="anls", n_init=1), "partial_fit")
 
 
 def test_transform_of_a_stream_is_that_of_its_rows():
     Y, _ = stream(400)
-    model = ngmca.NGMCA(R, domain="direct", random_state=0).fit(Y[:200])
+    model = ngmca.NGMCA(R, domain="direct", n_init=1).fit(Y[:200])
     parts = model.transform_blocks(Y[i : i + 90] for i in range(0, 400, 90))
     np.testing.assert_allclose(np.concatenate(list(parts)), model.transform(Y), rtol=1e-9, atol=1e-12)
 
@@ -140,11 +141,11 @@ def test_data_on_disk_are_not_brought_into_memory(monkeypatch, tmp_path):
     Y, _ = stream(400)
     stored = zarr.create_array(tmp_path / "Y.zarr", shape=Y.shape, dtype=float, chunks=(50, 80))
     stored[...] = Y
-    expected = ngmca.NGMCA(R, domain="direct", random_state=0)
+    expected = ngmca.NGMCA(R, domain="direct", n_init=1)
     weights = expected.fit_transform(Y)
     monkeypatch.setattr(opening, "memory_left", lambda: 4000)
     monkeypatch.setattr(type(stored), "__array__", lambda *_: pytest.fail("read whole"))
-    model = ngmca.NGMCA(R, domain="direct", random_state=0)
+    model = ngmca.NGMCA(R, domain="direct", n_init=1)
     np.testing.assert_allclose(model.fit_transform(stored), weights, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.transform(stored), weights, rtol=1e-9, atol=1e-12)
     assert model.n_features_in_ == 80
@@ -155,13 +156,18 @@ def test_data_on_disk_are_not_brought_into_memory(monkeypatch, tmp_path):
 
 def test_sources_are_put_on_disk(tmp_path):
     Y = stream(30, n=5000)[0]
-    expected = ngmca.separate(Y, R, seed=0, domain="direct", n_iter=10)
-    found = ngmca.separate(Y, R, seed=0, domain="direct", n_iter=10, out=tmp_path / "S.zarr")
+    expected = ngmca.separate(Y, R, method=ngmca.Soft(n_iter=10), domain="direct", n_init=1)
+    found = ngmca.separate(
+        Y, R, method=ngmca.Soft(n_iter=10), domain="direct", out=tmp_path / "S.zarr", n_init=1
+    )
     assert isinstance(found.S, zarr.Array)
     np.testing.assert_array_equal(zarr.open_array(tmp_path / "S.zarr")[...], expected.S)
     assert [path.name for path in tmp_path.iterdir()] == ["S.zarr"]
     target = np.zeros((R, 5000))
-    assert ngmca.separate(Y, R, seed=0, domain="direct", n_iter=10, out=target).S is target
+    assert (
+        ngmca.separate(Y, R, method=ngmca.Soft(n_iter=10), domain="direct", out=target, n_init=1).S
+        is target
+    )
     np.testing.assert_array_equal(target, expected.S)
 
 
@@ -169,16 +175,16 @@ def test_a_place_that_is_taken_is_told_before_anything_is_computed(tmp_path):
     Y = stream(30, n=500)[0]
     (tmp_path / "S.zarr").mkdir()
     with pytest.raises(FileExistsError, match="choose another name"):
-        ngmca.separate(Y, R, out=tmp_path / "S.zarr")
+        ngmca.separate(Y, R, out=tmp_path / "S.zarr", n_init=1)
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        ngmca.separate(Y, R, out=tmp_path / "none" / "S.zarr")
+        ngmca.separate(Y, R, out=tmp_path / "none" / "S.zarr", n_init=1)
     with pytest.raises(ValueError, match=r"shape \(3, 500\)"):
-        ngmca.separate(Y, R, out=np.zeros((2, 2)))
+        ngmca.separate(Y, R, out=np.zeros((2, 2)), n_init=1)
 
 
 def test_the_posterior_of_some_columns():
     Y, S = stream(40, n=4000, noise=0.1)
-    found = ngmca.separate(Y, R, seed=0, domain="direct")
+    found = ngmca.separate(Y, R, domain="direct", n_init=1)
     some = ngmca.posterior(Y, found, columns=256, n_samples=60, seed=0)
     assert some.S.mean.shape == (R, 256)
     pairs = ngmca.evaluate(S, found.S)
@@ -198,7 +204,7 @@ def test_the_posterior_of_some_columns():
 @pytest.mark.parametrize("n", [600, 4000])
 def test_a_few_named_columns_have_the_means_and_spreads_that_all_of_them_give(n):
     Y, _ = stream(40, n=n, noise=0.1)
-    found = ngmca.separate(Y, R, seed=0, domain="direct")
+    found = ngmca.separate(Y, R, domain="direct", n_init=1)
     named = np.array([0, 1, n // 2, n - 1])
     whole = ngmca.posterior(Y, found, n_samples=200, seed=0)
     few = ngmca.posterior(Y, found, columns=named, n_samples=200, seed=0)
@@ -218,7 +224,7 @@ def test_noise_of_samples_and_of_entries_is_that_of_the_columns():
     S = rng.exponential(size=(R, n)) * (rng.random((R, n)) < 0.5)
     S[:, n // 4 : n // 4 + 2] = S[:, 3 * n // 4 : 3 * n // 4 + 2] = 3.0
     Y = rng.random((40, R)) @ S + levels * rng.standard_normal((40, n))
-    found = ngmca.separate(Y, R, seed=0, domain="direct", noise=levels)
+    found = ngmca.separate(Y, R, domain="direct", noise=levels, n_init=1)
     named = np.array([n // 4, n // 4 + 1, 3 * n // 4, 3 * n // 4 + 1])
     quiet, entries = (
         ngmca.posterior(Y, found, columns=named, noise=given, n_samples=40, seed=0).S.sd
@@ -232,7 +238,7 @@ def test_noise_of_samples_and_of_entries_is_that_of_the_columns():
 def test_as_many_columns_as_measurements_keep_their_own_noise():
     Y, _ = stream(64, n=2000, noise=0.1)
     levels = np.where(np.arange(2000) < 1000, 0.05, 0.2)
-    found = ngmca.separate(Y, R, seed=0, domain="direct")
+    found = ngmca.separate(Y, R, domain="direct", n_init=1)
     samples, entries = (
         ngmca.posterior(Y, found, columns=64, noise=given, n_samples=20, seed=0).S.sd
         for given in (levels, np.tile(levels, (64, 1)))
@@ -243,7 +249,7 @@ def test_as_many_columns_as_measurements_keep_their_own_noise():
 
 def test_some_columns_of_data_with_gaps_are_refused():
     Y, _ = stream(40, n=300)
-    found = ngmca.separate(Y, R, seed=0, domain="direct")
+    found = ngmca.separate(Y, R, domain="direct", n_init=1)
     Y[3, 7] = np.nan
     with pytest.raises(ValueError, match="missing entries"):
         ngmca.posterior(Y, found, columns=64)

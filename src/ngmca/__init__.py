@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from ngmca.answers.how_much.quantify import quantify as quantify
     from ngmca.answers.which.identify import Identification as Identification
     from ngmca.answers.which.identify import identify as identify
+    from ngmca.constraints import Baseline as Baseline
+    from ngmca.constraints import Closure as Closure
+    from ngmca.constraints import KnownMixing as KnownMixing
+    from ngmca.constraints import KnownSources as KnownSources
+    from ngmca.constraints import Monotonic as Monotonic
+    from ngmca.constraints import Unimodal as Unimodal
+    from ngmca.constraints import ZeroMixing as ZeroMixing
+    from ngmca.constraints import ZeroSources as ZeroSources
     from ngmca.domains import backgrounds as backgrounds
     from ngmca.engines import Counts as Counts
     from ngmca.estimator import NGMCA as NGMCA
@@ -32,6 +40,15 @@ if TYPE_CHECKING:
     from ngmca.saving import save as save
     from ngmca.separation import iterate as iterate
     from ngmca.separation import separate as separate
+    from ngmca.task.checkpoints import Checkpoint as Checkpoint
+    from ngmca.task.methods import Anls as Anls
+    from ngmca.task.methods import Fista as Fista
+    from ngmca.task.methods import Hard as Hard
+    from ngmca.task.methods import Naive as Naive
+    from ngmca.task.methods import Rival as Rival
+    from ngmca.task.methods import Soft as Soft
+    from ngmca.task.task import Sampling as Sampling
+    from ngmca.task.task import Task as Task
 
     __version__: str
 
@@ -40,15 +57,32 @@ if TYPE_CHECKING:
 _HOME = {
     "NGMCA": "estimator",
     "Amounts": "answers.how_much.quantify",
+    "Anls": "task.methods",
+    "Baseline": "constraints",
+    "Checkpoint": "task.checkpoints",
+    "Closure": "constraints",
     "Counts": "engines",
+    "Fista": "task.methods",
+    "Hard": "task.methods",
     "History": "result",
     "Identification": "answers.which.identify",
+    "KnownMixing": "constraints",
+    "KnownSources": "constraints",
+    "Monotonic": "constraints",
+    "Naive": "task.methods",
     "Others": "result",
     "Posterior": "result",
     "RankChoice": "answers.how_many.choose_rank",
     "Restart": "result",
+    "Rival": "task.methods",
+    "Sampling": "task.task",
     "Separation": "result",
+    "Soft": "task.methods",
     "State": "result",
+    "Task": "task.task",
+    "Unimodal": "constraints",
+    "ZeroMixing": "constraints",
+    "ZeroSources": "constraints",
     "backgrounds": "domains",
     "choose_rank": "answers.how_many.choose_rank",
     "evaluate": "metrics",

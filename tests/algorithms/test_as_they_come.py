@@ -5,10 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
+from ngmca.task.known import REFUSED, Known
+from task_options import records
 
 import ngmca
 from ngmca.engines import Counts
-from ngmca.task.known import REFUSED, Known
 
 R = 4
 M, N = 40, 120
@@ -24,7 +25,7 @@ def score(mixture, found):
 
 
 def separate(Y, r=R, **options):
-    return ngmca.separate(Y, r, **{"seed": 1, "domain": "direct"} | options)
+    return ngmca.separate(Y, r, **records(**{"seed": 1, "domain": "direct"} | options))
 
 
 def test_nan_masks_and_masked_arrays_are_the_same(mixture):
@@ -357,7 +358,7 @@ def test_options_combine_or_are_refused_by_name(mixture, one, other):
 def test_iterations_go_on_from_a_state(mixture, name):
     """As near as another start of the same schedule comes: units and baselines are found anew."""
     options = OPTIONS[name](mixture) | {"seed": 1, "domain": "direct", "n_iter": 60}
-    states = list(ngmca.iterate(mixture.Y, R, **options))
+    states = list(ngmca.iterate(mixture.Y, ngmca.Task(R, **records(**options))))
     again = list(ngmca.iterate(mixture.Y, R, resume=states[40], **options))
     end, other = states[-1], again[-1]
     assert ngmca.evaluate(end.A @ end.S, other.A @ other.S).mean_sdr > 20
@@ -425,7 +426,7 @@ def test_bands_go_on_with_the_weights_that_they_had(bands, options):
     if "robust" in options:
         Y = bands.Y.copy()
         Y[3, 40] += 10
-    states = list(ngmca.iterate(Y, 3, seed=0, domain="wavelet", n_iter=60, **options))
+    states = list(ngmca.iterate(Y, ngmca.Task(3, **records(domain="wavelet", n_iter=60, **options))))
     at = next(i for i, state in enumerate(states) if state.domain.name == "wavelet") + 5
     *_, last = ngmca.iterate(Y, 3, seed=0, domain="wavelet", n_iter=60, resume=states[at], **options)
     if "robust" in options:

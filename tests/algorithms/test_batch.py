@@ -1,29 +1,30 @@
-"""Many starts in one batch on a card, with NumPy in place of CuPy: what each of them would be alone."""
+"""Many starts in one batch on a GPU, with NumPy in place of CuPy: what each of them would be alone."""
 
 import numpy as np
 import pytest
-from host_card import HostCard, needs_compiler
+from host_device import HostDevice, needs_compiler
+from ngmca.algorithms.problem import Problem
 
 import ngmca
 from ngmca import separation, simulate
 from ngmca.algorithms import batch_of_starts as batch
 from ngmca.algorithms import first_guess as start
 from ngmca.algorithms import restarts
-from ngmca.algorithms.batch_of_starts import at_once_on_card
+from ngmca.algorithms.batch_of_starts import room_for_starts
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.problem import Problem
-from ngmca.engines import InMemory, OnGpu, Stacks, opening, room_for
+from ngmca.engines import by_residual, opening
 from ngmca.engines.gpu import stacks
-from ngmca.engines.gpu.engine import ROOM
+from ngmca.engines.gpu.engine import ROOM, GpuEngine
+from ngmca.engines.memory import MemoryEngine
 
 pytestmark = needs_compiler
 
 
 @pytest.fixture
-def card(monkeypatch):
-    """A card in place of the real one, to which `separate` finds its way."""
-    found = HostCard()
-    monkeypatch.setattr(opening, "open_card", lambda: found)
+def device(monkeypatch):
+    """A GPU in place of the real one, to which `separate` finds its way."""
+    found = HostDevice()
+    monkeypatch.setattr(opening, "open_device", lambda: found)
     return found
 
 
@@ -92,7 +93,7 @@ def same(one, other, tolerance=1e-8):
         {"method": "anls", "noise": 0.2, "tol": 1e-3},
     ],
 )
-def test_every_start_is_what_it_would_be_alone(card, alone, mixture, monkeypatch, options):
+def test_every_start_is_what_it_would_be_alone(device, alone, mixture, monkeypatch, options):
     sizes = counted(monkeypatch)
     there, here = (
         ngmca.separate(mixture.Y, 4, n_init=5, seed=1, device=device, **options)
@@ -109,7 +110,7 @@ def test_every_start_is_what_it_would_be_alone(card, alone, mixture, monkeypatch
     assert [one.equal for one in there.restarts] == [one.equal for one in here.restarts]
 
 
-def test_starts_leave_the_batch_when_they_have_settled(card, alone, monkeypatch):
+def test_starts_leave_the_batch_when_they_have_settled(device, alone, monkeypatch):
     Y = simulate.sparse(12, 40, 4, snr=10.0, p_S=0.6, seed=2).Y
     lengths = []
     real = batch._Batch._note
@@ -131,7 +132,7 @@ def test_starts_leave_the_batch_when_they_have_settled(card, alone, monkeypatch)
         same(one, other, 1e-6)
 
 
-def test_a_source_that_dies_comes_back_as_it_would_alone(card, alone, monkeypatch):
+def test_a_source_that_dies_comes_back_as_it_would_alone(device, alone, monkeypatch):
     Y = simulate.sparse(10, 40, 2, snr=10.0, p_S=0.3, seed=0).Y  # of sources that there are not
     revived = []
     real = start.revive
@@ -146,13 +147,13 @@ def test_a_source_that_dies_comes_back_as_it_would_alone(card, alone, monkeypatc
     monkeypatch.setattr("ngmca.algorithms.soft_and_hard.revive", revive)
     for device in ("cuda", "cpu"):
         ngmca.separate(Y, 6, n_init=4, seed=3, device=device, n_iter=25)
-    assert revived.count(OnGpu) == revived.count(InMemory) > 0
+    assert revived.count(GpuEngine) == revived.count(MemoryEngine) > 0
     for one, other in zip(*alone, strict=True):
         same(one, other)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
-def test_units_of_the_data_do_not_matter(card, mixture, unit):
+def test_units_of_the_data_do_not_matter(device, mixture, unit):
     there, here = (
         ngmca.separate(mixture.Y * unit, 4, n_init=3, n_iter=12, seed=0, device=device)
         for device in ("cuda", "cpu")
@@ -165,7 +166,7 @@ def test_units_of_the_data_do_not_matter(card, mixture, unit):
 @pytest.mark.parametrize(
     ("shape", "r"), [((1, 30), 1), ((7, 1), 1), ((30, 5), 3), ((20, 40), 1), ((5, 90), 5)]
 )
-def test_every_shape(card, alone, shape, r):
+def test_every_shape(device, alone, shape, r):
     Y = np.random.default_rng(0).random(shape)
     for device in ("cuda", "cpu"):
         ngmca.separate(Y, r, n_init=3, n_iter=9, seed=0, device=device, domain="direct")
@@ -174,7 +175,7 @@ def test_every_shape(card, alone, shape, r):
 
 
 @pytest.mark.parametrize("Y", [np.zeros((6, 20)), np.eye(6), -np.ones((6, 20))])
-def test_degenerate_data(card, alone, Y):
+def test_degenerate_data(device, alone, Y):
     for device in ("cuda", "cpu"):
         ngmca.separate(Y, 2, n_init=3, n_iter=9, seed=0, device=device)
     for one, other in zip(*alone, strict=True):
@@ -183,7 +184,7 @@ def test_degenerate_data(card, alone, Y):
         assert np.isfinite(one.A).all()
 
 
-def test_data_without_noise_have_no_threshold_left(card, alone):
+def test_data_without_noise_have_no_threshold_left(device, alone):
     """The noise of a perfect fit is 0: A is not bounded then, which may be so for some starts only."""
     rng = np.random.default_rng(0)
     A, S = np.eye(6)[:, :3], np.zeros((3, 30))
@@ -198,8 +199,8 @@ def test_data_without_noise_have_no_threshold_left(card, alone):
         np.testing.assert_allclose(one.S, other.S, atol=1e-6 * S.max())
 
 
-def test_bounded_and_exact_steps_side_by_side(card, mixture):
-    engine = OnGpu(mixture.Y, card)
+def test_bounded_and_exact_steps_side_by_side(device, mixture):
+    engine = GpuEngine(mixture.Y, device)
     problem = Problem.of(engine, 4, Options())
     work = batch._Batch(problem, np.random.default_rng(0).spawn(3))
     going = work._first()
@@ -212,8 +213,10 @@ def test_bounded_and_exact_steps_side_by_side(card, mixture):
             np.testing.assert_array_equal(part[i], whole[i])
 
 
-def test_sources_of_a_sweep_stay_as_they_are_when_one_is_revived(card, mixture):
-    work = batch._Batch(Problem.of(OnGpu(mixture.Y, card), 4, Options()), [np.random.default_rng(0)] * 2)
+def test_sources_of_a_sweep_stay_as_they_are_when_one_is_revived(device, mixture):
+    work = batch._Batch(
+        Problem.of(GpuEngine(mixture.Y, device), 4, Options()), [np.random.default_rng(0)] * 2
+    )
     going = work._first()
     A, X = going.seen.A.copy(), going.X.copy()
     A[1, :, 2] = 0
@@ -225,7 +228,7 @@ def test_sources_of_a_sweep_stay_as_they_are_when_one_is_revived(card, mixture):
         np.testing.assert_allclose(sources[0], X[0], rtol=1e-12)
 
 
-def test_single_precision(card, alone, mixture):
+def test_single_precision(device, alone, mixture):
     Y = mixture.Y.astype(np.float32)
     for device in ("cuda", "cpu"):
         ngmca.separate(Y, 4, n_init=5, seed=1, n_iter=12, device=device)
@@ -237,7 +240,7 @@ def test_single_precision(card, alone, mixture):
         np.testing.assert_allclose(one.noise, other.noise, rtol=1e-3)
 
 
-def test_the_number_of_starts_and_of_batches_changes_nothing(card, alone, mixture, monkeypatch):
+def test_the_number_of_starts_and_of_batches_changes_nothing(device, alone, mixture, monkeypatch):
     sizes = counted(monkeypatch)
     many, again = (ngmca.separate(mixture.Y, 4, n_init=7, seed=0, device="cuda") for _ in range(2))
     monkeypatch.setattr(stacks, "MOST_AT_ONCE", 3)
@@ -254,7 +257,7 @@ def test_the_number_of_starts_and_of_batches_changes_nothing(card, alone, mixtur
             same(one, other)
 
 
-def test_what_does_not_suit_a_batch_is_run_one_by_one(card, mixture, monkeypatch):
+def test_what_does_not_suit_a_batch_is_run_one_by_one(device, mixture, monkeypatch):
     sizes = counted(monkeypatch)
     levels = np.linspace(0.1, 0.3, 30)
     for options in ({"n_init": 1}, {"method": "hard"}, {"solver": "fista"}, {"noise": levels}):
@@ -263,31 +266,37 @@ def test_what_does_not_suit_a_batch_is_run_one_by_one(card, mixture, monkeypatch
     ngmca.separate(mixture.Y, 4, seed=0, n_iter=3, n_init=2)
     assert sizes == []
     for shape, r in (((20, 5000), 4), ((300, 1000), 4), ((300, 300), 60)):
-        large = OnGpu(np.zeros(shape), card)  # for medians, for the noise, for the bounded step
+        large = GpuEngine(np.zeros(shape), device)  # for medians, for the noise, for the bounded step
         assert room_for(large, r) == 0
-    assert room_for(InMemory(mixture.Y), 4) == 0
-    small = OnGpu(mixture.Y, card)
+    assert MemoryEngine(mixture.Y).stacks(4) is None
+    small = GpuEngine(mixture.Y, device)
     assert room_for(small, 4) == stacks.MOST_AT_ONCE
-    assert room_for(small.by_residual(), 4) == 0
-    assert at_once_on_card(Problem.of(small, 4, Options(), start=(mixture.A, mixture.S))) == 0
+    assert by_residual(small).stacks(4) is None
+    assert room_for_starts(Problem.of(small, 4, Options(), start=(mixture.A, mixture.S))) == 0
 
 
-def test_a_batch_is_as_large_as_there_is_room(card, mixture, monkeypatch):
+def test_a_batch_is_as_large_as_there_is_room(device, mixture, monkeypatch):
     whole = ngmca.separate(mixture.Y, 4, n_init=5, n_iter=8, seed=0, device="cuda")
     sizes = counted(monkeypatch)
-    each = int(ROOM * card.room) // room_for_all(card, mixture, monkeypatch)
-    card.room = int(2.5 * each / ROOM)
+    each = int(ROOM * device.room) // room_for_all(device, mixture, monkeypatch)
+    device.room = int(2.5 * each / ROOM)
     parts = ngmca.separate(mixture.Y, 4, n_init=5, n_iter=8, seed=0, device="cuda")
     assert sizes == [2, 2, 1]
     same(parts, whole)
 
 
-def room_for_all(card, mixture, monkeypatch):
+def room_for(engine, r):
+    """Return how many starts the GPU takes at once."""
+    found = engine.stacks(r)
+    return 0 if found is None else found.room
+
+
+def room_for_all(device, mixture, monkeypatch):
     monkeypatch.setattr(stacks, "MOST_AT_ONCE", 1 << 40)
-    return room_for(OnGpu(mixture.Y, card), 4)
+    return room_for(GpuEngine(mixture.Y, device), 4)
 
 
-def test_lines_and_bands_follow_as_they_would_alone(card):
+def test_lines_and_bands_follow_as_they_would_alone(device):
     Y = simulate.bands(12, 128, 2, snr=20.0, seed=0).Y
     there, here = (
         ngmca.separate(Y, 2, n_iter=4, n_init=2, seed=0, domain="wavelet", device=device)
@@ -298,25 +307,25 @@ def test_lines_and_bands_follow_as_they_would_alone(card):
     np.testing.assert_allclose(there.S, here.S, atol=1e-3 * here.S.max())
 
 
-def test_costs_are_compared_at_once(card, mixture, monkeypatch):
+def test_costs_are_compared_at_once(device, mixture, monkeypatch):
     runs = [
         ngmca.separate(mixture.Y, 4, seed=seed, n_iter=4, domain="direct", device="cuda")
         for seed in range(3)
     ]
-    engine = OnGpu(mixture.Y, card)
+    engine = GpuEngine(mixture.Y, device)
     expected = [restarts._penalised_cost(engine, run, 0.3) for run in runs]
-    card.launches = 0
+    device.launches = 0
     np.testing.assert_allclose(restarts._penalised_costs(engine, runs, 0.3), expected, rtol=1e-10)
-    assert card.launches == 3  # scales, solutions and sums, of all three at once
+    assert device.launches == 3  # scales, solutions and sums, of all three at once
 
 
-def test_questions_about_stacks_have_the_answers_of_the_engine(card, mixture):
+def test_questions_about_stacks_have_the_answers_of_the_engine(device, mixture):
     rng = np.random.default_rng(0)
     A = np.stack([mixture.A + 0.1 * rng.random(mixture.A.shape) for _ in range(3)])
     X = np.stack([mixture.S.T * (rng.random(mixture.S.T.shape) < 0.8) for _ in range(3)])
     X[1, :, 2] = 0
-    engine = InMemory(mixture.Y)
-    asked = Stacks(OnGpu(mixture.Y, card), 4)
+    engine = MemoryEngine(mixture.Y)
+    asked = GpuEngine(mixture.Y, device).stacks(4)
     seen = asked.see(A)
     for i in range(3):
         np.testing.assert_allclose(seen.C[i].T, engine.correlate(A[i]), rtol=1e-10)
@@ -325,7 +334,7 @@ def test_questions_about_stacks_have_the_answers_of_the_engine(card, mixture):
     assert abs(asked.noise(seen, X)[1] / asked.noise(seen, X)[0] - 1).max() > 1e-3
 
 
-def test_progress_tells_of_every_iteration(card, mixture, capsys):
+def test_progress_tells_of_every_iteration(device, mixture, capsys):
     found = ngmca.separate(mixture.Y, 4, n_init=3, n_iter=4, seed=0, device="cuda", progress=True)
     assert found.n_iter == 4
     assert "100%" in capsys.readouterr().out

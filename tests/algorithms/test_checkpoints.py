@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from task_options import records
 
 import ngmca
 from ngmca.engines import open_data
@@ -46,7 +47,7 @@ def stopped(monkeypatch, data, path, at, **options):
 
     monkeypatch.setattr(checkpoints, "write", stopping)
     with pytest.raises(StopError):
-        ngmca.separate(data, 3, seed=0, checkpoint=path, checkpoint_every=1, **options)
+        ngmca.separate(data, 3, **records(checkpoint=path, checkpoint_every=1, **options))
     monkeypatch.setattr(checkpoints, "write", write)
 
 
@@ -64,7 +65,8 @@ def test_a_resumed_run_is_the_same_to_the_bit(monkeypatch, tmp_path, options, at
     stopped(monkeypatch, Y, path, at, **options)
     assert checkpoints.read(path).done == at
     assert_same(
-        ngmca.separate(Y, 3, seed=0, resume=path, **options), ngmca.separate(Y, 3, seed=0, **options)
+        ngmca.separate(Y, 3, **records(resume=path, **options)),
+        ngmca.separate(Y, 3, **records(**options)),
     )
 
 
@@ -75,15 +77,22 @@ def test_large_data_in_memory_and_on_disk(monkeypatch, tmp_path, shape, lazily):
     data = rng.random((shape[0], 3)) @ rng.exponential(size=(3, shape[1])) + 0.1 * rng.random(shape)
     path, options = tmp_path / "kept.npz", {"domain": "direct", "n_iter": 20}
     stopped(monkeypatch, open_data(data, lazily=lazily), path, 7, **options)
-    found = ngmca.separate(open_data(data, lazily=lazily), 3, seed=0, resume=path, **options)
-    assert_same(found, ngmca.separate(data, 3, seed=0, **options))
+    found = ngmca.separate(open_data(data, lazily=lazily), 3, **records(resume=path, **options))
+    assert_same(found, ngmca.separate(data, 3, **records(**options)))
 
 
 def test_units_do_not_matter(monkeypatch, tmp_path):
     data, path = Y * 1e250, tmp_path / "kept.npz"
     stopped(monkeypatch, data, path, 5, n_iter=10, domain="direct")
-    found = ngmca.separate(data, 3, seed=0, resume=path, n_iter=10, domain="direct")
-    assert_same(found, ngmca.separate(data, 3, seed=0, n_iter=10, domain="direct"))
+    found = ngmca.separate(
+        data,
+        3,
+        method=ngmca.Soft(n_iter=10),
+        checkpoint=ngmca.Checkpoint(path, resume=True),
+        domain="direct",
+        n_init=1,
+    )
+    assert_same(found, ngmca.separate(data, 3, method=ngmca.Soft(n_iter=10), domain="direct", n_init=1))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +114,7 @@ def test_other_data_or_options_are_refused_by_name(monkeypatch, tmp_path, data, 
     stopped(monkeypatch, Y, path, 5, n_iter=30, domain="auto")
     given = {"n_iter": 30, "seed": 0} | options
     with pytest.raises(ValueError, match=told):
-        ngmca.separate(data, 3, resume=path, **given)
+        ngmca.separate(data, 3, **records(resume=path, **given))
 
 
 def test_the_same_options_in_other_types_are_the_same(monkeypatch, tmp_path):
@@ -113,21 +122,27 @@ def test_the_same_options_in_other_types_are_the_same(monkeypatch, tmp_path):
     stopped(monkeypatch, Y, path, 5, n_iter=30, tau=2.0, noise=level, domain="auto")
     given = {"n_iter": 30, "seed": 0, "tau": np.float64(2), "noise": np.array(level)}
     assert_same(
-        ngmca.separate(Y, 3, resume=path, **given),
-        ngmca.separate(Y, 3, n_iter=30, seed=0, tau=2.0, noise=level),
+        ngmca.separate(Y, 3, **records(resume=path, **given)),
+        ngmca.separate(Y, 3, method=ngmca.Soft(tau=2.0, n_iter=30), noise=level, n_init=1),
     )
 
 
 def test_the_last_state_goes_on_to_itself(tmp_path):
     path = tmp_path / "kept.npz"
     options = {"profiles": "unimodal", "seed": 0, "domain": "direct", "tol": 1e-3}
-    found = ngmca.separate(Y, 3, checkpoint=path, checkpoint_every=1, **options)
-    assert_same(ngmca.separate(Y, 3, resume=path, **options), found)
+    found = ngmca.separate(Y, 3, **records(checkpoint=path, checkpoint_every=1, **options))
+    assert_same(ngmca.separate(Y, 3, **records(resume=path, **options)), found)
 
 
 def test_a_folder_is_no_checkpoint(tmp_path):
     with pytest.raises(ReadError, match="is a folder"):
-        ngmca.separate(Y, 3, n_iter=30, resume=tmp_path)
+        ngmca.separate(
+            Y,
+            3,
+            method=ngmca.Soft(n_iter=30),
+            checkpoint=ngmca.Checkpoint(tmp_path, resume=True),
+            n_init=1,
+        )
 
 
 def test_half_of_one_is_none(monkeypatch, tmp_path):
@@ -135,9 +150,17 @@ def test_half_of_one_is_none(monkeypatch, tmp_path):
     stopped(monkeypatch, Y, path, 5, n_iter=30)
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(ReadError, match="damaged"):
-        ngmca.separate(Y, 3, n_iter=30, resume=path)
+        ngmca.separate(
+            Y, 3, method=ngmca.Soft(n_iter=30), checkpoint=ngmca.Checkpoint(path, resume=True), n_init=1
+        )
     with pytest.raises(ReadError, match="does not exist"):
-        ngmca.separate(Y, 3, n_iter=30, resume=tmp_path / "none.npz")
+        ngmca.separate(
+            Y,
+            3,
+            method=ngmca.Soft(n_iter=30),
+            checkpoint=ngmca.Checkpoint(tmp_path / "none.npz", resume=True),
+            n_init=1,
+        )
 
 
 @pytest.mark.parametrize(
@@ -152,12 +175,12 @@ def test_half_of_one_is_none(monkeypatch, tmp_path):
 )
 def test_what_cannot_be_kept_is_refused(tmp_path, options, told):
     with pytest.raises(ValueError, match=told):
-        ngmca.separate(Y, 3, checkpoint=tmp_path / "kept.npz", **options)
+        ngmca.separate(Y, 3, **records(checkpoint=tmp_path / "kept.npz", **options))
 
 
 def test_a_folder_that_is_not_there_is_told_at_once(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such folder"):
-        ngmca.separate(Y, 3, checkpoint=tmp_path / "none" / "kept.npz")
+        ngmca.separate(Y, 3, checkpoint=tmp_path / "none" / "kept.npz", n_init=1)
 
 
 RUN = """

@@ -5,10 +5,11 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from ngmca.task.known import Known
+from task_options import records
 
 import ngmca
 from ngmca.algorithms import DEFAULTS
-from ngmca.task.known import Known
 
 Y = np.random.default_rng(0).random((12, 30))
 
@@ -44,7 +45,7 @@ def test_defaults_are_the_same_everywhere(call):
 def test_an_option_that_would_not_be_heeded_is_refused_by_name(method, option):
     (name,) = option
     with pytest.raises(ValueError, match=f"{name} has no meaning for method='{method}'"):
-        ngmca.separate(Y, 2, method=method, **option)
+        ngmca.separate(Y, 2, **records(method=method, **option))
 
 
 @pytest.mark.parametrize(
@@ -59,19 +60,19 @@ def test_an_option_that_would_not_be_heeded_is_refused_by_name(method, option):
     ],
 )
 def test_an_option_that_is_taken_changes_the_answer(method, option):
-    plain = ngmca.separate(Y, 2, method=method, n_iter=30, seed=0)
+    plain = ngmca.separate(Y, 2, **records(method=method, n_iter=30))
     if "max_sub_iter" in option and method != "hard":
-        plain = ngmca.separate(Y, 2, method=method, n_iter=30, seed=0, solver="fista")
-    changed = ngmca.separate(Y, 2, method=method, n_iter=30, seed=0, **option)
+        plain = ngmca.separate(Y, 2, **records(method=method, n_iter=30, solver="fista"))
+    changed = ngmca.separate(Y, 2, **records(method=method, n_iter=30, **option))
     assert changed.n_iter != plain.n_iter or not np.array_equal(changed.S, plain.S)
 
 
 def test_every_step_carries_its_certificate():
     data = ngmca.simulate.sparse(60, 100, 5, snr=15, seed=0)
-    states = list(ngmca.iterate(data.Y, 5, n_iter=60, seed=0))
+    states = list(ngmca.iterate(data.Y, ngmca.Task(5, method=ngmca.Soft(n_iter=60))))
     assert max(s.violation for s in states) < 1e-12
     falls, stays = states[1:47], states[50:]
     assert max(s.mixing_violation for s in falls) < 1e-12  # plain A-steps are exact
     assert max(s.mixing_violation for s in stays) < 1e-5  # bounded ones to their tolerance
-    found = ngmca.separate(data.Y, 5, n_iter=60, seed=0)
+    found = ngmca.separate(data.Y, 5, method=ngmca.Soft(n_iter=60), n_init=1)
     np.testing.assert_array_equal(found.history.mixing_violation, [s.mixing_violation for s in states])

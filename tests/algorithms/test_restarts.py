@@ -8,12 +8,14 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
+from task_options import records
 
 import ngmca
 from ngmca import separation
 from ngmca.algorithms import restarts
-from ngmca.algorithms.restarts import at_once, with_restarts, workers_for
-from ngmca.engines import InMemory, open_data
+from ngmca.algorithms.restarts import at_once, with_restarts
+from ngmca.engines import open_data, workers_for
+from ngmca.engines.memory import MemoryEngine
 from ngmca.metrics import CEILING
 
 CLEAR = ngmca.simulate.sparse(m=20, n=200, r=3, p_S=0.3, snr=30, seed=0)
@@ -45,10 +47,10 @@ def test_starts_at_the_same_time_give_the_same_bits(monkeypatch, Y, options):
         return collect(*arguments)
 
     monkeypatch.setattr(separation, "_collect", noted)
-    one = ngmca.separate(Y, 3, n_init=4, seed=0, threads=1, **options)
+    one = ngmca.separate(Y, 3, threads=1, **records(n_init=4, **options))
     assert where == {"MainThread"}
     where.clear()
-    two = ngmca.separate(Y, 3, n_init=4, seed=0, threads=2, **options)
+    two = ngmca.separate(Y, 3, threads=2, **records(n_init=4, **options))
     assert "MainThread" not in where
     for name in ("A", "S", "lam", "noise"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
@@ -56,8 +58,8 @@ def test_starts_at_the_same_time_give_the_same_bits(monkeypatch, Y, options):
 
 
 def test_large_data_have_all_threads_for_one_start_at_a_time():
-    assert workers_for(InMemory(np.ones((10, 100))), 3, threads=4) == 4
-    large = InMemory(np.ones((10, 1_000_000), dtype=np.float32), threads=4)
+    assert workers_for(MemoryEngine(np.ones((10, 100))), 3, threads=4) == 4
+    large = MemoryEngine(np.ones((10, 1_000_000), dtype=np.float32), threads=4)
     assert workers_for(large, 3, threads=4) == 1
 
 
@@ -123,7 +125,7 @@ def test_a_start_that_is_stopped_ends_at_its_next_state():
     seen = []
 
     def states():
-        for state in ngmca.iterate(CLEAR.Y, 3, seed=0):
+        for state in ngmca.iterate(CLEAR.Y, 3):
             seen.append(state.k)
             yield state
 
@@ -132,7 +134,7 @@ def test_a_start_that_is_stopped_ends_at_its_next_state():
 
 
 def test_answers_that_fit_equally_well_have_a_range_and_all_of_them_lie_in_it():
-    found = ngmca.separate(DENSE.Y, 3, method="anls", n_iter=100, n_init=4, seed=0)
+    found = ngmca.separate(DENSE.Y, 3, method=ngmca.Anls(n_iter=100), n_init=4)
     others = found.others
     assert others.count == 3
     assert others.differs.all()
@@ -142,7 +144,7 @@ def test_answers_that_fit_equally_well_have_a_range_and_all_of_them_lie_in_it():
     assert (others.S_high >= found.S).all()
     assert (others.A_low <= found.A).all()
     assert (others.A_high >= found.A).all()
-    single = ngmca.separate(DENSE.Y, 3, method="anls", n_iter=100, seed=0)  # the first of them
+    single = ngmca.separate(DENSE.Y, 3, method=ngmca.Anls(n_iter=100), n_init=1)  # the first of them
     matched = ngmca.evaluate(found.S, single.S).S
     matched *= (np.linalg.norm(found.S, axis=1) / np.linalg.norm(matched, axis=1))[:, None]
     room = 1e-9 * found.S.max()
@@ -156,15 +158,15 @@ def test_answers_that_fit_equally_well_have_a_range_and_all_of_them_lie_in_it():
 
 
 def test_one_answer_has_no_range():
-    found = ngmca.separate(CLEAR.Y, 3, n_init=4, seed=0)
+    found = ngmca.separate(CLEAR.Y, 3, n_init=4)
     assert [one.equal for one in found.restarts] == [True] * 4
     assert found.others is None
-    assert ngmca.separate(CLEAR.Y, 3, seed=0).others is None
+    assert ngmca.separate(CLEAR.Y, 3, n_init=1).others is None
 
 
 def test_costs_of_noiseless_data_are_equal_next_to_nothing():
     """All of them fit to 80 dB and more: by how much tells of iterations, not of the data."""
-    found = ngmca.separate(DENSE.Y, 3, method="anls", n_iter=100, n_init=4, seed=0)
+    found = ngmca.separate(DENSE.Y, 3, method=ngmca.Anls(n_iter=100), n_init=4)
     costs = np.array([one.cost for one in found.restarts])
     assert costs.max() > 1.1 * costs.min()
     assert costs.max() < 1e-8 * np.sum(DENSE.Y**2)
@@ -173,7 +175,7 @@ def test_costs_of_noiseless_data_are_equal_next_to_nothing():
 
 @pytest.fixture(scope="module")
 def found():
-    return ngmca.separate(CLEAR.Y, 3, seed=0)
+    return ngmca.separate(CLEAR.Y, 3, n_init=1)
 
 
 def permuted(found, order, S, **changes):
@@ -240,7 +242,7 @@ def test_sources_that_are_silent_in_both_agree(found):
 @pytest.mark.parametrize("unit", [2.0**-500, 2.0**500])
 def test_the_range_has_the_units_of_the_data(unit):
     plain, large = (
-        ngmca.separate(DENSE.Y * u, 3, method="anls", n_iter=50, n_init=3, seed=0) for u in (1.0, unit)
+        ngmca.separate(DENSE.Y * u, 3, method=ngmca.Anls(n_iter=50), n_init=3) for u in (1.0, unit)
     )
     np.testing.assert_array_equal(large.others.S_high, plain.others.S_high * unit)
     np.testing.assert_array_equal(large.others.A_high, plain.others.A_high)

@@ -3,12 +3,12 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from ngmca.task.known import Known
 
 from ngmca.algorithms import Options
 from ngmca.algorithms.first_guess import unit_columns
 from ngmca.algorithms.steps import a_step, s_step
 from ngmca.engines import Levels, open_data
-from ngmca.task.known import Known
 
 M, N, R = 9, 12, 3
 DOWN, UP = "decreasing", "increasing"

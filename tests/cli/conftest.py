@@ -1,10 +1,17 @@
-"""A small table of spectra, and a result."""
+"""A small table of spectra, and a result; reports are drawn only in tests that look at them."""
 
 import numpy as np
 import pytest
 from command_line import run
 
 import ngmca
+
+
+@pytest.fixture(autouse=True)
+def _a_report_is_drawn_where_it_is_looked_at(request, monkeypatch):
+    """Drawing takes longer than all the rest of a small run."""
+    if not request.node.get_closest_marker("draws"):
+        monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "mark the test with draws")
 
 
 @pytest.fixture

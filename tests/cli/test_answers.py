@@ -39,6 +39,7 @@ def columns(path):
         return {name: list(cells) for name, *cells in zip(*csv.reader(file), strict=True)}
 
 
+@pytest.mark.draws
 def test_names_and_amounts_from_files_to_files(tmp_path, table, library, standards, mixture):
     out = tmp_path / "out"
     told = run("separate", table, "-r", 3, "-o", out, "--library", library, "--standards", standards)
@@ -63,6 +64,7 @@ def test_names_and_amounts_from_files_to_files(tmp_path, table, library, standar
     assert opening.index("How many?") < opening.index("Which?") < opening.index("How much?")
 
 
+@pytest.mark.draws
 def test_the_number_of_sources_is_found_out(tmp_path, table):
     out = tmp_path / "out"
     told = run("separate", table, "-r", "auto", "-o", out, "--json")

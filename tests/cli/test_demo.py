@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
 from command_line import run
+
+pytestmark = pytest.mark.draws
 
 
 def test_demo_goes_all_the_way(tmp_path):

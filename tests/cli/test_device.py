@@ -1,15 +1,15 @@
-"""`ngmca separate --device`, where there is no card, and with one that is none."""
+"""`ngmca separate --device`, where there is no GPU, and with one that is none."""
 
 import tomllib
 
 import numpy as np
 import pytest
 from command_line import run
-from host_card import HostCard, needs_compiler
+from host_device import HostDevice, needs_compiler
 
 import ngmca
 from ngmca.engines import opening
-from ngmca.engines.gpu import CardError
+from ngmca.engines.gpu import GpuError
 
 
 @pytest.fixture
@@ -23,34 +23,34 @@ def command(file, *more):
     return ("separate", file, "-r", 2, *where, "--device", "cuda", *more)
 
 
-def test_without_a_card_there_is_one_sentence_and_no_result(file, monkeypatch):
+def test_without_a_gpu_there_is_one_sentence_and_no_result(file, monkeypatch):
     def none():
-        raise CardError("device='cuda' finds no card: this machine has none that CUDA can use.")
+        raise GpuError("device='cuda' finds no GPU: this machine has none that CUDA can use.")
 
-    monkeypatch.setattr(opening, "open_card", none)
+    monkeypatch.setattr(opening, "open_device", none)
     told = run(*command(file), code=2)
-    assert "finds no card" in told.output
+    assert "finds no GPU" in told.output
     assert len(told.output.strip().splitlines()) <= 2
     assert not file.with_name("out").exists()
 
 
 @needs_compiler
 def test_the_result_is_that_of_the_cpu_and_says_where_it_was_found(file, monkeypatch):
-    card = HostCard()
-    monkeypatch.setattr(opening, "open_card", lambda: card)
+    device = HostDevice()
+    monkeypatch.setattr(opening, "open_device", lambda: device)
     monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     run(*command(file))
-    assert card.launches > 20
+    assert device.launches > 20
     found = ngmca.load(file.with_name("out"))
-    expected = ngmca.separate(np.load(file), 2, n_iter=15, seed=0)
+    expected = ngmca.separate(np.load(file), 2, method=ngmca.Soft(n_iter=15), n_init=1)
     np.testing.assert_allclose(found.S, expected.S, atol=1e-9)
     settings = tomllib.loads((file.with_name("out") / "run.toml").read_text())
     assert settings["separate"]["device"] == "cuda"
 
 
 @pytest.mark.parametrize("more", [("--posterior",), ("--robust",), ("--method", "hals")])
-def test_what_the_card_does_not_know_is_refused(file, monkeypatch, more):
-    monkeypatch.setattr(opening, "open_card", HostCard)
+def test_what_the_gpu_does_not_know_is_refused(file, monkeypatch, more):
+    monkeypatch.setattr(opening, "open_device", HostDevice)
     told = run(*command(file, *more), code=2)
     assert "cuda" in told.output
     assert not file.with_name("out").exists()
@@ -62,24 +62,24 @@ def test_a_device_that_is_none_is_refused(file):
 
 
 @needs_compiler
-def test_error_bars_come_later_without_a_card(file, monkeypatch):
+def test_error_bars_come_later_without_a_gpu(file, monkeypatch):
     monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     with monkeypatch.context() as there:
-        there.setattr(opening, "open_card", HostCard)
+        there.setattr(opening, "open_device", HostDevice)
         run(*command(file))
-    run("posterior", file.with_name("out"))  # where no card is
+    run("posterior", file.with_name("out"))  # where no GPU is
     assert ngmca.load(file.with_name("out")).posterior is not None
 
 
 @needs_compiler
 def test_several_starts_are_those_of_the_library(file, monkeypatch):
-    card = HostCard()
-    monkeypatch.setattr(opening, "open_card", lambda: card)
+    device = HostDevice()
+    monkeypatch.setattr(opening, "open_device", lambda: device)
     monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     given = ("-o", file.with_name("out"), "--n-init", 4, "--iterations", 15)
     run("separate", file, "-r", 2, *given, "--device", "cuda")
     found = ngmca.load(file.with_name("out"))
-    expected = ngmca.separate(np.load(file), 2, n_iter=15, seed=0, n_init=4)
+    expected = ngmca.separate(np.load(file), 2, method=ngmca.Soft(n_iter=15), n_init=4)
     np.testing.assert_allclose(found.S, expected.S, atol=1e-9)
     assert len(found.restarts) == 4
 

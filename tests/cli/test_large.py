@@ -46,6 +46,7 @@ def told(result):
     return " ".join((result.stdout + result.stderr).split())
 
 
+@pytest.mark.draws
 def test_a_cube_in_zarr_ends_as_maps_in_the_report(tmp_path):
     Y = cube()
     store = zarr.create_group(tmp_path / "cube.zarr")
@@ -54,7 +55,7 @@ def test_a_cube_in_zarr_ends_as_maps_in_the_report(tmp_path):
     said = told(run("separate", tmp_path / "cube.zarr", "-r", 3, "-o", tmp_path / "out"))
     assert "cube.zarr, 173 kB, is too large for the memory: read in blocks" in said
     assert "the report and the tables show 90 of 360 measurements and 60 of 60 channels" in said
-    expected = ngmca.separate(Y.reshape(-1, 60), 3, seed=0)
+    expected = ngmca.separate(Y.reshape(-1, 60), 3, n_init=1)
     A, S = (np.load(tmp_path / "out" / name) for name in ("A.npy", "S.npy"))
     np.testing.assert_array_equal(A, expected.A)
     np.testing.assert_array_equal(S, expected.S)
@@ -77,7 +78,7 @@ def test_tables_of_every_kind_that_can_be_read_in_parts(kind, tmp_path):
     else:
         zarr.save(str(path), Y)
     run("separate", path, "-r", 3, "-o", tmp_path / "out", "--iterations", 5, "--n-init", 1, "-q")
-    expected = ngmca.separate(Y, 3, n_iter=5, seed=0)
+    expected = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=5), n_init=1)
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "A.npy"), expected.A)
 
 
@@ -106,7 +107,7 @@ def test_an_envi_image_stays_where_it_is(interleave, tmp_path):
         1,
         "-q",
     )
-    expected = ngmca.separate(np.ascontiguousarray(whole.Y), 3, n_iter=5, seed=0)
+    expected = ngmca.separate(np.ascontiguousarray(whole.Y), 3, method=ngmca.Soft(n_iter=5), n_init=1)
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "A.npy"), expected.A)
 
 
@@ -154,7 +155,13 @@ def test_rows_of_a_cube_are_those_of_its_matrix():
 def test_a_background_is_thinned_with_the_rest(tmp_path):
     options = ("--baseline", "polynomial", "--iterations", 5, "--n-init", 1)
     run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options)
-    expected = ngmca.separate(cube().reshape(-1, 60), 3, n_iter=5, seed=0, baseline="polynomial")
+    expected = ngmca.separate(
+        cube().reshape(-1, 60),
+        3,
+        method=ngmca.Soft(n_iter=5),
+        constraints=[ngmca.Baseline("polynomial")],
+        n_init=1,
+    )
     found = ngmca.load(tmp_path / "out").background
     np.testing.assert_array_equal(found.weights, expected.background.weights[::4])
     np.testing.assert_array_equal(found.basis, expected.background.basis)
@@ -206,7 +213,7 @@ def test_what_fails_after_the_separation_costs_nothing(starts, tmp_path, monkeyp
     work = unfinished(tmp_path / "out")
     assert f"kept; all of A and S is in {work / 'A.npy'} and {work / 'S.npy'}. Go on" in told(result)
     kept = [np.load(work / name) for name in ("A.npy", "S.npy")]
-    expected = ngmca.separate(cube().reshape(-1, 60), 3, n_iter=5, seed=0, n_init=starts)
+    expected = ngmca.separate(cube().reshape(-1, 60), 3, method=ngmca.Soft(n_iter=5), n_init=starts)
     np.testing.assert_array_equal(kept[0], expected.A)
 
     def never(states, *_):  # but for the state that it ended with
@@ -222,6 +229,7 @@ def test_what_fails_after_the_separation_costs_nothing(starts, tmp_path, monkeyp
     assert not work.exists()
 
 
+@pytest.mark.draws
 def test_numbers_are_those_of_all_data(tmp_path):
     Y = cube().reshape(-1, 60)
     Y[1::4] += 3 * np.random.default_rng(1).random((90, 60))  # none of which is shown

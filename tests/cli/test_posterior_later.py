@@ -41,6 +41,7 @@ def variables(out):
     return vars(stored) | {f"posterior {k}": v for k, v in vars(stored.posterior).items()}
 
 
+@pytest.mark.draws
 def test_the_result_is_that_of_one_go(folder, monkeypatch):
     monkeypatch.setattr("ngmca.cli.pipeline._iterated", None)  # it is not separated again
     monkeypatch.setattr("ngmca.cli.pipeline._best_start", None)

@@ -138,6 +138,7 @@ def test_an_automatic_number_does_not_go_with_what_is_not_heeded(wide, tmp_path)
         assert not out.exists()
 
 
+@pytest.mark.draws
 def test_an_automatic_number_of_robust_runs_leaves_spikes_out(wide, tmp_path):
     Y = np.load(wide)
     Y[3, 20] = 50 * Y.max()

@@ -1,8 +1,11 @@
 """`ngmca report`."""
 
+import pytest
 from command_line import run
 
 import ngmca
+
+pytestmark = pytest.mark.draws
 
 
 def test_report_is_drawn_again_from_the_result_alone(out, table):
@@ -14,7 +17,7 @@ def test_report_is_drawn_again_from_the_result_alone(out, table):
 
 
 def test_report_of_a_saved_file(tmp_path, mixture):
-    found = ngmca.separate(mixture.Y, 3, n_iter=5, seed=0)
+    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=5), n_init=1)
     ngmca.save(tmp_path / "a.nc", found, mixture.Y, note="by hand")
     assert str(tmp_path / "a.html") in run("report", tmp_path / "a.nc").stdout
     assert "by hand" in (tmp_path / "a.html").read_text()
@@ -45,7 +48,9 @@ def test_a_report_replaces_reports_alone_unless_it_is_told_to(out, tmp_path):
 
 
 def test_a_page_of_the_user_beside_a_saved_file_is_kept(tmp_path, mixture):
-    ngmca.save(tmp_path / "a.nc", ngmca.separate(mixture.Y, 3, n_iter=5, seed=0), mixture.Y)
+    ngmca.save(
+        tmp_path / "a.nc", ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=5), n_init=1), mixture.Y
+    )
     (tmp_path / "a.html").write_text("mine")
     run("report", tmp_path / "a.nc", code=2)
     assert (tmp_path / "a.html").read_text() == "mine"

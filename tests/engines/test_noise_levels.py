@@ -5,8 +5,9 @@ import pytest
 
 from ngmca import evaluate, separate, simulate
 from ngmca.algorithms.first_guess import unit_columns
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import by_residual, open_data
 from ngmca.engines import degrees_of_freedom as freedom
+from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp.pivoting import solve_rows
 
 
@@ -46,7 +47,7 @@ def test_right_levels_make_better_sources_where_measurements_are_few():
         engine = open_data(data.Y, threads=1)
         sdr = [
             _sdr(data, engine, seed),
-            max(_sdr(data, engine.by_residual(), seed, tau=tau) for tau in (1.0, 2.0)),
+            max(_sdr(data, by_residual(engine), seed, tau=tau) for tau in (1.0, 2.0)),
         ]
         better.append(sdr[0] - sdr[1])
     assert np.mean(better) > -0.1
@@ -79,12 +80,12 @@ def test_levels_for_a_known_mixing_at_any_threshold(m, tau):
     Y = A @ S + sigma[:, None] * rng.standard_normal((m, n))
     X = np.zeros((n, r))
     solve_rows(A.T @ A, Y.T @ A, X, tau * np.sqrt((A * A).T @ sigma**2))
-    for engine in (InMemory(Y), InMemory(Y.astype(np.float32))):
+    for engine in (MemoryEngine(Y), MemoryEngine(Y.astype(np.float32))):
         for final in (False, True):
             found = engine.noise(A.astype(engine.dtype), X.T.astype(engine.dtype), final=final)
             assert level(found) == pytest.approx(level(sigma), rel=0.08)
     if tau < 2:
-        rest = InMemory(Y).by_residual().noise(A, X.T)
+        rest = MemoryEngine(Y).by_residual().noise(A, X.T)
         assert level(rest) < (0.85 if m == 8 else 0.98) * level(sigma)
 
 
@@ -95,8 +96,8 @@ def test_least_squares_have_their_degrees_of_freedom():
     Y = rng.standard_normal((m, n)) + 50 * rng.random((m, r)) @ rng.random((r, n))
     U, D, V = np.linalg.svd(Y, full_matrices=False)
     left = np.sqrt((1 - r / m) * (1 - r / n))
-    found = InMemory(Y).noise(U[:, :r], D[:r, None] * V[:r])
-    rest = InMemory(Y).by_residual().noise(U[:, :r], D[:r, None] * V[:r])
+    found = MemoryEngine(Y).noise(U[:, :r], D[:r, None] * V[:r])
+    rest = MemoryEngine(Y).by_residual().noise(U[:, :r], D[:r, None] * V[:r])
     assert level(found) == pytest.approx(1, abs=0.1)
     assert level(found) == pytest.approx(level(rest) / left, rel=0.05)
 
@@ -109,7 +110,7 @@ def test_a_measurement_that_sources_follow_closely_has_a_level_of_its_own():
     A[0] = (0.8, 0, 0, 0)
     Y = A @ S + rng.standard_normal((m, n))
     X = np.linalg.lstsq(A, Y, rcond=None)[0]
-    rest, found = (engine.noise(A, X) for engine in (InMemory(Y).by_residual(), InMemory(Y)))
+    rest, found = (engine.noise(A, X) for engine in (MemoryEngine(Y).by_residual(), MemoryEngine(Y)))
     assert rest[0] < 0.8
     np.testing.assert_allclose(found, 1, rtol=0.12)
 
@@ -121,8 +122,8 @@ def test_sources_that_are_held_follow_nothing():
     Y, held = A @ S + 0.1 * rng.standard_normal((m, n)), np.arange(r) < 4
     X = S.copy()
     X[4:] = np.linalg.lstsq(A[:, 4:], Y - A[:, :4] @ S[:4], rcond=None)[0]
-    assert level(InMemory(Y).noise(A, X, held=held)) == pytest.approx(0.1, rel=0.03)
-    assert level(InMemory(Y).noise(A, X)) > 0.115
+    assert level(MemoryEngine(Y).noise(A, X, held=held)) == pytest.approx(0.1, rel=0.03)
+    assert level(MemoryEngine(Y).noise(A, X)) > 0.115
 
 
 @pytest.mark.parametrize("shape", [(1, 30), (4, 30), (30, 4), (5, 1)])
@@ -132,14 +133,14 @@ def test_levels_stay_within_three_times_the_residual(shape):
     Y, A, S = rng.random(shape), rng.random((shape[0], 6)), rng.random((6, shape[1]))
     A[:, 1] = A[:, 0]  # dependent
     S[2] = 0
-    rest, found = (engine.noise(A, S) for engine in (InMemory(Y).by_residual(), InMemory(Y)))
+    rest, found = (engine.noise(A, S) for engine in (MemoryEngine(Y).by_residual(), MemoryEngine(Y)))
     assert np.all(np.isfinite(found))
     assert np.all((found >= rest / 2) & (found <= 3.001 * rest))
 
 
 def test_no_residual_is_no_noise():
     Y, A, S = np.zeros((5, 40)), np.ones((5, 2)), np.zeros((2, 40))
-    np.testing.assert_array_equal(InMemory(Y).noise(A, S), 0)
+    np.testing.assert_array_equal(MemoryEngine(Y).noise(A, S), 0)
 
 
 def test_sums_over_samples_are_those_of_plain_algebra():

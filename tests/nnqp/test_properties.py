@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import ngmca
 from ngmca.algorithms import Options
 from ngmca.algorithms.soft_and_hard import a_step, s_step
-from ngmca.engines import InMemory
+from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp import objective, pivot
 
 seeds = st.integers(0, 2**32 - 1)
@@ -104,7 +104,7 @@ def test_each_half_step_lowers_its_own_objective(seed, size):
     for before, after in pairwise(states):
         least = penalised(Y, after.A, after.S, after.lam)
         assert least <= penalised(Y, after.A, before.S, after.lam) * (1 + 1e-9) + 1e-12
-    engine = InMemory(Y)
+    engine = MemoryEngine(Y)
     sweep = engine.sweep(after.A, after.S, s_step(after.lam, Options()))
     A, exact = a_step(engine, sweep, after.A, Options(), bounded=False)
     bounded, close = a_step(engine, sweep, after.A, Options(), bounded=True)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import gammainc, gammaincinv
 
 import ngmca
-from ngmca.engines import InMemory, Weighted, open_data
+from ngmca.engines import Engine, Weighted, open_data
 from ngmca.sampling import sparse_chain
 from ngmca.sampling.convergence import effective_size
 from ngmca.sampling.sparse_chain import Rules, SparseChain
@@ -72,17 +72,18 @@ def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
     most = 0.7 if kind == "given" else np.inf
     rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
     chain = SparseChain(
-        InMemory(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
+        Engine(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
     )
     found = np.empty_like(expected)
     for k in range(count):
         noise = rng.standard_normal((len(A), len(X))) * np.sqrt(chain.parameters.variance[:, None])
         fit = chain.A @ chain.X.T
         if weights is None:
-            chain._engine = InMemory(fit + noise)
+            data = in_memory(fit + noise)
         else:
-            chain._engine = Weighted(fit + noise / np.sqrt(np.maximum(weights, 1e-9)), weights)
-        chain._engine.block = block or chain._engine.block
+            data = in_memory(fit + noise / np.sqrt(np.maximum(weights, 1e-9)), weights)
+        chain._data = SampledData(data)
+        chain._data.block = block or chain._data.block
         chain.sweep()
         found[k] = asked(chain.A, chain.X, chain.parameters)
     moves = expected.std(axis=0) > 1e-12
@@ -119,18 +120,21 @@ def test_sweeps_leave_the_prior_as_it_is_with_missing_and_unequal_entries(
 
 @pytest.mark.parametrize("part", ["grams", "moments"])
 def test_weights_that_are_not_heeded_are_noticed(monkeypatch, part):
-    right = getattr(Weighted, part)
+    right = getattr(SampledData, part)
 
-    def wrong(engine, factor):
-        alike = Weighted(engine.rows(slice(None)), np.ones(engine.shape))
+    def wrong(data, factor):
+        alike = SampledData(in_memory(data.Y, np.ones(data.shape)))
         return right(alike, factor)
 
-    monkeypatch.setattr(Weighted, part, wrong)
+    monkeypatch.setattr(SampledData, part, wrong)
     assert geweke(3000, weights=GAPS).max() > 5
 
 
-@pytest.mark.parametrize("kernel", ["sample_sources", "neighbour_odds", "sample_mixing", "shear"])
-def test_a_wrong_conditional_is_noticed(monkeypatch, kernel):
+@pytest.mark.parametrize(
+    ("kernel", "count"),
+    [("sample_sources", 10_000), ("neighbour_odds", 10_000), ("sample_mixing", 2_000), ("shear", 2_000)],
+)
+def test_a_wrong_conditional_is_noticed(monkeypatch, kernel, count):
     right = getattr(sparse_chain, kernel)
 
     def wrong(*arguments):
@@ -147,7 +151,7 @@ def test_a_wrong_conditional_is_noticed(monkeypatch, kernel):
 
     monkeypatch.setattr(sparse_chain, kernel, wrong)
     monkeypatch.setattr(sparse_chain, "SHEAR_EVERY", 1)
-    assert geweke().max() > 5
+    assert geweke(count).max() > 5
 
 
 def test_columns_of_norm_1_change_nothing_that_has_no_scale():

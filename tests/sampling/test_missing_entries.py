@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.engines import Weighted
+from ngmca.engines import in_memory
 from ngmca.sampling.drawn_entries import Filled
 from ngmca.simulate.mixture import Mixture
 
@@ -194,9 +194,9 @@ def test_entries_are_filled_with_what_their_weight_leaves_open():
     """Of many columns alike: the mean and the variance of Z given Y, A and S."""
     n, weights, variance = 40_000, np.array([1.0, 0.25, 0.0]), np.array([1.0, 4.0, 0.25])
     A, S, y = np.array([[1.0], [2.0], [3.0]]), np.ones((1, n)), np.array([5.0, 6.0, 0.0])
-    engine = Filled(Weighted(np.repeat(y[:, None], n, 1), np.repeat(weights[:, None], n, 1)))
+    engine = Filled(in_memory(np.repeat(y[:, None], n, 1), np.repeat(weights[:, None], n, 1)))
     engine.fill(A, S, variance, np.uint64(1))
-    Z = engine.rows(slice(None))
+    Z = engine.Y
     np.testing.assert_allclose(Z.mean(axis=1), [5.0, 2 + 0.25 * 4, 3.0], atol=0.03)
     np.testing.assert_allclose(Z.var(axis=1), [0.0, 4 * 0.75, 0.25], rtol=0.03)
     np.testing.assert_allclose(engine.row_energy, np.sum(Z**2, axis=1))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ngmca._support.atomic_files import write_atomically
 from ngmca.saving import folder_claim as claims
 from ngmca.saving.folder_claim import claimed
 from ngmca.saving.result_folder import (
@@ -21,7 +22,6 @@ from ngmca.saving.result_folder import (
     replaced,
     unfinished,
 )
-from ngmca.saving.whole_files import write_whole
 
 
 def result(folder, text="x"):
@@ -38,7 +38,7 @@ def put(folder, *, force=False, meanwhile=lambda: None, text="new"):
     with claimed(folder, force=force) as claim:
         claim.begin(f"{SIGN}\n{text}", resume=False)
         for name in FILES[:3]:
-            write_whole(claim.work / name, text)
+            write_atomically(claim.work / name, text)
         meanwhile()
         return claim.finish()
 
@@ -226,7 +226,7 @@ def test_an_error_while_it_is_put_in_place_costs_nothing(tmp_path, monkeypatch, 
         with claimed(tmp_path / "out", force=False) as claim:
             claim.begin(SIGN, resume=False)
             for name in (*FILES[:3], SEPARATED):
-                write_whole(claim.work / name, "new")
+                write_atomically(claim.work / name, "new")
             with monkeypatch.context() as patched:
                 place = claims.Claim if where == "_mark" else claims
                 patched.setattr(place, where, lambda *a, **k: (_ for _ in ()).throw(error))

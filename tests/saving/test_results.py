@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import ngmca
-from ngmca._support import atomic_files as whole_files
+from ngmca._support import atomic_files
 from ngmca.answers.how_sure import agreement, diagnose
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Restart
@@ -107,7 +107,7 @@ def test_files_without_certificates_of_the_mixing_can_be_read(tmp_path, mixture,
 
 def test_an_error_leaves_the_file_that_was_there(tmp_path, found, monkeypatch):
     ngmca.save(tmp_path / "a.nc", found)
-    monkeypatch.setattr(whole_files, "sync", full_disk)
+    monkeypatch.setattr(atomic_files, "sync", full_disk)
     with pytest.raises(OSError, match="no room"):
         ngmca.save(tmp_path / "a.nc", found)
     assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]

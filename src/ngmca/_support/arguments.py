@@ -181,8 +181,8 @@ def check_levels(noise: Any, engine: Measured) -> NDArray:
     levels = levels[None, None] if levels.ndim == 0 else levels
     if levels.ndim != 2 or levels.shape[0] not in (1, m) or levels.shape[1] not in (1, n):
         raise ArgumentError(
-            "{} must be a number, one number for each measurement ({}), one for each channel ({}), or one "
-            "for each entry ({} x {}), got shape {}.",
+            "{} must be one number, or one for each measurement ({}), each channel ({}) or each entry "
+            "({} x {}), got shape {}.",
             *(option("noise"), m, n, m, n, np.shape(noise)),
         )
     if not np.isfinite(levels).all() or (levels < 0).any():
@@ -199,8 +199,8 @@ def check_levels(noise: Any, engine: Measured) -> NDArray:
     least = float(levels.min())
     if loudest > least * LARGEST_NOISE_RATIO:
         raise ArgumentError(
-            "{} has levels from {:.3g} to {:.3g}, which differ by more than a factor of 1e6: leave out the "
-            "measurements or channels with extreme levels.",
+            "{} has levels from {:.3g} to {:.3g}, which differ by more than a factor of 1e6: leave out "
+            "the measurements or channels with extreme levels.",
             *(option("noise"), least, loudest),
         )
     return levels / engine.unit
@@ -224,7 +224,7 @@ def check_mixing(A: ArrayLike, m: int, name: str = "A") -> NDArray:
     shape = as_array(A, name).shape
     if len(shape) != 2 or shape[0] != m:
         raise ArgumentError(
-            "{} must have one row for each measurement ({}) and one column for each source, got shape {}.",
+            "{} must have one row for each of {} measurements and a column for each source, got {}.",
             *(option(name), m, shape),
         )
     mixing = check_data(A, name).astype(np.float64)

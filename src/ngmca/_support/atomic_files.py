@@ -1,7 +1,7 @@
-"""Files that are whole or not there: the one way in which ngmca writes.
+"""Files that are written atomically: all of ngmca writes its files with this module.
 
-Until a file is whole it has a name of its own, which nobody else can have. Nothing is replaced but what
-was named, and only where that is a plain file.
+A file gets a temporary name until it is complete, and then its own name in one step. A reader never sees
+a part of a file, and an error or a crash leaves what was there before. Only plain files are replaced.
 """
 
 import errno
@@ -14,60 +14,67 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-MARK = ".ngmca-"  # in every name that is made up beside those of the user
-UNKNOWN = "backslashreplace"  # how parts of names that are no UTF-8 are written
-LONGEST = 180  # bytes of a name that are kept when something is added to it; systems allow 255
+from ngmca._support.messages import message, option
+
+MARK = ".ngmca-"  # part of every name that ngmca makes up beside a name of the user
+MAX_NAME_BYTES = 180  # of a name that gets a suffix; file systems allow 255
 
 
-def write_whole(
-    path: Path, content: str | bytes | Callable[[BinaryIO], object], *, replacing: bool = True
+def write_atomically(
+    path: Path,
+    content: str | bytes | memoryview | Callable[[BinaryIO], object],
+    *,
+    replacing: bool = True,
 ) -> None:
-    """Write text, bytes, or what a function writes to a handle, to a file that appears in one step."""
-    with appearing(path, replacing=replacing) as part, part.open("xb") as file:
+    """Write text, bytes, or the output of a function that gets the open file."""
+    with atomic_file(path, replacing=replacing) as part, part.open("xb") as file:
         if callable(content):
             content(file)
+        elif isinstance(content, str):
+            file.write(content.encode(errors="backslashreplace"))  # names of files may be no UTF-8
         else:
-            file.write(content.encode(errors=UNKNOWN) if isinstance(content, str) else content)
+            file.write(content)
 
 
 @contextmanager
-def appearing(path: Path, *, replacing: bool = True) -> Iterator[Path]:
-    """Where to write what becomes `path` once it is on the disk; an error leaves nothing of it.
+def atomic_file(path: Path, *, replacing: bool = True) -> Iterator[Path]:
+    """Yield a temporary path; the file there becomes `path` at the end, and is removed after an error.
 
-    A link is followed. Without `replacing`, what came into being at `path` meanwhile is kept, and told.
+    A link is followed. Without `replacing`, a file that appeared at `path` in the meantime is kept, and
+    an error is raised.
     """
     target = Path(os.path.realpath(path))
     check_free(target, force=replacing)
-    part = made_up(target, f"{secrets.token_hex(6)}.part")
+    part = name_beside(target, f"{secrets.token_hex(6)}.part")
     try:
         yield part
         sync(part)
         if replacing and target.exists():
-            shutil.copymode(target, part)  # what was private stays so
+            shutil.copymode(target, part)  # a private file stays private
         if replacing:
             part.replace(target)
         else:
-            _put(part, target)
+            _rename_without_replacing(part, target)
         sync(target.parent)
     finally:
         part.unlink(missing_ok=True)
 
 
-def made_up(path: Path, kind: str) -> Path:
-    """A name beside `path` that is unmistakably ours, and another one for every other path."""
+def name_beside(path: Path, suffix: str) -> Path:
+    """Return a name in the folder of `path` that only ngmca uses, different for every path."""
     name = os.fsencode(path.name)
-    if len(name) > LONGEST:
-        name = name[:LONGEST] + sha256(name).hexdigest()[:12].encode()
-    return path.with_name(f"{os.fsdecode(name)}{MARK}{kind}")
+    if len(name) > MAX_NAME_BYTES:
+        name = name[:MAX_NAME_BYTES] + sha256(name).hexdigest()[:12].encode()
+    return path.with_name(f"{os.fsdecode(name)}{MARK}{suffix}")
 
 
-def is_part(name: str) -> bool:
-    """Whether a name is that of a file that was never whole."""
+def is_temporary(name: str) -> bool:
+    """Return whether this is the temporary name of a file that was never completed."""
     return MARK in name and name.endswith(".part")
 
 
 def sync(path: Path) -> None:
-    """Push a file, or the names in a folder, to the disk; not all systems can do that for folders."""
+    """Flush a file, or the entries of a folder, to the disk; some systems cannot do it for folders."""
     if path.is_dir():
         with suppress(OSError):
             _sync(path, os.O_RDONLY)
@@ -84,27 +91,28 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def check_free(path: Path, *, force: bool) -> None:
-    """Refuse to replace a file unasked, and what is no plain file at all."""
+    """Raise an error if `path` is not a plain file, or if it exists and `force` is not set."""
     if os.path.lexists(path) and not path.is_file():
-        what = "a folder" if path.is_dir() else "no plain file"
+        what = "a folder" if path.is_dir() else "not a plain file"
         raise occupied(f"{path} is {what}: choose the name of a file")
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     if path.exists() and not force:
-        raise occupied(f"{path} exists; force=True replaces it")
+        raise occupied(message("{} exists; {} replaces it", path, option("force", True)))
 
 
 def occupied(text: str) -> FileExistsError:
-    """The error about a place that holds something else, to raise."""
+    """Return the error about a path where something else is, to raise."""
     return FileExistsError(errno.EEXIST, text)
 
 
-def _put(part: Path, target: Path) -> None:
-    """Give a file its name unless there is something of that name by now."""
+def _rename_without_replacing(part: Path, target: Path) -> None:
     try:
         os.link(part, target)
     except FileExistsError:
-        raise occupied(f"{target} came into being meanwhile; force=True replaces it") from None
-    except OSError:  # no second names on this file system
+        raise occupied(
+            message("{} was created by another program; {} replaces it", target, option("force", True))
+        ) from None
+    except OSError:  # this file system has no hard links
         check_free(target, force=False)
         part.rename(target)

@@ -2,26 +2,59 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+Item = TypeVar("Item")
+
+
+class Bar:
+    """A bar on the screen, whose length may become known after it is shown."""
+
+    def __init__(self, shown: "Progress", task: "TaskID") -> None:
+        self._shown, self._task = shown, task
+
+    def advance(self, count: int = 1) -> None:
+        """Show that more is done."""
+        self._shown.advance(self._task, count)
+
+    def set_total(self, total: int) -> None:
+        """Set the length of the bar."""
+        self._shown.update(self._task, total=total)
+
+    def complete(self) -> None:
+        """Show that all is done."""
+        total = self._shown.tasks[0].total or 1
+        self._shown.update(self._task, total=total, completed=total)
+
+
+@contextmanager
+def open_bar(total: int | None = None, *, show: bool, label: str = "separating") -> Iterator[Bar | None]:
+    """Draw a progress bar while the block runs; yield None if it is not wanted."""
+    if not show:
+        yield None
+        return
+    from rich.progress import Progress, TimeElapsedColumn
+
+    with Progress(*Progress.get_default_columns(), TimeElapsedColumn()) as shown:
+        bar = Bar(shown, shown.add_task(label, total=total))
+        yield bar
+        bar.complete()
 
 
 @contextmanager
 def progress_bar(
     total: int, *, show: bool, label: str = "separating"
-) -> Iterator[Callable[[Iterable[Any]], Iterable[Any]]]:
-    """A function that passes items on and draws how many of `total` have passed, if wanted."""
-    if not show:
-        yield lambda items: items
-        return
-    from rich.progress import Progress, TimeElapsedColumn
+) -> Iterator[Callable[[Iterable[Item]], Iterable[Item]]]:
+    """Yield a function that passes items on and draws how many of `total` have passed."""
+    with open_bar(total, show=show, label=label) as bar:
 
-    with Progress(*Progress.get_default_columns(), TimeElapsedColumn()) as bar:
-        task = bar.add_task(label, total=total)
-
-        def shown(items: Iterable[Any]) -> Iterator[Any]:
+        def shown(items: Iterable[Item]) -> Iterator[Item]:
             for item in items:
-                bar.advance(task)
+                if bar is not None:
+                    bar.advance()
                 yield item
 
         yield shown
-        bar.update(task, completed=total)

@@ -1,7 +1,7 @@
-"""Many first guesses of small data at once, on a card: the iterations of `soft_and_hard` in step.
+"""Many first guesses of small data at once, on a GPU: the iterations of `soft_and_hard` in step.
 
 Every line here does for a stack of factors what is done for one of them there, and in `start`, `steps`
-and `momentum`. What is rare (a source that died, a system that the card cannot solve) is done for that
+and `momentum`. What is rare (a source that died, a system that the GPU cannot solve) is done for that
 one start by the code for one. A start that has settled leaves the stack.
 """
 
@@ -14,40 +14,30 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.first_guess import EXACT_ROUNDS, LEAST_SQUARES_ROUNDS, revive, unit_columns
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.problem import Problem
 from ngmca.algorithms.schedule import falling
-from ngmca.algorithms.steps import BOUNDED_ROUNDS, BOUNDED_TOL
-from ngmca.engines import OnGpu, Seen, SolveEach, Stacks, Sweeps, in_own_units, room_for
-from ngmca.result import Separation, State
-from ngmca.task.checkpoints import Checkpoint
+from ngmca.engines import Engine, Seen, SolveEach, Stacks, Sweeps, in_own_units
+from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL
+from ngmca.result import State
 
 Lines = list[tuple[float, NDArray, float, float, float]]
 
 
-def at_once_on_card(problem: Problem) -> int:
-    """How many starts of a problem run as one batch; 0 where they run one after the other."""
-    options = problem.options
-    known = problem.start is not None or problem.resume is not None or options.warm
-    if known or not problem.plain or options.method not in ("soft", "anls") or options.solver != "pivot":
-        return 0
-    return room_for(problem.engine, problem.r)
-
-
 def run_together(
-    problem: Problem, rngs: Sequence[np.random.Generator], most: int, tick: Callable[[int], None]
-) -> list[Separation]:
-    """The separation from each of the generators, `most` in a batch; `tick` is told of iterations."""
-    found = []
-    for first in range(0, len(rngs), most):
-        batch = _Batch(problem, rngs[first : first + most])
+    engine: Engine,
+    stacks: Stacks,
+    options: Options,
+    rngs: Sequence[np.random.Generator],
+    advance: Callable[[int], None],
+) -> Iterator[tuple[State, Lines]]:
+    """Yield the last state channel by channel of every start, and a line of history for each iteration.
+
+    As many starts as there is room for run in one batch. `advance` is called with numbers of iterations.
+    """
+    for first in range(0, len(rngs), stacks.room):
+        batch = _Batch(engine, stacks, options, rngs[first : first + stacks.room])
         for done in batch.iterations():
-            tick(done)
-        for last, lines in batch.ended():
-            so_far = Checkpoint(None, lines)
-            for state in problem.after(last):
-                so_far.add(state)
-            found.append(so_far.separation())
-    return found
+            advance(done)
+        yield from batch.ended()
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +55,7 @@ class _Going:
     cost: Any = None  # (k,)
 
     def only(self, keep: NDArray, there: Any) -> "_Going":
-        """Some of them; `there` is the same choice on the card."""
+        """Some of them; `there` is the same choice on the GPU."""
         parts: dict[str, Any] = {}
         for part in fields(self):
             value = getattr(self, part.name)
@@ -79,11 +69,11 @@ class _Going:
 class _Batch:
     """Starts that run in step."""
 
-    def __init__(self, problem: Problem, rngs: Sequence[np.random.Generator]) -> None:
-        assert isinstance(problem.engine, OnGpu)
-        self._options: Options = problem.options
-        self._stacks = Stacks(problem.engine, problem.r)
-        self._card, self._rngs, self._r = problem.engine.card, rngs, problem.r
+    def __init__(
+        self, engine: Engine, stacks: Stacks, options: Options, rngs: Sequence[np.random.Generator]
+    ) -> None:
+        self._engine, self._stacks, self._device = engine, stacks, stacks.device
+        self._options, self._rngs, self._r = options, rngs, stacks.r
         self._log: list[tuple[NDArray, Any, Any, NDArray, NDArray]] = []
         self._last: list[State | None] = [None] * len(rngs)
 
@@ -101,17 +91,17 @@ class _Batch:
                 going = replace(going, bounded=self._bounded(going.lam))
             following, settled = self._next(going, sweep, k)
             if settled.any():
-                there = self._card.xp.asarray(np.flatnonzero(settled))
+                there = self._device.xp.asarray(np.flatnonzero(settled))
                 ended = going if settled.all() else going.only(settled, there)
                 self._end(ended, self._of(sweep, settled, there), k, settled=True)
                 if settled.all():
                     return
-                following = following.only(~settled, self._card.xp.asarray(np.flatnonzero(~settled)))
+                following = following.only(~settled, self._device.xp.asarray(np.flatnonzero(~settled)))
             going = following
 
     def _next(self, going: _Going, sweep: Sweeps, k: int) -> tuple[_Going, NDArray]:
         """The A-step, thresholds and extrapolation; and which starts moved no more."""
-        xp, schedule, A = self._card.xp, self._options.schedule, going.seen.A
+        xp, schedule, A = self._device.xp, self._options.schedule, going.seen.A
         bounded = going.bounded if k >= schedule.n_decrease else np.zeros(len(A), dtype=bool)
         found, quality = self._a_step(sweep, A, bounded)
         found, X = self._sound(found.astype(A.dtype, copy=False), sweep.X, scale=False)
@@ -121,30 +111,30 @@ class _Batch:
             lam = falling(going.lam, target, schedule.n_decrease - k, schedule.power)
             A = found
             if going.last is not None:
-                A, _ = self._card.moved(found, going.last, xp.full(len(A), schedule.pull))
+                A, _ = self._device.moved(found, going.last, xp.full(len(A), schedule.pull))
             return replace(following, seen=self._stacks.see(A), lam=lam, last=found), _none(going)
         distance = xp.sqrt(((found - A) ** 2).sum(axis=(1, 2)) / self._r)
-        settled = self._card.host(distance <= schedule.tol)
+        settled = self._device.host(distance <= schedule.tol)
         if not schedule.accelerated:
             return replace(following, seen=self._stacks.see(found)), settled
         cost = sweep.cost + (going.lam * sweep.total).sum(axis=1)
         before = xp.where(cost > going.cost, 1.0, going.t)
         t = (1 + xp.sqrt(1 + 4 * before**2)) / 2
         last = found if going.last is None else going.last
-        A, _ = self._card.moved(found, last, (before - 1) / t)
+        A, _ = self._device.moved(found, last, (before - 1) / t)
         return replace(following, seen=self._stacks.see(A), last=found, t=t, cost=cost), settled
 
     # The first guesses, and thresholds.
 
     def _first(self) -> _Going:
         """First guesses, their noise, and the thresholds to begin with."""
-        xp, (m, n) = self._card.xp, self._stacks.engine.shape
+        xp, (m, n) = self._device.xp, self._engine.shape
         A = xp.asarray(np.stack([rng.random((m, self._r)) for rng in self._rngs]))
         A = A.astype(self._stacks.dtype)
         X = xp.zeros((len(A), n, self._r), dtype=A.dtype)
         for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
             A, X = self._sound(A, X)
-            solve = self._card.solve_each if k >= LEAST_SQUARES_ROUNDS else self._projected
+            solve = self._device.solve_each if k >= LEAST_SQUARES_ROUNDS else self._projected
             sweep = self._stacks.sweep(self._stacks.see(A), X, solve)
             X, found = sweep.X, solve(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))[0]
             A = found.astype(A.dtype, copy=False)
@@ -160,14 +150,14 @@ class _Batch:
 
     def _projected(self, G: Any, C: Any, guess: Any) -> tuple[Any, NDArray]:
         """[C G^+]_+ for all: least squares projected on the orthant."""
-        xp, out = self._card.xp, self._card.xp.empty_like(C)
-        inverse = np.linalg.pinv(self._card.host(G), rcond=1e-10, hermitian=True)
-        self._card.multiply(C, xp.asarray(inverse, dtype=C.dtype), out)
+        xp, out = self._device.xp, self._device.xp.empty_like(C)
+        inverse = np.linalg.pinv(self._device.host(G), rcond=1e-10, hermitian=True)
+        self._device.multiply(C, xp.asarray(inverse, dtype=C.dtype), out)
         return xp.maximum(out, 0), np.zeros(len(G))
 
     def _noise(self, seen: Seen, X: Any, *, final: bool = False) -> Any:
         """Noise of the measurements, (k, m); NaN where none is asked for."""
-        options, xp = self._options, self._card.xp
+        options, xp = self._options, self._device.xp
         if options.noise is None and (final or options.method != "anls"):
             return self._stacks.noise(seen, X)
         known = np.full(seen.A.shape[1], np.nan) if options.noise is None else options.noise
@@ -175,7 +165,7 @@ class _Batch:
 
     def _target(self, sigma: Any, A: Any) -> Any:
         """Where the thresholds for the sources of A are to arrive, (k, r)."""
-        xp = self._card.xp
+        xp = self._device.xp
         if self._options.method == "anls":
             return xp.zeros((len(A), self._r))
         # squares of noise that is estimated neither overflow nor vanish in units of the engine
@@ -186,28 +176,28 @@ class _Batch:
     def _bounded(self, lam: Any) -> NDArray:
         """For which starts the columns of A are bounded: as long as there is a threshold."""
         wanted = self._options.bounded and self._options.method == "soft"
-        return self._card.host(lam.any(axis=1)) & wanted
+        return self._device.host(lam.any(axis=1)) & wanted
 
     # Steps.
 
     def _exactly(self, lam: Any) -> SolveEach:
         """The solver of the S-step."""
-        return lambda G, C, guess: self._card.solve_each(G, C, guess, lam)
+        return lambda G, C, guess: self._device.solve_each(G, C, guess, lam)
 
     def _a_step(self, sweep: Sweeps, A: Any, bounded: NDArray) -> tuple[Any, NDArray]:
         """argmin_{A >= 0} 1/2 |Y - AS|^2 in double precision, and the certificates."""
         if not bounded.any():
-            return self._card.solve_each(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))
+            return self._device.solve_each(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))
         found, quality = self._bounded_step(sweep, A)
         if not bounded.all():
-            free, exact = self._card.solve_each(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))
-            found = self._card.xp.where(self._card.xp.asarray(bounded)[:, None, None], found, free)
+            free, exact = self._device.solve_each(sweep.SS, sweep.YS, A.astype(np.float64, copy=False))
+            found = self._device.xp.where(self._device.xp.asarray(bounded)[:, None, None], found, free)
             quality = np.where(bounded, quality, exact)
         return found, quality
 
     def _bounded_step(self, sweep: Sweeps, A: Any) -> tuple[Any, NDArray]:
         """The same with column norms of at most 1."""
-        xp, SS = self._card.xp, sweep.SS
+        xp, SS = self._device.xp, sweep.SS
         size = xp.sqrt(xp.diagonal(SS, axis1=1, axis2=2))
         inverse = xp.where(size > 0, 1 / xp.where(size > 0, size, 1), 0)
         G = SS * inverse[:, None] * inverse[:, :, None]
@@ -215,18 +205,20 @@ class _Batch:
             xp.ascontiguousarray((part * by[:, None]).swapaxes(1, 2))
             for part, by in ((sweep.YS, inverse), (A, size))
         )
-        told = self._card.bounded(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
-        quality = self._card.host(told[:, 1] / xp.maximum(X.max(axis=(1, 2)), 1e-300))
+        told = self._device.bounded(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
+        quality = self._device.host(told[:, 1] / xp.maximum(X.max(axis=(1, 2)), 1e-300))
         return xp.ascontiguousarray((X * inverse[:, :, None]).swapaxes(1, 2)), quality
 
     def _sound(self, A: Any, X: Any, *, scale: bool = True) -> tuple[Any, Any]:
         """`revive` and `unit_columns`: every source has a direction of norm 1."""
-        xp, engine, (found, norm) = self._card.xp, self._stacks.engine, self._card.moved(A)
-        size = self._card.host(norm)
+        xp, engine, (found, norm) = self._device.xp, self._engine, self._device.moved(A)
+        size = self._device.host(norm)
         plain = ((size > 1e-18) & (size < 1e18)).all(axis=1)
         sources = X * norm[:, None] if scale else X if plain.all() else X.copy()
         for i in np.flatnonzero(~plain):
-            one, S = revive(engine, self._card.host(A[i]), np.ascontiguousarray(self._card.host(X[i]).T))
+            one, S = revive(
+                engine, self._device.host(A[i]), np.ascontiguousarray(self._device.host(X[i]).T)
+            )
             one, S = unit_columns(one, S, scale=scale)
             found[i], sources[i] = xp.asarray(one), xp.asarray(np.ascontiguousarray(S.T))
         return found, sources
@@ -234,7 +226,7 @@ class _Batch:
     # What comes out.
 
     def _note(self, going: _Going, sweep: Sweeps) -> None:
-        """A line of history of every start, which stays on the card until the end."""
+        """A line of history of every start, which stays on the GPU until the end."""
         self._log.append((going.which, sweep.summary, going.lam, sweep.violation, going.quality))
 
     def _of(self, sweep: Sweeps, some: NDArray, there: Any) -> Sweeps:
@@ -251,7 +243,7 @@ class _Batch:
         """Keep the last states of some starts, with their final noise."""
         sigma = self._noise(going.seen, sweep.X, final=True)
         arrays = (going.seen.A, sweep.X, going.lam, sigma, sweep.summary)
-        A, X, lam, noise, told = (self._card.host(one) for one in arrays)
+        A, X, lam, noise, told = (self._device.host(one) for one in arrays)
         S = np.ascontiguousarray(X.swapaxes(1, 2))
         for i, which in enumerate(going.which):
             self._last[which] = State(
@@ -264,7 +256,7 @@ class _Batch:
         """The last state of every start, and a line of history for each of its iterations."""
         lines: list[Lines] = [[] for _ in self._rngs]
         for which, summary, thresholds, violation, quality in self._log:
-            told, lam = self._card.host(summary), self._card.host(thresholds)
+            told, lam = self._device.host(summary), self._device.host(thresholds)
             cost, active = told[:, 0].tolist(), told[:, 1].tolist()
             columns = zip(cost, lam, active, violation.tolist(), quality.tolist(), strict=True)
             for start, line in zip(which, columns, strict=True):

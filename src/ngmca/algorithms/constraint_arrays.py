@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import Grams, Solve
-from ngmca.nnqp.per_row_grams import solve_each
+from ngmca.engines import Solve
+from ngmca.nnqp.gram import Gram
 from ngmca.nnqp.pivoting import solve_rows
 
-Gram = NDArray | Grams
 # Solves the problem of the free sources of a block: (G, C, X in place) -> violation
 Inner = Callable[[Gram, NDArray, NDArray], float]
 
@@ -180,7 +179,7 @@ def constrained(inner: Inner, known: Constraints) -> Solve:
         if zero is not None:
             forbid(C, zero[columns][:, free])
         part = np.ascontiguousarray(X[:, free])
-        worst = inner(among(G, free), C, part)
+        worst = inner(G.among(free), C, part)
         X[:, free] = part
         return worst
 
@@ -193,13 +192,8 @@ def without(G: Gram, C: NDArray, X: NDArray, given: NDArray, free: NDArray) -> N
     if given.size:
         fixed = np.zeros(X.shape)
         fixed[:, given] = X[:, given]
-        rest -= (G.times(fixed) if isinstance(G, Grams) else fixed @ G)[:, free].astype(C.dtype)
+        rest -= G.times(fixed)[:, free].astype(C.dtype)
     return rest
-
-
-def among(G: Gram, which: NDArray) -> Gram:
-    """The matrices among some of the sources."""
-    return G.among(which) if isinstance(G, Grams) else np.ascontiguousarray(G[which[:, None], which])
 
 
 def forbid(C: NDArray, zero: NDArray, *, closed: bool = False) -> None:
@@ -215,17 +209,9 @@ def penalised_rows(lam: NDArray) -> Inner:
 
     Where entries have levels of their own, thresholds follow the noise of the correlations.
     """
-
-    def solve(G: Gram, C: NDArray, X: NDArray) -> float:
-        if isinstance(G, Grams):
-            return solve_each(G.stack, G.which, C - (lam if G.noise is None else lam * G.noise), X)
-        return solve_rows(G, C, X, lam, unit=True)
-
-    return solve
+    return lambda G, C, X: G.solve(C, X, lam, unit=True)
 
 
 def exact_rows(G: Gram, C: NDArray, X: NDArray) -> float:
     """argmin_{X >= 0} 1/2 <X, XG> - <C, X>, row by row, in place of X; the violation."""
-    if isinstance(G, Grams):
-        return solve_each(G.stack, G.which, C, X)
-    return solve_rows(G, C, X)
+    return G.solve(C, X)

@@ -8,23 +8,21 @@ from numpy.typing import NDArray
 from ngmca.algorithms.constraint_arrays import (
     FREE,
     Constraints,
-    Gram,
-    among,
     constrained,
     exact_rows,
     without,
 )
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.steps import a_step
-from ngmca.engines import InMemory
-from ngmca.engines.gpu import Columns
+from ngmca.engines import Engine, completed
+from ngmca.nnqp.gram import Gram
 
 LEAST_SQUARES_ROUNDS = 2
 EXACT_ROUNDS = 2
 
 
 def first_guess(
-    engine: InMemory, r: int, rng: np.random.Generator, known: Constraints = FREE
+    engine: Engine, r: int, rng: np.random.Generator, known: Constraints = FREE
 ) -> tuple[NDArray, NDArray]:
     """A (m, r) with unit columns and S (r, n), from random directions.
 
@@ -33,8 +31,8 @@ def first_guess(
     """
     m = engine.shape[0]
     A = rng.random((m, r)).astype(engine.dtype)
-    S = engine.no_sources(r)
-    engine = engine.completed()  # for a start this is good enough
+    S = engine.zero_sources(r)
+    engine = completed(engine)  # for a start this is good enough
     A, S = with_background(engine, A, S, known)
     exactly = Options(method="anls", known=known)
     for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
@@ -51,7 +49,7 @@ def first_guess(
 
 
 def with_background(
-    engine: InMemory, A: NDArray, S: NDArray, known: Constraints
+    engine: Engine, A: NDArray, S: NDArray, known: Constraints
 ) -> tuple[NDArray, NDArray]:
     """A and S with what is known; known sources, and a baseline, have the weights that fit best."""
     if not known.any:
@@ -65,8 +63,7 @@ def with_background(
         G, C = engine.moments(S)
         rest = without(G, C, A.astype(np.float64), np.flatnonzero(~given), np.flatnonzero(given))
         alone = np.zeros(rest.shape)
-        engine.solve_mixing(among(G, np.flatnonzero(given)), rest, alone)
-        A[:, given] = alone
+        A[:, given] = engine.solve_mixing(G.among(np.flatnonzero(given)), rest, alone)[0]
     return A, S
 
 
@@ -85,9 +82,7 @@ def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray
     return A / norm, S * norm[:, None] if scale else S
 
 
-def revive(
-    engine: InMemory, A: NDArray, S: NDArray, known: Constraints = FREE
-) -> tuple[NDArray, NDArray]:
+def revive(engine: Engine, A: NDArray, S: NDArray, known: Constraints = FREE) -> tuple[NDArray, NDArray]:
     """Give sources without a direction (zero column in A) one that the residual Y - A S asks for.
 
     Their row of S becomes 0: the product A S, and with it every other source, stays as it is. No two
@@ -124,9 +119,4 @@ def _any_directions(m: int, which: NDArray) -> NDArray:
 
 def projected(G: Gram, C: Any, X: Any) -> float:
     """X := [C G^+]_+, least squares projected on the orthant."""
-    assert isinstance(G, np.ndarray)  # of data without gaps
-    inverse = np.linalg.pinv(G, rcond=1e-10, hermitian=True)
-    if isinstance(X, Columns):
-        return X.project(inverse, C)
-    np.maximum(C @ inverse, 0, out=X)
-    return 0.0
+    return G.project(C, X)

@@ -3,16 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import option
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.reweighting import FAR, ROUNDS
+from ngmca.algorithms.reweighting import MAX_ROUNDS, SPIKE_LEVEL
 from ngmca.algorithms.steps import a_step
-from ngmca.engines import InMemory, Levels, Sweep, gram, without
+from ngmca.engines import Engine, Levels, Sweep, everything, gram, require_whole, times, without
 from ngmca.engines.robust_noise import GAUSSIAN
+from ngmca.nnqp.gram import Gram
 
 
 def weights_of(
-    engine: InMemory,
+    engine: Engine,
     S: NDArray,
     levels: Levels,
     totals: NDArray | None = None,
@@ -29,9 +31,9 @@ def weights_of(
     S, whitened = S / columns, levels.applied(engine)
     W = _fitted(whitened, S, totals, background)
     if robust:
-        engine.check_whole("robust=True")
+        require_whole(engine, option("robust", True))
     outliers = np.zeros(engine.shape if robust else (0, 0), dtype=bool)
-    for _ in range(ROUNDS if robust or levels.counts is not None else 0):
+    for _ in range(MAX_ROUNDS if robust or levels.counts is not None else 0):
         weighted = whitened if levels.counts is None else levels.following(whitened, W, S)
         if robust:
             outliers |= _outliers(weighted, W, S, outliers)
@@ -40,17 +42,17 @@ def weights_of(
     return W * rows[:, None]
 
 
-def weights_of_any_sign(engine: InMemory, S: NDArray) -> NDArray:
+def weights_of_any_sign(engine: Engine, S: NDArray) -> NDArray:
     """argmin_W |Y - W S|, (m, r), in units of the engine and of S."""
     if engine.weights is None:
-        return engine.times(np.linalg.pinv(S))
+        return times(engine, np.linalg.pinv(S))
     G, C = engine.moments(S)
-    return np.einsum("ik,ikl->il", C, np.linalg.pinv(G.stack, hermitian=True)[G.which])
+    return np.einsum("ik,ikl->il", C, np.linalg.pinv(G.values, hermitian=True)[G.which])
 
 
-def _fitted(engine: InMemory, S: NDArray, totals: NDArray | None, background: int) -> NDArray:
+def _fitted(engine: Engine, S: NDArray, totals: NDArray | None, background: int) -> NDArray:
     """The exact weights for an engine's data."""
-    G, C = (gram(S.T), engine.times(S.T)) if engine.weights is None else engine.moments(S)
+    G, C = (Gram(gram(S.T)), times(engine, S.T)) if engine.weights is None else engine.moments(S)
     known, r = Constraints(), len(S) - background
     if totals is not None:
         free = np.full((r, S.shape[1]), np.nan)
@@ -60,12 +62,12 @@ def _fitted(engine: InMemory, S: NDArray, totals: NDArray | None, background: in
     return a_step(engine, sweep, np.zeros(C.shape), Options(known=known), bounded=False)[0]
 
 
-def _outliers(engine: InMemory, W: NDArray, S: NDArray, before: NDArray) -> NDArray:
+def _outliers(engine: Engine, W: NDArray, S: NDArray, before: NDArray) -> NDArray:
     """(m, n) entries far beyond the noise of their row; only those at least half as far as the farthest.
 
     An outlier bends the fit of its row, and others seem far too until it is gone.
     """
-    rest = np.abs(engine.rows(slice(None)) - W @ S)
+    rest = np.abs(everything(engine) - W @ S)
     if engine.weights is not None:
         rest *= np.sqrt(engine.weights)
         before = before | (engine.weights == 0)
@@ -73,4 +75,4 @@ def _outliers(engine: InMemory, W: NDArray, S: NDArray, before: NDArray) -> NDAr
     ordered, seen = np.sort(rest, axis=1), np.count_nonzero(~before, axis=1)
     middle = rest.shape[1] - 1 - seen // 2  # what is not seen comes first
     level = GAUSSIAN * ordered[np.arange(len(rest)), np.minimum(middle, rest.shape[1] - 1)]
-    return np.asarray(rest > np.maximum(FAR * level, ordered[:, -1] / 2)[:, None])
+    return np.asarray(rest > np.maximum(SPIKE_LEVEL * level, ordered[:, -1] / 2)[:, None])

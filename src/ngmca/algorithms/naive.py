@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from ngmca.algorithms.first_guess import projected, revive, unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import multiple_for_count
-from ngmca.engines import InMemory, gram, mad
-from ngmca.result import State
+from ngmca.algorithms.snapshot import Snapshot
+from ngmca.engines import Engine, cost, gram, mad
 
 
 def iterate_naive(
-    engine: InMemory, A: NDArray, S: NDArray, options: Options, resume: State | None = None
-) -> Iterator[State]:
+    engine: Engine, A: NDArray, S: NDArray, options: Options, resume: Snapshot | None = None
+) -> Iterator[Snapshot]:
     """Yield the state after every estimate of S, or only those that come after one to resume from.
 
     Steps are projected least squares, which solve no constrained problem: there is no optimality to
@@ -36,13 +36,13 @@ def iterate_naive(
             sigma = engine.noise(A, S, final=True) if last else np.full(len(A), np.nan)
         active = np.count_nonzero(S) / S.size
         if resume is None or k > first or k == schedule.n_iter:
-            yield State(k, A, S, lam, sigma, engine.cost(A, SS, YS), active, np.nan)
+            yield Snapshot(k, A, S, lam, sigma, cost(engine, A, SS, YS), active, np.nan)
         A_next = np.empty_like(A)
         projected(SS, YS, A_next)
         A = A_next
 
 
-def _least_squares(engine: InMemory, A: NDArray) -> NDArray:
+def _least_squares(engine: Engine, A: NDArray) -> NDArray:
     """(A'A)^-1 A'Y."""
     G = np.linalg.pinv(gram(A), rcond=1e-10, hermitian=True)
     return np.asarray(G @ engine.correlate(A), dtype=engine.dtype)

@@ -1,30 +1,34 @@
-"""How to separate: the one table of options and their defaults, and which method heeds which."""
+"""How a run separates, in the form that the algorithms use."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 from numpy.typing import NDArray
 
-from ngmca._support import arguments
 from ngmca.algorithms.constraint_arrays import FREE, Constraints
 from ngmca.algorithms.schedule import BANDS, Schedule, schedule
-
-DOMAINS = ("auto", "direct", "wavelet")
-METHODS = ("soft", "hard", "naive", "anls")
-SOLVERS = ("pivot", "fista")
-NEUTRAL = ("method", "noise", "known", "domain", "sample_shape", "warm")  # data, or true of every method
-# What a method would not heed. `max_sub_iter` is also without meaning where `pivot` solves all steps.
-UNHEEDED = {
-    "soft": (),
-    "hard": ("bounded",),
-    "naive": ("tol", "solver", "bounded", "max_sub_iter"),
-    "anls": ("tau", "refinement", "bounded"),
-}
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to separate; `separate` says what each option means. The defaults of the library are these."""
+    """How to separate. The records of `ngmca.task` document each option and check its value.
+
+    Attributes
+    ----------
+    method : {"soft", "hard", "naive", "anls"}
+        The algorithm.
+    tau, n_iter, refinement, bounded, solver, max_sub_iter, tol
+        Options of the method; those that it does not have keep their default.
+    domain : {"auto", "direct", "wavelet"}
+        Where sources are sparse.
+    sample_shape : (int, int) or None
+        Height and width of sources that are images.
+    noise : (m,) array or None
+        Known noise level of each measurement, in units of the engine; None estimates it.
+    known : Constraints
+        Constraints as arrays.
+    warm : bool
+        The start comes from a part of the data, so the threshold is low from the beginning.
+    """
 
     method: str = "soft"
     tau: float = 1.0
@@ -36,62 +40,24 @@ class Options:
     tol: float | None = None
     domain: str = "auto"
     sample_shape: tuple[int, int] | None = None
-    noise: NDArray | None = None  # (m,), or None to estimate it
+    noise: NDArray | None = None
     known: Constraints = field(default=FREE, compare=False)
-    warm: bool = False  # the threshold is down from the beginning: A comes from a part of the data
-
-    def __post_init__(self) -> None:
-        arguments.check_choice(self.method, "method", METHODS)
-        if arguments.check_number(self.tau, "tau") > 1e6:
-            raise ValueError(
-                f"tau must be at most 1e6, got {self.tau!r}: nothing is left of any source."
-            )
-        if self.n_iter != "auto":
-            arguments.check_count(self.n_iter, "n_iter")
-        arguments.check_number(self.refinement, "refinement", high=1.0)
-        arguments.check_switch(self.bounded, "bounded")
-        arguments.check_choice(self.solver, "solver", SOLVERS)
-        arguments.check_count(self.max_sub_iter, "max_sub_iter")
-        if self.tol is not None:
-            arguments.check_number(self.tol, "tol")
-        arguments.check_choice(self.domain, "domain", DOMAINS)
-        if self.domain == "wavelet" and (self.method != "soft" or self.tau == 0):
-            raise ValueError("domain='wavelet' has a meaning for method='soft' with tau above 0 only.")
-        if self.sample_shape is not None and self.method != "soft":
-            refuse(self.method, ["sample_shape"], "only method='soft' knows images")
-        unheeded = UNHEEDED[self.method]
-        if self.method in ("soft", "anls") and self.solver == "pivot":
-            unheeded = (*unheeded, "max_sub_iter")
-        refuse(self.method, self.changed() & set(unheeded), "other methods have this option")
-        for name in ("tau", "refinement", "tol"):  # a number of NumPy would make single precision double
-            value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else float(value))
-
-    def in_channels(self) -> "Options":
-        """The same for sources that have no order, as rows of A have none that is known."""
-        if self.domain == "wavelet":
-            raise ValueError("penalised='A' and domain='wavelet' do not go together.")
-        return replace(self, domain="direct", sample_shape=None)
+    warm: bool = False
 
     def without_closure(self) -> "Options":
-        """The same for thresholds that shrink sources."""
+        """Return the same without a closure, for steps whose thresholds shrink the sources."""
         if self.known.totals is None or self.method == "anls":
             return self
         return replace(self, known=replace(self.known, totals=None))
 
-    def changed(self) -> set[str]:
-        """Names of the options that differ from their defaults; `noise` is data, and not among them."""
-        named = (part for part in fields(self) if part.name not in NEUTRAL)
-        return {part.name for part in named if getattr(self, part.name) != part.default}
-
     @property
     def transformed(self) -> bool:
-        """Whether there is a transformed domain to think of."""
+        """Whether sources may be sparse in a wavelet basis."""
         return self.method == "soft" and self.tau > 0
 
     @property
     def most(self) -> int:
-        """How many iterations there can be, those in a transformed domain included."""
+        """Largest possible number of iterations, those in wavelets included."""
         n_iter = self.schedule.n_iter
         return n_iter + min(n_iter, BANDS) if self.transformed and self.domain != "direct" else n_iter
 
@@ -99,16 +65,4 @@ class Options:
     def schedule(self) -> Schedule:
         """How many iterations there are, and how the threshold and A move between them."""
         found = schedule(self.method, self.tau, self.n_iter, self.refinement, self.tol)
-        if not self.warm:
-            return found
-        return replace(found, n_decrease=1)
-
-
-def refuse(method: str, names: Collection[str], why: str) -> None:
-    """An error about options that a method would not heed."""
-    for name in sorted(names):
-        extra = " with solver='pivot'" if name == "max_sub_iter" and method in ("soft", "anls") else ""
-        raise ValueError(f"{name} has no meaning for method={method!r}{extra}: leave it out; {why}.")
-
-
-DEFAULTS = Options()
+        return replace(found, n_decrease=1) if self.warm else found

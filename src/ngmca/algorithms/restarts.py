@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca import metrics
-from ngmca._support.threads import available
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.wavelet_stage import log_cost
-from ngmca.engines import InMemory, OnGpu, Stacks, in_gradient, room_for
-from ngmca.nnqp.pivoting import solve_rows
+from ngmca.engines import Engine, Stacks, in_gradient
 from ngmca.result import Others, Restart, Separation
 
 EQUAL = 0.01  # of the lowest cost, by which that of an equally good answer may be higher
@@ -51,18 +49,8 @@ def at_once(
     return [one.result() for one in failed or futures]
 
 
-def workers_for(engine: InMemory, r: int, threads: int | None = None) -> int:
-    """How many starts to run at a time: one of large data, whose blocks have all threads already.
-
-    Each would also hold a copy of the data. Engines of data elsewhere remember their last sweep.
-    """
-    if isinstance(engine, OnGpu) or not engine.whole or engine.threads_for(r) > 1:
-        return 1
-    return available() if threads is None else threads
-
-
 def choose(
-    engine: InMemory, runs: list[Separation], options: Options, *, plain: bool = True
+    engine: Engine, runs: list[Separation], options: Options, *, plain: bool = True
 ) -> Separation:
     """The run with the lowest penalised cost, and how far the others are from it.
 
@@ -133,26 +121,26 @@ def _alike(rows: NDArray, chosen: NDArray, free: NDArray) -> NDArray:
     return np.where(same[:, None], chosen, rows)
 
 
-def _penalised_costs(engine: InMemory, runs: list[Separation], lam: float) -> list[float]:
+def _penalised_costs(engine: Engine, runs: list[Separation], lam: float) -> list[float]:
     """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of every run."""
-    most = room_for(engine, runs[0].A.shape[1])
-    if not most:
+    stacks = engine.stacks(runs[0].A.shape[1])
+    if stacks is None or not stacks.room:
         return [_penalised_cost(engine, run, lam) for run in runs]
-    assert isinstance(engine, OnGpu)
+    most = stacks.room
     parts = (runs[first : first + most] for first in range(0, len(runs), most))
-    return [cost for part in parts for cost in _costs_at_once(engine, part, lam)]
+    return [cost for part in parts for cost in _costs_at_once(stacks, part, lam)]
 
 
-def _penalised_cost(engine: InMemory, run: Separation, lam: float) -> float:
+def _penalised_cost(engine: Engine, run: Separation, lam: float) -> float:
     shift = np.full(run.A.shape[1], lam)
-    sweep = engine.sweep(run.A, run.S, lambda G, C, X, _: solve_rows(G, C, X, shift))
+    sweep = engine.sweep(run.A, run.S, lambda G, C, X, _: G.solve(C, X, shift))
     return sweep.cost + lam * float(sweep.S.sum())
 
 
-def _costs_at_once(engine: OnGpu, runs: list[Separation], lam: float) -> list[float]:
-    card, r = engine.card, runs[0].A.shape[1]
-    stacks, shift = Stacks(engine, r), card.xp.full((len(runs), r), lam)
+def _costs_at_once(stacks: Stacks, runs: list[Separation], lam: float) -> list[float]:
+    device, r = stacks.device, runs[0].A.shape[1]
+    shift = device.xp.full((len(runs), r), lam)
     parts = np.stack([run.A for run in runs]), np.stack([run.S for run in runs]).swapaxes(1, 2)
-    A, X = (card.xp.asarray(np.ascontiguousarray(part)) for part in parts)
-    sweep = stacks.sweep(stacks.see(A), X, lambda G, C, X: card.solve_each(G, C, X, shift))
-    return [float(cost) for cost in card.host(sweep.cost + lam * sweep.total.sum(axis=1))]
+    A, X = (device.xp.asarray(np.ascontiguousarray(part)) for part in parts)
+    sweep = stacks.sweep(stacks.see(A), X, lambda G, C, X: device.solve_each(G, C, X, shift))
+    return [float(cost) for cost in device.host(sweep.cost + lam * sweep.total.sum(axis=1))]

@@ -10,16 +10,17 @@ from ngmca.algorithms.first_guess import revive, unit_columns
 from ngmca.algorithms.momentum import Momentum
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import falling
+from ngmca.algorithms.snapshot import Snapshot
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.engines import InMemory, Sweep, in_gradient
+from ngmca.engines import Engine, Sweep, in_gradient
 from ngmca.result import State
 
 RELAXED = 200  # iterations at most without thresholds
 
 
 def iterate_thresholded(
-    engine: InMemory, A: NDArray, S: NDArray, options: Options, resume: State | None = None
-) -> Iterator[State]:
+    engine: Engine, A: NDArray, S: NDArray, options: Options, resume: Snapshot | None = None
+) -> Iterator[Snapshot]:
     """Yield the state after every S-step, or only those that come after one to resume from."""
     schedule = options.schedule
     if resume is None:
@@ -31,7 +32,7 @@ def iterate_thresholded(
     else:
         A, S, lam, sigma = resume.A, resume.S, resume.lam, resume.noise
         momentum, first, quality = resume.momentum or Momentum(), resume.k, resume.mixing_violation
-        engine.recall(resume.memory)
+        engine.noise_memory = resume.memory
     ended = resume is not None and resume.settled
     for k in range(first, schedule.n_iter + 1):
         if resume is not None and k == resume.k and resume.sums is not None:
@@ -39,10 +40,11 @@ def iterate_thresholded(
             sweep = Sweep(S, SS, YS, resume.cost, resume.active, resume.violation, total)
         else:
             sweep = engine.sweep(A, S, s_step(lam, options))
-        state = State(
-            *(k, A, sweep.S, lam, sigma, sweep.cost, sweep.active, sweep.violation, quality, momentum),
+        state = Snapshot(
+            *(k, A, sweep.S, lam, sigma, sweep.cost, sweep.active, sweep.violation, quality),
+            momentum=momentum,
             sums=(sweep.SS, sweep.YS, sweep.total),
-            memory=engine.memory,
+            memory=engine.noise_memory,
         )
         falls, last = k < schedule.n_decrease, k == schedule.n_iter
         if not last:
@@ -73,7 +75,7 @@ def iterate_thresholded(
             A = A_next
 
 
-def relaxed(engine: InMemory, state: State, options: Options) -> Iterator[State]:
+def relaxed(engine: Engine, state: State, options: Options) -> Iterator[State]:
     """From a state on without thresholds, for what is not 0 in it.
 
     Thresholds make sources smaller, which norms of A make up for where they are free. Where they are
@@ -99,7 +101,7 @@ def _uses_values(options: Options) -> bool:
 
 
 def _target(
-    engine: InMemory, A: NDArray, S: NDArray, A_next: NDArray, options: Options
+    engine: Engine, A: NDArray, S: NDArray, A_next: NDArray, options: Options
 ) -> tuple[NDArray, NDArray]:
     """Noise of the measurements, and where the thresholds for the sources of A_next are to arrive."""
     if options.method == "anls":
@@ -108,9 +110,7 @@ def _target(
     return sigma, options.tau * in_gradient(A_next, sigma)
 
 
-def _noise(
-    engine: InMemory, A: NDArray, S: NDArray, options: Options, *, final: bool = False
-) -> NDArray:
+def _noise(engine: Engine, A: NDArray, S: NDArray, options: Options, *, final: bool = False) -> NDArray:
     if options.noise is not None:
         return options.noise
     known = options.known

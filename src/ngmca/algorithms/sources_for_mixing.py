@@ -3,14 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory, Sweep, in_gradient
-from ngmca.nnqp.pivoting import solve_rows
+from ngmca.engines import Engine, Sweep, in_gradient
 
 ROUNDS = 100  # for the noise level, which settles within a few
 SETTLED = 1e-10
 
 
-def sources_for(engine: InMemory, A: NDArray, tau: float, sigma: NDArray | None = None) -> Sweep:
+def sources_for(engine: Engine, A: NDArray, tau: float, sigma: NDArray | None = None) -> Sweep:
     """argmin_{S >= 0} 1/2 |Y - AS|^2 + tau sum_i sigma_i |S_i|_1, sigma the noise in the gradient.
 
     Noise levels that are not given come out of the residual: the two are found in turn until they agree.
@@ -28,5 +27,5 @@ def sources_for(engine: InMemory, A: NDArray, tau: float, sigma: NDArray | None 
     return sweep
 
 
-def _step(engine: InMemory, A: NDArray, S: NDArray, lam: NDArray) -> Sweep:
-    return engine.sweep(A.astype(engine.dtype), S, lambda G, C, X, _: solve_rows(G, C, X, lam))
+def _step(engine: Engine, A: NDArray, S: NDArray, lam: NDArray) -> Sweep:
+    return engine.sweep(A.astype(engine.dtype), S, lambda G, C, X, _: G.solve(C, X, lam))

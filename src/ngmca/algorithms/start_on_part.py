@@ -7,13 +7,13 @@ from ngmca.algorithms.first_guess import first_guess, unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.steps import s_step
-from ngmca.engines import InMemory, stretches
+from ngmca.engines import Engine, stretches
 
 HUGE = 1 << 29  # entries from which on it pays
 PART = 1 << 25  # entries of the part
 
 
-def suits(engine: InMemory, options: Options) -> bool:
+def suits(engine: Engine, options: Options) -> bool:
     """Whether data are huge, and the schedule is free to begin on a part of them."""
     plain = options.method == "soft" and options.n_iter == "auto" and options.tau > 0
     large = engine.shape[0] * engine.shape[1] >= HUGE
@@ -21,7 +21,7 @@ def suits(engine: InMemory, options: Options) -> bool:
 
 
 def start_on_part(
-    engine: InMemory, r: int, rng: np.random.Generator, options: Options
+    engine: Engine, r: int, rng: np.random.Generator, options: Options
 ) -> tuple[NDArray, NDArray]:
     """A and S for all data, A from the answer for a seeded part of the columns (rows, of tall data)."""
     m, n = engine.shape
@@ -32,7 +32,6 @@ def start_on_part(
         last = state
     if tall:
         SS, YS = engine.moments(last.S)
-        A = np.zeros(YS.shape)
-        engine.solve_mixing(SS, YS, A)
+        A, _ = engine.solve_mixing(SS, YS, np.zeros(YS.shape))
         return unit_columns(A.astype(engine.dtype), last.S)
-    return last.A, engine.sweep(last.A, engine.no_sources(r), s_step(last.lam, options)).S
+    return last.A, engine.sweep(last.A, engine.zero_sources(r), s_step(last.lam, options)).S

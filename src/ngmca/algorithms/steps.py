@@ -1,15 +1,11 @@
 """The two steps: sources for given directions, directions for given sources."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.constraint_arrays import (
     Constraints,
-    Gram,
     Inner,
-    among,
     constrained,
     exact_rows,
     forbid,
@@ -17,15 +13,12 @@ from ngmca.algorithms.constraint_arrays import (
     without,
 )
 from ngmca.algorithms.options import Options
-from ngmca.engines import Grams, InMemory, Solve, Sweep
-from ngmca.engines.gpu import Columns
-from ngmca.nnqp.bounded_rows import descend_each
+from ngmca.engines import Engine, Solve, Sweep
 from ngmca.nnqp.closed_rows import solve_closed, violation_closed
 from ngmca.nnqp.forward_backward import accelerated
+from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL, Gram, unit_rows
 from ngmca.nnqp.profile_shapes import descend_shaped
 
-BOUNDED_ROUNDS = 1000  # at most, of the bounded A-step; it ends when a round moves A by less than
-BOUNDED_TOL = 1e-6  # of its norm
 CLOSED_ROUNDS, CLOSED_TOL = 100, 1e-9  # of sources under a closure and a baseline in turn
 
 
@@ -39,20 +32,11 @@ def _inner(lam: NDArray, options: Options) -> Inner:
     hard = options.method == "hard" and bool(lam.any())  # without a threshold the problem is convex
     if options.solver == "pivot" and not hard:
         return penalised_rows(lam)
-
-    def forward_backward(G: Gram, C: Any, X: Any) -> float:
-        assert isinstance(G, np.ndarray)  # `Options` refuses weights
-        if isinstance(X, Columns):
-            return X.descend(G, C, lam, hard=hard, max_iter=options.max_sub_iter)
-        solution = accelerated(G, C.T, X.T, threshold=lam, hard=hard, max_iter=options.max_sub_iter)
-        X[:] = solution.X.T
-        return solution.violation
-
-    return forward_backward
+    return lambda G, C, X: G.descend(C, X, lam, hard=hard, max_iter=options.max_sub_iter)
 
 
 def a_step(
-    engine: InMemory,
+    engine: Engine,
     sweep: Sweep,
     A: NDArray,
     options: Options,
@@ -69,29 +53,25 @@ def a_step(
     if bounded:
         X, quality = _bounded(engine, sweep.SS, sweep.YS, A, options)
     elif options.solver == "pivot":
-        X = np.array(A, dtype=np.float64)
-        quality = engine.solve_mixing(sweep.SS, sweep.YS, X)
+        X, quality = engine.solve_mixing(sweep.SS, sweep.YS, A.astype(np.float64))
     else:
-        assert isinstance(sweep.SS, np.ndarray)
-        solution = accelerated(
-            sweep.SS, sweep.YS.T, A.T.astype(np.float64), max_iter=options.max_sub_iter
-        )
+        SS, guess = sweep.SS.matrix, A.T.astype(np.float64)
+        solution = accelerated(SS, sweep.YS.T, guess, max_iter=options.max_sub_iter)
         X, quality = solution.X.T, solution.violation
-        X[:, np.diagonal(sweep.SS) == 0] = 0  # no steps are made there; `pivot` gives 0
+        X[:, np.diagonal(SS) == 0] = 0  # no steps are made there; `pivot` gives 0
     return np.ascontiguousarray(X, dtype=A.dtype), quality
 
 
 def _constrained_a_step(
-    engine: InMemory, sweep: Sweep, A: NDArray, known: Constraints, lam: NDArray | None, *, bounded: bool
+    engine: Engine, sweep: Sweep, A: NDArray, known: Constraints, lam: NDArray | None, *, bounded: bool
 ) -> tuple[NDArray, float]:
     """The A-step under what is known: each kind of it by its own solver."""
     held, free = np.flatnonzero(known.held), np.flatnonzero(~known.held)
     G = sweep.SS
     C = without(G, sweep.YS, A.astype(np.float64), held, free)
-    G = among(G, free)
+    G = G.among(free)
     if known.both and lam is not None:
-        diagonal = G.diagonals if isinstance(G, Grams) else np.diagonal(G)
-        C = C - lam[free] * np.sqrt(diagonal)
+        C = C - lam[free] * np.sqrt(G.diagonals)
     if known.zero_mixing is not None:
         forbid(C, known.zero_mixing[:, free], closed=known.totals is not None)
     X = np.array(A[:, free], dtype=np.float64, order="C")
@@ -100,9 +80,9 @@ def _constrained_a_step(
     elif known.profiles is not None:
         quality = _shaped(G, C, X, known, free)
     elif bounded:
-        X, quality = bounded_mixing(engine, G, C, X, known.given[free])
+        X, quality = engine.solve_mixing(G, C, X, ~known.given[free])
     else:
-        quality = engine.solve_mixing(G, C, X)
+        X, quality = engine.solve_mixing(G, C, X)
     found = A.astype(np.float64)
     found[:, free] = X
     return found.astype(A.dtype, copy=False), quality
@@ -123,19 +103,17 @@ def _closed(
     quality = np.inf
     for _ in range(CLOSED_ROUNDS if outside.size else 1):
         rest = without(G, C, X, outside, inside)
-        H = among(G, inside)
-        H = H.measured(unit) if isinstance(H, Grams) else H * np.outer(unit, unit)
-        stack, which = (H.stack, H.which) if isinstance(H, Grams) else (H, None)
+        H = G.among(inside).in_units(unit)
         shares = X[:, inside] / unit
         if outside.size:  # before it moves: how far sources are from best for the last baseline
-            quality = violation_closed(stack, rest * unit, totals, shares, which)
+            quality = violation_closed(H.values, rest * unit, totals, shares, H.which)
             if quality < CLOSED_TOL:
                 break
-        quality = solve_closed(stack, rest * unit, totals, shares, which)
+        quality = solve_closed(H.values, rest * unit, totals, shares, H.which)
         X[:, inside] = shares * unit
         if outside.size:
             part = np.ascontiguousarray(X[:, outside])
-            exact_rows(among(G, outside), without(G, C, X, inside, outside), part)
+            exact_rows(G.among(outside), without(G, C, X, inside, outside), part)
             X[:, outside] = part
     return quality
 
@@ -145,12 +123,13 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
     assert known.profiles is not None
     shapes = [known.profiles[i] for i in free]
     unit = np.ones(len(X)) if known.rows is None else known.rows  # shapes are those of unit * X
-    H = G.scaled(unit**-2.0) if isinstance(G, Grams) else Grams.shared(G, unit**-2.0)
+    H = G.scaled(unit**-2.0)
+    assert H.which is not None
     physical, C, worst = X * unit[:, None], C / unit[:, None], 0.0
     for part in known.parts:
         found = np.ascontiguousarray(physical[part])
         _, moved = descend_shaped(
-            H.stack,
+            H.values,
             C[part],
             found,
             shapes,
@@ -165,41 +144,11 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
 
 
 def _bounded(
-    engine: InMemory, SS: Gram, YS: NDArray, A: NDArray, options: Options
+    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, options: Options
 ) -> tuple[NDArray, float]:
     """The bounded A-step by the solver asked for."""
     if options.solver == "pivot":
-        return bounded_mixing(engine, SS, YS, A)
-    assert isinstance(SS, np.ndarray)
-    G, C, X, size, inverse = _unit_rows(SS, YS, A)
+        return engine.solve_mixing(SS, YS, A, np.ones(A.shape[1], dtype=bool))
+    G, C, X, size, inverse = unit_rows(SS.matrix, YS, A)
     solution = accelerated(G, C, X, bound=size, max_iter=options.max_sub_iter)
     return (solution.X * inverse[:, None]).T, solution.violation
-
-
-def bounded_mixing(
-    engine: InMemory, SS: Gram, YS: NDArray, A: NDArray, unbounded: NDArray | None = None
-) -> tuple[NDArray, float]:
-    """argmin_{A >= 0} 1/2 |Y - AS|^2 with column norms at most 1, and its certificate.
-
-    `unbounded` columns, those of known sources, may have any norm.
-    """
-    if isinstance(SS, Grams):
-        X = np.array(A, dtype=np.float64, order="C")
-        bound = np.where(unbounded, np.inf, 1.0) if unbounded is not None else np.ones(A.shape[1])
-        _, moved = descend_each(SS.stack, SS.which, YS, bound, X, BOUNDED_ROUNDS, BOUNDED_TOL)
-        return X, moved / max(float(X.max(initial=0)), 1e-300)
-    G, C, X, size, inverse = _unit_rows(SS, YS, A)
-    if unbounded is not None:
-        size[unbounded] = np.inf
-    moved = engine.bounded_rows(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
-    return (X * inverse[:, None]).T, moved / max(float(X.max(initial=0)), 1e-300)
-
-
-def _unit_rows(SS: NDArray, YS: NDArray, A: NDArray) -> tuple[NDArray, ...]:
-    """G, C and X = A' for rows of S scaled to norm 1: row i of X then has norm |S_i| at most."""
-    size = np.sqrt(np.diagonal(SS))
-    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-    G = SS * inverse * inverse[:, None]
-    C = np.multiply(YS.T, inverse[:, None], order="C")
-    X = np.multiply(A.T, size[:, None], order="C", dtype=np.float64)
-    return G, C, X, size, inverse

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.mixing_for_sources import weights_of
-from ngmca.engines import InMemory, Levels, gram, mad
+from ngmca.engines import Engine, Levels, everything, gram, mad
 from ngmca.nnqp.pivoting import solve_rows
 
 ROUNDS = 3  # of weights and sources in turn for every batch
@@ -34,7 +34,7 @@ class Stream:
         S = S.astype(np.float64) / np.where(norm > 0, norm, 1)[:, None]
         return cls(S, np.zeros((r, r)), np.zeros((r, n)))
 
-    def after(self, engine: InMemory, tau: float, forgetting: float) -> "Stream":
+    def after(self, engine: Engine, tau: float, forgetting: float) -> "Stream":
         """The stream after a batch of rows; what came before counts `forgetting` times as much."""
         m, kept = engine.shape[0], forgetting * self.rows
         found = self
@@ -53,9 +53,9 @@ class Stream:
         )
 
     @staticmethod
-    def _level(engine: InMemory, W: NDArray, S: NDArray) -> float:
+    def _level(engine: Engine, W: NDArray, S: NDArray) -> float:
         """The noise of a batch: the median over its rows of their robust levels."""
-        rest = engine.rows(slice(None)) - W @ S
+        rest = everything(engine) - W @ S
         return float(np.median(mad(rest))) if rest.size else 0.0
 
 

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.constraint_arrays import Constraints
+from ngmca.algorithms.wavelet_data import WeightedWaveletData
 from ngmca.domains import Frame, analyse, analysis, synthesise
-from ngmca.engines import Followed, Grams, InMemory, Weighted
-from ngmca.nnqp.per_row_grams import solve_each
+from ngmca.engines import Engine, WeightPatterns
+from ngmca.nnqp.gram import Gram
 
 RHO = 0.15  # of ADMM, for columns of norm 1: small, so that S follows A quickly
 GAP, GAP_STEPS = 1e-5, 40  # of the last S-step, and how long it is worked for
@@ -33,8 +34,8 @@ def with_free(S: NDArray, found: NDArray, free: NDArray | slice) -> NDArray:
 
 
 def followed_to_the_end(
-    engine: Weighted,
-    fast: InMemory,
+    engine: Engine,
+    ratio: float,
     A: NDArray,
     S: NDArray,
     W: Frame,
@@ -43,18 +44,21 @@ def followed_to_the_end(
     duals: analysis.Duals,
     known: Constraints,
 ) -> tuple[NDArray, float]:
-    """S for weighted data, fit after fit until it stays, and its duality gap over the objective."""
-    ratio = fast.unit / engine.unit
-    seen, free = Followed(engine, engine.dtype, ratio), known.free
+    """S for weighted data, fit after fit until it stays, and its duality gap over the objective.
+
+    `ratio` is the unit of S and of the thresholds over that of the engine.
+    """
+    assert engine.weights is not None
+    seen, free = WeightedWaveletData(engine, engine.dtype, ratio), known.free
     for _ in range(FOLLOWED):
         seen.follow(A, S)
-        G, C = free_part(A, seen.correlate(A.astype(engine.dtype)), S, known)
+        G, C = free_part(A, seen.engine.correlate(A.astype(engine.dtype)), S, known)
         C = np.ascontiguousarray(C - direct, dtype=engine.dtype)
         found = analysis.solve(G, C, W, Lam, duals=duals, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
         before, S, duals = S, with_free(S, found.S, free), found.duals
         if np.linalg.norm(S - before) <= FOLLOWED_TOL * np.linalg.norm(S):
             break
-    grams = engine.grams(A)
+    grams = WeightPatterns(engine.weights.T).grams(A.astype(np.float64, copy=False))
     C = engine.correlate(A) / ratio
     if known.sources is not None:
         fixed = np.where(known.given[:, None], S, 0)
@@ -65,11 +69,11 @@ def followed_to_the_end(
     return S, _weighted_gap(grams, C, W, Lam, P, S[free].astype(np.float64))
 
 
-def _weighted_gap(grams: Grams, C: NDArray, W: Frame, Lam: NDArray, P: NDArray, S: NDArray) -> float:
+def _weighted_gap(grams: Gram, C: NDArray, W: Frame, Lam: NDArray, P: NDArray, S: NDArray) -> float:
     """How far S is from optimal at most, over the objective, for multipliers |P| <= Lam."""
     B = C - synthesise(W, np.ascontiguousarray(P, dtype=np.float64))
     V = np.ascontiguousarray(S.T)
-    solve_each(grams.stack, grams.which, np.ascontiguousarray(B.T), V)
+    grams.solve(np.ascontiguousarray(B.T), V)
     bound = float(np.vdot(V, grams.times(V)) / 2 - np.vdot(B.T, V))
     penalty = float(np.vdot(Lam.astype(np.float64), np.abs(analyse(W, np.ascontiguousarray(S)))))
     value = float(np.vdot(S.T, grams.times(S.T)) / 2 - np.vdot(C, S)) + penalty

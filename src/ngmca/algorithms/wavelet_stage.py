@@ -18,12 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.domain_choice import decide
 from ngmca.algorithms.momentum import nesterov
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.sources_for_mixing import sources_for
-from ngmca.algorithms.steps import a_step, bounded_mixing
+from ngmca.algorithms.steps import a_step
+from ngmca.algorithms.wavelet_data import WaveletData
 from ngmca.algorithms.wavelet_last_step import (
     GAP,
     GAP_STEPS,
@@ -33,25 +35,27 @@ from ngmca.algorithms.wavelet_last_step import (
     with_free,
 )
 from ngmca.domains import Frame, analyse, analysis, frame_of
-from ngmca.engines import InMemory, Sweep, Weighted, in_gradient, open_whole
-from ngmca.engines.blocks import row_blocks
+from ngmca.engines import (
+    Engine,
+    Sweep,
+    cost,
+    fetched,
+    in_gradient,
+    open_whole,
+    residual_energy,
+    threads_for,
+)
+from ngmca.nnqp.gram import Gram
 from ngmca.result import Domain, State
 
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
-STEPS = 4  # of ADMM for every step of A
-EVERY, NOISE_EVERY = 5, 25  # iterations from weights to weights, and from noise to noise
-FREE = 200  # iterations without thresholds
-SETTLED = 5e-5  # root mean square move of the columns of A over EVERY iterations: the end
-SHORTER = 0.9  # length of the sources in the frame over that in channels, below which a frame pays
-ORDERED, SPARSE = 0.7, 0.7  # or: correlation of neighbours, and share of zeros, above which (lines)
-WHITE = 0.2  # correlation up to which nothing else need be looked at
-FEWEST = 64  # channels below which nothing is said about an order
-LARGEST = 1 << 27  # coefficients that are not asked for unless "wavelet" is: several GB in all
-IMAGE = 0.3  # correlation of neighbouring pixels, both across and down, below which there is no image
-DIRECT, WINDOW = 1.0, 9  # the threshold on channels of line spectra, and how far a line keeps it away
-EMPTY, EMPTIEST = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
-SOME = 1 << 20  # entries of sources that are looked at together
-AT_ZERO = 0.3  # noise levels below which a channel of a denoised source is empty
+ADMM_STEPS = 4  # for every step of A
+REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
+MAX_FREE_ITERATIONS = 200  # without thresholds
+SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
+LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
+EMPTY_FROM, EMPTY_FULLY = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
+EMPTY_LEVEL = 0.3  # noise levels below which a channel of a denoised source is empty
 
 
 @dataclass(frozen=True)
@@ -83,16 +87,12 @@ ANALYSIS_STEP = SourceStep()
 
 
 def followed_by_bands(
-    engine: InMemory,
+    engine: Engine,
     states: Iterator[State],
     options: Options,
-    resume: State | None = None,
     step: SourceStep = ANALYSIS_STEP,
 ) -> Iterator[State]:
-    """The states of `soft`, and after its last those in a frame, if its sources have an order."""
-    if resume is not None and resume.domain.name == "wavelet":
-        yield from resumed_bands(engine, options, resume, step)
-        return
+    """Yield the states of `soft`, and then those in a frame, if its sources have an order."""
     for state in states:
         last = state.settled or state.k >= options.schedule.n_iter
         domain = decide(state, options) if last else state.domain
@@ -102,17 +102,8 @@ def followed_by_bands(
             yield replace(state, domain=domain)
 
 
-def resumed_bands(
-    engine: InMemory, options: Options, resume: State, step: SourceStep = ANALYSIS_STEP
-) -> Iterator[State]:
-    """The states in a frame after one of them."""
-    ended = resume.settled or resume.k - resume.domain.begun >= _most(options)
-    rest = iterate_bands(engine, resume.A, resume.S, options, resume, step=step)
-    yield from iter([resume]) if ended else rest
-
-
 def bands_after(
-    engine: InMemory, state: State, domain: Domain, options: Options, step: SourceStep = ANALYSIS_STEP
+    engine: Engine, state: State, domain: Domain, options: Options, step: SourceStep = ANALYSIS_STEP
 ) -> Iterator[State]:
     """The last state of `soft`, and those after it in a frame, for which it was decided."""
     yield replace(state, settled=False)
@@ -126,86 +117,14 @@ def _most(options: Options) -> int:
     return min(options.schedule.n_iter, BANDS)
 
 
-def decide(state: State, options: Options) -> Domain:
-    """Where the sources of `soft` are sparse, and why."""
-    free = options.known.free
-    if not isinstance(state.S, np.ndarray):
-        return Domain("direct", "sources that stay on a cluster are looked for channel by channel")
-    A, S, shape = state.A[:, free], state.S[free], options.sample_shape
-    found, n = correlation(S, shape), S.shape[1]
-    if not len(S):
-        return Domain("direct", "all sources are known", found)
-    if options.known.closes_known:
-        return Domain("direct", "a closure with known sources holds channel by channel", found)
-    if options.domain != "auto":
-        return Domain(options.domain, "as it was asked for", found)
-    if options.warm:
-        return Domain("direct", "of data of this size only if wavelets are asked for", found)
-    if options.known.zero_sources is not None:
-        return Domain("direct", "channels at which a source is known to be 0 are single ones", found)
-    if n < FEWEST:
-        return Domain("direct", f"{n} channels are too few to show lines or bands", found)
-    if not found > WHITE:
-        return Domain("direct", f"neighbouring channels are correlated by {found:.2f} only", found)
-    W = frame_of(n, shape)
-    if len(S) * W.bands * W.period > LARGEST:
-        return Domain("direct", f"wavelets of {len(S)} x {n:,} would take too much memory", found)
-    length, zeros = code(S, in_gradient(A, state.noise), shape), float(np.mean(S == 0))
-    told = f"neighbouring channels of the sources are correlated by {found:.2f}"
-    if found > ORDERED and zeros > SPARSE:
-        return Domain("wavelet", f"{told}, and {100 * zeros:.0f} % of them are 0: lines", found)
-    if found > (IMAGE if shape else 0) and length < SHORTER:
-        why = f"{told}; wavelets need {100 * length:.0f} % of what channels need"
-        return Domain("wavelet", why, found)
-    return Domain("direct", f"{told}; wavelets would need {length:.1f} times as much as channels", found)
-
-
-def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> float:
-    """Sum of log(1 + (value / noise)^2) over the coefficients of S, over the same for its channels.
-
-    `level` (r,) is the noise. A band counts by the share of it that a basis would have: the mean over
-    the bases in the frame.
-    """
-    W = frame_of(S.shape[1], shape)
-    if not W.levels or not S.any():
-        return 1.0
-    inside = direct = 0.0
-    for row, noise in zip(
-        S, level, strict=True
-    ):  # one by one: coefficients take many times as much room
-        x = row.astype(np.float64)[None]
-        least = 1e-4 * np.sqrt(np.mean(x**2))  # clean data: the answer must not depend on units
-        x /= max(noise, least) or 1.0
-        inside += float(W.shares @ np.log1p((analyse(W, x)[0] / W.norms[:, None]) ** 2).sum(axis=1))
-        direct += float(np.log1p(x**2).sum())
-    return inside / direct
-
-
-def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
-    """Mean correlation of neighbouring channels over the sources; 0 if none varies.
-
-    Of pixels, the smaller one of those to the right and below.
-    """
-    if not len(S):  # all of them are known
-        return 0.0
-    found = np.zeros((len(S), 2))
-    for rows, some in row_blocks(S, SOME):
-        x = some - some.mean(axis=1, dtype=np.float64, keepdims=True)
-        x = x.reshape(len(x), *(shape or (1, -1)))
-        energy = np.einsum("ijk,ijk->i", x, x)
-        live = energy > 0
-        for axis, (one, other) in enumerate(((x[:, :, 1:], x[:, :, :-1]), (x[:, 1:], x[:, :-1]))):
-            both = np.einsum("ijk,ijk->i", one, other)
-            found[rows, axis] = np.divide(both, energy, out=np.zeros(len(x)), where=live)
-    return float(found.mean(axis=0).min() if shape else found[:, 0].mean())
-
-
-def _freed(engine: InMemory, state: State, options: Options) -> tuple[NDArray, NDArray]:
+def _freed(engine: Engine, state: State, options: Options) -> tuple[NDArray, NDArray]:
     """Factors after plain factorisation from a state."""
-    plain = Options("anls", n_iter=FREE, tol=0.0, noise=options.noise, known=options.known)
+    plain = Options(
+        "anls", n_iter=MAX_FREE_ITERATIONS, tol=0.0, noise=options.noise, known=options.known
+    )
     for free in iterate_thresholded(engine, state.A, state.S, plain):
         last = free
-    return last.A, engine.fetched(last.S)
+    return last.A, fetched(last.S)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +138,7 @@ class Weights:
 
 
 def iterate_bands(
-    engine: InMemory,
+    engine: Engine,
     A: NDArray,
     S: NDArray,
     options: Options,
@@ -232,7 +151,8 @@ def iterate_bands(
 
     The iterations are made in single precision, the last S-step in that of the data. A known A stays.
     """
-    fast = engine.single()
+    data = WaveletData.of(engine)
+    fast = data.engine
     change = engine.unit / fast.unit
     W = frame_of(S.shape[1], options.sample_shape)
     domain = replace(before.domain, levels=W.levels)
@@ -244,33 +164,33 @@ def iterate_bands(
     weights: Weights | None = None
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0 or weights is None:
-            sigma = fast.noise(A.astype(np.float32), S) if given is None else given
-        if k % EVERY == 0 or weights is None:
-            weights = weighted(W, A[:, free], S[free], fast.effective(sigma), options, step)
+            sigma = data.noise(A.astype(np.float32), S) if given is None else given
+        if k % REWEIGHT_EVERY == 0 or weights is None:
+            weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, step)
             corner = momentum.last
         k += 1
-        fast.follow(A, S)
+        data.follow(A, S)
         G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
         C = np.ascontiguousarray(C - weights.direct)
-        step.descend(G, C, W, weights.Lam, duals, STEPS, RHO, fast.threads_for(len(S)))
+        step.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, RHO, threads_for(fast, len(S)))
         S = with_free(S, np.maximum(duals.samples, 0), free)
-        fast.follow(A, S)
+        data.follow(A, S)
         SS, YS = fast.moments(S)
         stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
         active = np.count_nonzero(S) / S.size
         state = State(
             domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
-            sigma, fast.fit_cost(A, S, SS, YS), active, np.nan, quality, domain=domain,
+            sigma, data.cost(A, S, SS, YS), active, np.nan, quality, domain=domain,
         )  # fmt: skip
         A = stepped if options.known.shaped else momentum.next(A, stepped)
         if options.known.shaped:
             momentum.last = A
-        if k % EVERY == 0 and not known:
+        if k % REWEIGHT_EVERY == 0 and not known:
             moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
-    yield _certified(engine, fast, momentum.last, S, duals, options, state, k < most, step)
+    yield _certified(engine, data, momentum.last, S, duals, options, state, k < most, step)
 
 
 def _all(lam: NDArray, options: Options) -> NDArray:
@@ -283,8 +203,8 @@ def _all(lam: NDArray, options: Options) -> NDArray:
 
 
 def _certified(
-    engine: InMemory,
-    fast: InMemory,
+    engine: Engine,
+    data: WaveletData,
     A: NDArray,
     S: NDArray,
     duals: analysis.Duals,
@@ -294,18 +214,20 @@ def _certified(
     step: SourceStep,
 ) -> State:
     """The last state: S for the final A, in the precision of the data, to a duality gap."""
-    change, known = engine.unit / fast.unit, options.known
+    change, known = engine.unit / data.engine.unit, options.known
     W = frame_of(engine.shape[1], options.sample_shape)
-    sigma = fast.noise(A.astype(np.float32), S, final=True)
+    sigma = data.noise(A.astype(np.float32), S, final=True)
     sigma = sigma if options.noise is None else options.noise * change
-    weights = weighted(W, A[:, known.free], S[known.free], fast.effective(sigma), options, step)
+    weights = weighted(
+        W, A[:, known.free], S[known.free], data.noise_in_correlations(sigma), options, step
+    )
     state_of = analysis.Duals(
         *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
     )
     S = S.astype(engine.dtype)
-    if isinstance(engine, Weighted):
+    if engine.weights is not None:
         S, violation = followed_to_the_end(
-            engine, fast, A, S, W, weights.Lam, weights.direct, state_of, known
+            engine, data.engine.unit / engine.unit, A, S, W, weights.Lam, weights.direct, state_of, known
         )
     else:
         C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
@@ -322,7 +244,7 @@ def _certified(
         S=S,
         lam=_all(weights.lam / change, options),
         noise=sigma / change if options.noise is None else options.noise,
-        cost=engine.cost(A, SS, YS),
+        cost=cost(engine, A, SS, YS),
         active=np.count_nonzero(S) / S.size,
         violation=violation,
         settled=settled,
@@ -339,12 +261,12 @@ def weighted(
     level = np.maximum(level, np.finfo(S.dtype).tiny ** 0.5)  # clean data: hardly a threshold
     noise, tau = level * W.norms.astype(S.dtype), step.tau * options.tau
     Lam = step.weigh(W, S, noise, tau)
-    empty = float(np.mean(AT_ZERO * level > S))
-    gate = step.channels * np.clip((empty - EMPTY) / (EMPTIEST - EMPTY), 0, 1)
+    empty = float(np.mean(EMPTY_LEVEL * level > S))
+    gate = step.channels * np.clip((empty - EMPTY_FROM) / (EMPTY_FULLY - EMPTY_FROM), 0, 1)
     direct = np.zeros((1, 1), dtype=S.dtype)
     if gate > 0:
         near = _neighbourhood(S, options.sample_shape)
-        direct = (S.dtype.type(DIRECT * options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
+        direct = (S.dtype.type(options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
     return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty)
 
 
@@ -353,17 +275,17 @@ def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
     from scipy.ndimage import maximum_filter  # takes its time to load: not before it is needed
 
     if shape is None:
-        return np.asarray(maximum_filter(S, (1, WINDOW), mode="reflect"))
+        return np.asarray(maximum_filter(S, (1, LINE_WINDOW), mode="reflect"))
     return np.asarray(
-        maximum_filter(S.reshape(-1, *shape), (1, WINDOW, WINDOW), mode="reflect")
+        maximum_filter(S.reshape(-1, *shape), (1, LINE_WINDOW, LINE_WINDOW), mode="reflect")
     ).reshape(S.shape)
 
 
 class _Momentum:
     """Nesterov's extrapolation of A, which starts again when a step turns back.
 
-    `Momentum` starts again when the cost rises. Here the cost is no guide: a few ADMM steps do not solve
-    for S, so it may rise although A moves in the right direction.
+    `Momentum` starts again when the cost rises. Here the cost is not known: a few ADMM steps do not
+    solve for S, so the cost after them may rise although A moves in the right direction.
     """
 
     def __init__(self, A: NDArray) -> None:
@@ -381,7 +303,7 @@ class _Momentum:
 
 
 def _mixing(
-    engine: InMemory, SS: NDArray, YS: NDArray, A: NDArray, S: NDArray, options: Options
+    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, S: NDArray, options: Options
 ) -> tuple[NDArray, float]:
     """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate.
 
@@ -392,7 +314,7 @@ def _mixing(
         sweep = Sweep(S, SS, YS, np.nan, np.nan, np.nan)
         X, quality = a_step(engine, sweep, A, options, bounded=True)
     else:
-        X, quality = bounded_mixing(engine, SS, YS, A)
+        X, quality = engine.solve_mixing(SS, YS, A, np.ones(A.shape[1], dtype=bool))
     norm = np.linalg.norm(X, axis=0)
     given = options.known.given
     if given.any():
@@ -400,18 +322,18 @@ def _mixing(
     return np.where(norm > 0, X / np.where(norm > 0, norm, 1), A), quality
 
 
-def log_cost(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
+def log_cost(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
     """1/2 |Y - AS|^2 + tau sum noise^2 log(1 + |S W'| / noise): what the weighted steps lower."""
     W = frame_of(S.shape[1], options.sample_shape)
     noise = in_gradient(A, sigma)[:, None, None] * W.norms[:, None]
     coefficients = np.abs(analyse(W, np.ascontiguousarray(S, dtype=np.float64)))[:, :-1]
     noise = np.maximum(noise[:, :-1], 1e-300)
     penalty = TAU * options.tau * np.sum(noise**2 * np.log1p(coefficients / noise))
-    return engine.residual_energy(A, S) / 2 + float(penalty)
+    return residual_energy(engine, A, S) / 2 + float(penalty)
 
 
 @one_blas_thread
-def sources_for_mixing(Y: ArrayLike | InMemory, A: ArrayLike) -> State:
+def sources_for_mixing(Y: ArrayLike | Engine, A: ArrayLike) -> State:
     """What iterations in a frame find for a mixing A that is known: the limit for this prior."""
     engine = open_whole(Y)
     mixing = arguments.check_mixing(A, engine.shape[0])

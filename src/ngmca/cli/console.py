@@ -1,12 +1,11 @@
 """What the command line says: results on stdout, progress and complaints on stderr.
 
-The library speaks of its own arguments; here, and only here, they become options of the command line.
+Messages of the library know which arguments they mention; here they become options of the command line.
 """
 
 import functools
 import json
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -18,9 +17,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ngmca._support.messages import ArgumentError, Option, rendered
 from ngmca.answers.how_sure import Finding
 from ngmca.cli.terminal import make_writable, message, one_line
-from ngmca.engines.gpu import CardError
+from ngmca.engines.gpu import GpuError
 from ngmca.io import ReadError
 from ngmca.saving.result_folder import UnfinishedError
 from ngmca.saving.results import Run
@@ -28,7 +28,15 @@ from ngmca.saving.results import Run
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130  # exit codes beside 0
-FLAGS = {  # arguments of the library, and what they are called here
+FLAGS = {  # arguments and records of the library, and the options of the command line for them
+    "Baseline": "--baseline",
+    "Closure": "--closure",
+    "KnownMixing": "--known-mixing",
+    "KnownSources": "--known-sources",
+    "Monotonic": "--profiles",
+    "Unimodal": "--profiles",
+    "crop": "--range",
+    "n_init": "--n-init",
     "r": "-r",
     "method": "--method",
     "tau": "--tau",
@@ -69,35 +77,16 @@ FLAGS = {  # arguments of the library, and what they are called here
     "peaks": "--peaks",
     "snr": "--snr",
 }
-NO_WORDS = (
-    "tau",
-    "n_iter",
-    "known_sources",
-    "known_mixing",
-    "known_scale",
-)  # names that are arguments wherever they stand
-_APART = r"(?<![\w/\\.`=-])"  # not inside a path, a longer name or an option
-_GIVEN = re.compile(_APART + rf"({'|'.join(FLAGS)})=('[^']*'|\"[^\"]*\"|[\w./+-]*\w|)")
-_ALONE = re.compile(_APART + rf"({'|'.join(NO_WORDS)})(?![\w/\\=-]|\.\w)")
-_SUBJECT = re.compile(rf"^({'|'.join(FLAGS)})(?= (?:must|has no meaning))")
-_PAIR = re.compile(rf"(?<!-)\b({'|'.join(FLAGS)})\b(?=.* do not go together)")
-_CROP = re.compile(r"\bDataset\.crop\b")
 
 
-def in_flags(text: str) -> str:
-    """The text with arguments of the library as options here: n_iter=50 as --iterations 50.
-
-    The library writes an argument as `name=`, with or without a value.
-    """
-    text = _PAIR.sub(lambda found: FLAGS[found[1]], _CROP.sub("--range", _GIVEN.sub(_flag, text)))
-    return _ALONE.sub(lambda found: FLAGS[found[1]], _SUBJECT.sub(lambda found: FLAGS[found[1]], text))
-
-
-def _flag(found: re.Match[str]) -> str:
-    flag, value = FLAGS[found[1]], found[2].strip("'\"")
-    if value == "False":
-        return flag.replace("--", "--no-")
-    return f"{flag} {value}" if value not in ("", "True") else flag
+def as_flag(shown: Option) -> str:
+    """Return an argument of the library as an option of the command line: --iterations 50."""
+    flag = FLAGS.get(shown.name)
+    if flag is None:
+        return str(shown)
+    if not shown.has_value or shown.value is True or shown.name[0].isupper():
+        return flag
+    return flag.replace("--", "--no-") if shown.value is False else f"{flag} {shown.value}"
 
 
 def stdout() -> Console:
@@ -137,13 +126,13 @@ def _answers(run: Run) -> list[str]:
 
 def as_warning(finding: Finding) -> dict[str, str]:
     """A finding in words of the command line."""
-    return {"kind": finding.kind, "title": finding.title, "text": in_flags(finding.text)}
+    return {"kind": finding.kind, "title": finding.title, "text": rendered(finding.text, as_flag)}
 
 
 def note(text: str, *, quiet: bool = False) -> None:
     """Print a remark that is not part of the result."""
     if not quiet:
-        _complain(Text(f"note: {in_flags(message(text))}", style="dim"))
+        _complain(Text(f"note: {message(rendered(text, as_flag))}", style="dim"))
 
 
 def give_json(content: dict[str, Any]) -> None:
@@ -193,12 +182,11 @@ def _told(error: BaseException) -> typer.Exit:
             return error
         case UnfinishedError():
             return fail(f"{error} Go on with `ngmca separate --resume {error.folder}`.", BAD_INPUT)
-        case CardError():
-            return fail(in_flags(message(str(error))), BAD_INPUT)
-        case ReadError():
-            return fail(in_flags(message(str(error))), BAD_INPUT)
+        case GpuError() | ReadError() | ArgumentError():
+            text = error.args[0] if error.args else ""
+            return fail(rendered(text, as_flag) if isinstance(text, str) else str(error), BAD_INPUT)
         case FileExistsError():
-            return fail(f"{in_flags(error.strerror or str(error))}.", BAD_INPUT)
+            return fail(f"{rendered(error.strerror or str(error), as_flag)}.", BAD_INPUT)
         case BrokenPipeError():  # who reads has enough, as `head`
             return typer.Exit(FAILED)
         case OSError():
@@ -207,8 +195,7 @@ def _told(error: BaseException) -> typer.Exit:
         case MemoryError():
             return fail(f"this needs more memory than there is. {error}", BAD_INPUT)
         case UnicodeEncodeError(reason="surrogates not allowed"):  # a name that no file can hold
-            name = re.findall(r"[^\s\0\"]*[\ud800-\udfff][^\s\0\"]*", error.object)[0]
-            return fail(f"the name {name} is not text in UTF-8: rename it.", BAD_INPUT)
+            return fail(f"a name is not text in UTF-8: {_odd_name(error)}. Rename it.", BAD_INPUT)
         case KeyboardInterrupt():
             return fail("stopped before there was anything to keep.", INTERRUPTED)
     if hasattr(error, "format_message"):  # of typer, about how it was called
@@ -217,6 +204,12 @@ def _told(error: BaseException) -> typer.Exit:
         traceback.print_exception(error)
     told = f"internal error: {type(error).__name__}: {message(str(error))}"
     return fail(f"{told}. Please report it; NGMCA_TRACEBACK=1 shows where it is.", FAILED)
+
+
+def _odd_name(error: UnicodeEncodeError) -> str:
+    """Return the word around a character that is not text."""
+    words = error.object.replace("\0", " ").replace('"', " ").split()
+    return next(word for word in words if any("\ud800" <= c <= "\udfff" for c in word))
 
 
 def _misused(error: Any) -> typer.Exit:
@@ -235,7 +228,7 @@ def run(app: Callable[..., Any]) -> int:
     if sys.stderr is not None:
         _flushed(sys.stderr)  # what was said before, and nobody gets
     make_writable()
-    warnings.showwarning = lambda text, *_: note(str(text))
+    warnings.showwarning = lambda warning, *_: note(_text_of(warning))
     try:
         code = one_line_errors(app)(prog_name="ngmca", standalone_mode=False) or 0
     except typer.Exit as stop:
@@ -259,6 +252,12 @@ def _flushed(stream: TextIO) -> OSError | None:
     return None
 
 
+def _text_of(warning: Warning | str) -> str:
+    """Return the text of a warning, with the arguments it mentions."""
+    text = warning.args[0] if isinstance(warning, Warning) and warning.args else warning
+    return text if isinstance(text, str) else str(text)
+
+
 @contextmanager
 def as_bad_input() -> Iterator[None]:
     """Errors of the library about its arguments are the user's input here; warnings become notes."""
@@ -268,8 +267,10 @@ def as_bad_input() -> Iterator[None]:
             yield
         except UnicodeError:  # about a name, not about an argument
             raise
+        except ArgumentError:
+            raise
         except (ValueError, TypeError) as error:
             raise ReadError(str(error)) from error
         finally:
             for warning in caught:
-                note(str(warning.message))
+                note(_text_of(warning.message))

@@ -8,13 +8,13 @@ import typer
 
 from ngmca import metrics
 from ngmca import simulate as simulators
+from ngmca._support.atomic_files import atomic_file, check_free, occupied
 from ngmca.cli.console import one_line_errors, say, say_run
 from ngmca.cli.pipeline import perform
 from ngmca.cli.settings import Settings
 from ngmca.io import write_table
 from ngmca.saving import result_folder
 from ngmca.saving.folder_claim import check_replaceable
-from ngmca.saving.whole_files import appearing, check_free, occupied
 
 EXAMPLES = """
 [bold]Example[/]
@@ -63,5 +63,5 @@ def _write(table: Path, mixture: simulators.Mixture) -> None:
     """The mixture as a table, with an axis in ppm."""
     axis = np.linspace(9.5, 0.5, mixture.Y.shape[1]).round(5)
     rows = {f"{TUBE} {i + 1}": row for i, row in enumerate(mixture.Y)}
-    with appearing(table) as part:
+    with atomic_file(table) as part:
         write_table(part, {AXIS: axis} | rows)

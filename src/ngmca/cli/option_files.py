@@ -1,60 +1,86 @@
-"""What is known beforehand, and the noise: options of the command line, and the files that they name."""
+"""The task that the options of the command line ask for, with the files that they name."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import io
+from ngmca._support.arguments import check_choice
 from ngmca.cli.console import FLAGS, note
 from ngmca.cli.settings import Settings
+from ngmca.constraints import (
+    Baseline,
+    Closure,
+    Constraint,
+    KnownMixing,
+    KnownSources,
+    Monotonic,
+    Unimodal,
+)
 from ngmca.domains import backgrounds
 from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
 from ngmca.io.detect import reader_of
 from ngmca.io.resampling import at, ends, has_axis, overlap, rising, sources_in
+from ngmca.task.methods import method_with
+from ngmca.task.task import NoiseModel, Sampling, Task
 
-SAMPLED = ("noise", "known_sources", "known_mixing", "known_scale")  # what a posterior heeds
-
-
-def options(settings: Settings, data: Dataset, *, quiet: bool = False) -> dict[str, Any]:
-    """Keyword arguments of `ngmca.separate` for these data, those alone that were given."""
-    found: dict[str, Any] = {
-        "noise": _noise(settings, data),
-        "robust": settings.robust or None,
-        "known_sources": _spectra("known_sources", settings.known_sources, data, quiet=quiet),
-        "known_mixing": _mixing(settings.known_mixing, data),
-        "known_scale": settings.known_scale,
-        "closure": _closure(settings.closure, data),
-        "profiles": settings.profiles,
-        "baseline": settings.baseline,
-        "penalised": settings.penalised,
-    }
-    if settings.baseline not in (None, *backgrounds.KINDS):
-        found["baseline"] = _spectra("baseline", settings.baseline, data, quiet=quiet)
-    return {name: value for name, value in found.items() if value is not None}
+PROFILES = ("unimodal", "increasing", "decreasing")
 
 
-def is_plain(given: dict[str, Any]) -> bool:
-    """Whether all entries count alike, and nothing is known beforehand."""
-    return not given or (set(given) == {"noise"} and isinstance(given["noise"], float))
+def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
+    """Return the task that the options ask for, with what is in the files that they name."""
+    return Task(
+        r=settings.number,
+        method=method_with(settings.method, settings.method_options),
+        domain=settings.domain,
+        noise=noise_of(settings, data),
+        robust=settings.robust,
+        constraints=tuple(_constraints(settings, data, quiet=quiet)),
+        n_init=settings.n_init,
+        posterior=Sampling(settings.samples or "auto") if settings.posterior else None,
+        seed=settings.seed,
+        device=settings.device,
+    )
 
 
-def _noise(settings: Settings, data: Dataset) -> Any:
-    """A level, levels of measurements, channels or entries, or those of counts."""
+def _constraints(settings: Settings, data: Dataset, *, quiet: bool) -> Iterator[Constraint]:
+    """Yield the constraints that were given."""
+    if settings.known_sources is not None:
+        spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)
+        yield KnownSources(spectra, settings.known_scale or "fixed")
+    elif settings.known_scale is not None:
+        raise ReadError("--known-scale belongs to --known-sources: name their file too.")
+    if settings.known_mixing is not None:
+        yield KnownMixing(_mixing(settings.known_mixing, data))
+    if settings.closure is not None:
+        yield Closure(_totals(settings.closure, data))
+    if settings.profiles == "unimodal":
+        yield Unimodal()
+    elif settings.profiles is not None:
+        yield Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
+    if settings.baseline in backgrounds.KINDS:
+        yield Baseline(settings.baseline)
+    elif settings.baseline is not None:
+        yield Baseline(_spectra("Baseline", settings.baseline, data, quiet=quiet))
+
+
+def noise_of(settings: Settings, data: Dataset) -> NoiseModel:
+    """Return a noise level, levels of measurements, channels or entries, or those of counts."""
     noise = settings.noise
     if noise != "poisson":
         for name in ("gain", "readout"):
             if getattr(settings, name) is not None:
-                raise ReadError(f"--{name} says how a detector counts: it belongs to --noise poisson.")
+                raise ReadError(f"--{name} belongs to --noise poisson: give that too, or leave it out.")
         return _levels(noise, data) if isinstance(noise, str) else noise
     given = {"gain": settings.gain, "readout": settings.readout}
     return Counts(**{name: value for name, value in given.items() if value is not None})
 
 
 def _levels(path: str, data: Dataset) -> NDArray:
-    """Standard deviations in a file: one a measurement, or spectra of them, one for all or one each."""
+    """Return standard deviations in a file: one for each measurement, or spectra of them."""
     found, m = _read(path, numbers=False), len(data.Y)
     if found.Y.size == m and not has_axis(found):
         return found.Y.ravel()
@@ -66,18 +92,16 @@ def _levels(path: str, data: Dataset) -> NDArray:
     return _on_axis(found, path, data, "noise")
 
 
-def _spectra(name: str, path: str | None, data: Dataset, *, quiet: bool) -> NDArray | None:
-    """Spectra in a file, at the channels of the data; what is negative of them is noise."""
-    if path is None:
-        return None
+def _spectra(name: str, path: str, data: Dataset, *, quiet: bool) -> NDArray:
+    """Return spectra in a file, at the channels of the data; negative entries become 0."""
     S = _on_axis(sources_in(Path(path)), path, data, name)
     if (S < 0).any():
-        note(f"negative entries of {path} are taken as 0.", quiet=quiet)
+        note(f"negative entries of {path} are set to 0.", quiet=quiet)
     return np.maximum(S, 0)
 
 
 def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
-    """Rows at the channels of the data, interpolated; an error where they do not reach all of them."""
+    """Return rows at the channels of the data, interpolated; all channels must be covered."""
     flag, (X, here), there = FLAGS[name], rising(found), data.positions
     if not (has_axis(found) and has_axis(data)):
         if len(here) != len(there):
@@ -91,34 +115,32 @@ def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
     step = float(np.median(np.abs(np.diff(there)))) if len(there) > 1 else 0.0
     if there.min() < here[0] - step or there.max() > here[-1] + step:
         raise ReadError(
-            f"{flag} must reach all channels: {told}. "
-            f"--range {max(here[0], there.min()):g}:{min(here[-1], there.max()):g} cuts the data to it."
+            f"{flag} must cover all channels: {told}. Cut the data with "
+            f"--range {max(here[0], there.min()):g}:{min(here[-1], there.max()):g}."
         )
     return at(there, here, X)
 
 
-def _mixing(path: str | None, data: Dataset) -> NDArray | None:
-    """Known columns of the mixing, one row a measurement."""
-    if path is None:
-        return None
+def _mixing(path: str, data: Dataset) -> NDArray:
+    """Return known columns of the mixing, one row for each measurement."""
     Y = _read(path, numbers=True).Y
     return Y.T if len(Y) == 1 != len(data.Y) else Y
 
 
-def _closure(closure: float | str | None, data: Dataset) -> float | NDArray | None:
-    """One total, or those of all measurements."""
+def _totals(closure: float | str, data: Dataset) -> float | NDArray:
+    """Return one total, or one for each measurement."""
     if not isinstance(closure, str):
         return closure
     totals = _read(closure, numbers=True).Y
     if totals.size != len(data.Y):
         raise ReadError(
-            f"{closure} has {totals.size} numbers: --closure needs one total a measurement, "
-            f"{len(data.Y)} of them."
+            f"{closure} has {totals.size} numbers: --closure needs one total for each of "
+            f"{len(data.Y)} measurements."
         )
     return totals.ravel()
 
 
 def _read(path: str, *, numbers: bool) -> Dataset:
-    """A table that an option names; one of plain numbers has no axis, and names at most."""
+    """Read a table that an option names; a table of plain numbers has no axis."""
     plain = numbers and reader_of(Path(path))[0] in io.TABLES
     return io.read(path, axis="none") if plain else io.read(path)

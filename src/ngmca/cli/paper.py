@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ngmca._support.atomic_files import occupied, write_atomically
 from ngmca._support.threads import available
 from ngmca.cli.console import (
     FAILED,
@@ -23,7 +24,6 @@ from ngmca.cli.console import (
     stdout,
 )
 from ngmca.io import ReadError
-from ngmca.saving.whole_files import occupied, write_whole
 
 RUN_EXAMPLES = """
 [bold]Examples[/]
@@ -140,7 +140,7 @@ def report(out: Out = DEFAULT) -> None:
         else:
             note(f"{result.experiment.label} has not been run.")
     page = out / "report.html"
-    write_whole(page, render(results, out / "figures"))
+    write_atomically(page, render(results, out / "figures"))
     labels = {"beyond it": BEYOND, "of its sequel": SEQUEL}
     for what in ("of the paper", *labels):
         own = [

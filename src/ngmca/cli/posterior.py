@@ -6,12 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ngmca import sampling
 from ngmca.cli import add_to_result as later
-from ngmca.cli.console import as_bad_input, one_line_errors
+from ngmca.cli.console import one_line_errors
 from ngmca.cli.settings import AsJson
 from ngmca.io import ReadError
-from ngmca.separation import check_sampling
 
 INSTEAD = "In Python, ngmca.posterior(Y, ngmca.load(FILE)) samples error bars."
 EXAMPLES = """
@@ -43,9 +41,6 @@ def posterior(
     """Sample error bars for a result, without separating again, and draw its report again."""
     found, begun, known = later.found_in(out, INSTEAD)
     settings = begun.changed(data=tuple(data) if data else None, samples=samples, posterior=True)
-    with as_bad_input():
-        check_sampling(settings.method)
-        sampling.check_known(settings.known, bands=found.separation.domain.name == "wavelet")
     if not force:
         if found.separation.posterior is not None:
             raise ReadError(f"{out} has error bars already: --force samples them again.")

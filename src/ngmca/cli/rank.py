@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ngmca._support.atomic_files import atomic_file, check_free, name_beside, write_atomically
 from ngmca.answers.how_many.choose_rank import FOLDS, MOST, RankChoice, Search, choose_rank
 from ngmca.cli import option_files as given
 from ngmca.cli.console import (
@@ -36,7 +37,6 @@ from ngmca.cli.settings import (
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
 from ngmca.saving.rank_search import Unfinished, fingerprint
-from ngmca.saving.whole_files import appearing, check_free, made_up, write_whole
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -96,9 +96,9 @@ def rank(
         "folds": folds,
         "entries": entries,
         "seed": seed,
-        "noise": given.options(settings, seen).get("noise"),
+        "noise": given.noise_of(settings, seen),
     }
-    kept = Unfinished(made_up(out[0], "rank"), fingerprint(seen.Y, options)) if out else None
+    kept = Unfinished(name_beside(out[0], "rank"), fingerprint(seen.Y, options)) if out else None
     with as_bad_input(), _going_on(kept), _bar(max_rank or MOST) as shown:
         choice = choose_rank(seen.Y, max_rank, threads=threads, kept=Shown(kept, shown), **options)
     for path in out or []:
@@ -158,7 +158,7 @@ def _check_out(out: list[Path], *, force: bool) -> None:
 def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
     """Write the table or the picture."""
     if path.suffix.lower() == ".csv":
-        with appearing(path, replacing=force) as part:
+        with atomic_file(path, replacing=force) as part:
             write_table(part, choice.table())
     else:
         kind = path.suffix.lower()[1:]
@@ -166,7 +166,7 @@ def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
             figure = choice.plot()
         except ImportError as error:
             raise ReadError(str(error)) from error
-        write_whole(path, lambda file: figure.savefig(file, format=kind, dpi=150), replacing=force)
+        write_atomically(path, lambda file: figure.savefig(file, format=kind, dpi=150), replacing=force)
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from ngmca.cli.console import in_flags, one_line_errors, say
+from ngmca._support.atomic_files import check_free, occupied, write_atomically
+from ngmca.cli.console import as_flag, one_line_errors, say
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
-from ngmca.saving.whole_files import check_free, occupied, write_whole
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -35,7 +35,7 @@ def report(
 
     target = to or (out / result_folder.REPORT if out.is_dir() else out.with_suffix(".html"))
     _check_target(target, result_folder.find(out), force=force)
-    write_whole(target, html(load_run(out), in_flags))
+    write_atomically(target, html(load_run(out), as_flag))
     say(f"report: {result_folder.absolute(target)}")
 
 

@@ -14,26 +14,20 @@ from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
-from ngmca.cli.console import FLAGS, as_bad_input, stderr
+from ngmca.cli.console import as_bad_input, stderr
 from ngmca.cli.settings import AUTO, Settings
-from ngmca.engines import InMemory
+from ngmca.constraints import Closure
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.rank_search import Unfinished, fingerprint
 from ngmca.saving.result_folder import SEARCH
-
-UNCOUNTED = ("baseline", "known_sources", "known_mixing")  # what a count would not heed
+from ngmca.task.driver import Prepared
+from ngmca.task.task import Task
 
 
 def opened(settings: Settings, data: Dataset) -> Library | None:
     """The library; what cannot be answered with these data and settings is refused now."""
-    for name in UNCOUNTED if settings.sources == AUTO else ():
-        if getattr(settings, name) is not None:
-            raise ReadError(
-                f"-r auto counts the sources as if {FLAGS[name]} were not there: give a number instead, "
-                "as -r 4."
-            )
     if settings.library is None and settings.tolerance is not None:
         raise ReadError("--tolerance is how far spectra may lie from those of --library: name one.")
     if settings.standards is not None and settings.responses is not None:
@@ -55,19 +49,27 @@ def opened(settings: Settings, data: Dataset) -> Library | None:
 
 
 def counted(
-    engine: InMemory, data: Dataset, settings: Settings, noise: Any, work: Path, *, quiet: bool
-) -> tuple[Settings, RankChoice | None]:
-    """The settings with a number of sources, and how it was chosen where it was to be found out."""
+    prepared: Prepared, data: Dataset, settings: Settings, work: Path, *, quiet: bool
+) -> RankChoice | None:
+    """Return how many sources there are, where that is asked for."""
     if settings.sources != AUTO:
-        return settings, None
+        return None
+    noise = prepared.task.noise
     options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
     kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
     with as_bad_input():
         shown = not quiet and stderr().is_terminal
-        choice = choose_rank(engine, kept=kept, progress=shown, **options)
+        choice = choose_rank(prepared.engine, kept=kept, progress=shown, **options)
     if not choice.rank:
-        raise ReadError(f"no source was found: {choice.advice} A number, as -r 2, separates anyway.")
-    return replace(settings, sources=choice.rank), choice
+        raise ReadError(
+            f"no source was found: {choice.advice} Give a number, as -r 2, to separate anyway."
+        )
+    return choice
+
+
+def totals_of(task: Task) -> Any:
+    """Return the totals of a closure, or None."""
+    return next((one.totals for one in task.constraints if isinstance(one, Closure)), None)
 
 
 def answers(

@@ -5,13 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ngmca import rivals, sampling
-from ngmca.algorithms import DEFAULTS, DOMAINS, METHODS
-from ngmca.cli.console import FLAGS, as_bad_input, one_line_errors
+from ngmca.cli.console import FLAGS, one_line_errors
 from ngmca.cli.pipeline import perform, tell
 from ngmca.cli.settings import (
     ASKED,
-    STARTS,
     AsJson,
     Axis,
     Columns,
@@ -33,9 +30,9 @@ from ngmca.cli.settings import (
 from ngmca.engines import DEVICES
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
-from ngmca.separation import check_method, check_sampling
+from ngmca.task.methods import METHOD_NAMES, Soft
+from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
-ALL_METHODS = (*METHODS, *rivals.METHODS)
 # What a resumed run may be given anew: no change to iterations.
 FREE = ("data", "posterior", "samples", *ASKED)
 EXAMPLES = """
@@ -67,29 +64,31 @@ def separate(
     data: Annotated[list[str] | None, typer.Argument(help="Files or folders of measurements.")] = None,
     sources: Annotated[
         str | None,
-        typer.Option("-r", "--sources", help="Number of sources, or auto.", metavar="NUMBER|auto"),
+        typer.Option(
+            "-r", "--sources", help="Number of sources, or auto to choose it.", metavar="NUMBER|auto"
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the result.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help=f"Algorithm: {', '.join(ALL_METHODS)}.", autocompletion=lambda: ALL_METHODS),
+        typer.Option(help=f"Algorithm: {', '.join(METHOD_NAMES)}.", autocompletion=lambda: METHOD_NAMES),
     ] = None,
     tau: Annotated[
         float | None,
-        typer.Option(help=f"Final threshold in units of the noise ({DEFAULTS.tau:g})."),
+        typer.Option(help=f"Final threshold in units of the noise ({Soft.tau:g})."),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option(help="Number of iterations (as many as it takes).")
+        int | None, typer.Option(help="Largest number of iterations (automatic).")
     ] = None,
     refinement: Annotated[
         float | None,
-        typer.Option(help=f"Share of the iterations at the final threshold ({DEFAULTS.refinement:g})."),
+        typer.Option(help=f"Share of the iterations at the final threshold ({Soft.refinement:g})."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the first guess (0).")] = None,
     n_init: Annotated[
         int | None,
         typer.Option(
-            min=1, help=f"First guesses to try; the best is kept ({STARTS}; 1 where data are large)."
+            min=1, help=f"First guesses; the best is kept ({AUTOMATIC_STARTS}; 1 for large data)."
         ),
     ] = None,
     noise: Annotated[
@@ -108,23 +107,26 @@ def separate(
     ] = None,
     robust: Annotated[
         bool | None,
-        typer.Option("--robust/--no-robust", help="Give no weight to spikes that no source explains."),
+        typer.Option("--robust/--no-robust", help="Ignore spikes that no source explains."),
     ] = None,
     known_sources: Annotated[
-        str | None, typer.Option(help="Spectra of the first sources, that are known.", metavar="FILE")
+        str | None, typer.Option(help="Known spectra of the first sources.", metavar="FILE")
     ] = None,
     known_mixing: Annotated[
-        str | None, typer.Option(help="Known weights: a row a measurement.", metavar="FILE")
+        str | None, typer.Option(help="Known amounts: one row for each measurement.", metavar="FILE")
     ] = None,
     known_scale: Annotated[
-        str | None, typer.Option(help="Whether known spectra have their scale: fixed or free (fixed).")
+        str | None, typer.Option(help="Scale of known spectra: fixed or free (fixed).")
     ] = None,
     closure: Annotated[
         str | None,
-        typer.Option(help="What the weights of a measurement sum up to.", metavar="TOTAL|FILE"),
+        typer.Option(help="Sum of the amounts in each measurement.", metavar="TOTAL|FILE"),
     ] = None,
     profiles: Annotated[
-        str | None, typer.Option(help="Shape of weights: unimodal, increasing or decreasing.")
+        str | None,
+        typer.Option(
+            help="Shape of amounts along the measurements: unimodal, increasing or decreasing."
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -140,7 +142,7 @@ def separate(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(help="Where to calculate: cpu, or cuda, a card.", autocompletion=lambda: DEVICES),
+        typer.Option(help="Where to compute: cpu, or cuda (a GPU).", autocompletion=lambda: DEVICES),
     ] = None,
     posterior: Annotated[
         bool | None,
@@ -149,7 +151,7 @@ def separate(
         ),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(help="Samples of each chain of --posterior (as many as it takes).")
+        int | None, typer.Option(help="Samples of each chain of --posterior (automatic).")
     ] = None,
     library: Library = None,
     tolerance: Tolerance = None,
@@ -164,9 +166,9 @@ def separate(
     skip: Skip = None,
     columns: Columns = None,
     config: Annotated[Path | None, typer.Option(help="Parameters from a run.toml.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with a run that was stopped.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue a run that was stopped.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the sources in measurements, and write them with a report into a folder."""
@@ -205,11 +207,6 @@ def _gather(
         raise ReadError("the number of sources is missing: -r 4, or -r auto to have it found out.")
     if out is None:
         raise ReadError("the folder for the result is missing: -o FOLDER.")
-    with as_bad_input():
-        check_method(settings.method)
-        if settings.posterior:
-            check_sampling(settings.method)
-            sampling.check_known(settings.known, bands=settings.domain == "wavelet")
     return settings, result_folder.absolute(out), record
 
 

@@ -14,13 +14,18 @@ import tomli_w
 import typer
 
 from ngmca import io
-from ngmca.algorithms import DEFAULTS, METHODS, Options
 from ngmca.domains import backgrounds
 from ngmca.io import Dataset, ReadError
+from ngmca.task.methods import OWN_METHODS
 
 HEADER = "# Repeats this run: ngmca separate --config run.toml -o ANOTHER_FOLDER\n\n"
 LIBRARIES = ("ngmca", "numpy", "scipy", "numba")
-STARTS, CHEAP = 5, 1_000_000  # first guesses unasked; measurements x channels x sources up to which
+METHOD_OPTIONS = {
+    "tau": "tau",
+    "iterations": "n_iter",
+    "refinement": "refinement",
+    "penalised": "penalised",
+}
 MAY_BE_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, unless they are such a word
     "noise": ("poisson",),
     "known_sources": (),
@@ -75,21 +80,18 @@ Responses = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
-KNOWN = ("known_sources", "known_mixing", "closure", "profiles", "baseline", "penalised")
-
-
 @dataclass(frozen=True)
 class Settings:
     """What to separate and how; the names are those of run.toml."""
 
     data: tuple[str, ...] = ()
     sources: int | Literal["auto"] | None = None
-    method: str = DEFAULTS.method
-    tau: float = DEFAULTS.tau
-    iterations: int | str = DEFAULTS.n_iter
-    refinement: float = DEFAULTS.refinement
+    method: str = "soft"
+    tau: float | None = None
+    iterations: int | str | None = None
+    refinement: float | None = None
     seed: int = 0
-    n_init: int | None = None
+    n_init: int | str = "auto"
     noise: float | str | None = None
     gain: float | None = None
     readout: float | None = None
@@ -101,7 +103,7 @@ class Settings:
     profiles: str | None = None
     baseline: str | None = None
     penalised: str | None = None
-    domain: str = DEFAULTS.domain
+    domain: str = "auto"
     device: str = "cpu"
     posterior: bool = False
     samples: int | None = None
@@ -164,21 +166,11 @@ class Settings:
         """Options of reading that only some formats know."""
         return {name: getattr(self, name) for name in io.FOR_SOME}
 
-    def options(self) -> dict[str, Any]:
-        """Keyword arguments of `ngmca.iterate` and `ngmca.separate`, but for what is in files."""
-        return {
-            "method": self.method,
-            "tau": self.tau,
-            "n_iter": self.iterations,
-            "refinement": self.refinement,
-            "domain": self.domain,
-            "seed": self.seed,
-        }
-
     @property
-    def known(self) -> set[str]:
-        """Names of what was said to be known beforehand."""
-        return {name for name in KNOWN if getattr(self, name) is not None}
+    def method_options(self) -> dict[str, Any]:
+        """Options of the method that were given, by their names in the library."""
+        given = {name: getattr(self, setting) for setting, name in METHOD_OPTIONS.items()}
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def files(self) -> dict[str, str]:
@@ -191,25 +183,16 @@ class Settings:
         }
 
     @property
-    def algorithm(self) -> Options:
-        """The options of a method of nGMCA."""
-        return Options(self.method, self.tau, self.iterations, self.refinement, domain=self.domain)
-
-    @property
     def number(self) -> int:
         """The number of sources, 1 as long as it is not known."""
         return self.sources if isinstance(self.sources, int) else 1
 
-    def starts(self, shape: tuple[int, int]) -> int:
-        """How many first guesses to try: several unasked where they cost little."""
-        if self.n_init is not None:
-            return self.n_init
-        cheap = shape[0] * shape[1] * self.number <= CHEAP and self.method in METHODS
-        return STARTS if cheap else 1
-
     def table(self) -> dict[str, Any]:
-        """The settings that there are, by name."""
-        return {key: value for key, value in asdict(self).items() if value is not None}
+        """Return all settings by name, options of the method with their defaults where not given."""
+        method = OWN_METHODS.get(self.method)
+        defaults = {} if method is None else vars(method())
+        own = {setting: defaults[name] for setting, name in METHOD_OPTIONS.items() if name in defaults}
+        return own | {key: value for key, value in asdict(self).items() if value is not None}
 
 
 def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
@@ -276,8 +259,9 @@ def provenance(settings: Settings) -> dict[str, Any]:
 def _hashed(name: str, path: Path) -> str:
     """The hash of a file that an option names."""
     if not path.exists():
-        words = {"noise": ", and it is neither a number nor poisson", "closure": ", and it is no number"}
-        raise ReadError(f"{name}={path}: that file does not exist{words.get(name, '')}.")
+        words = {"noise": ", and is neither a number nor poisson", "closure": ", and is not a number"}
+        flag = f"--{name.replace('_', '-')}"
+        raise ReadError(f"{flag} {path}: this file does not exist{words.get(name, '')}.")
     return io.fingerprint([path])
 
 
@@ -286,7 +270,7 @@ def changed(before: dict[str, Any], now: dict[str, Any], *, besides: tuple[str, 
     for key, value in now.items():
         name = key.removeprefix("sha256").removeprefix("_")
         if key.startswith("sha256") and name not in besides and before.get(key, value) != value:
-            return f"the file of {name}=" if name else "the data"
+            return f"the file of --{name.replace('_', '-')}" if name else "the data"
     return ""
 
 

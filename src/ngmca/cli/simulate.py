@@ -8,9 +8,9 @@ import numpy as np
 import typer
 
 from ngmca import simulate as simulators
+from ngmca._support.atomic_files import check_free, write_atomically
 from ngmca.cli.console import as_bad_input, note, one_line_errors, say
 from ngmca.io import ReadError, read
-from ngmca.saving.whole_files import check_free, write_whole
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -89,7 +89,7 @@ def simulate(
     if kind == "nmr":
         options |= _nmr_options(compounds, peaks)
     mixture = _mixture(kind, options) if spectra is None else _of_library(spectra, options)
-    write_whole(out, lambda file: np.savez(file, **_arrays(mixture)), replacing=force)
+    write_atomically(out, lambda file: np.savez(file, **_arrays(mixture)), replacing=force)
     told = f" ({', '.join(mixture.names)})" if mixture.names else ""
     say(f"{m} x {n} mixture of {len(mixture.S)} sources{told} at {mixture.snr:.1f} dB: {out}")
 

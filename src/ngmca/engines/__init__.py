@@ -1,47 +1,86 @@
-"""The engines: the only door to the measurements, and the only place that knows blocks and units."""
+"""The engines: the only door to the measurements, and the only place that knows blocks and units.
+
+`protocol` writes down what an engine is asked, `derived` what follows from the answers.
+"""
 
 from ngmca.engines.blocks import Choice, gram, spread, stretches
-from ngmca.engines.disk import Chunked
-from ngmca.engines.gpu.engine import OnGpu
-from ngmca.engines.gpu.stacks import Seen, SolveEach, Stacks, Sweeps, room_for
-from ngmca.engines.grams import Grams
-from ngmca.engines.memory import WORTH_THREADS, InMemory
+from ngmca.engines.derived import (
+    WORTH_THREADS,
+    back,
+    by_residual,
+    cost,
+    everything,
+    fetched,
+    in_its_unit,
+    is_engine,
+    magnitude,
+    require_local,
+    require_whole,
+    residual_energy,
+    returned,
+    row_blocks,
+    row_energies,
+    single,
+    smaller_gram,
+    threads_for,
+    times,
+    workers_for,
+)
+from ngmca.engines.gpu.stacks import Seen, SolveEach, Stacks, Sweeps
 from ngmca.engines.noise_levels import Counts, Levels
-from ngmca.engines.opening import DEVICES, by_part, is_elsewhere, open_data, open_whole
+from ngmca.engines.opening import DEVICES, by_part, in_memory, is_elsewhere, open_data, open_whole
+from ngmca.engines.protocol import Engine, Solve, Sources, Sweep
 from ngmca.engines.robust_noise import in_gradient, mad
-from ngmca.engines.sweep import Solve, Sweep
 from ngmca.engines.units import in_own_units
-from ngmca.engines.weighted import Followed, Weighted, weighing, without
+from ngmca.engines.weight_patterns import WeightPatterns
+from ngmca.engines.weighted import completed, weighing, without
 
 __all__ = [
     "DEVICES",
     "WORTH_THREADS",
     "Choice",
-    "Chunked",
     "Counts",
-    "Followed",
-    "Grams",
-    "InMemory",
+    "Engine",
     "Levels",
-    "OnGpu",
     "Seen",
     "Solve",
     "SolveEach",
+    "Sources",
     "Stacks",
     "Sweep",
     "Sweeps",
-    "Weighted",
+    "WeightPatterns",
+    "back",
     "by_part",
+    "by_residual",
+    "completed",
+    "cost",
+    "everything",
+    "fetched",
     "gram",
     "in_gradient",
+    "in_its_unit",
+    "in_memory",
     "in_own_units",
     "is_elsewhere",
+    "is_engine",
     "mad",
+    "magnitude",
     "open_data",
     "open_whole",
-    "room_for",
+    "require_local",
+    "require_whole",
+    "residual_energy",
+    "returned",
+    "row_blocks",
+    "row_energies",
+    "single",
+    "smaller_gram",
     "spread",
     "stretches",
+    "threads_for",
+    "times",
     "weighing",
     "without",
+    "workers_for",
 ]

@@ -91,3 +91,9 @@ def summed(parts: Sequence[Any]) -> Any:
     while len(parts) > 1:
         parts = [np.sum(parts[i : i + FAN], axis=0) for i in range(0, len(parts), FAN)]
     return parts[0]
+
+
+def square(Y: NDArray) -> float:
+    """Return |Y|^2 in double precision."""
+    Y = Y.astype(np.float64, copy=False)
+    return float(np.vdot(Y, Y))

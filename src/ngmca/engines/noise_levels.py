@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.engines.memory import InMemory
-from ngmca.engines.weighted import Weighted, weighing
+from ngmca._support.messages import ArgumentError, message, option
+from ngmca.engines.derived import everything
+from ngmca.engines.protocol import Engine
+from ngmca.engines.weighted import weighing
 
 PRODUCT = 1e-9  # relative distance up to which levels are a product of rows and columns
 
@@ -30,7 +32,9 @@ class Counts:
 
     def __post_init__(self) -> None:
         if arguments.check_number(self.gain, "gain") == 0:
-            raise ValueError("gain must be above 0: it is the value of Y for one event.")
+            raise ArgumentError(
+                "{} must be above 0: it is the value of Y for one event.", option("gain")
+            )
         arguments.check_number(self.readout, "readout")
 
     def variance(self, signal: NDArray) -> NDArray:
@@ -49,7 +53,7 @@ class Levels:
     counts: Counts | None = None  # the weights follow from the fit
 
     @classmethod
-    def of(cls, noise: Any, engine: InMemory) -> "Levels":
+    def of(cls, noise: Any, engine: Engine) -> "Levels":
         """Checked levels, in units of the engine."""
         if noise is None:
             return cls()
@@ -81,11 +85,11 @@ class Levels:
         return cls(float(np.exp(level)), _varied(rows - level), None, weights)
 
     @classmethod
-    def _counted(cls, counts: Counts, engine: InMemory) -> "Levels":
+    def _counted(cls, counts: Counts, engine: Engine) -> "Levels":
         """Counting noise at first: that of the product of the sums over rows and over columns."""
         counts = Counts(counts.gain / engine.unit, counts.readout / engine.unit)
         seen = np.ones(engine.shape) if engine.weights is None else (engine.weights > 0).astype(float)
-        Y = engine.rows(slice(None)) * seen
+        Y = everything(engine) * seen
         row = Y.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
         column = Y.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
         mean = max(float(Y.sum() / max(seen.sum(), 1)), counts.gain)
@@ -93,8 +97,10 @@ class Levels:
         variance = counts.variance(share)
         if Y.max(initial=0) < 5 * counts.gain:
             warnings.warn(
-                "the largest entry of Y is less than 5 events: if these are no counts, give the value "
-                "of one event as ngmca.Counts(gain=...).",
+                message(
+                    "the largest entry of Y is less than 5 events. If Y does not hold counts, give the "
+                    "value of one event as ngmca.Counts(gain=...)."
+                ),
                 UserWarning,
                 stacklevel=6,
             )
@@ -112,14 +118,14 @@ class Levels:
         """Whether all entries have the same level."""
         return self.rows is None and self.columns is None and self.weights is None
 
-    def applied(self, engine: InMemory) -> InMemory:
+    def applied(self, engine: Engine) -> Engine:
         """The data in units of their noise; the engine itself where that is the same for all."""
         found = engine
         if self.rows is not None or self.columns is not None:
-            found = engine.whitened(self.rows, self.columns)
+            found = engine.divided(self.rows, self.columns)
         return found if self.weights is None else weighing(found, self.weights, self.weights)
 
-    def following(self, engine: InMemory, A: NDArray, S: NDArray) -> Weighted:
+    def following(self, engine: Engine, A: NDArray, S: NDArray) -> Engine:
         """The whitened data with weights that follow from the fit A S of counts."""
         assert self.counts is not None
         assert self.level is not None
@@ -151,7 +157,7 @@ class Levels:
         return rows, np.ones(shape[1]) if self.columns is None else self.columns
 
 
-def _completed(noise: Any, engine: InMemory) -> Any:
+def _completed(noise: Any, engine: Engine) -> Any:
     """Levels of entries, where those of missing ones may be missing too."""
     if engine.weights is None or np.ndim(noise) != 2 or np.shape(noise) != engine.shape:
         return noise

@@ -1,4 +1,4 @@
-"""The noise along the way, from a seeded choice of entries."""
+"""Noise levels during the iterations, from a seeded sample of the entries."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -10,17 +10,17 @@ from ngmca.engines import robust_noise as noise
 from ngmca.engines.blocks import Choice, picks
 from ngmca.engines.degrees_of_freedom import corrected
 
-ENTRIES = 1 << 17  # of the residual tell the noise in the gradient to 0.3 %
-ROWS = 1 << 11  # at most, and then for unequal measurements to better than 1 %
-OWN = 128  # columns at most for the level of a row beyond these
-SUPPORTS = 3200  # entries of columns, 16 to 64 of them, that tell how much of the noise the fit follows
+SAMPLE_ENTRIES = 1 << 17  # of the residual: they give the noise in the gradient to 0.3 %
+SAMPLE_ROWS = 1 << 11  # at most: for unequal measurements they give it to better than 1 %
+COLUMNS_FOR_OTHER_ROWS = 128  # at most, for the level of a row that is not in the sample
+SUPPORT_ENTRIES = 3200  # in 16 to 64 columns that show how much of the noise the fit follows
 
 
-Sources = Callable[[Choice], NDArray]  # at some columns
+SourcesAt = Callable[[Choice], NDArray]  # sources at some columns
 
 
 class Pickable(Protocol):
-    """What is asked of an engine here."""
+    """The part of an engine that a sample needs."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -34,16 +34,16 @@ class Pickable(Protocol):
 
 
 def places(shape: tuple[int, int], rng: np.random.Generator) -> tuple[Choice, Choice]:
-    """Rows and columns whose residual tells the noise."""
+    """Return rows and columns whose residual shows the noise."""
     m, n = shape
-    rows = min(m, ROWS)
-    return picks(m, rows, rng), picks(n, min(n, max(256, ENTRIES // rows)), rng)
+    rows = min(m, SAMPLE_ROWS)
+    return picks(m, rows, rng), picks(n, min(n, max(256, SAMPLE_ENTRIES // rows)), rng)
 
 
-class Probe:
-    """Seeded rows and columns of Y whose residual tells the noise.
+class NoiseSample:
+    """Seeded rows and columns of Y whose residual shows the noise.
 
-    Beyond `ROWS` measurements, those that are not among the chosen rows keep a level of their own: it is
+    With more than `SAMPLE_ROWS` measurements, those outside the sample have a level of their own. It is
     measured in a few columns at the calls 1, 2, 4, 8, ..., and follows the mean level in between.
     """
 
@@ -53,7 +53,7 @@ class Probe:
         self._Y = np.ascontiguousarray(data.pick(self._rows, self._columns))
         rows, self._n = len(self._Y), n
         self.exhaustive = self._Y.shape == data.shape
-        self.supports = thinned(self._columns, n, min(64, max(16, SUPPORTS // rows)))
+        self.supports = thinned(self._columns, n, min(64, max(16, SUPPORT_ENTRIES // rows)))
         self._few = np.ascontiguousarray(data.pick(self._rows, self.supports).T)
         self._last: NDArray | None = None
         self._guess: NDArray | None = None
@@ -61,11 +61,11 @@ class Probe:
         self._every: _EveryRow | None = None if rows == m else _EveryRow(data, rng)
 
     def levels(
-        self, A: NDArray, S: Sources, *, held: NDArray | None = None, plain: bool = False
+        self, A: NDArray, S: SourcesAt, *, held: NDArray | None = None, plain: bool = False
     ) -> NDArray:
-        """The level of each of the m measurements; `plain` ones are those of the residual.
+        """Return the level of each of the m measurements; `plain` levels are not corrected.
 
-        S gives the sources at some columns.
+        S returns the sources at some columns.
         """
         part = np.ascontiguousarray(A[self._rows])
         last, self._last = self._last, self._deviations(part, S)
@@ -84,39 +84,42 @@ class Probe:
         levels[self._rows] = found
         return levels
 
-    def _deviations(self, A: NDArray, S: Sources) -> NDArray:
-        """Median and median absolute deviation of the residual's chosen rows."""
+    def _deviations(self, A: NDArray, S: SourcesAt) -> NDArray:
+        """Return median and median absolute deviation of each sampled row of the residual."""
         return noise.deviations(self._Y, A @ S(self._columns), self._guess)
 
     @property
     def memory(self) -> tuple[int, NDArray] | None:
-        """How often levels were asked for, and those of every row over their mean when last measured."""
+        """How often levels were estimated, and each row's level over the mean when last measured.
+
+        None if all rows are in the sample. To be set when a run resumes.
+        """
         return None if self._every is None else (self._calls, self._every.ratio)
 
-    def recall(self, memory: tuple[int, NDArray] | None) -> None:
-        """Go on as a probe did that had this memory."""
+    @memory.setter
+    def memory(self, memory: tuple[int, NDArray] | None) -> None:
         if self._every is not None and memory is not None:
             self._calls, self._every.ratio = memory
 
 
 def thinned(columns: Choice, n: int, count: int) -> Choice:
-    """Every so many of some of n columns, such that `count` or a few more are left."""
+    """Return about `count` of some of n columns, evenly spaced."""
     if isinstance(columns, slice):
         return slice(None, None, max(1, n // count))
     return columns[:: max(1, len(columns) // count)]
 
 
 class _EveryRow:
-    """A level of its own for every measurement, from a few columns, in units of the mean level."""
+    """A level for every single measurement, from a few columns, in units of the mean level."""
 
     def __init__(self, data: Pickable, rng: np.random.Generator) -> None:
         m, n = data.shape
-        self._columns = picks(n, min(OWN, max(48, n // 8)), rng)
+        self._columns = picks(n, min(COLUMNS_FOR_OTHER_ROWS, max(48, n // 8)), rng)
         self._blocks = data.narrow_blocks(self._columns)
         self._found: NDArray | None = None
         self.ratio = np.ones(m)
 
-    def measure(self, A: NDArray, S: Sources, mean: float) -> None:
+    def measure(self, A: NDArray, S: SourcesAt, mean: float) -> None:
         sources, before = S(self._columns), self._found
         found = [
             noise.deviations(Y, A[rows] @ sources, None if before is None else before[:, rows])

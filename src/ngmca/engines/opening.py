@@ -1,24 +1,30 @@
-"""From what the user has to the engine that holds it."""
+"""From data in any form to the engine that holds them."""
 
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.threads import one_blas_thread
-from ngmca.engines.disk import Chunked
-from ngmca.engines.gpu import open_card
-from ngmca.engines.gpu.engine import OnGpu, there_in_own_units
-from ngmca.engines.memory import InMemory
+from ngmca.engines.derived import is_engine
+from ngmca.engines.disk import DiskEngine
+from ngmca.engines.gpu import open_device
+from ngmca.engines.gpu.engine import GpuEngine, there_in_own_units
+from ngmca.engines.memory import MemoryEngine
+from ngmca.engines.protocol import Engine
 from ngmca.engines.sliced_array import Source
 from ngmca.engines.units import check_unit, in_own_units
-from ngmca.engines.weighted import Weighted
+from ngmca.engines.weighted import WeightedEngine
 from ngmca.io.claimed_sizes import memory_left
 
 DEVICES = ("cpu", "cuda")
-WHOLE = 0.25  # of the memory that is left, up to which what can be read in parts is read whole
+MAX_SHARE_OF_MEMORY = (
+    0.25  # of the free memory, up to which data that can be read in parts are read whole
+)
 
 
 @one_blas_thread
@@ -30,128 +36,193 @@ def open_data(
     lazily: bool | None = None,
     scratch: Path | None = None,
     device: str = "cpu",
-) -> InMemory:
-    """The engine for an array, or for what is an engine already; errors name what is wrong.
+) -> Engine:
+    """Return the engine for data; an engine is returned as it is. Errors name what is wrong.
 
-    It holds the data in units in which squares neither overflow nor vanish, `engine.unit`. All that
-    goes in and comes out is in these units; results are brought back by their method `scaled`.
+    The engine holds the data in units in which squares neither overflow nor vanish, `engine.unit`. All
+    its arguments and results are in these units; results are brought back by their method `scaled`.
 
-    Entries that are NaN, masked (NumPy's masked arrays), or where `mask` (m, n) is true, are missing. Of
-    a list of matrices, several data sets with the same channels, the rows follow each other.
+    Parameters
+    ----------
+    data : array, DataFrame, DataArray, Dataset, Engine, or list of matrices
+        Measurements x channels. Entries that are NaN, or masked in a NumPy masked array, are missing. The
+        rows of several data sets with the same channels follow each other. Objects with a shape, a dtype
+        and slicing (memory maps, HDF5 datasets, Zarr arrays) that are too large for the memory are read
+        in blocks.
+    mask : array of bool, optional
+        True for entries that are missing, besides those that are NaN or masked.
+    threads : int, optional
+        Threads to use. None: as many as there are.
+    lazily : bool, optional
+        Whether to read in blocks. None: only if the data are too large for the memory.
+    scratch : Path, optional
+        Folder for sources that are too large for the memory.
+    device : {"cpu", "cuda"}
+        Where to calculate.
 
-    Objects with a shape, a dtype and slicing (memory maps, HDF5 datasets, Zarr arrays) that are too
-    large for the memory, or any if `lazily`, are read in blocks; `scratch` is a folder for sources that
-    are too large for it as well. The answer does not depend on it.
+    Returns
+    -------
+    Engine
+        The results do not depend on which one it is.
     """
     arguments.check_choice(device, "device", DEVICES)
-    if isinstance(data, InMemory):
-        if mask is not None:
-            raise ValueError("mask belongs to an array: these data are opened already.")
-        if device == "cuda" and not isinstance(data, OnGpu):
-            raise ValueError("device belongs to an array: these data are opened already, for the CPU.")
-        return data
+    if is_engine(data):
+        return _opened_before(data, mask, device)
+    if hasattr(data, "Y") and hasattr(data, "row_names"):  # a Dataset
+        engine = open_data(
+            data.Y, mask=mask, threads=threads, lazily=lazily, scratch=scratch, device=device
+        )
+        engine.parts = getattr(data, "parts", engine.parts)
+        return engine
     if device == "cuda":
         if lazily or scratch is not None:
-            raise ValueError(
-                "out, or blocks from disk, and device='cuda' do not go together: take 'cpu'."
+            raise ArgumentError(
+                "{} cannot be combined with {}: data on a GPU are not read in blocks. Use {}.",
+                *(option("out"), option("device", "cuda"), option("device", "cpu")),
             )
-        return _on_card(data, mask, threads)
+        return _on_gpu(data, mask, threads)
     if hasattr(data, "__cuda_array_interface__"):
-        raise ValueError("Y is on a card: give device='cuda', or bring it to memory with Y.get().")
+        raise ArgumentError(
+            "Y is on a GPU. Use {}, or copy it to memory with Y.get().", option("device", "cuda")
+        )
     if threads is not None:
         arguments.check_count(threads, "threads")
     if is_dask(data):
         return _on_dask(data, mask, threads)
     if lazily or scratch is not None or (lazily is None and is_large(data)):
         if mask is not None or np.ma.is_masked(data):
-            raise ValueError("a mask needs all data in memory at once, and these are read in blocks.")
-        return Chunked(Source.of(data), threads=threads, scratch=scratch)
-    data = _brought(data)
+            raise ArgumentError("{} needs all data in memory, but Y is read in blocks.", option("mask"))
+        return DiskEngine(Source.of(data), threads=threads, scratch=scratch)
+    data = _read_whole(data)
     if is_several(data):
         return _several(data, mask, threads)
     values, missing = arguments.check_observed(data, mask)
     Y, unit = in_own_units(values)
     check_unit(Y, unit)
     if missing is None:
-        return InMemory(Y, threads=threads, unit=unit)
-    return Weighted(Y, 1.0 - missing, threads=threads, unit=unit)
+        return MemoryEngine(Y, threads=threads, unit=unit)
+    return WeightedEngine(Y, 1.0 - missing, threads=threads, unit=unit)
 
 
-def _brought(data: Any) -> Any:
-    """What can be sliced, in memory: what is masked there stays so."""
+def _opened_before(engine: Engine, mask: Any, device: str) -> Engine:
+    if mask is not None:
+        raise ArgumentError("Y is an engine, which has its mask already: leave out {}.", option("mask"))
+    if device == "cuda" and engine.place != "gpu":
+        raise ArgumentError(
+            "Y is an engine for the CPU: leave out {}, or open the data with it.",
+            option("device", "cuda"),
+        )
+    return engine
+
+
+def in_memory(
+    Y: NDArray, weights: NDArray | None = None, *, like: Engine | None = None, unit: float = 1.0
+) -> Engine:
+    """Return the engine for a checked array, which is not copied, with or without weights of entries.
+
+    It has threads, seed and unit of the engine `like`; `unit` is a further factor of the unit.
+    """
+    given: dict[str, Any] = {"unit": unit}
+    if like is not None:
+        given = {"unit": like.unit * unit, "threads": like.threads, "seed": like.seed}
+    return MemoryEngine(Y, **given) if weights is None else WeightedEngine(Y, weights, **given)
+
+
+def _read_whole(data: Any) -> Any:
+    """Return data that can be sliced as an array; masked entries stay masked."""
     if isinstance(data, np.ndarray) or not is_sliceable(data) or len(data.shape) != 2:
         return data
     return np.asanyarray(data[:, :])
 
 
-def _on_dask(data: Any, mask: Any, threads: int | None) -> InMemory:
-    """The engine of a Dask array; Dask is loaded by those who have one."""
-    from ngmca.engines.dask.engine import OnDask, as_matrix
+def _on_dask(data: Any, mask: Any, threads: int | None) -> Engine:
+    """Return the engine of a Dask array; Dask is imported here, for those who have one."""
+    from ngmca.engines.dask.engine import DaskEngine, as_matrix
 
     if mask is not None:
-        raise ValueError("mask needs all data in memory at once, and these are a Dask array.")
+        raise ArgumentError("{} needs all data in memory, but Y is a Dask array.", option("mask"))
     if threads is not None:
-        raise ValueError("threads has no meaning for a Dask array: its scheduler has its own.")
+        raise ArgumentError(
+            "{} has no meaning for a Dask array: its scheduler decides. Leave it out.", option("threads")
+        )
     array = as_matrix(data)
     if array is None:
-        raise TypeError(f"a {type(data).__name__} of Dask is no array: pass one of its arrays.")
+        raise ArgumentTypeError(
+            "a Dask {} is not an array: pass one of its arrays.", type(data).__name__
+        )
     if np.isnan([size for sizes in array.chunks for size in sizes]).any():
-        raise ValueError("the chunks of Y have unknown sizes: call Y.compute_chunk_sizes() first.")
-    return OnDask(array)
+        raise ArgumentError("the chunks of Y have unknown sizes: call Y.compute_chunk_sizes() first.")
+    return DaskEngine(array)
 
 
-def _on_card(data: Any, mask: Any, threads: int | None) -> OnGpu:
-    """The engine on the card, for arrays in memory and for those that are there already."""
+def _on_gpu(data: Any, mask: Any, threads: int | None) -> GpuEngine:
+    """Return the engine on the GPU, for arrays in memory and for those that are on the GPU already."""
     if threads is not None:
-        raise ValueError("threads has no meaning for device='cuda': leave it out.")
+        raise ArgumentError(
+            "{} has no meaning for {}: leave it out.", option("threads"), option("device", "cuda")
+        )
     if hasattr(data, "__cuda_array_interface__"):
         if mask is not None:
-            raise ValueError("mask and device='cuda' do not go together: take device='cpu'.")
-        return OnGpu(*there_in_own_units(data, open_card()))
-    _check_at_hand(data)
+            raise _not_on_gpu(option("mask"))
+        return GpuEngine(*there_in_own_units(data, open_device()))
+    _check_in_reach(data)
     parts: tuple[slice, ...] = (slice(None),)
     if is_several(data):
         check_several(data)
         if mask is not None:
-            raise ValueError("mask and device='cuda' do not go together: take device='cpu'.")
-        ends = np.cumsum([0] + [len(one) for one in data]).tolist()
-        parts = tuple(slice(a, b) for a, b in pairwise(ends))
+            raise _not_on_gpu(option("mask"))
+        parts = _slices([len(one) for one in data])
         data = np.concatenate([arguments.check_data(one) for one in data])
     else:
-        data = _brought(data)
+        data = _read_whole(data)
     values, missing = arguments.check_observed(data, mask)
     if missing is not None:
-        raise ValueError("Y has missing entries, which device='cuda' cannot do without: take 'cpu'.")
+        raise ArgumentError(
+            "{} does not support missing entries. Use {}.",
+            *(option("device", "cuda"), option("device", "cpu")),
+        )
     Y, unit = in_own_units(values)
     check_unit(Y, unit)
-    engine = OnGpu(Y, open_card(), unit)
+    engine = GpuEngine(Y, open_device(), unit)
     engine.parts = parts
     return engine
 
 
-def _check_at_hand(data: Any) -> None:
-    """Refuse what neither is in memory nor is mapped to it, and will not be brought there whole."""
+def _not_on_gpu(what: object) -> ArgumentError:
+    return ArgumentError(
+        "{} cannot be combined with {}: a GPU supports neither missing entries nor data in blocks. "
+        "Use {}.",
+        *(what, option("device", "cuda"), option("device", "cpu")),
+    )
+
+
+def _check_in_reach(data: Any) -> None:
+    """Raise an error if data are neither in memory nor mapped to it, and will not be read whole."""
     if is_dask(data):
-        raise ValueError("a Dask array and device='cuda' do not go together: take device='cpu'.")
+        raise _not_on_gpu("a Dask array")
     if is_large(data) and not isinstance(data, np.ndarray):
-        raise ValueError(
-            "Y is too large to be read whole, and device='cuda' does not read in blocks: give a mapped "
-            ".npy file, np.load(..., mmap_mode='r'), or take device='cpu'."
+        raise ArgumentError(
+            "Y is too large to be read whole, and {} does not read in blocks. Pass a mapped .npy file, "
+            "np.load(..., mmap_mode='r'), or use {}.",
+            *(option("device", "cuda"), option("device", "cpu")),
         )
 
 
-def open_whole(data: Any, *, threads: int | None = None) -> InMemory:
-    """`open_data` for methods that need every entry: what is missing is refused."""
-    if not isinstance(data, InMemory):
+def open_whole(data: Any, *, threads: int | None = None) -> Engine:
+    """Return the engine for methods that need every entry; raise an error if entries are missing."""
+    if not is_engine(data):
         arguments.check_data(data)
     engine = open_data(data, threads=threads)
     if engine.weights is not None:
-        raise ValueError("Y has missing entries, which this method cannot do without: use soft or anls.")
+        raise ArgumentError(
+            "this method does not support missing entries. Use {} or {}.",
+            *(option("method", "soft"), option("method", "anls")),
+        )
     return engine
 
 
 def is_dask(data: Any) -> bool:
-    """Whether this is a Dask array, or holds one."""
+    """Return whether this is a Dask array, or holds one."""
     if isinstance(data, np.ndarray):
         return False
     if hasattr(data, "dims") and getattr(data, "chunks", None) is None:
@@ -161,66 +232,75 @@ def is_dask(data: Any) -> bool:
 
 
 def is_elsewhere(data: Any) -> bool:
-    """Whether data would not be brought into memory: too large to be, or on a cluster."""
+    """Return whether data would not be read into memory: too large, or on a cluster."""
     return is_dask(data) or is_large(data)
 
 
 def is_large(data: Any) -> bool:
-    """Whether this can be read in parts, and is too large to be read whole."""
+    """Return whether data can be read in parts, and are too large to be read whole."""
     if not is_sliceable(data):
         return False
     size = float(np.prod(data.shape)) * (4 if data.dtype == np.float32 else 8)
-    return size > WHOLE * memory_left()
+    return size > MAX_SHARE_OF_MEMORY * memory_left()
 
 
 def is_sliceable(data: Any) -> bool:
-    """Whether these are numbers that lie elsewhere: on disk, or wherever slicing gets them from."""
+    """Return whether these are numbers outside the memory that slicing gets: on disk, for instance."""
     if isinstance(data, np.ndarray):
         return isinstance(data, np.memmap)
     parts = ("shape", "dtype", "__getitem__")
-    others = ("toarray", "__cuda_array_interface__")  # sparse ones, and those on a card
+    others = ("toarray", "__cuda_array_interface__")  # sparse ones, and those on a GPU
     return all(hasattr(data, part) for part in parts) and not any(hasattr(data, one) for one in others)
 
 
 def is_several(data: Any) -> bool:
-    """Whether these are several data sets: a list of matrices."""
+    """Return whether these are several data sets: a list of matrices."""
     return isinstance(data, list | tuple) and bool(data) and all(np.ndim(one) == 2 for one in data)
 
 
-def _several(data: Any, mask: Any, threads: int | None) -> InMemory:
-    """The engine of several data sets, one after the other."""
+def _several(data: Any, mask: Any, threads: int | None) -> Engine:
+    """Return the engine of several data sets, one after the other."""
     check_several(data)
     sizes = [np.shape(one) for one in data]
     if mask is not None:
         if not isinstance(mask, list | tuple) or [np.shape(one) for one in mask] != sizes:
-            raise ValueError("mask must be a list with one array for each data set in Y, of its shape.")
+            raise ArgumentError(
+                "{} must be a list with one array for each data set in Y, of the same shape.",
+                option("mask"),
+            )
         mask = np.concatenate([np.asarray(one) for one in mask])
-    ends = np.cumsum([0] + [m for m, _ in sizes]).tolist()
-    engine = open_data(np.ma.concatenate(data) if any(map(np.ma.isMaskedArray, data)) else
-                       np.concatenate([arguments.as_array(one, "Y") for one in data]),
-                       mask=mask, threads=threads)  # fmt: skip
-    engine.parts = tuple(slice(a, b) for a, b in pairwise(ends))
+    if any(map(np.ma.isMaskedArray, data)):
+        together = np.ma.concatenate(data)
+    else:
+        together = np.concatenate([arguments.as_array(one, "Y") for one in data])
+    engine = open_data(together, mask=mask, threads=threads)
+    engine.parts = _slices([m for m, _ in sizes])
     return engine
 
 
+def _slices(sizes: list[int]) -> tuple[slice, ...]:
+    """Return the rows of each of several data sets."""
+    return tuple(slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist()))
+
+
 def check_several(data: Any) -> None:
-    """Refuse data sets that are not in memory, or have other channels than the rest."""
+    """Raise an error if data sets are not in memory, or have different channels."""
     if any(is_elsewhere(one) for one in data):
-        raise ValueError(
-            "several data sets must be in memory, and one of these is too large, or a Dask array: "
-            "put them together on disk, or with dask.array.concatenate."
+        raise ArgumentError(
+            "several data sets must be in memory, but one of these is too large, or a Dask array. Put "
+            "them together on disk, or with dask.array.concatenate."
         )
     sizes = [np.shape(one) for one in data]
     if len({n for _, n in sizes}) > 1:
-        told = ", ".join(f"{m} x {n}" for m, n in sizes)
-        raise ValueError(
-            f"Y holds data sets of {told}: they must have the same channels. `ngmca.io.read` brings "
-            "files with axes that overlap to a common one."
+        raise ArgumentError(
+            "Y holds data sets of {}: they must have the same channels. ngmca.io.read brings files with "
+            "overlapping axes to a common one.",
+            ", ".join(f"{m} x {n}" for m, n in sizes),
         )
 
 
-def by_part(value: Any, engine: InMemory) -> Any:
-    """One value a data set, or one for each measurement of each, as one for each measurement."""
+def by_part(value: Any, engine: Engine) -> Any:
+    """Return one value for each measurement, from one for each data set or for its measurements."""
     parts = engine.parts
     if len(parts) == 1 or not isinstance(value, list | tuple) or len(value) != len(parts):
         return value

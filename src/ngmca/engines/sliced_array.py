@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import ArgumentError, ArgumentTypeError
 from ngmca.engines.blocks import Choice
 
 SLAB = 1 << 24  # bytes read at once, or one chunk of the store where that is larger, up to
@@ -30,18 +31,20 @@ class Source:
 
     @classmethod
     def of(cls, array: Any) -> "Source":
-        """The source, or an error about what is no matrix of real numbers."""
+        """Return the source; raise an error if the object is not a matrix of real numbers."""
         shape, kind = tuple(map(int, array.shape)), np.dtype(array.dtype)
         if kind.kind == "c":
-            raise ValueError(
+            raise ArgumentError(
                 "Y is complex. Complex data not supported: take its real part or its modulus."
             )
         if kind.kind not in "biuf":
-            raise TypeError(f"Y must hold numbers only, got dtype {kind}.")
+            raise ArgumentTypeError("Y must hold numbers only, got dtype {}.", kind)
         if len(shape) != 2:
-            raise ValueError(f"Y must be two-dimensional, measurements x channels, got shape {shape}.")
+            raise ArgumentError(
+                "Y must be two-dimensional, measurements x channels, got shape {}.", shape
+            )
         if 0 in shape:
-            raise ValueError(f"Y is empty, shape {shape}: there is nothing to separate.")
+            raise ArgumentError("Y is empty, shape {}: there is nothing to separate.", shape)
         single = kind == np.float32
         return cls(array, (shape[0], shape[1]), np.dtype(np.float32 if single else np.float64))
 
@@ -72,8 +75,8 @@ class Source:
             raise
         except Exception as error:  # stores raise what comes for a chunk that is damaged
             raise OSError(
-                f"Y cannot be read at {self._told(rows, columns)}: {error or type(error).__name__}. "
-                "Its file is damaged or gone there."
+                f"Y cannot be read at {self._place(rows, columns)}: {error or type(error).__name__}. "
+                "Its file is damaged, or a part of it is gone."
             ) from error
         self._check_whole(got, rows, columns)
         if found.dtype != np.float32:
@@ -88,20 +91,21 @@ class Source:
         return np.ascontiguousarray(found, dtype=self.dtype)
 
     def _check_whole(self, got: Any, rows: slice, columns: slice) -> None:
-        """Refuse a part that is shorter than it claims, or has masked entries."""
+        """Raise an error if a part is shorter than it claims, or has masked entries."""
         parts = zip((rows, columns), self.shape, strict=True)
         shape = tuple(len(range(*part.indices(size))) for part, size in parts)
         if np.shape(got) != (shape[::-1] if self.turned else shape):
             raise OSError(
-                f"Y cannot be read at {self._told(rows, columns)}: there is less than it claims."
+                f"Y cannot be read at {self._place(rows, columns)}: there is less than it claims."
             )
         if np.ma.is_masked(got):
-            raise ValueError(
-                f"Y has masked entries at {self._told(rows, columns)}: data that are read in blocks "
-                "must be whole. Fill them, or leave out their columns."
+            raise ArgumentError(
+                "Y has masked entries at {}. Data that are read in blocks must not have missing entries: "
+                "fill these, or leave out their columns.",
+                self._place(rows, columns),
             )
 
-    def _told(self, rows: slice, columns: slice) -> str:
+    def _place(self, rows: slice, columns: slice) -> str:
         """Where a part is, in words, and in which chunks."""
         m, n = (size.indices(whole) for size, whole in zip((rows, columns), self.shape, strict=True))
         told = f"rows {m[0]} to {m[1] - 1}, columns {n[0]} to {n[1] - 1}"

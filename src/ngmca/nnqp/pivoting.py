@@ -12,14 +12,11 @@ The compiled kernels work on rows of transposed arrays, `(columns, r)`: a column
 contiguous then, and the mixing matrix and its correlations `Y S'` have that layout already.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled, inlined, strict
 from ngmca._support.threads import one_blas_thread
-from ngmca.engines.gpu import Columns
 from ngmca.nnqp.certificate import Solution, check_problem, equilibrate, violation
 
 _EPS = 2.220446049250313e-16
@@ -48,8 +45,8 @@ def pivot(G: NDArray, C: NDArray, X0: NDArray | None = None) -> Solution:
 
 def solve_rows(
     G: NDArray,
-    C: Any,
-    X: Any,
+    C: NDArray,
+    X: NDArray,
     shift: NDArray | None = None,
     *,
     unit: bool = False,
@@ -59,11 +56,8 @@ def solve_rows(
 
     X holds the guess of the support on entry. `unit` says that the diagonal of G is 1 already, which
     saves the scaling that makes every decision independent of the units of the sources. `grouped` takes
-    rows of equal support together, which pays where there are few supports, as in A. On a card, C and X
-    are the transposed, `Columns`.
+    rows of equal support together, which pays where there are few supports, as in A.
     """
-    if isinstance(X, Columns):
-        return X.solve(G, C, shift)
     shift = np.zeros(G.shape[0]) if shift is None else shift
     cast = len(G) * np.finfo(X.dtype).eps / 2 if X.dtype != np.float64 else 0.0
     if unit:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngmca._support.atomic_files import write_atomically
 from ngmca.paper.methods import METHODS
-from ngmca.saving.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,9 +90,9 @@ def save(figure: "Figure", path: Any) -> None:
     figure.savefig(drawn, format="png", dpi=110, metadata={"Software": None}, **whole)
     with Image.open(drawn) as image:
         few = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    write_whole(Path(f"{path}.png"), lambda file: few.save(file, format="png", optimize=True))
+    write_atomically(Path(f"{path}.png"), lambda file: few.save(file, format="png", optimize=True))
     figure.savefig(vectors, format="svg", metadata={"Date": None, "Creator": None}, **whole)
-    write_whole(Path(f"{path}.svg"), vectors.getvalue())
+    write_atomically(Path(f"{path}.svg"), vectors.getvalue())
 
 
 def against(xlabel: str, *, beside: str | None = None) -> Draw:

@@ -16,13 +16,14 @@ from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.wavelet_stage import TAU, SourceStep, followed_by_bands
-from ngmca.engines import open_whole
+from ngmca.engines import by_residual, open_whole
 from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
 from ngmca.result import Separation
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate
 from ngmca.simulate import Mixture
+from ngmca.task.methods import Fista, Soft, method_with
 
 N_ITER = 500  # of the nGMCA methods and ALS
 SUB_ITER = 80  # at most, in nGMCA^S and nGMCA^H
@@ -75,17 +76,34 @@ class Estimate:
 
 
 def _ngmca(
-    method: str, *, n_iter: int | str = N_ITER, solver: str = "fista", **options: Any
+    method: str,
+    *,
+    n_iter: int | str = N_ITER,
+    solver: str = "fista",
+    start: tuple[NDArray, NDArray] | None = None,
+    noise: float | None = None,
+    **options: object,
 ) -> Callable[[Trial], Separation]:
     """A variant of nGMCA, with the paper's iterations for the sub-problems where it has any."""
     options |= {"n_iter": n_iter}
-    if method != "naive":  # which has no sub-problems
+    if method == "hard":
         options |= {"solver": solver, "max_sub_iter": SUB_ITER}
+    elif method != "naive":  # which has no sub-problems
+        options |= {"solver": Fista(SUB_ITER) if solver == "fista" else solver}
 
     def run(trial: Trial) -> Separation:
-        r, tau, seed = trial.r, trial.tau, trial.seed
-        Y = open_whole(trial.mixture.Y, threads=1).by_residual()  # noise as the paper has it
-        return separate(Y, r, method=method, tau=tau, seed=seed, domain="direct", **options)
+        Y = by_residual(open_whole(trial.mixture.Y, threads=1))  # noise as the paper has it
+        tau = {} if method == "anls" else {"tau": trial.tau}
+        return separate(
+            Y,
+            trial.r,
+            method=method_with(method, tau | options),
+            domain="direct",
+            start=start,
+            noise=noise,
+            n_init=1,
+            seed=trial.seed,
+        )
 
     return run
 
@@ -123,7 +141,10 @@ def _default(trial: Trial) -> Separation:
 def _automatic(trial: Trial) -> Found:
     mixture, tau = trial.mixture, trial.tau
     shape = mixture.sample_shape
-    return separate(mixture.Y, trial.r, tau=tau, sample_shape=shape, seed=trial.seed, threads=1)
+    method = Soft(tau=tau)
+    return separate(
+        mixture.Y, trial.r, method=method, sample_shape=shape, n_init=1, seed=trial.seed, threads=1
+    )
 
 
 def _in_wavelets(step: SourceStep) -> Callable[[Trial], Found]:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ngmca._support.atomic_files import write_atomically
 from ngmca.paper.experiments import Example, Study
 from ngmca.paper.measures import Row
-from ngmca.saving.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ def write_example(folder: Path, example: Example, table: "pd.DataFrame") -> None
     """The table of an example, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{example.name}.csv"
-    write_whole(path, table.to_csv(index=False, float_format="%.6g"))
+    write_atomically(path, table.to_csv(index=False, float_format="%.6g"))
     _write_note(path, example.identity)
 
 
@@ -160,7 +160,7 @@ def _read_note(path: Path) -> dict[str, Any]:
 
 
 def _write_note(path: Path, identity: dict[str, Any]) -> None:
-    write_whole(path.with_suffix(".json"), json.dumps(identity, indent=1) + "\n")
+    write_atomically(path.with_suffix(".json"), json.dumps(identity, indent=1) + "\n")
 
 
 def _whole_lines(path: Path) -> bytes:

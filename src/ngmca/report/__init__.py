@@ -7,13 +7,13 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from ngmca._support.atomic_files import write_atomically
 from ngmca.answers.how_sure import diagnose
 from ngmca.io import Dataset
 from ngmca.report.html_page import render
 from ngmca.report.sections import sections
 from ngmca.result import Separation
 from ngmca.saving.results import Run, described
-from ngmca.saving.whole_files import write_whole
 
 __all__ = ["html", "write"]
 
@@ -39,7 +39,7 @@ def write(
         )
     run = Run(separation, diagnose(data.Y, separation), data, {"separate": record} if record else {})
     target = Path(path)
-    write_whole(target, html(run))
+    write_atomically(target, html(run))
     return target
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.atomic_files import made_up, sync
+from ngmca._support.atomic_files import name_beside, sync
 from ngmca.io.claimed_sizes import in_words, memory_left
 
 AT_ONCE = 1 << 24  # entries written at once
@@ -90,7 +90,7 @@ def _fill(out: Any, S: Any) -> None:
 def _appearing(folder: Path) -> Iterator[Path]:
     """Where to write what becomes a folder once all of it is on the disk; an error leaves nothing."""
     target = folder.absolute()
-    part = made_up(target, f"{secrets.token_hex(6)}.part")
+    part = name_beside(target, f"{secrets.token_hex(6)}.part")
     try:
         yield part
         for one in (part, *part.rglob("*")):

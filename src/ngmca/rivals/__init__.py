@@ -33,7 +33,7 @@ from ngmca.rivals._sparseness import project_norms, sparseness
 from ngmca.rivals._vca import vca
 from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
 from ngmca.rivals.alternation import Factors
-from ngmca.rivals.as_separation import as_separation, own_options
+from ngmca.rivals.as_separation import as_separation
 from ngmca.rivals.by_name import DIRECT, METHODS, SIGNED
 
 __all__ = [
@@ -52,7 +52,6 @@ __all__ = [
     "nenmf",
     "nonnegative_ica",
     "oracle",
-    "own_options",
     "project_norms",
     "projected_gradient",
     "spa",

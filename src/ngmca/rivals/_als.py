@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca.algorithms.first_guess import projected
+from ngmca.nnqp.gram import Gram
 from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
 
 
@@ -50,5 +50,5 @@ def als(
 def least_squares(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
     """[C G^+]_+."""
     X = np.empty_like(C)
-    projected(G, C, X)
+    Gram(G).project(C, X)
     return X

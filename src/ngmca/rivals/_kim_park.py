@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca.engines import back, magnitude
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
@@ -57,11 +58,11 @@ def kim_park(
     problem = prepare(Y, r, n_iter, start, seed, tol)
     beta = arguments.check_number(beta, "beta")
     if eta is None:
-        eta = problem.engine.magnitude * np.sqrt(problem.engine.energy / np.prod(problem.engine.shape))
+        eta = magnitude(problem.engine) * np.sqrt(problem.engine.energy / np.prod(problem.engine.shape))
     else:
         eta = arguments.check_number(eta, "eta") / problem.engine.unit / problem.engine.unit
     a_step, s_step = _exact(eta * np.eye(r)), _exact(beta * np.ones((r, r)))
-    s_step(problem.A.T @ problem.A, problem.engine.back(problem.A), problem.X)
+    s_step(problem.A.T @ problem.A, back(problem.engine, problem.A), problem.X)
     return alternate(problem, a_step, s_step)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca.engines import back, times
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.rivals.alternation import Beginning, Factors, Seed, Start, cost_of, moved, prepare, rival
 
@@ -121,7 +122,7 @@ class _Model:
     def point(self, V: NDArray, guess: NDArray) -> _Point:
         """Return V with the best U for it; the guess helps to find its support."""
         engine = self.problem.engine
-        C, U, VV = (engine.times if self.of_sources else engine.back)(V), guess.copy(), V.T @ V
+        C, U, VV = (times if self.of_sources else back)(engine, V), guess.copy(), V.T @ V
         solve_rows(VV, C, U)
         A, X = (U, V) if self.of_sources else (V, U)
         fit = cost_of(engine, A, X, np.vdot(C, U), np.vdot(U.T @ U, VV))
@@ -130,7 +131,7 @@ class _Model:
     def step(self, V: NDArray, U: NDArray) -> NDArray:
         """Return a better V for U, by the tangent of logdet at V."""
         engine = self.problem.engine
-        C = (engine.back if self.of_sources else engine.times)(U)
+        C = (back if self.of_sources else times)(engine, U)
         G = U.T @ U + self.lam * np.linalg.inv(self._inner(V))
         return _sweep(G, C, V, self.total)
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca.engines import magnitude
 from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
 FLOOR = 1e-9  # of the largest entry of a factor: a zero could never grow again
@@ -46,7 +47,7 @@ def multiplicative(
     ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
-    peak = problem.engine.magnitude
+    peak = magnitude(problem.engine)
     return alternate(problem, rescaling(problem.A), rescaling(problem.X, scale=peak))
 
 

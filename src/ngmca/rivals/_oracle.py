@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from ngmca._support import arguments
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.sources_for_mixing import sources_for
-from ngmca.engines import open_whole
+from ngmca.engines import by_residual, open_whole
 from ngmca.rivals.alternation import Factors
 
 
@@ -42,7 +42,7 @@ def oracle(
     >>> ngmca.rivals.oracle(data.Y, data.A).S.shape
     (2, 40)
     """
-    engine = open_whole(Y).by_residual()
+    engine = by_residual(open_whole(Y))
     A = arguments.check_mixing(A_ref, engine.shape[0], "A_ref")
     tau = arguments.check_number(tau, "tau")
     unit = engine.unit

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
+from ngmca.engines import back
 from ngmca.rivals._hals import repeats_worth, sweeps
 from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
 
@@ -71,7 +72,7 @@ def sparse_hals(
     peak = problem.X.max(axis=0)
     peak[peak == 0] = 1
     problem = replace(problem, A=problem.A * peak, X=problem.X / peak)
-    weight = np.full(r, FIRST_WEIGHT * np.abs(problem.engine.back(problem.A)).max())
+    weight = np.full(r, FIRST_WEIGHT * np.abs(back(problem.engine, problem.A)).max())
 
     def s_step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
         sweep_sources(G, C, X, weight, repeats, epsilon)

@@ -17,7 +17,7 @@ from ngmca._support.seeds import Seed as Seed
 from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.first_guess import first_guess, revive, unit_columns
-from ngmca.engines import InMemory, open_whole
+from ngmca.engines import Engine, back, open_whole, residual_energy, times
 
 # Returns new rows from (G, C, rows); the rows may be changed in place.
 Step = Callable[[NDArray, NDArray, NDArray], NDArray]
@@ -109,7 +109,7 @@ class Beginning:
 
     Attributes
     ----------
-    engine : InMemory
+    engine : Engine
         The data.
     A : ndarray of shape (m, r)
         Mixing, with columns of norm 1.
@@ -121,7 +121,7 @@ class Beginning:
         Move of A at which the iterations stop.
     """
 
-    engine: InMemory
+    engine: Engine
     A: NDArray
     X: NDArray
     n_iter: int
@@ -189,12 +189,12 @@ def alternate(
     cost: list[float] = []
     for k in range(1, problem.n_iter + 1):
         before = A.copy() if problem.tol > 0 else A
-        A = a_step(XX, problem.engine.times(X), A)
+        A = a_step(XX, times(problem.engine, X), A)
         if unit:
             A, X = _unit(A, X)
         if rescue:
             A, X = _rescue(problem, A, X)
-        G, C = A.T @ A, problem.engine.back(A)
+        G, C = A.T @ A, back(problem.engine, A)
         X = s_step(G, C, X)
         XX = X.T @ X
         cost.append(cost_of(problem.engine, A, X, np.vdot(C, X), np.vdot(G, XX)))
@@ -220,9 +220,9 @@ def moved(before: NDArray, A: NDArray) -> float:
     return float(np.linalg.norm(new - old) / np.sqrt(A.shape[1]))
 
 
-def cost_of(engine: InMemory, A: NDArray, X: NDArray, product: float, square: float) -> float:
+def cost_of(engine: Engine, A: NDArray, X: NDArray, product: float, square: float) -> float:
     """Return 1/2 |Y - A X'|^2 from <Y, A X'> and |A X'|^2, or from the residual if rounding matters."""
     cost = engine.energy / 2 - product + square / 2
     if cost > np.sqrt(np.finfo(engine.dtype).eps) * engine.energy:
         return float(cost)
-    return engine.residual_energy(A, X.T) / 2
+    return residual_energy(engine, A, X.T) / 2

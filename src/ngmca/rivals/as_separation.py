@@ -8,22 +8,13 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, option
 from ngmca.algorithms.first_guess import revive, unit_columns
-from ngmca.algorithms.options import Options, refuse
-from ngmca.engines import InMemory
+from ngmca.engines import Engine, by_residual
 from ngmca.result import Separation, State, recorded
 from ngmca.rivals.by_name import DIRECT, METHODS
 
 
-def own_options(method: str, given: Options) -> dict[str, Any]:
-    """Return the options that were given, or raise an error about one that the rival does not have."""
-    taken = signature(METHODS[method]).parameters
-    changed = given.changed()
-    refuse(method, changed - set(taken), f"ngmca.rivals.{method} has all the options of this method")
-    return {name: getattr(given, name) for name in changed}
-
-
 def as_separation(
-    method: str, engine: InMemory, r: int, noise: NDArray | None, **options: Any
+    method: str, engine: Engine, r: int, noise: NDArray | None, **options: Any
 ) -> Separation:
     """Return the factors of a rival with unit columns in A, in the unit of the engine, which must be 1.
 
@@ -38,7 +29,7 @@ def as_separation(
     A, S = unit_columns(found.A, found.S)
     A, S = revive(engine, A, S)  # a zero source gets a direction too
     k, unknown = len(found.cost), np.full(A.shape[1], np.nan)
-    sigma = engine.by_residual().noise(A, S, final=True) if noise is None else noise
+    sigma = by_residual(engine).noise(A, S, final=True) if noise is None else noise
     active = np.full(k, np.nan)
     active[-1] = np.count_nonzero(S) / S.size
     own = signature(METHODS[method]).parameters.get("n_iter")

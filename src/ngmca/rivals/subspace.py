@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed, generator
-from ngmca.engines import InMemory, open_whole
+from ngmca.engines import Engine, back, open_whole, smaller_gram, times
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.rivals.alternation import Beginning, Factors, cost_of
 
@@ -23,7 +23,7 @@ class Direct:
 
     Attributes
     ----------
-    engine : InMemory
+    engine : Engine
         The data.
     r : int
         Number of sources.
@@ -35,7 +35,7 @@ class Direct:
         Random numbers of the method.
     """
 
-    engine: InMemory
+    engine: Engine
     r: int
     n_iter: int
     tol: float
@@ -49,11 +49,11 @@ class Direct:
         its subspace restores them. Dimensions with nothing but rounding errors are left out.
         """
         m, n = self.engine.shape
-        vectors = np.linalg.eigh(self.engine.smaller_gram())[1][:, : -self.r - 1 : -1]
+        vectors = np.linalg.eigh(smaller_gram(self.engine))[1][:, : -self.r - 1 : -1]
         if m > n:
-            vectors = self.engine.times(vectors)
-        V = np.linalg.qr(self.engine.back(np.linalg.qr(vectors)[0]))[0]
-        U, s, right = np.linalg.svd(self.engine.times(V), full_matrices=False)
+            vectors = times(self.engine, vectors)
+        V = np.linalg.qr(back(self.engine, np.linalg.qr(vectors)[0]))[0]
+        U, s, right = np.linalg.svd(times(self.engine, V), full_matrices=False)
         kept = s > max(m, n) * np.finfo(self.engine.dtype).eps * s[0]
         signs = signs_of(V @ right.T)
         return (U * s * signs)[:, kept], (V @ right.T * signs)[:, kept]
@@ -67,7 +67,7 @@ class Direct:
 
     def amounts(self, X: NDArray, guess: NDArray | None = None) -> tuple[NDArray, float]:
         """Return argmin_{A >= 0} 1/2 |Y - A X'|^2, exactly, and its value."""
-        G, C = X.T @ X, self.engine.times(X)
+        G, C = X.T @ X, times(self.engine, X)
         A = np.zeros_like(C) if guess is None else guess.copy()
         solve_rows(G, C, A)
         return A, cost_of(self.engine, A, X, np.vdot(C, A), np.vdot(G, A.T @ A))

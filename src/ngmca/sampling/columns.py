@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
-from ngmca.engines import Counts, InMemory, by_part, stretches
+from ngmca.engines import Counts, Engine, by_part, stretches
 from ngmca.sampling.target import Factorisation
 
 NEIGHBOURS = 4  # channels sampled on each side of a channel that was named
@@ -32,7 +32,7 @@ class Columns:
     sampled: NDArray
 
     @classmethod
-    def of(cls, columns: int | ArrayLike, engine: InMemory) -> "Columns":
+    def of(cls, columns: int | ArrayLike, engine: Engine) -> "Columns":
         """Return the channels, or raise an error that says what is wrong with the argument."""
         if engine.weights is not None:
             raise ArgumentError("{} does not support missing entries: leave it out.", option("columns"))
@@ -45,7 +45,7 @@ class Columns:
         return cls(wanted, np.union1d(np.clip(near, 0, n - 1), spread))
 
     def noise(
-        self, noise: str | ArrayLike | Counts | None, engine: InMemory
+        self, noise: str | ArrayLike | Counts | None, engine: Engine
     ) -> str | ArrayLike | Counts | None:
         """Return the noise of the sampled channels: levels of channels and of entries are cut."""
         noise = by_part(noise, engine)

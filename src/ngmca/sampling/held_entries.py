@@ -1,52 +1,15 @@
-"""Constraints as the chains hold them, and the constraints that a posterior does not support."""
+"""Known entries of A and S, which the chains hold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.messages import ArgumentError, option
-from ngmca.engines import InMemory, Levels
+from ngmca.constraints import Baseline, Constraint, constraint_arrays
+from ngmca.engines import Engine, Levels
 from ngmca.result import Background
 from ngmca.sampling.sparse_chain import Held
-from ngmca.task.known import Known
-
-# Options that cannot be combined with a posterior, with the reason.
-NOT_WITH_POSTERIOR = {
-    "closure": "samples of A would have to keep the row sums",
-    "profiles": "samples of A would have to keep the shapes of its columns",
-    "penalised": "the posterior assumes that only the sources are sparse",
-}
-# Further options that cannot be combined with a posterior in wavelets, with the reason.
-NOT_WITH_WAVELET_POSTERIOR = dict.fromkeys(
-    ("known_sources", "known_mixing", "zero_sources", "zero_mixing", "baseline"),
-    "in wavelets all entries of A and S are sampled",
-)
-
-
-def check_known(given: set[str], *, bands: bool = False) -> None:
-    """Raise an error if one of the options, given by name, cannot be combined with a posterior.
-
-    Parameters
-    ----------
-    given : set of str
-        Names of the options of `separate` that were given.
-    bands : bool
-        Whether the posterior is the one in wavelets.
-    """
-    for name, reason in NOT_WITH_POSTERIOR.items():
-        if name in given:
-            raise ArgumentError(
-                "{} cannot be combined with {}: {}. Leave out one of them.",
-                *(option("posterior"), option(name), reason),
-            )
-    for name, reason in NOT_WITH_WAVELET_POSTERIOR.items():
-        if bands and name in given:
-            raise ArgumentError(
-                "{} in wavelets cannot be combined with {}: {}. Leave out {}, or use {}.",
-                *(option("posterior"), option(name), reason),
-                *(option("posterior"), option("domain", "direct")),
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +35,12 @@ class Start:
 
 
 def start(
-    engine: InMemory, A: NDArray, S: NDArray, known: Known, background: Background | None
+    engine: Engine, A: NDArray, S: NDArray, known: Sequence[Constraint], background: Background | None
 ) -> Start:
     """Return the start for A and S of a separation, with its baseline."""
     r = len(S)
-    made = known.constraints(engine, r, Levels())
+    held = [one for one in known if not isinstance(one, Baseline)]  # its amounts are sampled
+    made = constraint_arrays(held, engine, r, Levels())
     given, columns = made.given.copy(), made.held.copy()
     A, S = A.copy(), S.copy()
     sources, mixing = np.zeros(S.shape, bool), np.zeros(A.shape, bool)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import Message, joined, message, option
-from ngmca.engines import InMemory
+from ngmca.engines import Engine, row_blocks
 from ngmca.result import Posterior
 
 MIN_PROBABILITY = 0.9  # above which an entry counts as active
@@ -56,7 +56,7 @@ class ModelCheck:
     warning: str
 
 
-def check_model(engine: InMemory, found: Posterior, free: NDArray | slice = slice(None)) -> ModelCheck:
+def check_model(engine: Engine, found: Posterior, free: NDArray | slice = slice(None)) -> ModelCheck:
     """Return whether a posterior, in units of the engine, contradicts its model of the free sources."""
     assert found.S.active is not None
     active = found.S.active[free]
@@ -102,12 +102,12 @@ def overlap(active: NDArray) -> float:
     return float((share.sum() - np.trace(share)) / (r * (r - 1)))
 
 
-def residual_correlation(engine: InMemory, found: Posterior) -> float:
+def residual_correlation(engine: Engine, found: Posterior) -> float:
     """Return the mean product of neighbouring residuals in standard errors."""
     A, S, noise = found.A.mean, found.S.mean, found.noise.mean
     products = squares = 0.0
     count = entries = 0
-    for rows, Y in engine.row_blocks():
+    for rows, Y in row_blocks(engine):
         left = (Y - A[rows] @ S) / noise[rows, None]
         weights = np.ones(left.shape) if engine.weights is None else engine.weights[rows]
         left *= np.sqrt(weights)

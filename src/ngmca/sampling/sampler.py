@@ -1,6 +1,7 @@
 """`posterior`: from a separation to distributions."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,28 +12,24 @@ from ngmca._support.messages import ArgumentError, option
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.engines import Counts, InMemory, open_data
+from ngmca.constraints import Constraint, as_constraints
+from ngmca.engines import Counts, Engine, open_data, require_whole
 from ngmca.result import Posterior
 from ngmca.sampling.columns import Columns
 from ngmca.sampling.posterior_from_chains import collect
 from ngmca.sampling.target import Factorisation, Target
-from ngmca.task.known import NOTHING, Known
 
 
 @one_blas_thread
 def posterior(
-    Y: ArrayLike | InMemory,
+    Y: ArrayLike | Engine,
     separation: Factorisation | None,
     *,
     domain: str = "auto",
     A: ArrayLike | None = None,
     noise: str | ArrayLike | Counts | None = None,
     mask: ArrayLike | None = None,
-    known_sources: ArrayLike | None = None,
-    known_mixing: ArrayLike | None = None,
-    known_scale: str = NOTHING.known_scale,
-    zero_sources: ArrayLike | None = None,
-    zero_mixing: ArrayLike | None = None,
+    constraints: Sequence[Constraint] = (),
     columns: int | ArrayLike | None = None,
     n_samples: int | str = "auto",
     burn: int | str = "auto",
@@ -75,10 +72,10 @@ def posterior(
         single precision) are raised to that.
     mask : array_like of bool of shape (m, n), optional
         True where an entry is missing, in addition to those that are NaN or masked in Y.
-    known_sources, known_mixing, known_scale, zero_sources, zero_mixing
-        Constraints, as in `separate`. Known entries are fixed, with a standard deviation of 0. With
-        ``known_scale="free"`` a known source keeps the scale that the separation found. The weights of
-        a baseline are sampled too.
+    constraints : sequence of constraints
+        Those of the separation. Known entries are fixed, with a standard deviation of 0. A known source
+        of a free scale keeps the scale that the separation found. The weights of a baseline are sampled
+        too.
     columns : int or array_like of int, optional
         Sample only some channels, for data that are too large to sample completely; in the domain
         "direct" only. A number takes that many channels, in 64 stretches spread over the data. Sorted
@@ -130,20 +127,20 @@ def posterior(
     >>> low.shape
     (2, 200)
     """
-    constraints = Known(known_sources, known_mixing, known_scale, zero_sources, zero_mixing)
     if n_samples != "auto":
         arguments.check_count(n_samples, "n_samples", low=4)
     if burn != "auto":
         arguments.check_count(burn, "burn", low=0)
     arguments.check_count(n_chains, "n_chains", low=2)
     threads = available() if threads is None else arguments.check_count(threads, "threads")
+    known = as_constraints(constraints)
     wavelet = _is_wavelet(domain, separation, A)
     engine = open_data(Y, mask=mask)
     chosen: Columns | None = None
     if columns is None:
-        engine.check_whole("the posterior of all columns (columns=1000 takes some)")
+        require_whole(engine, "the posterior of all columns (columns=1000 takes some)")
     else:
-        if wavelet or constraints.given or mask is not None:
+        if wavelet or known or mask is not None:
             raise ArgumentError(
                 "{} can only be combined with {}, without constraints and without {}: wavelets and "
                 "constraints need all channels. Leave out {}.",
@@ -153,7 +150,7 @@ def posterior(
         noise = chosen.noise(noise, engine)
         separation = chosen.separation(separation)
         engine = engine.part(slice(None), chosen.sampled)
-    problem = Target.of(engine, separation, A, noise, constraints, wavelet=wavelet)
+    problem = Target.of(engine, separation, A, noise, known, wavelet=wavelet)
     chains = problem.chains(seed, n_chains, threads)
     before = chains.length.burn if burn == "auto" else int(burn)
     total = chains.length.most if n_samples == "auto" else int(n_samples) + before

@@ -1,13 +1,13 @@
 """A chain of the sparse model: a sweep draws S, the parameters and A, each given the others."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import Grams, InMemory, Weighted
+from ngmca.nnqp.gram import Gram
 from ngmca.sampling import sparse_model as model
+from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.shearing import shear
 from ngmca.sampling.sparse_kernels import (
     ALIKE,
@@ -84,7 +84,7 @@ class SparseChain:
 
     def __init__(
         self,
-        engine: InMemory,
+        data: SampledData,
         A: NDArray,
         X: NDArray,
         parameters: Parameters,
@@ -92,7 +92,7 @@ class SparseChain:
         *,
         seed: np.random.SeedSequence,
     ) -> None:
-        self._engine, self._rules = engine, rules
+        self._data, self._rules = data, rules
         self._rng = np.random.default_rng(seed)
         self._sweeps = 0
         self.X = np.array(X, dtype=np.float64, order="C")
@@ -104,12 +104,12 @@ class SparseChain:
     def sweep(self, sums: "SparseSums | None" = None, threads: int = 1) -> None:
         """Draw everything once, and add the sample to `sums`."""
         noise, priors, held = self._rules.noise, self._rules.priors, self._rules.held
-        n = self._engine.shape[1]
+        n = self._data.shape[1]
         totals, SS, YS = self._draw_sources(sums, threads)
         now, level = self.parameters, model.noise_level(self.parameters.variance, noise)
         bound = replace(priors, beta_most=priors.beta_most / level)
         now = model.draw_sources_law(self._rng, totals, n, now, bound)
-        energy, count = observed(self._engine)
+        energy, count = self._data.row_energy, self._data.observed
         if self._rules.fixed:
             squares = model.residual_squares(energy, self.A, SS, YS)
         else:
@@ -127,7 +127,7 @@ class SparseChain:
         now = self.parameters
         return np.concatenate([[np.sqrt(np.mean(now.variance))], now.pi, now.stay, now.beta])
 
-    def _draw_sources(self, sums: "SparseSums | None", threads: int) -> tuple[NDArray, Any, NDArray]:
+    def _draw_sources(self, sums: "SparseSums | None", threads: int) -> tuple[NDArray, Gram, NDArray]:
         """Draw the sources; return what `transitions` counts in them, S S' and Y S'."""
         r, C = self.A.shape[1], self._C
         G, which = self._correlate(threads)
@@ -148,29 +148,30 @@ class SparseChain:
                 norm = self._to_unit_columns()
                 C /= norm
                 G /= np.outer(norm, norm)
-        SS, YS = self._engine.update_columns(self.X, update, threads)
-        if isinstance(self._engine, Weighted):  # and every measurement its own S S'
-            SS, YS = self._engine.moments(self.X.T)
-        return transitions(self.X), SS, YS
+        SS, YS = self._data.update_columns(self.X, update, threads)
+        if self._data.weights is not None:  # and every measurement its own S S'
+            return transitions(self.X), *self._data.moments(self.X.T)
+        return transitions(self.X), Gram(SS), YS
 
     def _correlate(self, threads: int) -> tuple[NDArray, NDArray]:
         """Return A'WA, one for each channel or one for all, with W the inverse variances; C := Y'WA."""
         sigma = np.sqrt(self.parameters.variance)[:, None]
-        if isinstance(self._engine, Weighted):
-            grams = self._engine.grams(self.A / sigma)
-            self._C[:] = self._engine.correlate(self.A / sigma**2).T
-            return grams.stack, grams.which
+        if self._data.weights is not None:
+            grams = self._data.grams(self.A / sigma)
+            self._data.correlate_into(self._C, self.A / sigma**2, threads)
+            assert grams.which is not None
+            return grams.values, grams.which
         weighted = self.A / self.parameters.variance[:, None]
-        self._engine.correlate_into(self._C, weighted, threads)
+        self._data.correlate_into(self._C, weighted, threads)
         return (self.A.T @ weighted)[None], ALIKE
 
-    def _draw_mixing(self, SS: Any, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
+    def _draw_mixing(self, SS: Gram, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
         """Draw A in place; return the sums of squares of the rows of the residual."""
         squares = energy.copy()
         key = self._rng.integers(2**64, dtype=np.uint64)
-        stack, which = (SS.stack, SS.which) if isinstance(SS, Grams) else (SS[None], ALIKE)
+        which = ALIKE if SS.which is None else SS.which
         law = (1 / now.variance, now.scale**-2.0, key)
-        sample_mixing(stack, YS, self.A, *law, squares, which, self._rules.held.mixing)
+        sample_mixing(SS.stack, YS, self.A, *law, squares, which, self._rules.held.mixing)
         return np.maximum(squares, 0)
 
     def _to_unit_columns(self) -> NDArray:
@@ -183,14 +184,6 @@ class SparseChain:
         now = self.parameters
         self.parameters = replace(now, beta=now.beta / norm, scale=now.scale / norm)
         return norm
-
-
-def observed(engine: InMemory) -> tuple[NDArray, NDArray]:
-    """Return weighted sums of squares (m,) and numbers of observed entries of the measurements."""
-    if engine.weights is None:
-        return engine.row_energy, np.full(engine.shape[0], engine.shape[1])
-    Y = engine.rows(slice(None))
-    return np.einsum("ij,ij,ij->i", engine.weights, Y, Y), np.count_nonzero(engine.weights, axis=1)
 
 
 class SparseSums:

@@ -12,13 +12,12 @@ source; if neighbours are independent, the result is stay_i = start_i.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammainc, gammaincinv
 
-from ngmca.engines import Grams
+from ngmca.nnqp.gram import Gram
 from ngmca.sampling.sparse_kernels import NONE_HELD
 
 # The noise variance never falls below this share of the mean square of Y. The residual is a difference
@@ -201,7 +200,7 @@ def draw_variance(
     return np.maximum(np.broadcast_to(drawn, (m,)), noise.floor)
 
 
-def residual_squares(energy: NDArray, A: NDArray, SS: Any, YS: NDArray) -> NDArray:
+def residual_squares(energy: NDArray, A: NDArray, SS: Gram, YS: NDArray) -> NDArray:
     """Return the sum of squares of each row of Y - A S, from that of Y and from S S' and Y S'."""
-    explained = SS.times(A) if isinstance(SS, Grams) else A @ SS
+    explained = SS.times(A)
     return np.maximum(energy - 2 * np.einsum("ij,ij->i", A, YS) + np.einsum("ij,ij->i", explained, A), 0)

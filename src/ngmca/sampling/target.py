@@ -1,25 +1,28 @@
 """What the chains sample and where they start: checked arguments, in the units of the engine."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
-from ngmca.engines import WORTH_THREADS, Counts, InMemory, by_part
+from ngmca.constraints import Constraint
+from ngmca.engines import WORTH_THREADS, Counts, Engine, by_part
 from ngmca.sampling.drawn_entries import Filled
-from ngmca.sampling.held_entries import Start, check_known, start
+from ngmca.sampling.held_entries import Start, start
 from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Trace, Track
+from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.sparse_chain import Held, Rules, SparseChain, SparseSums
 from ngmca.sampling.sparse_model import NOISE_FLOOR, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
 from ngmca.sampling.wavelet_chain import WAVELET_LENGTH, wavelet_tracks
-from ngmca.task.known import NOTHING, Known
 
 CHAINS_KEY = 2**32 - 1  # among the children of a seed; those of first guesses are numbered from 0
 
@@ -46,7 +49,7 @@ class Target:
 
     Attributes
     ----------
-    engine : InMemory
+    engine : Engine
         The data.
     A : ndarray of shape (m, R)
         Mixing at the start. Columns have norm 1, except those with a known scale.
@@ -70,7 +73,7 @@ class Target:
         Whether the model is the one for lines and bands.
     """
 
-    engine: InMemory
+    engine: Engine
     A: NDArray
     S: NDArray
     r: int
@@ -85,11 +88,11 @@ class Target:
     @classmethod
     def of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         separation: Factorisation | None,
         A: ArrayLike | None,
         noise: str | ArrayLike | Counts | None,
-        constraints: Known = NOTHING,
+        constraints: Sequence[Constraint] = (),
         *,
         wavelet: bool = False,
     ) -> "Target":
@@ -113,7 +116,7 @@ class Target:
     @classmethod
     def _of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         begin: Start,
         variance: NDArray,
         spread: NDArray,
@@ -168,7 +171,7 @@ class Target:
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         tracks = [
             Track(
-                SparseChain(self.engine, self.A, self.S.T, first, self.rules, seed=child),
+                SparseChain(SampledData(self.engine), self.A, self.S.T, first, self.rules, seed=child),
                 SparseSums(self.engine.shape, r),
                 SparseSums(self.engine.shape, r),
                 Trace(1 + 3 * r),
@@ -209,7 +212,11 @@ def streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
 
 
 def _start(
-    separation: Factorisation | None, engine: InMemory, constraints: Known, *, wavelet: bool
+    separation: Factorisation | None,
+    engine: Engine,
+    constraints: Sequence[Constraint],
+    *,
+    wavelet: bool,
 ) -> tuple[Start, NDArray]:
     """Return A and S with what is fixed, and noise levels of a separation, in units of the engine."""
     if separation is None or not all(hasattr(separation, name) for name in ("A", "S", "noise")):
@@ -230,17 +237,20 @@ def _start(
             *(option("noise of separation"), len(A)),
         )
     background = getattr(separation, "background", None)
-    check_known(constraints.given | ({"baseline"} if background is not None else set()), bands=wavelet)
+    names = {type(one).__name__ for one in constraints} | (
+        {"Baseline"} if background is not None else set()
+    )
+    names |= {"posterior", "posterior in wavelets"} if wavelet else {"posterior"}
+    rules.check(rules.written(sorted(names)))
     return start(engine, A, S, constraints, background), levels / engine.unit
 
 
-def _with_known_mixing(engine: InMemory, A: ArrayLike, constraints: Known) -> tuple[Start, NDArray]:
+def _with_known_mixing(
+    engine: Engine, A: ArrayLike, constraints: Sequence[Constraint]
+) -> tuple[Start, NDArray]:
     """Return a known mixing with its sources, and the noise levels of the residual."""
-    for name in sorted(constraints.given):
-        raise ArgumentError(
-            "{} cannot be combined with {}: {} fixes the whole mixing. Leave out one of them.",
-            *(option("A"), option(name), option("A")),
-        )
+    names = ["known A", *(type(one).__name__ for one in constraints)]
+    rules.check(rules.written(names))
     A = arguments.check_mixing(A, engine.shape[0])
     if engine.weights is None:
         S = sources_for(engine, A, tau=1.0).S

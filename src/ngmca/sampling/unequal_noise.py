@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca.engines import Counts, InMemory, Weighted
+from ngmca.engines import Counts, Engine, everything, in_memory
 
 NoiseArgument = str | ArrayLike | Counts | None
 
@@ -42,7 +42,7 @@ class Weighing:
     @classmethod
     def of(
         cls,
-        engine: InMemory,
+        engine: Engine,
         noise: NoiseArgument,
         levels: NDArray,
         fit: NDArray,
@@ -82,7 +82,7 @@ class Weighing:
         return np.asarray(seen.any(axis=1)), np.asarray(seen.any(axis=0))
 
 
-def _seen(engine: InMemory, outliers: NDArray | None) -> NDArray | None:
+def _seen(engine: Engine, outliers: NDArray | None) -> NDArray | None:
     """Return where an entry was observed and is no outlier, (m, n), or None if all are."""
     few = np.empty((0, 2), int) if outliers is None else np.asarray(outliers, int)
     if engine.weights is None and not len(few):
@@ -102,7 +102,7 @@ def _learnt(noise: str | None, levels: NDArray, n: float) -> str:
     return "rows" if unequal else "white"
 
 
-def _variances(noise: str | ArrayLike | Counts, engine: InMemory, fit: NDArray) -> NDArray:
+def _variances(noise: str | ArrayLike | Counts, engine: Engine, fit: NDArray) -> NDArray:
     """Return known variances (1 or m, 1 or n), or those of counts whose mean is the fit."""
     if isinstance(noise, str):
         noise = Counts()
@@ -112,11 +112,11 @@ def _variances(noise: str | ArrayLike | Counts, engine: InMemory, fit: NDArray) 
     return arguments.check_levels(noise, engine) ** 2
 
 
-def weighed(engine: InMemory, weights: NDArray | None, rows: NDArray, columns: NDArray) -> InMemory:
+def weighed(engine: Engine, weights: NDArray | None, rows: NDArray, columns: NDArray) -> Engine:
     """Return the data of some rows and columns (booleans), with these weights."""
     if rows.all() and columns.all() and weights is None:
         return engine
-    Y, part = engine.rows(slice(None)), np.ix_(rows, columns)
+    Y, part = everything(engine), np.ix_(rows, columns)
     if weights is None:
-        return InMemory(np.ascontiguousarray(Y[part]), unit=engine.unit)
-    return Weighted(Y[part], weights[part], unit=engine.unit)
+        return in_memory(np.ascontiguousarray(Y[part]), unit=engine.unit)
+    return in_memory(Y[part], weights[part], unit=engine.unit)

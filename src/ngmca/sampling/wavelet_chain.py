@@ -25,12 +25,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory
+from ngmca.nnqp.gram import Gram
 from ngmca.result import Marginals, Posterior
 from ngmca.sampling.answer_intervals import around, share_inside
 from ngmca.sampling.drawn_entries import Filled
 from ngmca.sampling.parallel_chains import Chains, Length, Trace, Track
 from ngmca.sampling.posterior_warnings import disagreement, not_settled, stopped_at_limit
+from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.sparse_chain import Rules, SparseSums
 from ngmca.sampling.sparse_kernels import ALIKE, NONE_HELD, sample_mixing
 from ngmca.sampling.sparse_model import draw_variance, residual_squares
@@ -61,7 +62,7 @@ class WaveletChain:
 
     def __init__(
         self,
-        engine: InMemory,
+        data: SampledData,
         A: NDArray,
         S: NDArray,
         variance: NDArray,
@@ -69,7 +70,7 @@ class WaveletChain:
         *,
         seed: np.random.SeedSequence,
     ) -> None:
-        self._engine, self._rules = engine, rules
+        self._data, self._rules = data, rules
         self._rng = np.random.default_rng(seed)
         r, n = S.shape
         self._levels = max(min(MAX_LEVELS, int(math.log2(max(n / MIN_COARSE_PLACES, 1)))), 1)
@@ -91,9 +92,9 @@ class WaveletChain:
 
     def sweep(self, sums: "WaveletSums | None" = None, threads: int = 1) -> None:
         """Draw everything once, and add the sample to `sums`; without `sums` learn the slice widths."""
-        if isinstance(self._engine, Filled):
-            key, n = self._rng.integers(2**64, dtype=np.uint64), self._engine.shape[1]
-            self._engine.fill(self.A, self.S[:, :n], self.variance, key)
+        if isinstance(self._data, Filled):
+            key, n = self._rng.integers(2**64, dtype=np.uint64), self._data.shape[1]
+            self._data.fill(self.A, self.S[:, :n], self.variance, key)
         shift = int(self._rng.integers(len(self._mirror)))
         keys = self._rng.integers(2**64, size=5, dtype=np.uint64)
         self._draw_law(shift, keys[0])
@@ -105,7 +106,7 @@ class WaveletChain:
         self._draw_sources(shift, keys[3], threads)
         self._draw_mixing(keys[4], threads)
         if sums is not None:
-            sums.add_sources(np.maximum(self.S[:, : self._engine.shape[1]], 0))
+            sums.add_sources(np.maximum(self.S[:, : self._data.shape[1]], 0))
             sums.add(None if self._rules.fixed else self.A, self.variance)
 
     def _first_scales(self) -> NDArray:
@@ -144,7 +145,7 @@ class WaveletChain:
     def _draw_sources(self, shift: int, key: np.uint64, threads: int) -> None:
         """Draw S from A'Y, which is mirrored in the same way as S."""
         weighted = self.A / self.variance[:, None]
-        self._engine.correlate_into(self._right, weighted, threads)
+        self._data.correlate_into(self._right, weighted, threads)
         right = np.ascontiguousarray(self._right.T[:, self._mirror])
         to_basis(right, self._levels, shift, self._B)
         draw_coefficients(self.A.T @ weighted, self._B, self._V, key, self._C)
@@ -152,13 +153,13 @@ class WaveletChain:
 
     def _draw_mixing(self, key: np.uint64, threads: int) -> None:
         """Draw A and the noise, and scale the columns of A to norm 1."""
-        n, noise = self._engine.shape[1], self._rules.noise
+        n, noise = self._data.shape[1], self._rules.noise
         self._X[:] = self.S[:, :n].T
-        SS, YS = self._engine.update_columns(self._X, lambda block: None, threads)
+        SS, YS = self._data.update_columns(self._X, lambda block: None, threads)
         if self._rules.fixed:
-            squares = residual_squares(self._engine.row_energy, self.A, SS, YS)
+            squares = residual_squares(self._data.row_energy, self.A, Gram(SS), YS)
         else:
-            squares = self._engine.row_energy.copy()
+            squares = self._data.row_energy.copy()
             given = (1 / self.variance, np.zeros(len(SS)), key, squares, ALIKE, NONE_HELD)
             sample_mixing(SS[None], YS, self.A, *given)
         if noise.kind != "given":
@@ -188,7 +189,7 @@ class WaveletSums(SparseSums):
 
 
 def wavelet_tracks(
-    engine: InMemory,
+    data: SampledData,
     A: NDArray,
     S: NDArray,
     variance: NDArray,
@@ -199,9 +200,9 @@ def wavelet_tracks(
     r = A.shape[1]
     return [
         Track(
-            WaveletChain(engine, A, S, variance, rules, seed=stream),
-            WaveletSums(engine.shape, r),
-            WaveletSums(engine.shape, r),
+            WaveletChain(data, A, S, variance, rules, seed=stream),
+            WaveletSums(data.shape, r),
+            WaveletSums(data.shape, r),
             Trace(1),
         )
         for stream in streams

@@ -1,21 +1,21 @@
-"""The answers of a run, how many, which and how much, as variables of a file, and back.
+"""The answers of a run (how many, which, how much) as variables of a NetCDF file, and back.
 
-They are frozen records of numbers, words, arrays and further records. Arrays become variables, all the
-rest one text; what type a field has says how to read it.
+Arrays become variables, and everything else one text.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import count, takewhile
+from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
 
 from ngmca.answers.how_many.choose_rank import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.how_sure import Finding
 from ngmca.answers.which.identification import Identification
+from ngmca.saving.records import from_plain, to_plain
 from ngmca.saving.result_folder import ANSWERS
 
 TEXT = "answers"  # the variable that holds the text
@@ -113,63 +113,22 @@ class Answers:
 NONE = Answers()
 
 
-def to_variables(answers: Answers) -> dict[str, Any]:
-    """Variables, each with its dimensions and values; none where nothing was asked."""
-    arrays: list[np.ndarray] = []
-    plain = _plain(answers, arrays)
-    if not any(plain.values()):
+def to_variables(answers: Answers) -> dict[str, tuple[Sequence[str], Any]]:
+    """Return variables, each with its dimensions and values; none if there are no answers."""
+    arrays: list[NDArray] = []
+    plain = to_plain(answers, arrays)
+    if not any(getattr(answers, part.name) for part in fields(answers)):
         return {}
-    found: dict[str, Any] = {TEXT: ((), json.dumps(plain))}
+    found: dict[str, tuple[Sequence[str], Any]] = {TEXT: ((), json.dumps(plain))}
     for i, array in enumerate(arrays):
         name = ARRAY.format(i)
         found[name] = ([f"{name}_{axis}" for axis in range(array.ndim)], array)
     return found
 
 
-def from_variables(values: dict[str, Any]) -> Answers:
-    """What `to_variables` made."""
+def from_variables(values: Mapping[str, Any]) -> Answers:
+    """Return the answers that `to_variables` made these variables of."""
     if TEXT not in values:
         return NONE
-    found: Answers = _made(Answers, json.loads(str(values[TEXT])), values)
-    return found
-
-
-def _plain(value: Any, arrays: list[np.ndarray]) -> Any:
-    """What JSON can hold, arrays put aside and numbered."""
-    if is_dataclass(value):
-        return {part.name: _plain(getattr(value, part.name), arrays) for part in fields(value)}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        arrays.append(value.astype(np.int8) if value.dtype == bool else value)
-        return {"array": len(arrays) - 1, "dtype": str(value.dtype)}
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, dict):
-        return [[key, _plain(one, arrays)] for key, one in value.items()]
-    return [_plain(one, arrays) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _made(kind: Any, stored: Any, values: dict[str, Any]) -> Any:
-    """A value of this kind, from what `_plain` made of it."""
-    if get_origin(kind) in (UnionType, Union):
-        kinds = [one for one in get_args(kind) if one is not type(None)]
-        return None if stored is None else _made(kinds[0], stored, values)
-    if isinstance(stored, dict) and "array" in stored:
-        return np.asarray(values[ARRAY.format(stored["array"])]).astype(stored["dtype"])
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        known = {name: one for name, one in stored.items() if name in hints}
-        made: Any = kind  # a class
-        return made(**{name: _made(hints[name], one, values) for name, one in known.items()})
-    if get_origin(kind) is tuple:
-        return tuple(_each(get_args(kind), stored, values))
-    if get_origin(kind) is dict:
-        inner = get_args(kind)[1]
-        return {key: _made(inner, one, values) for key, one in stored}
-    return stored
-
-
-def _each(kinds: tuple[Any, ...], stored: list[Any], values: dict[str, Any]) -> Iterator[Any]:
-    """The entries of a tuple, whose kinds are all alike or one each."""
-    alike = len(kinds) == 2 and kinds[1] is ...
-    for i, one in enumerate(stored):
-        yield _made(kinds[0] if alike else kinds[i], one, values)
+    names = takewhile(values.__contains__, map(ARRAY.format, count()))
+    return from_plain(Answers, json.loads(str(values[TEXT])), [values[name] for name in names])

@@ -1,45 +1,91 @@
-"""NetCDF files that end with a checksum: what has changed since it was written is not read at all.
+"""Files that end with a checksum: a file that has changed since it was written is not read.
 
-HDF5 does not mind bytes behind its own. A file without them, written before there were any or by another
-program, is read in a process of its own: a damaged one can make HDF5 crash or hang.
+HDF5 ignores bytes after its own. A NetCDF file without a checksum, written by an older version or by
+another program, is read in a separate process: a damaged file can make HDF5 crash or hang.
 """
 
 import hashlib
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from numpy.typing import NDArray
+
+from ngmca._support.atomic_files import write_atomically
 from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError
 from ngmca.io.claimed_sizes import check_claim, memory_left
 from ngmca.io.containers.guards import check_hdf5
 from ngmca.io.isolated_reading import call_apart
-from ngmca.saving.whole_files import write_whole
 
-SEAL = b"\nngmca sha256 "
-LENGTH = len(SEAL) + hashlib.sha256().digest_size
+if TYPE_CHECKING:
+    import xarray as xr
+
+LABEL = b"\nngmca sha256 "
+CHECKSUM_BYTES = len(LABEL) + hashlib.sha256().digest_size
 
 
-def write_sealed(path: Path, stored: Any, encoding: dict[str, Any]) -> None:
-    """Write an xarray Dataset; in memory first, since HDF5 does not survive a disk that is full."""
+class Contents(TypedDict):
+    """What a NetCDF file holds: values of its variables, its attributes, and those of its axis."""
+
+    values: dict[str, NDArray]
+    attributes: dict[str, Any]
+    axis: dict[str, Any]
+
+
+def with_checksum(content: BytesIO) -> memoryview:
+    """Return the content of a file with its checksum at the end."""
+    content.seek(0, 2)
+    with content.getbuffer() as written:
+        digest = hashlib.sha256(written).digest()
+    content.write(LABEL + digest)
+    return content.getbuffer()
+
+
+def read_checked(file: Path) -> bytes:
+    """Return the content of a file that ends with a checksum; raise an error if that is wrong."""
+    if not has_checksum(file):
+        raise ReadError(f"{file} has no checksum: it is damaged.")
+    return file.read_bytes()[:-CHECKSUM_BYTES]
+
+
+def has_checksum(file: Path) -> bool:
+    """Return whether a file ends with a checksum; raise an error if that is wrong."""
+    size = file.stat().st_size - CHECKSUM_BYTES
+    if size < 0:
+        return False
+    digest = hashlib.sha256()
+    with file.open("rb") as stored:
+        stored.seek(size)
+        end = stored.read()
+        if not end.startswith(LABEL):
+            return False
+        stored.seek(0)
+        for _ in range(0, size, 1 << 20):
+            digest.update(stored.read(min(1 << 20, size - stored.tell())))
+    if LABEL + digest.digest() != end:
+        raise ReadError(f"{file} has changed since ngmca wrote it: it is damaged.")
+    return True
+
+
+def write_netcdf(path: Path, stored: "xr.Dataset", encoding: dict[str, dict[str, Any]]) -> None:
+    """Write a NetCDF file; in memory first, since HDF5 may crash when a disk is full."""
     content = BytesIO()
     stored.to_netcdf(content, engine="h5netcdf", encoding=encoding)
-    content.seek(0, 2)
-    content.write(SEAL + hashlib.sha256(content.getbuffer()).digest())
-    write_whole(path, content.getvalue())
+    write_atomically(path, with_checksum(content))
 
 
-def contents(file: Path) -> dict[str, Any]:
-    """The variables of a NetCDF file, its attributes and those of its axis."""
-    if is_sealed(file):
-        return contents_here(str(file))
+def read_netcdf(file: Path) -> Contents:
+    """Read a NetCDF file, in a separate process if it has no checksum."""
+    if has_checksum(file):
+        return read_netcdf_here(str(file))
     with Apart(memory=memory_left() / 2) as apart:
-        found: dict[str, Any] = call_apart(apart, "ngmca.saving.checksummed_files:contents_here", file)
+        found: Contents = call_apart(apart, "ngmca.saving.checksummed_files:read_netcdf_here", file)
     return found
 
 
-def contents_here(path: str) -> dict[str, Any]:
-    """The same, read by this process."""
+def read_netcdf_here(path: str) -> Contents:
+    """Read a NetCDF file in this process."""
     import xarray as xr
 
     check_hdf5(Path(path))
@@ -53,37 +99,18 @@ def contents_here(path: str) -> dict[str, Any]:
     }
 
 
-def is_signed(file: Path) -> bool:
-    """Whether a NetCDF file says that ngmca wrote it; what it holds is not read."""
-    if is_sealed(file):
+def is_written_by_ngmca(file: Path) -> bool:
+    """Return whether a NetCDF file says that ngmca wrote it; its values are not read."""
+    if has_checksum(file):
         return True
     with Apart(memory=memory_left() / 2) as apart:
-        return bool(call_apart(apart, "ngmca.saving.checksummed_files:is_signed_here", file))
+        return bool(call_apart(apart, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
 
 
-def is_signed_here(path: str) -> bool:
-    """The same for a file without a checksum, read by this process."""
+def has_ngmca_attribute(path: str) -> bool:
+    """Return whether a NetCDF file has the attribute that ngmca writes, read in this process."""
     import xarray as xr
 
     check_hdf5(Path(path))
     with xr.open_dataset(path, engine="h5netcdf", phony_dims="access") as opened:
         return "ngmca" in opened.attrs
-
-
-def is_sealed(file: Path) -> bool:
-    """Whether a file ends with a checksum; an error if that is not its own."""
-    size = file.stat().st_size - LENGTH
-    if size < 0:
-        return False
-    digest = hashlib.sha256()
-    with file.open("rb") as stored:
-        stored.seek(size)
-        seal = stored.read()
-        if not seal.startswith(SEAL):
-            return False
-        stored.seek(0)
-        for _ in range(0, size, 1 << 20):
-            digest.update(stored.read(min(1 << 20, size - stored.tell())))
-    if SEAL + digest.digest() != seal:
-        raise ReadError(f"{file} has changed since ngmca wrote it: it is damaged.")
-    return True

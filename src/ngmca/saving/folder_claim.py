@@ -15,6 +15,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO
 
+from ngmca._support.atomic_files import name_beside, occupied, sync, write_atomically
 from ngmca.saving.result_folder import (
     CHECKPOINT,
     FACTORS,
@@ -32,7 +33,6 @@ from ngmca.saving.result_folder import (
     unfinished,
     why_no_result,
 )
-from ngmca.saving.whole_files import made_up, occupied, sync, write_whole
 
 IN_THE_WAY = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 STOPPED = (
@@ -67,7 +67,9 @@ class Claim:
             self.marker.truncate(0)
             self._mark(f"A run of ngmca for {self.folder.name!a} works here, or was stopped.\n")
             clear(self.work, keep=(MARKER,))
-        write_whole(self.work / RECORD, record.encode(errors="surrogateescape"))  # paths as they are
+        write_atomically(
+            self.work / RECORD, record.encode(errors="surrogateescape")
+        )  # paths as they are
 
     def check_room(self, size: float) -> None:
         """Refuse to begin what the disk has no room for."""
@@ -113,7 +115,7 @@ class Claim:
         if empty:
             self.folder.rmdir()
             return None
-        aside = made_up(self.folder, f"{secrets.token_hex(6)}.{REPLACED}")
+        aside = name_beside(self.folder, f"{secrets.token_hex(6)}.{REPLACED}")
         self.folder.rename(aside)
         return aside
 

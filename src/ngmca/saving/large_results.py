@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory
+from ngmca._support.atomic_files import write_atomically
+from ngmca.engines import Engine, everything
 from ngmca.engines.opening import is_sliceable
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Background, Others, Separation
 from ngmca.saving.result_folder import FACTORS
-from ngmca.saving.whole_files import write_whole
 
 MEASUREMENTS, CHANNELS = 1 << 16, 1 << 14  # that are shown at most
 ENTRIES = 1 << 26  # of the data, half a GB, that are looked at for that
@@ -26,7 +26,7 @@ class Shown:
 
     separation: Separation
     data: Dataset
-    engine: InMemory
+    engine: Engine
     rows: NDArray | None = None  # measurements that are shown; None: all
     told: str = ""  # how much is shown, where it is a part
     explained: float | None = None  # share of the energy of all data, where a part is shown
@@ -58,7 +58,7 @@ def shape_shown(shape: tuple[int, int]) -> tuple[int, int]:
 def store(folder: Path, separation: Separation) -> None:
     """Write all of A and S into a folder, before anything else is attempted."""
     for name, factor in zip(FACTORS, (separation.A, separation.S), strict=True):
-        write_whole(folder / name, partial(_stream, factor))
+        write_atomically(folder / name, partial(_stream, factor))
 
 
 def stored(folder: Path) -> str:
@@ -68,7 +68,7 @@ def stored(folder: Path) -> str:
     return f"; all of A and S is in {' and '.join(str(folder / name) for name in FACTORS)}"
 
 
-def shown(engine: InMemory, separation: Separation, data: Dataset) -> Shown:
+def shown(engine: Engine, separation: Separation, data: Dataset) -> Shown:
     """Evenly chosen parts of everything.
 
     Of an image it is every so many of its rows and columns, so that it still is one.
@@ -80,7 +80,7 @@ def shown(engine: InMemory, separation: Separation, data: Dataset) -> Shown:
     told = f"{len(rows):,} of {m:,} measurements and {len(columns):,} of {n:,} channels"
     seen = replace(
         data,
-        Y=part.rows(slice(None)) * part.dtype.type(part.unit),
+        Y=everything(part) * part.dtype.type(part.unit),
         axis=columns.astype(float) if data.axis is None else data.axis[columns],
         row_names=tuple(str(i + 1) for i in rows),
         image_shape=image,
@@ -111,10 +111,10 @@ def _less(separation: Separation, rows: NDArray, columns: NDArray) -> Separation
     )
 
 
-def _explained(engine: InMemory, separation: Separation) -> float:
+def _explained(engine: Engine, separation: Separation) -> float:
     """1 - |Y - A S|^2 / |Y|^2 over all data, in one pass; a background is a part of A S here."""
     A, S, background, left = separation.A, separation.S, separation.background, 0.0
-    for (rows, columns), Y in engine.once():
+    for (rows, columns), Y in engine.blocks():
         rest = Y - A[rows] @ (S[:, columns] / engine.unit)
         if background is not None:
             rest -= (background.weights[rows] / engine.unit) @ background.basis[:, columns]

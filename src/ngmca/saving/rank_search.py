@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.atomic_files import write_atomically
 from ngmca.answers.how_many.choose_rank import Search
 from ngmca.answers.how_many.cross_validation import Factors
 from ngmca.cli.console import note
 from ngmca.engines import Counts
-from ngmca.saving.whole_files import write_whole
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Unfinished:
         values |= {"errors": search.errors, "stability": search.stability}
         for i, factors in enumerate(search.factors):
             values |= {f"A{i}": factors.A, f"S{i}": factors.S}
-        write_whole(self.path, lambda file: np.savez(file, **values))
+        write_atomically(self.path, lambda file: np.savez(file, **values))
 
 
 def fingerprint(Y: NDArray, options: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from ngmca.io.dataset import shown, told
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
 from ngmca.saving import answers_in_file as asked
 from ngmca.saving.answers_in_file import Answers
-from ngmca.saving.checksummed_files import contents, is_signed, write_sealed
+from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
 from ngmca.saving.posterior_in_file import PACKED, from_variables, to_variables
 from ngmca.saving.result_folder import find
 
@@ -75,7 +75,7 @@ def write_result(
         "record": json.dumps(record, default=str),
     }
     packed = {name: how for name, how in COMPRESSED.items() if name in variables}
-    write_sealed(path, xr.Dataset(variables, coordinates, attributes), packed)
+    write_netcdf(path, xr.Dataset(variables, coordinates, attributes), packed)
 
 
 def _separated(s: Separation) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def is_result(file: Path) -> bool:
         if opened.read(4) != b"\x89HDF":
             return False
     try:
-        return is_signed(file)
+        return is_written_by_ngmca(file)
     except ReadError:
         return False
 
@@ -136,7 +136,7 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
     """What `write_result` wrote."""
     file = find(path)
     try:
-        stored = contents(file)
+        stored = read_netcdf(file)
         values, attributes = stored["values"], stored["attributes"]
         if "ngmca" not in attributes:
             raise ValueError("it was not written by ngmca")

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from ngmca._support.atomic_files import is_temporary, name_beside, occupied
 from ngmca.io import ReadError
-from ngmca.saving.whole_files import is_part, made_up, occupied
 
 MARKER = "UNFINISHED"  # in a folder that is still being written
 WHOLE = "All of it is written: it only has to be put in its place.\n"  # the marker's last line then
@@ -13,7 +13,7 @@ RECORD = "run.toml"
 SIGN = "# Repeats this run: ngmca"  # how the record of every run begins
 REPORT = "report.html"
 CHECKPOINT = "checkpoint.npz"  # where the iterations were
-SEPARATED = "separated.nc"  # what they found, until all that belongs to it is written
+SEPARATED = "separated.npz"  # what they found, until all that belongs to it is written
 BACKGROUND, OUTLIERS = "background.csv", "outliers.csv"  # where there are any
 FACTORS = ("A.npy", "S.npy")  # all of them, where the rest shows a part
 ANSWERS = ("rank.csv", "identification.csv", "amounts.csv")  # of what was asked
@@ -55,12 +55,12 @@ def absolute(folder: Path) -> Path:
 
 def unfinished(folder: Path) -> Path:
     """Where a run for `folder` works until all of it is written."""
-    return made_up(folder, UNFINISHED)
+    return name_beside(folder, UNFINISHED)
 
 
 def replaced(folder: Path) -> list[Path]:
     """Results that runs were replacing when they were killed: nobody removes them but their owner."""
-    start = made_up(folder, "").name
+    start = name_beside(folder, "").name
     try:
         beside = [path for path in folder.parent.iterdir() if path.name.startswith(start)]
     except OSError:  # a folder that may be written to and not looked into
@@ -116,4 +116,4 @@ def _foreign(folder: Path) -> str:
 
 
 def _is_ours(name: str) -> bool:
-    return name in OURS or is_part(name)
+    return name in OURS or is_temporary(name)

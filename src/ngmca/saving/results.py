@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support.arguments import as_array
+from ngmca._support.atomic_files import atomic_file
 from ngmca.answers.how_sure import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
 from ngmca.io import Dataset, ReadError, read, write_table
 from ngmca.io.axis_units import NO_AXIS, meaning
@@ -19,7 +20,6 @@ from ngmca.result import Background, Marginals, Others, Posterior, Separation
 from ngmca.saving.answers_in_file import NONE, Answers
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import BACKGROUND, OUTLIERS, RESULT
-from ngmca.saving.whole_files import appearing
 
 LARGEST = 2_000_000  # numbers in a table of backgrounds
 DEFECTS = "defects"  # what they are called in the record of a run
@@ -234,7 +234,7 @@ def outliers(run: Run) -> Columns:
 
 
 def _write_table(path: Path, columns: Columns) -> None:
-    with appearing(path) as part:
+    with atomic_file(path) as part:
         write_table(part, columns)
 
 

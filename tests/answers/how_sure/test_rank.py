@@ -8,8 +8,7 @@ import pytest
 import ngmca
 from ngmca.answers.how_many import singular_values as rank
 from ngmca.answers.how_sure import noise_before, noise_edge, singular_values, spectrum
-from ngmca.engines import memory as engines
-from ngmca.engines import open_data
+from ngmca.engines import derived, open_data, smaller_gram
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -110,12 +109,12 @@ def test_no_more_than_a_part_is_looked_at():
 
 
 def test_singular_values_of_single_data_are_found_without_a_copy_of_them(monkeypatch):
-    monkeypatch.setattr(engines, "LARGE", 1 << 18)
+    monkeypatch.setattr(derived, "BLOCK_ENTRIES", 1 << 18)
     rng = np.random.default_rng(0)
     Y = (rng.random((30, 3)) @ rng.random((3, 90_000)) + rng.standard_normal((30, 90_000))).astype("f4")
     engine = open_data(Y)
     tracemalloc.start()
-    found = np.sqrt(np.linalg.eigvalsh(engine.smaller_gram())[::-1])
+    found = np.sqrt(np.linalg.eigvalsh(smaller_gram(engine))[::-1])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < Y.nbytes

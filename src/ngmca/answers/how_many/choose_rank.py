@@ -32,7 +32,7 @@ from ngmca.answers.how_many.rank_words import advice, at_the_end, maybe, of_zero
 from ngmca.answers.how_many.singular_values import Spectrum, noise_edge, spectrum
 from ngmca.answers.how_many.stability import STABLE, stability
 from ngmca.answers.how_sure.missing_entries import bridged, without
-from ngmca.engines import InMemory, Levels, by_part, open_data
+from ngmca.engines import Engine, Levels, by_part, magnitude, open_data
 from ngmca.io import Dataset
 from ngmca.plotting import rank_plot as rank_view
 
@@ -102,7 +102,7 @@ class Kept(Protocol):
 
 @one_blas_thread
 def choose_rank(
-    Y: ArrayLike | InMemory,
+    Y: ArrayLike | Engine,
     max_rank: int | None = None,
     *,
     mask: ArrayLike | None = None,
@@ -154,7 +154,7 @@ def choose_rank(
     values, noise = part(engine, noise, entries, part_rng)
     limit = most(max_rank, values, folds)
     edge = _spectrum(engine if missing else bridged(engine), levels)
-    if not engine.magnitude:
+    if not magnitude(engine):
         return _of_nothing(edge, values.shape, len(spiky))
     # where entries are missing, those that stand for them have singular values of their own
     further = 0 if missing else edge.above + 1
@@ -244,7 +244,7 @@ def _of_nothing(edge: Spectrum, shape: tuple[int, int], spikes: int) -> RankChoi
     return RankChoice(0, (), told, nothing, none, errors, none, stable, edge.values, edge.edge, shape)
 
 
-def _spectrum(engine: InMemory, levels: Levels) -> Spectrum:
+def _spectrum(engine: Engine, levels: Levels) -> Spectrum:
     """Singular values of the whole data and the edge of the noise, in units of it where it is known."""
     found = spectrum(levels.applied(engine), min(engine.shape))
     if levels.level is None:

@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from ngmca.answers.how_sure.defects import ALONE, CACHED, FEWEST, MOST, REACH, STEEP, TALL
 from ngmca.answers.how_sure.missing_entries import bridged
-from ngmca.engines import InMemory
+from ngmca.engines import Engine, row_blocks
 
 
-def spikes(engine: InMemory) -> NDArray:
+def spikes(engine: Engine) -> NDArray:
     """(k, 2) measurements and channels of all entries that stand out of every neighbourhood.
 
     They are a channel or three wide. The rest of their measurement does nothing of the like, as sharp
@@ -18,7 +18,7 @@ def spikes(engine: InMemory) -> NDArray:
     if m < FEWEST or n <= 4 * REACH:
         return np.zeros((0, 2), dtype=int)
     tallest, largest, found = np.zeros((3, n)), np.zeros(m), []
-    for rows, block in bridged(engine).row_blocks(CACHED):
+    for rows, block in row_blocks(bridged(engine), CACHED):
         out = _standing_out(block)
         largest[rows] = block.max(axis=1)
         near = _highest_beside(out)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.first_guess import unit_columns
 from ngmca.algorithms.momentum import Momentum
-from ngmca.engines import InMemory, Levels, open_data
+from ngmca.engines import Engine, Levels, open_data
 
 HIDDEN = 10  # a fold hides one of so many entries, or one of as many as there are folds
 RUN = 4  # neighbouring channels that are hidden together; lines that are narrower would vanish
@@ -37,7 +37,7 @@ class Factors:
 class Fold:
     """Data of which some entries are hidden, and what these are."""
 
-    engine: InMemory  # knows nothing of the hidden entries, neither of their values nor of their noise
+    engine: Engine  # knows nothing of the hidden entries, neither of their values nor of their noise
     scale: NDArray  # (m, n) noise of each entry, up to a factor
     back: NDArray  # (m, n) from units of the engine to those of the values
     values: NDArray
@@ -96,7 +96,7 @@ def shown(values: NDArray, hidden: NDArray) -> NDArray:
     return np.where(hidden, np.nan, values)
 
 
-def fitted(engine: InMemory, A: NDArray, S: NDArray) -> Factors:
+def fitted(engine: Engine, A: NDArray, S: NDArray) -> Factors:
     """argmin_{A, S >= 0} |Y - AS| near a start, by exact steps in turn, with momentum."""
     A, S = unit_columns(A, S)
     momentum, lowest, best, calm = Momentum(), np.inf, Factors(A, S), 0
@@ -109,7 +109,7 @@ def fitted(engine: InMemory, A: NDArray, S: NDArray) -> Factors:
         if calm >= CALM:
             break
         A = np.array(A)
-        engine.solve_mixing(sweep.SS, sweep.YS, A)
+        A, _ = engine.solve_mixing(sweep.SS, sweep.YS, A)
         A, S = unit_columns(A, S)
         A, momentum = momentum.accelerate(A, sweep.cost)
     return best

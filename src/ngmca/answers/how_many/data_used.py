@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.answers.how_many.cross_validation import speckles
-from ngmca.engines import Counts, InMemory, spread
+from ngmca.engines import Counts, Engine, spread
 
 LOOKED_AT, SHARE = 100_000, 16  # entries, or one of so many, that are fitted and predicted
 MOST = 20  # sources to look for, where nothing else is said
 
 
 def part(
-    engine: InMemory, noise: Any, entries: int | None, rng: np.random.Generator
+    engine: Engine, noise: Any, entries: int | None, rng: np.random.Generator
 ) -> tuple[NDArray, Any]:
     """Values, NaN where they are missing, and their noise, in units of the engine.
 
@@ -30,13 +30,13 @@ def part(
     columns = np.arange(n)[spread(n, long if m <= n else short, rng)]
     if engine.weights is not None:
         rows = rows[(engine.weights[rows] > 0).any(axis=1)]
-    values = engine.rows(rows)[:, columns].astype(np.float64)
+    values = engine.pick(rows, slice(None))[:, columns].astype(np.float64)
     if engine.weights is not None:
         values[engine.weights[np.ix_(rows, columns)] == 0] = np.nan
     return values, _noise_of(noise, engine, rows, columns)
 
 
-def _noise_of(noise: Any, engine: InMemory, rows: NDArray, columns: NDArray) -> Any:
+def _noise_of(noise: Any, engine: Engine, rows: NDArray, columns: NDArray) -> Any:
     """Levels of some entries, (1 or m, 1 or n), or those of counts, in units of the engine; or None."""
     if noise is None:
         return None

@@ -11,9 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.engines import Choice, InMemory, mad, open_data, spread
+from ngmca.engines import (
+    Choice,
+    Engine,
+    completed,
+    everything,
+    mad,
+    open_data,
+    row_blocks,
+    smaller_gram,
+    spread,
+)
 
-Data = NDArray | InMemory
+Data = NDArray | Engine
 
 KEPT = 20  # singular values
 LOOKED_AT = 1 << 23  # entries at most, of which
@@ -45,7 +55,7 @@ class Spectrum:
 @one_blas_thread
 def spectrum(data: Data, count: int = KEPT) -> Spectrum:
     """The `count` largest singular values of the data, and how far those of the noise reach."""
-    engine = open_data(data).completed()
+    engine = completed(open_data(data))
     part, values, noise = _examined(engine)
     grown = growth(part, engine)
     edge = noise_edge(*part.shape, max(noise, _least_noise(part)))
@@ -60,7 +70,7 @@ def noise_before(data: Data) -> float:
     tells its level (Gavish and Donoho, 2014): 0 if most of them are rounding errors. Signal in the way
     only makes an estimate larger.
     """
-    engine = open_data(data).completed()
+    engine = completed(open_data(data))
     return _examined(engine)[2] * engine.unit
 
 
@@ -93,7 +103,7 @@ def looked_at(shape: tuple[int, int]) -> tuple[Choice, Choice]:
     return spread(m, short if m <= n else long, rng), spread(n, long if m <= n else short, rng)
 
 
-def growth(part: InMemory, whole: InMemory) -> float:
+def growth(part: Engine, whole: Engine) -> float:
     """How much larger the singular values of the whole data are than those of a part."""
     return float(np.sqrt(np.prod(whole.shape, dtype=float) / np.prod(part.shape, dtype=float)))
 
@@ -103,11 +113,11 @@ def roots(G: NDArray) -> NDArray:
     return np.asarray(np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0)))
 
 
-def _examined(engine: InMemory) -> tuple[InMemory, NDArray, float]:
+def _examined(engine: Engine) -> tuple[Engine, NDArray, float]:
     """The part that is looked at, all of its singular values, and the noise before any separation."""
     rows, columns = looked_at(engine.shape)
     part = engine.part(rows, columns)
-    values = roots(part.smaller_gram())
+    values = roots(smaller_gram(part))
     values = np.where(values > ROUNDING[engine.dtype] * np.sqrt(part.energy), values, 0.0)
     levels = float(np.median(_rough_levels(engine, part, rows, columns)))
     m, n = sorted(part.shape)
@@ -118,26 +128,26 @@ def _examined(engine: InMemory) -> tuple[InMemory, NDArray, float]:
     return part, values, min(levels, spectral) if levels > 0 else spectral
 
 
-def _least_noise(engine: InMemory) -> float:
+def _least_noise(engine: Engine) -> float:
     """The noise below which half of its singular values are rounding errors, and it is found to be 0."""
     m, n = sorted(engine.shape)
     size = np.sqrt(engine.energy / (n * median_of_noise(m / n)))
     return float(ROUNDING[engine.dtype] * size)
 
 
-def _rough_levels(engine: InMemory, part: InMemory, rows: Choice, columns: Choice) -> NDArray:
+def _rough_levels(engine: Engine, part: Engine, rows: Choice, columns: Choice) -> NDArray:
     """Noise of each measurement before any separation: the smaller of two robust estimates.
 
     The median absolute deviation is right for sparse rows, that of the differences between
     neighbouring channels for smooth ones; what is not noise only makes them larger.
     """
     if isinstance(columns, slice):
-        levels = np.concatenate([mad(y) for _, y in part.row_blocks()])
+        levels = np.concatenate([mad(y) for _, y in row_blocks(part)])
         if engine.shape[1] < 3:
             return levels
-        steps = np.concatenate([mad(np.diff(y, axis=1)) for _, y in part.row_blocks()])
+        steps = np.concatenate([mad(np.diff(y, axis=1)) for _, y in row_blocks(part)])
     else:  # some of the channels that are looked at, and their neighbours, which are not
         left = columns[columns < engine.shape[1] - 1][::4]
-        before, after = (engine.part(rows, left + i).rows(slice(None)) for i in (0, 1))
+        before, after = (everything(engine.part(rows, left + i)) for i in (0, 1))
         levels, steps = mad(before), mad(after - before)
     return np.minimum(levels, steps / np.sqrt(2))

@@ -52,5 +52,5 @@ def _sources(values: NDArray, rows: NDArray, rank: int, noise: Any, rng: np.rand
         noise = noise[rows]
     elif isinstance(noise, Counts):
         noise = None  # its weights follow the fit, at a cost; which sources there are does not need them
-    found = separate(values[rows], rank, noise=noise, domain="direct", seed=rng, threads=1)
+    found = separate(values[rows], rank, noise=noise, domain="direct", n_init=1, seed=rng, threads=1)
     return np.asarray(found.S, dtype=np.float64)

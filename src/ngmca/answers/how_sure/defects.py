@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ngmca.answers.how_many.singular_values import Data
 from ngmca.answers.how_sure.missing_entries import bridged
-from ngmca.engines import InMemory, open_data
+from ngmca.engines import Engine, everything, open_data, row_blocks, row_energies
 
 REACH = 2  # channels to both sides from which on a spike is over
 ALONE = 5.0  # times that a spike stands further out than anything in its channel but one other
@@ -49,7 +49,7 @@ def defects(data: Data) -> list[Defect]:
 class _Sight:
     """What one pass over the data sees of every row and column."""
 
-    def __init__(self, engine: InMemory) -> None:
+    def __init__(self, engine: Engine) -> None:
         m, n = engine.shape
         self.largest = np.zeros(m)  # entry of each row
         self.height, self.place = (
@@ -58,7 +58,7 @@ class _Sight:
         )  # of what stands out most
         self.low, self.high, self.mean = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n)
         line, work = np.empty(n), np.empty((2, max(1, CACHED // n), n))  # asked for once: that is slow
-        for rows, block in engine.row_blocks(CACHED):
+        for rows, block in row_blocks(engine, CACHED):
             y = np.ascontiguousarray(block)  # the first index may count fastest, as in MATLAB
             self.largest[rows] = y.max(axis=1)
             np.minimum(self.low, y.min(axis=0, out=line), out=self.low)
@@ -100,7 +100,7 @@ def _standing_out(y: NDArray, work: NDArray) -> NDArray:
     return np.maximum(np.maximum(out, below, out=out), 0, out=out)
 
 
-def _spikes(engine: InMemory, seen: _Sight) -> list[Defect]:
+def _spikes(engine: Engine, seen: _Sight) -> list[Defect]:
     """Entries of a channel or three that stand out of their measurement, and there of hardly another."""
     height = seen.height.ravel()
     tall = np.flatnonzero((height > 0) & (height > TALL * float(np.median(seen.largest))))
@@ -111,25 +111,25 @@ def _spikes(engine: InMemory, seen: _Sight) -> list[Defect]:
     ]
 
 
-def _is_rare(engine: InMemory, i: int, j: int, height: float) -> bool:
+def _is_rare(engine: Engine, i: int, j: int, height: float) -> bool:
     """Whether at most one other measurement has the like of a spike at channel j."""
     low = max(j - REACH, 0)
-    around = engine.rows(slice(None))[:, low : j + REACH + 1]
+    around = everything(engine)[:, low : j + REACH + 1]
     others = _standing_out(around, np.empty((2, *around.shape)))[:, j - low]
     others[i] = 0
     return bool(height > ALONE * np.partition(others, -2)[-2])
 
 
-def _empty(engine: InMemory) -> list[Defect]:
+def _empty(engine: Engine) -> list[Defect]:
     """Measurements of zeros alone, if they are the exception; each lacks the energy of a usual one."""
     m, n = engine.shape
-    rows = np.flatnonzero(engine.row_energy == 0)
+    rows = np.flatnonzero(row_energies(engine) == 0)
     if len(rows) > max(1, DEAD * m) or engine.energy == 0:
         return []
     return [Defect("empty", int(i), 0, n, engine.energy / m) for i in rows[:NAMED]]
 
 
-def _saturated(engine: InMemory, seen: _Sight) -> list[Defect]:
+def _saturated(engine: Engine, seen: _Sight) -> list[Defect]:
     """Measurements with several entries in a row at the largest value, if entries pile up there.
 
     Smooth tops of few digits do so too, but at the value below it nearly as much: the smallest share
@@ -138,7 +138,7 @@ def _saturated(engine: InMemory, seen: _Sight) -> list[Defect]:
     limit = float(seen.largest.max())
     found, near, next_below = [], 0, 0
     for i in np.flatnonzero(seen.largest >= NEAR * limit) if limit > 0 else ():
-        row = engine.rows(slice(i, i + 1))[0]
+        row = engine.pick(slice(i, i + 1), slice(None))[0]
         full = row == limit
         near += int(np.count_nonzero(row >= NEAR * limit)) - int(full.sum())
         runs = full[2:] & full[1:-1] & full[:-2]

@@ -25,7 +25,16 @@ from ngmca.answers.how_sure.missing_entries import (
     with_gaps,
     without,
 )
-from ngmca.engines import InMemory, gram, open_data, spread
+from ngmca.engines import (
+    Engine,
+    everything,
+    gram,
+    open_data,
+    row_blocks,
+    row_energies,
+    spread,
+    threads_for,
+)
 from ngmca.result import Separation
 
 PICKS = 4  # measurements shown with their fit
@@ -90,7 +99,7 @@ def diagnose(data: Data, separation: Separation) -> Diagnostics:
     entries = _entries(engine, A, S, sigma)
     singular, edge = leftover_structure(engine, A, S, sigma, len(sources))
     seen = spectrum(filled(engine, A, S), len(S) + KEPT)
-    picks = _pick(rest, engine.row_energy)
+    picks = _pick(rest, row_energies(engine))
     found = Diagnostics(
         explained=1 - float(rest.sum()) / engine.energy if engine.energy > 0 else 0.0,
         negative=entries.negative / observed(engine),
@@ -127,7 +136,7 @@ def _with_background(separation: Separation, S: NDArray, unit: float) -> tuple[N
 def negative_share(data: Data) -> float:
     """Share of negative entries of the data."""
     engine = open_data(data)
-    return sum(int(np.count_nonzero(y < 0)) for _, y in engine.row_blocks()) / observed(engine)
+    return sum(int(np.count_nonzero(y < 0)) for _, y in row_blocks(engine)) / observed(engine)
 
 
 @one_blas_thread
@@ -142,7 +151,7 @@ def signal_to_noise(data: Data, sigma: float) -> float:
 
 
 @one_blas_thread
-def row_residuals(engine: InMemory, A: NDArray, S: NDArray) -> NDArray:
+def row_residuals(engine: Engine, A: NDArray, S: NDArray) -> NDArray:
     """Sum of squares of each row of Y - AS, (m,)."""
     total = np.zeros(len(A))
 
@@ -150,12 +159,12 @@ def row_residuals(engine: InMemory, A: NDArray, S: NDArray) -> NDArray:
         for i, _, _, rest in _tiles(engine, A, S, starts):
             total[i] += np.einsum("ij,ij->i", rest, rest, dtype=float)
 
-    in_parts(part, len(A), _height(engine), engine.threads_for(len(S)))
+    in_parts(part, len(A), _height(engine), threads_for(engine, len(S)))
     return total
 
 
 def leftover_structure(
-    engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray, r: int
+    engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int
 ) -> tuple[NDArray, float]:
     """Singular values of the standardised residual outside the span of A, and the edge of noise.
 
@@ -170,7 +179,7 @@ def leftover_structure(
     spent = min(np.count_nonzero(S) / S.shape[1] / len(A), 0.5)  # share of the noise in the fit
     A, W = A[rows].astype(float), 1 / sigma[rows][:, None]
     Z = A @ S[:, columns]
-    np.subtract(part.rows(slice(None)), Z, out=Z)
+    np.subtract(everything(part), Z, out=Z)
     share = 1.0
     if engine.weights is not None:
         seen = engine.weights[rows][:, columns] > 0
@@ -229,7 +238,7 @@ class _Entries:
         return self.product / energy if energy > 0 else 0.0
 
 
-def _entries(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray) -> _Entries:
+def _entries(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray) -> _Entries:
     """The sums over all entries; the histogram is of a seeded choice of rows where data are large."""
     m, n = engine.shape
     chosen = np.zeros(m, dtype=bool)
@@ -256,7 +265,7 @@ def _entries(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray) -> _Entri
         return found
 
     total = _Entries(n)
-    for one in in_parts(part, m, _height(engine), engine.threads_for(len(S))):
+    for one in in_parts(part, m, _height(engine), threads_for(engine, len(S))):
         total += one
     if engine.weights is not None:  # neighbours of which one is missing add nothing to the product
         there = engine.weights > 0
@@ -265,18 +274,21 @@ def _entries(engine: InMemory, A: NDArray, S: NDArray, sigma: NDArray) -> _Entri
     return total
 
 
-def _height(engine: InMemory) -> int:
+def _height(engine: Engine) -> int:
     """How many measurements a tile has."""
     return max(FEW, TILE // engine.shape[1])
 
 
 def _tiles(
-    engine: InMemory, A: NDArray, S: NDArray, starts: range
+    engine: Engine, A: NDArray, S: NDArray, starts: range
 ) -> Iterator[tuple[slice, slice, NDArray, NDArray]]:
     """Rows and columns of pieces of Y, these pieces, and those of Y - AS, from left to right."""
     for start in starts:
         i = slice(start, start + starts.step)
-        Y, weights = engine.rows(i), A[i].astype(np.result_type(A, engine.dtype), copy=False)
+        Y, weights = (
+            engine.pick(i, slice(None)),
+            A[i].astype(np.result_type(A, engine.dtype), copy=False),
+        )
         for left in range(0, engine.shape[1], max(1, TILE // starts.step)):
             j = slice(left, left + max(1, TILE // starts.step))
             rest = weights @ S[:, j]

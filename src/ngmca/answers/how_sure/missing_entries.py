@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import InMemory, weighing
+from ngmca.engines import Engine, everything, in_memory, weighing
 
 
-def without(engine: InMemory, outliers: NDArray | None) -> InMemory:
+def without(engine: Engine, outliers: NDArray | None) -> Engine:
     """The data without their outliers (k, 2)."""
     if outliers is None or not len(outliers):
         return engine
@@ -15,47 +15,47 @@ def without(engine: InMemory, outliers: NDArray | None) -> InMemory:
     return weighing(engine, weights, None)
 
 
-def filled(engine: InMemory, A: NDArray, S: NDArray) -> InMemory:
+def filled(engine: Engine, A: NDArray, S: NDArray) -> Engine:
     """The data with the fit where they are missing: singular values need all entries."""
     if engine.weights is None:
         return engine
-    Y = np.where(engine.weights > 0, engine.rows(slice(None)), A @ S)
-    return InMemory(Y.astype(engine.dtype), unit=engine.unit)
+    Y = np.where(engine.weights > 0, everything(engine), A @ S)
+    return in_memory(Y.astype(engine.dtype), unit=engine.unit)
 
 
-def with_gaps(engine: InMemory, rows: NDArray) -> NDArray:
+def with_gaps(engine: Engine, rows: NDArray) -> NDArray:
     """Some measurements, NaN where they are missing."""
-    Y = engine.rows(rows)
+    Y = engine.pick(rows, slice(None))
     return Y if engine.weights is None else np.where(engine.weights[rows] > 0, Y, Y.dtype.type(np.nan))
 
 
-def values_at(engine: InMemory, outliers: NDArray | None) -> NDArray:
+def values_at(engine: Engine, outliers: NDArray | None) -> NDArray:
     """Values of outliers (k, 2)."""
     if outliers is None:
         return np.zeros(0)
-    return np.array([engine.rows(slice(i, i + 1))[0, j] for i, j in outliers], dtype=float)
+    return np.array([engine.pick(slice(i, i + 1), slice(None))[0, j] for i, j in outliers], dtype=float)
 
 
-def observed_in(engine: InMemory, axis: int) -> NDArray:
+def observed_in(engine: Engine, axis: int) -> NDArray:
     """How many entries each measurement (axis 1), or each channel (axis 0), has."""
     if engine.weights is None:
         return np.full(engine.shape[1 - axis], engine.shape[axis])
     return np.count_nonzero(engine.weights, axis=axis)
 
 
-def observed(engine: InMemory) -> int:
+def observed(engine: Engine) -> int:
     """Number of entries that were observed."""
     if engine.weights is not None:
         return int(np.count_nonzero(engine.weights))
     return engine.shape[0] * engine.shape[1]
 
 
-def bridged(engine: InMemory) -> InMemory:
+def bridged(engine: Engine) -> Engine:
     """The data with straight lines over their gaps, in which nothing stands out."""
     if engine.weights is None:
         return engine
-    Y, seen, places = engine.rows(slice(None)).copy(), engine.weights > 0, np.arange(engine.shape[1])
+    Y, seen, places = everything(engine).copy(), engine.weights > 0, np.arange(engine.shape[1])
     for row, there in zip(Y, seen, strict=True):
         if there.any() and not there.all():
             row[~there] = np.interp(places[~there], places[there], row[there])
-    return InMemory(Y, unit=engine.unit)
+    return in_memory(Y, unit=engine.unit)

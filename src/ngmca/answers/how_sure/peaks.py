@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import find_peaks, peak_prominences
 
 SMALLEST = 0.05  # of the highest peak, by which one must stand out to be named
 DROP = 0.25  # of its own height
@@ -15,6 +14,8 @@ def peaks(x: NDArray, y: NDArray, count: int = 3) -> list[float]:
     quarter of its height, and by a twentieth of the highest. Where the axis ends, what still rises is no
     peak: it is higher beyond.
     """
+    from scipy.signal import find_peaks, peak_prominences  # only here: it takes long to load
+
     y = np.asarray(y, dtype=float)
     lowest = SMALLEST * max(float(y.max(initial=0)), 0)
     found, _ = find_peaks(y, prominence=lowest, distance=max(len(x) / 100, 1))

@@ -9,9 +9,9 @@ A task runs where Y is: whatever else it needs is in the task itself, or was mad
 value that tasks share, or that lies elsewhere, would draw blocks of Y to its worker.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -20,16 +20,19 @@ from dask.base import persist
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
+from ngmca._support.messages import ArgumentError
 from ngmca._support.threads import grouped
 from ngmca.engines.blocks import PART_BYTES, Choice, largest
-from ngmca.engines.checksum import told
+from ngmca.engines.blockwise import BLOCKS_IN_A_CALL, summary
+from ngmca.engines.checksum import in_words
 from ngmca.engines.dask import worker_tasks as on_workers
 from ngmca.engines.dask.waiting import NoWorkersError, gathered, tree, value
-from ngmca.engines.disk import Chunked
-from ngmca.engines.memory import TOGETHER, InMemory
+from ngmca.engines.noise_sample import NoiseSample
+from ngmca.engines.protocol import Place, Solve, Sources, Sweep
+from ngmca.engines.read_in_parts import ReadInParts
 from ngmca.engines.sliced_array import Source
-from ngmca.engines.sweep import Solve, Sweep
 from ngmca.engines.units import check_range, unit_for
+from ngmca.nnqp.gram import Gram
 
 LARGEST = 4  # parts of memory that a block of the array may be as large as
 
@@ -50,22 +53,33 @@ def as_matrix(data: Any) -> Any:
     return inside
 
 
-class OnDask(Chunked):
-    """Y (m, n) as a Dask array, whose blocks are never all in one place."""
+class DaskEngine(ReadInParts):
+    """The engine for Y (m, n) as a Dask array, whose blocks are never all in one place.
 
-    def __init__(
-        self, array: Any, *, threads: int | None = None, seed: int = 0, surveyed: bool = False
-    ) -> None:
-        source = Source.of(array)
-        self._array = array.astype(source.dtype)
+    Parameters
+    ----------
+    array : dask.array.Array
+        The measurements.
+    unit : float
+        Value of the original data that is 1 in the array.
+    seed : int
+        Seed of the columns and rows that noise levels are estimated from.
+    surveyed : bool
+        Whether the numbers are known to be finite, and their squares neither to overflow nor to vanish.
+    """
+
+    place: Place = "dask"
+
+    def __init__(self, array: Any, *, unit: float = 1.0, seed: int = 0, surveyed: bool = False) -> None:
+        self._source = Source.of(array)
+        self.shape, self.dtype, self.unit = self._source.shape, self._source.dtype, unit
+        self.seed = seed
+        self._array = array.astype(self.dtype)
         self._cuts: dict[int, list[tuple[int, Any]]] = {}
         self._last: tuple[str, list[Any]] | None = None  # name of the last S, and what its sweep left
         self._seen: tuple[str, NDArray] | None = None  # name of the last S, its values at kept columns
-        super().__init__(source, threads=threads, seed=seed, surveyed=surveyed)
-
-    @property
-    def _tall(self) -> bool:
-        return self.shape[0] > self.shape[1]
+        self.energy = self._survey(check=not surveyed)
+        self._sample = NoiseSample(self, seed)
 
     def _cut(self, width: int) -> list[tuple[int, Any]]:
         """First column (row, of tall data) and delayed block of each part, made of blocks of a width."""
@@ -79,7 +93,7 @@ class OnDask(Chunked):
 
     def _sizes(self, width: int) -> tuple[int, ...]:
         """Columns (rows) of each part, as they are in memory."""
-        parts = grouped(max(self.shape), width, self._most(width))
+        parts = grouped(max(self.shape), width, self._blocks_in_a_sum(width))
         return tuple(b - a for a, b in pairwise([*(part[0] for part in parts), max(self.shape)]))
 
     def _own_sizes(self) -> tuple[int, ...] | None:
@@ -89,7 +103,7 @@ class OnDask(Chunked):
         """
         along, across = (0, 1) if self._tall else (1, 0)
         sizes = self._array.chunks[along]
-        width = TOGETHER * self._stretch
+        width = BLOCKS_IN_A_CALL * self._stretch
         suits = self._array.numblocks[across] == 1 and max(self.shape) >= len(sizes) * width
         largest = max(sizes) * min(self.shape) * self.dtype.itemsize
         return sizes if suits and largest <= LARGEST * PART_BYTES else None
@@ -129,37 +143,40 @@ class OnDask(Chunked):
                 told = ".".join(map(str, place))
                 raise OSError(
                     f"Y cannot be read at chunk {told} of its Dask array: {own or type(own).__name__}. "
-                    "Its file is damaged or gone there."
+                    "Its file is damaged, or a part of it is gone."
                 ) from error
 
     def _check_found(self, found: list[dict[str, Any]]) -> None:
         for one in found:
             if one["bad"] is not None:
                 i, j, what = one["bad"]
-                raise ValueError(
-                    f"Y contains {what}, first at row {i}, column {j}{_block_at(self._array, i, j)}: "
-                    "data that are read in blocks must be whole. Replace such entries or leave out "
-                    "their columns."
+                raise ArgumentError(
+                    "Y contains {}, first at row {}, column {}{}. Data that are read in blocks must not "
+                    "have missing entries: replace these, or leave out their columns.",
+                    *(what, i, j, _block_at(self._array, i, j)),
                 )
         peak = max(one["peak"] for one in found)
         unit = unit_for(peak, self.dtype)
         if unit != 1.0:
             check_range(peak, self.dtype, unit)
-            raise ValueError(
-                f"the largest entry of Y is {peak:.3g}: divide a Dask array by a number of its size, so "
-                "that squares neither overflow nor vanish."
+            raise ArgumentError(
+                "the largest entry of Y is {}. Divide a Dask array by a number of its size, so that squares "
+                "neither overflow nor vanish.",
+                f"{peak:.3g}",
             )
 
     def sweep(self, A: NDArray, S: NDArray, solve: Solve) -> Sweep:
         """Solve the S-step from the support of S, and collect S S' and Y S'."""
         if self._tall:
-            return InMemory.sweep(self, A, np.asarray(S), solve)
+            return super().sweep(A, np.asarray(S), solve)
         step = self._step(A.shape[1])
-        cut = self._cut(step * TOGETHER)
+        cut = self._cut(step * BLOCKS_IN_A_CALL)
         wanted = None if self._kept is None else self._kept[0]
         common = dumps((A, solve))
         parts = [
-            delayed(on_workers.swept, pure=False)(Y, old, common, here, (first, step, step * TOGETHER))
+            delayed(on_workers.swept, pure=False)(
+                Y, old, common, here, (first, step, step * BLOCKS_IN_A_CALL)
+            )
             for (first, Y), old, here in zip(
                 cut, self._old_blocks(S, cut), self._wanted_in(cut, wanted), strict=True
             )
@@ -167,12 +184,11 @@ class OnDask(Chunked):
         sums = tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
         *parts, sums = persist(*parts, sums)
         total, seen = value(sums)
-        self._check_unchanged(A, *total[:2])
         found = self._as_array([delayed(on_workers.first_of)(part) for part in parts], cut, A.shape[1])
         self._last = found.name, parts
         if wanted is not None:
             self._seen = found.name, np.concatenate(seen, axis=1)
-        return self._swept(A, found, total)
+        return self._checked(A, summary(self, A, found, total))
 
     def _wanted_in(self, cut: list[tuple[int, Any]], wanted: NDArray | None) -> list[NDArray | None]:
         """The wanted columns of each block, counted from its first one."""
@@ -208,24 +224,21 @@ class OnDask(Chunked):
         chunks = (len(S), tuple(b - a for a, b in pairwise(ends)))
         return list(S.rechunk(chunks).to_delayed().ravel())
 
-    def sources_at(self, S: Any, columns: Choice) -> NDArray:
-        """Sources at some columns."""
+    def _sources_at(self, S: Sources, columns: Choice) -> NDArray:
+        """Return the sources at some columns, in memory."""
         if isinstance(S, np.ndarray):
             return S[:, columns]
-        seen = self._seen
-        if self._kept is not None and seen is not None and seen[0] == S.name:
-            known = self._kept[0]
-            wanted = np.arange(self.shape[1])[columns] if isinstance(columns, slice) else columns
-            at = np.searchsorted(known, wanted)
-            if at.max(initial=0) < len(known) and np.array_equal(known[at], wanted):
-                return np.asarray(seen[1][:, at])
+        if self._seen is not None and self._seen[0] == S.name:
+            found = self._at_kept(columns, self._seen[1])
+            if found is not None:
+                return found
         return np.asarray(value(S[:, columns]))
 
-    def no_sources(self, r: int) -> Any:
-        """Sources (r, n) that are 0."""
+    def zero_sources(self, r: int) -> Sources:
+        """Return sources (r, n) that are 0, in blocks on the workers."""
         if self._tall:
-            return super().no_sources(r)
-        cut = self._cut(self._step(r) * TOGETHER)
+            return super().zero_sources(r)
+        cut = self._cut(self._step(r) * BLOCKS_IN_A_CALL)
         return self._as_array([delayed(on_workers.nothing)(Y, r) for _, Y in cut], cut, r)
 
     def _by_rows(self, work: Callable[..., NDArray], A: NDArray, *more: Any, step: int) -> list[Any]:
@@ -254,7 +267,7 @@ class OnDask(Chunked):
         blocks = [delayed(on_workers.back, pure=False)(Y, A) for _, Y in cut]
         return np.concatenate(gathered(blocks)).T
 
-    def moments(self, S: NDArray) -> tuple[Any, NDArray]:
+    def moments(self, S: NDArray) -> tuple[Gram, NDArray]:
         """S S' and Y S'."""
         if self._tall:
             return super().moments(np.asarray(S))
@@ -263,14 +276,14 @@ class OnDask(Chunked):
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         parts = [delayed(on_workers.moments, pure=False)(Y, one, step) for (_, Y), one in blocks]
         SS, YS = gathered([tree(parts, on_workers.summed_pairs)])[0]
-        return SS, YS
+        return Gram(SS), YS
 
     def peak(self, A: NDArray, S: NDArray) -> float:
         """Largest entry of |A'(AS - Y)|."""
         if self._tall:
             return super().peak(A, np.asarray(S))
         step = self._step(A.shape[1])
-        cut = self._cut(step * TOGETHER)
+        cut = self._cut(step * BLOCKS_IN_A_CALL)
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         peaks = [delayed(on_workers.peak, pure=False)(Y, s, A, step) for (_, Y), s in blocks]
         return max(gathered(peaks))
@@ -282,7 +295,7 @@ class OnDask(Chunked):
     def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
         if self._tall:
             return super()._strongest(A, S, count)
-        cut = self._cut(self._step(A.shape[1]) * TOGETHER)
+        cut = self._cut(self._step(A.shape[1]) * BLOCKS_IN_A_CALL)
         blocks = zip(cut, self._blocks_of(S, cut), strict=True)
         parts = [delayed(on_workers.strongest, pure=False)(Y, s, A, count) for (_, Y), s in blocks]
         tops = gathered(parts)
@@ -296,51 +309,41 @@ class OnDask(Chunked):
         return np.concatenate(gathered(self._by_rows(on_workers.deviations, A, S, columns, step=step)))
 
     def fingerprint(self) -> str:
-        """A checksum of all numbers, in words, to tell other data from these."""
+        """Return a checksum of all numbers, to tell these data from others."""
         step = self._stretch
         parts = [
             delayed(on_workers.checked, pure=False)(Y, first, step, self._tall)
             for first, Y in self._cut(step)
         ]
-        return told(sum(gathered(parts)), self.unit)
+        return in_words(sum(gathered(parts)), self.unit)
 
     def pick(self, rows: Choice, columns: Choice) -> NDArray:
         """Some measurements at some columns, which are sorted."""
         if self._kept is not None and not isinstance(columns, slice):
-            known, Y = self._kept
-            at = np.searchsorted(known, columns)
-            if at.max(initial=0) < len(known) and np.array_equal(known[at], columns):
-                return np.asarray(Y[rows][:, at])
+            found = self._at_kept(columns, self._kept[1][rows])
+            if found is not None:
+                return found
         return np.asarray(value(self._array[rows][:, columns]))
 
-    def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
-        """All measurements at a few columns, in blocks, as often as they are asked for."""
-        Y = np.ascontiguousarray(self.pick(slice(None), columns))
-        return lambda: [(slice(0, len(Y)), Y)]
+    def transposed(self) -> "DaskEngine":
+        """Return the data with measurements and channels exchanged."""
+        return DaskEngine(self._array.T, unit=self.unit, seed=self.seed, surveyed=True)
 
-    def transposed(self) -> "OnDask":
-        """The data with measurements and samples exchanged."""
-        return OnDask(self._array.T, threads=self._threads, seed=self._seed, surveyed=True)
-
-    def whitened(self, rows: NDArray | None, columns: NDArray | None) -> InMemory:
-        """The same data in units of rows (m,) and columns (n,)."""
+    def divided(
+        self,
+        rows: NDArray | None = None,
+        columns: NDArray | None = None,
+        *,
+        unit: float = 1.0,
+        dtype: np.dtype | None = None,
+    ) -> "DaskEngine":
+        """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
         Y = self._array
         Y = Y if rows is None else (Y / rows[:, None]).astype(self.dtype)
         Y = Y if columns is None else (Y / columns).astype(self.dtype)
-        return OnDask(Y, threads=self._threads, seed=self._seed, surveyed=True)
-
-    def check_local(self, what: str) -> None:
-        """Refuse what needs the sources at once."""
-        raise ValueError(
-            f"{what} needs the sources in one place, and those of a Dask array stay on its workers: use "
-            "soft, hard or anls channel by channel, or data on disk without Dask."
-        )
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise ValueError(
-            f"{what} needs all data in memory at once, and these are a Dask array: take some of their "
-            "columns, or pass Y.compute()."
-        )
+        Y = Y if unit == 1.0 else Y / self.dtype.type(unit)
+        Y = Y if dtype is None else Y.astype(dtype)
+        return DaskEngine(Y, unit=self.unit * unit, seed=self.seed, surveyed=True)
 
 
 def _block_at(array: Any, i: int, j: int) -> str:

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
 from ngmca.engines import robust_noise as noise
-from ngmca.engines.blocks import Choice, column_energies, column_runs, gram, largest
+from ngmca.engines.blocks import Choice, column_energies, column_runs, gram, largest, square
+from ngmca.engines.blockwise import Sums, added, sweep_columns
 from ngmca.engines.checksum import checksum
-from ngmca.engines.memory import square
-from ngmca.engines.residual_directions import rest_energies
-from ngmca.engines.sweep import Sums, added, sweep_columns
+from ngmca.engines.shared_answers import rest_energies
 
 
 @one_blas_thread

@@ -1,20 +1,20 @@
-"""The sub-problem on a CUDA card: columns that stay there, and the kernels that solve for them.
+"""The sub-problem on a CUDA device: columns that stay there, and the kernels that solve for them.
 
-CuPy is loaded when a card is asked for, and nowhere else. A `Card` makes arrays with the functions of
+CuPy is loaded when a GPU is asked for, and nowhere else. A `Device` makes arrays with the functions of
 `xp`, which have NumPy's names: tests put NumPy, and the kernels compiled for the CPU, in their place.
 """
 
 from ngmca.engines.gpu.columns import Columns
-from ngmca.engines.gpu.cuda_driver import CardError
-from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, TILE, Card, levels_room, open_card
+from ngmca.engines.gpu.cuda_driver import GpuError
+from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, TILE, Device, levels_room, open_device
 
 __all__ = [
     "MEDIAN_OF",
     "MOST_SOURCES",
     "TILE",
-    "Card",
-    "CardError",
     "Columns",
+    "Device",
+    "GpuError",
     "levels_room",
-    "open_card",
+    "open_device",
 ]

@@ -8,7 +8,7 @@
 // warp, each with four entries in every 4 LANES. The teams of a warp go through all steps together, and each
 // takes the next column when it is done with one. The code is kept short, in loops: instructions have to
 // come from somewhere too. The same source compiled as C++ has one lane, and is what tests run where there
-// is no card.
+// is no GPU.
 //
 // G comes with a diagonal between 1/2 and 2, or 0 (see `equilibrate`); `scale` takes C and X there.
 

@@ -1,4 +1,4 @@
-"""Columns on a card, as sources and correlations are there, and what the outer loop asks of them."""
+"""Columns on a GPU, as sources and correlations are there, and what the outer loop asks of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines.gpu.device import Card
+from ngmca.engines.gpu.device import Device
 
 PART = 1 << 16  # columns that forward-backward steps are made for at once
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """An array (r, n) on a card, as sources or correlations; what the outer loop asks of it."""
+    """An array (r, n) on a GPU, as sources or correlations; what the outer loop asks of it."""
 
-    card: Card
+    device: Device
     array: Any
     sums: NDArray | None = None  # of its rows, where they are known
     guess: Any = None  # an array like it, of which a solver starts; otherwise it starts from this one
@@ -31,26 +31,30 @@ class Columns:
         return np.dtype(self.array.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        return self.card.host(self.array).astype(dtype or self.dtype, copy=False)
+        return self.device.host(self.array).astype(dtype or self.dtype, copy=False)
+
+    def fetched(self) -> NDArray:
+        """Return the columns as an array in the memory of the host."""
+        return np.asarray(self)
 
     def __getitem__(self, which: tuple[slice, Any]) -> NDArray:
         """Some of the columns, in the memory of the host."""
         every, columns = which
         assert every == slice(None)
         if not isinstance(columns, slice):
-            columns = self.card.xp.asarray(columns)
-        return self.card.host(self.array[:, columns])
+            columns = self.device.xp.asarray(columns)
+        return self.device.host(self.array[:, columns])
 
     def __mul__(self, factor: Any) -> "Columns":
         """Times a number, or one for each row (r, 1)."""
-        factor = self.card.xp.asarray(factor, dtype=self.dtype)
-        return Columns(self.card, (self.array.T * factor.T).T)  # each column stays in one piece
+        factor = self.device.xp.asarray(factor, dtype=self.dtype)
+        return Columns(self.device, (self.array.T * factor.T).T)  # each column stays in one piece
 
     def sum(self, axis: int | None = None) -> Any:
         """The sum of each row (axis=1), or of all, in double precision."""
         found = self.sums
         if found is None:
-            found = self.card.tally(self.array)[0]
+            found = self.device.tally(self.array)[0]
         return found if axis == 1 else float(found.sum())
 
     # Solvers, in place of the guess in this array; each returns the violation.
@@ -58,12 +62,12 @@ class Columns:
     def solve(self, G: NDArray, C: "Columns", shift: NDArray | None = None) -> float:
         """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X>."""
         shift = np.zeros(len(G)) if shift is None else shift
-        return self.card.solve(G, C.array, self.array, shift, self.guess)
+        return self.device.solve(G, C.array, self.array, shift, self.guess)
 
     def project(self, G: NDArray, C: "Columns") -> float:
         """X := [G C]_+."""
-        xp = self.card.xp
-        self.card.product(xp.asarray(G, dtype=self.dtype), C.array, self.array)
+        xp = self.device.xp
+        self.device.product(xp.asarray(G, dtype=self.dtype), C.array, self.array)
         xp.maximum(self.array, 0, out=self.array)
         return 0.0
 
@@ -81,14 +85,14 @@ class Columns:
         worst, guess = 0.0, self.array if self.guess is None else self.guess
         for start in range(0, self.shape[1], PART):
             part = slice(start, start + PART)
-            steps = _Steps(self.card.xp, G, C.array[:, part], threshold, hard)
+            steps = _Steps(self.device.xp, G, C.array[:, part], threshold, hard)
             self.array[:, part], violation = steps.accelerated(guess[:, part], max_iter, tol)
             worst = max(worst, violation)
         return worst
 
 
 class _Steps:
-    """X -> prox(X - (GX - C) / L) on a card."""
+    """X -> prox(X - (GX - C) / L) on a GPU."""
 
     def __init__(self, xp: Any, G: NDArray, C: Any, threshold: NDArray, hard: bool) -> None:
         L = np.linalg.norm(G, 2)

@@ -1,32 +1,41 @@
-"""CuPy, where there is a card that it can calculate on."""
+"""CuPy, if there is a GPU that it can use."""
 
 from functools import cache
 from typing import Any
 
+from ngmca._support.messages import message, option
 
-class CardError(RuntimeError):
-    """There is no card to calculate on, or too little room on it."""
+
+class GpuError(RuntimeError):
+    """There is no GPU to calculate on, or it has too little memory."""
 
 
 @cache
-def cupy_of_card() -> Any:
-    """CuPy, once a card has answered it."""
+def load_cupy() -> Any:
+    """Return CuPy, once a GPU has answered it; raise a `GpuError` if none does."""
+    cuda = option("device", "cuda")
     try:
         import cupy
     except ImportError as error:
-        raise CardError(
-            f"device='cuda' needs CuPy, which cannot be loaded ({error}): install 'ngmca[gpu]', or the "
-            "CuPy for your version of CUDA."
+        raise GpuError(
+            message(
+                "{} needs CuPy, which cannot be imported ({}). Install 'ngmca[gpu]', or the CuPy for your "
+                "version of CUDA.",
+                *(cuda, error),
+            )
         ) from None
     try:
         count = cupy.cuda.runtime.getDeviceCount()
         cupy.cuda.device.get_cublas_handle()
         cupy.zeros(1).sum().item()
     except Exception as error:
-        raise CardError(
-            f"device='cuda' finds no card that CuPy {cupy.__version__} can calculate on: {error}. Check "
-            "with nvidia-smi that there is one, and that CuPy is the one for its version of CUDA."
+        raise GpuError(
+            message(
+                "{} finds no GPU that CuPy {} can use: {}. Check with nvidia-smi that there is one, and "
+                "that CuPy is the one for its version of CUDA.",
+                *(cuda, cupy.__version__, error),
+            )
         ) from None
     if not count:
-        raise CardError("device='cuda' finds no card: this machine has none that CUDA can use.")
+        raise GpuError(message("{} finds no GPU: CUDA can use none on this machine.", cuda))
     return cupy

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.engines.gpu.cuda_driver import CardError, cupy_of_card
+from ngmca.engines.gpu.cuda_driver import GpuError, load_cupy
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-BLOCKS = 1 << 13  # of threads, more than any card has at work
+BLOCKS = 1 << 13  # of threads, more than any GPU has at work
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Kernel:
 
 @cache
 def compiled(kernel: Kernel) -> Any:
-    """The kernel for the card."""
-    return cupy_of_card().RawModule(code=kernel.source, options=kernel.options).get_function(kernel.name)
+    """The kernel for the GPU."""
+    return load_cupy().RawModule(code=kernel.source, options=kernel.options).get_function(kernel.name)
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,7 @@ class Shape:
         while shape.threads > 32 and shape.shared(r) > numbers:
             shape = replace(shape, threads=shape.threads - 32)
         if shape.shared(r) > numbers:
-            raise CardError(
-                f"the card has too little shared memory for r={r} sources: take device='cpu'."
-            )
+            raise GpuError(f"the GPU has too little shared memory for r={r} sources: take device='cpu'.")
         return shape
 
     def shared(self, r: int) -> int:

@@ -1,4 +1,4 @@
-"""A CUDA card: its arrays, products and sums, and the solver of columns that stay there."""
+"""A CUDA device: its arrays, products and sums, and the solver of columns that stay there."""
 
 from functools import cache, cached_property
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines.gpu.cuda_driver import cupy_of_card
+from ngmca.engines.gpu.cuda_driver import load_cupy
 from ngmca.engines.gpu.cuda_sources import (
     BLOCKS,
     DOUBLE,
@@ -18,6 +18,7 @@ from ngmca.engines.gpu.cuda_sources import (
     thorough,
 )
 from ngmca.nnqp.certificate import equilibrate
+from ngmca.nnqp.pivoting import solve_rows
 
 MOST_SOURCES = 128  # that the kernels are written for
 TOLERANCE = {SINGLE: 8e-6, DOUBLE: 2e-13}  # violation that is worked for
@@ -26,19 +27,19 @@ MOVES = 1000  # of coordinate descent for each source, at most, where pivoting f
 FEW = 16  # sources at most, in single precision, for which a thread solves a column by itself
 TILE = 2048  # terms of a sum in the precision of the data; sums of tiles are in double precision
 TALLIED = 1 << 11  # blocks of threads that add up sources
-MEDIAN_OF = 2048  # entries at most, of medians on the card
+MEDIAN_OF = 2048  # entries at most, of medians on the GPU
 MOST_IN_PRODUCTS = 16  # sources, in single precision, for which cuBLAS is not the fastest
 BOUNDED_EACH = 32  # entries of the gradient of the bounded step, in the registers of each thread
-_MOST_SHARED = 97  # CUDA's number for this property of a card
+_MOST_SHARED = 97  # CUDA's number for this property of a GPU
 
 
-class Card:
-    """A CUDA card: its arrays, products and kernels."""
+class Device:
+    """A CUDA device: its arrays, products and kernels."""
 
     @cached_property
     def xp(self) -> Any:
-        """CuPy, for a card that answers."""
-        return cupy_of_card()
+        """CuPy, for a GPU that answers."""
+        return load_cupy()
 
     def host(self, array: Any) -> NDArray:
         """A copy of an array in the memory of the host."""
@@ -79,7 +80,7 @@ class Card:
             function.max_dynamic_shared_size_bytes = shared
         function(blocks, (kernel.threads,), given, shared_mem=shared)
 
-    # The same on every card.
+    # The same on every GPU.
 
     def columns(self, r: int, n: int, dtype: Any) -> Any:
         """An empty array (r, n), each column in one piece."""
@@ -135,7 +136,7 @@ class Card:
         """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X> in place of X; the worst violation.
 
         C and X are (r, n), each column in one piece, and G (r, r), shift (r,); or stacks of them. The
-        guess is X where no other is given. A column that the card does not get right, where sources are
+        guess is X where no other is given. A column that the GPU does not get right, where sources are
         nearly alike, is solved by the CPU.
         """
         xp, dtype = self.xp, np.dtype(X.dtype)
@@ -152,7 +153,7 @@ class Card:
         )
 
     def solve_each(self, G: Any, C: Any, guess: Any, shift: Any = None) -> tuple[Any, NDArray]:
-        """The same for G (k, r, r) and shift (k, r) on the card: X (k, n, r), and k violations.
+        """The same for G (k, r, r) and shift (k, r) on the GPU: X (k, n, r), and k violations.
 
         C and the guess are (k, n, r), each a column of its problem in one piece.
         """
@@ -167,7 +168,7 @@ class Card:
         return X, worst
 
     def _equilibrated(self, G: Any, shift: Any, dtype: np.dtype) -> tuple[Any, ...]:
-        """`equilibrate` for a stack on the card, and the shifts, in the precision of the data."""
+        """`equilibrate` for a stack on the GPU, and the shifts, in the precision of the data."""
         (k, r), empty = shift.shape, self.xp.empty
         found = tuple(empty(shape, dtype=dtype) for shape in ((k, r, r), (k, r), (k, r)))
         kernel = Kernel("stacks", "equilibrated", dtype, 256)
@@ -320,9 +321,7 @@ class Card:
         return told
 
     def _finish(self, G: NDArray, C: Any, X: Any, shift: NDArray, *, violation: Any) -> float:
-        """Solve by the CPU what the card did not get right; the worst violation of all columns."""
-        from ngmca.nnqp.pivoting import solve_rows
-
+        """Solve by the CPU what the GPU did not get right; the worst violation of all columns."""
         found = self.host(violation)
         wrong = ~(found <= ENOUGH[np.dtype(X.dtype)])
         worst = float(found.max(where=~wrong, initial=0))
@@ -351,7 +350,7 @@ def _bounded_bytes(r: int, m: int) -> int:
 
 
 def levels_room(r: int, b: int) -> int:
-    """Numbers that `Card.levels` works with, for each problem of b samples."""
+    """Numbers that `Device.levels` works with, for each problem of b samples."""
     return (2 * b + 2) * r * r + (4 * b + 2) * r + 2 * b
 
 
@@ -365,8 +364,8 @@ def layout(M: Any) -> tuple[int, int, int]:
 
 
 @cache
-def open_card() -> Card:
-    """The card, or a `CardError` that says why there is none."""
-    card = Card()
-    _ = card.xp
-    return card
+def open_device() -> Device:
+    """The device, or a `GpuError` that says why there is none."""
+    device = Device()
+    _ = device.xp
+    return device

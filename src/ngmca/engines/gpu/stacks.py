@@ -1,4 +1,4 @@
-"""Small data on a card, asked for many factors at once: one start would leave most of the card idle.
+"""Small data on a GPU, asked for many factors at once: one start would leave most of the GPU idle.
 
 A stack of mixing matrices is (k, m, r), one of sources (k, n, r): transposed, as every engine has them.
 What is asked and answered is what the engines are asked one by one.
@@ -6,34 +6,38 @@ What is asked and answered is what the engines are asked one by one.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines.gpu import MEDIAN_OF, MOST_SOURCES, levels_room
-from ngmca.engines.gpu.engine import ROOM, OnGpu
-from ngmca.engines.memory import InMemory
+from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, Device, levels_room
 
 MOST_AT_ONCE = 1024  # factors: more would not be faster
+ROOM = 0.9  # share of the free memory of the GPU that is used
 
 # Solves for all at once: (G (k, r, r), C (k, n, r), guess (k, n, r)) -> X (k, n, r), violations (k,)
 SolveEach = Callable[[Any, Any, Any], tuple[Any, NDArray]]
 
 
-def room_for(engine: InMemory, r: int) -> int:
-    """How many factors a card works on at once; 0 where data are not small, or not on a card.
+class OnGpu(Protocol):
+    """What stacks need of the engine on a GPU."""
 
-    Data are small where every entry of the residual tells the noise: a median is then of few enough.
-    """
-    if not isinstance(engine, OnGpu) or not (engine.exhaustive and engine.corrected):
-        return 0
-    m, n = engine.shape
-    if n > MEDIAN_OF or r > MOST_SOURCES or not engine.card.fits_bounded(r, m):
-        return 0
-    few = levels_room(r, -(-n // engine.every))
-    each = 3 * m * n * engine.dtype.itemsize + 8 * (8 * (m + n) * r + few)
-    return min(int(ROOM * engine.card.free()) // each, MOST_AT_ONCE)
+    device: Device
+
+    @property
+    def shape(self) -> tuple[int, int]: ...  # noqa: D102
+    @property
+    def dtype(self) -> np.dtype: ...  # noqa: D102
+    @property
+    def energy(self) -> float: ...  # noqa: D102
+
+    def all_there(self, r: int) -> Any:
+        """Return all of Y on the GPU."""
+
+    def leftover(self, A: NDArray, S: Any, k: int) -> NDArray:
+        """Return k different unit directions (m, k) that the residual points to, or zeros."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +55,7 @@ class Seen:
 
 @dataclass(frozen=True, eq=False)
 class Sweeps:
-    """New sources for mixing matrices: what `Sweep` has of one, on the card."""
+    """New sources for mixing matrices: what `Sweep` has of one, on the GPU."""
 
     X: Any  # (k, n, r)
     SS: Any  # (k, r, r)
@@ -73,34 +77,49 @@ class Sweeps:
 class Stacks:
     """The questions of the outer loop, for stacks of factors."""
 
-    def __init__(self, engine: OnGpu, r: int) -> None:
-        self.engine, self.card, self.dtype = engine, engine.card, engine.dtype
-        self.Y = engine.all_there(r)
+    def __init__(self, engine: OnGpu, r: int, *, every: int) -> None:
+        self.engine, self.device, self.dtype = engine, engine.device, engine.dtype
+        self.r, self._every = r, every  # every so many columns show what a fit follows of the noise
+
+    @cached_property
+    def Y(self) -> Any:
+        """Y (m, n) on the GPU."""
+        return self.engine.all_there(self.r)
+
+    @cached_property
+    def room(self) -> int:
+        """How many factors the GPU works on at once; 0 if the data are too large for that."""
+        (m, n), r = self.engine.shape, self.r
+        if n > MEDIAN_OF or r > MOST_SOURCES or not self.device.fits_bounded(r, m):
+            return 0
+        few = levels_room(r, -(-n // self._every))
+        each = 3 * m * n * self.dtype.itemsize + 8 * (8 * (m + n) * r + few)
+        return min(int(ROOM * self.device.free()) // each, MOST_AT_ONCE)
 
     def see(self, A: Any) -> Seen:
         """A'A and Y'A."""
-        xp, (m, n), (k, _, r) = self.card.xp, self.engine.shape, A.shape
+        xp, (m, n), (k, _, r) = self.device.xp, self.engine.shape, A.shape
         C, exact = xp.empty((k, n, r), dtype=self.dtype), A.astype(np.float64, copy=False)
-        self.card.multiply(xp.broadcast_to(self.Y.T, (k, n, m)), A, C)
+        self.device.multiply(xp.broadcast_to(self.Y.T, (k, n, m)), A, C)
         return Seen(A, self._product(exact.swapaxes(1, 2), exact), C)
 
     def sweep(self, seen: Seen, X: Any, solve: SolveEach) -> Sweeps:
         """Solve the S-step from the supports of X, and collect S S' and Y S'."""
-        xp, (m, n), A = self.card.xp, self.engine.shape, seen.A
+        xp, (m, n), A = self.device.xp, self.engine.shape, seen.A
         X, violation = solve(seen.G, seen.C, X)
         SS, YS = (
             self._product(P, X).astype(np.float64, copy=False)
             for P in (X.swapaxes(1, 2), xp.broadcast_to(self.Y, (len(X), m, n)))
         )
-        summary = self.card.summary(A, seen.G, X, SS, YS, self.engine.energy)
+        summary = self.device.summary(A, seen.G, X, SS, YS, self.engine.energy)
         return Sweeps(X, SS, YS, summary, violation)
 
     def noise(self, seen: Seen, X: Any) -> Any:
         """Robust noise level of each measurement, (k, m), corrected for what each fit follows of it."""
         rest = self._product(seen.A, X.swapaxes(1, 2))
-        self.card.xp.subtract(self.Y, rest, out=rest)
-        spread = self.card.deviations(rest.reshape(-1, rest.shape[2]))[1]
-        return self.card.levels(spread, seen.A, seen.G, seen.C, X, self.engine.every)
+        self.device.xp.subtract(self.Y, rest, out=rest)
+        spread = self.device.deviations(rest.reshape(-1, rest.shape[2]))[1]
+        return self.device.levels(spread, seen.A, seen.G, seen.C, X, self._every)
 
     def peak(self, seen: Seen, X: Any) -> Any:
         """Largest entry of |A'(AS - Y)|, (k,)."""
@@ -108,6 +127,6 @@ class Stacks:
 
     def _product(self, P: Any, Q: Any) -> Any:
         """P (k, a, c) Q (k, c, b), in the precision of both."""
-        out = self.card.xp.empty((*P.shape[:2], Q.shape[2]), dtype=Q.dtype)
-        self.card.multiply(P, Q, out)
+        out = self.device.xp.empty((*P.shape[:2], Q.shape[2]), dtype=Q.dtype)
+        self.device.multiply(P, Q, out)
         return out

@@ -1,4 +1,4 @@
-"""Measurements on their way to a card, on a stream of their own, while others are worked on."""
+"""Measurements on their way to a GPU, on a stream of their own, while others are worked on."""
 
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 COPYING = 8  # threads that copy rows of an array that cannot be pinned
 LONGEST_ROW = (1 << 31) - 1  # bytes from row to row that CUDA copies at once
-TO_CARD = 1  # the direction, in CUDA's numbering
+TO_DEVICE = 1  # the direction, in CUDA's numbering
 
 
 class Transfers:
-    """Pieces of Y (m, n), two of which have a place on the card: one in use, one on its way.
+    """Pieces of Y (m, n), two of which have a place on the GPU: one in use, one on its way.
 
-    The memory of Y is pinned where the system allows it, and the card fetches from it directly; pieces
+    The memory of Y is pinned where the system allows it, and the GPU fetches from it directly; pieces
     of other arrays, as of files that are mapped to memory, are copied to pinned memory first.
     """
 
@@ -34,7 +34,7 @@ class Transfers:
             event.record()  # what is asked so far may still be at work in the places
 
     def send(self, k: int, columns: slice, target: Any) -> None:
-        """Begin to copy piece k to its place (m, width) on the card, once that is free."""
+        """Begin to copy piece k to its place (m, width) on the GPU, once that is free."""
         self._stream.wait_event(self._done[k % 2])
         source = self._Y[:, columns]
         if not self._pinned:
@@ -44,12 +44,12 @@ class Transfers:
             source = stage
         self._cuda.runtime.memcpy2DAsync(
             *(target.data.ptr, target.strides[0], source.ctypes.data, source.strides[0]),
-            *(source.shape[1] * source.itemsize, len(source), TO_CARD, self._stream.ptr),
+            *(source.shape[1] * source.itemsize, len(source), TO_DEVICE, self._stream.ptr),
         )
         self._arrived[k % 2].record(self._stream)
 
     def arrived(self, k: int) -> None:
-        """Let what follows on the card wait for piece k."""
+        """Let what follows on the GPU wait for piece k."""
         self._cuda.get_current_stream().wait_event(self._arrived[k % 2])
 
     def done(self, k: int) -> None:

@@ -30,7 +30,7 @@ def measured(shape=(M, N), r=R, dtype=np.float64, seed=0):
 
 @pytest.fixture(autouse=True)
 def _several_blocks(monkeypatch):
-    monkeypatch.setattr("ngmca.engines.memory.PART_BYTES", 1 << 19)
+    monkeypatch.setattr("ngmca.engines.blockwise.PART_BYTES", 1 << 19)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_large_blocks_stay_as_they_are_and_the_answer_is_the_same_to_rounding():
 
 @pytest.mark.parametrize("shape", [(M, N), (6000, 40)])
 def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
-    monkeypatch.setattr("ngmca.engines.memory.CANDIDATES", 12 * shape[0])
+    monkeypatch.setattr("ngmca.engines.shared_answers.CANDIDATES", 12 * shape[0])
     Y = measured(shape)
     start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
     start[0][:, 1] = 0
@@ -187,7 +187,7 @@ def test_arrays_of_xarray_without_dask_are_arrays():
     Y = measured()
     found = ngmca.separate(xr.DataArray(Y), R, seed=0, n_iter=4)
     np.testing.assert_array_equal(found.S, ngmca.separate(Y, R, seed=0, n_iter=4).S)
-    with pytest.raises(TypeError, match="is no array"):
+    with pytest.raises(TypeError, match="is not an array"):
         ngmca.separate(xr.Dataset({"Y": (("x", "y"), da.from_array(Y))}), R)
 
 

@@ -1,13 +1,12 @@
 """The kernel in which several threads share a column, with its warp run on the CPU."""
 
 import ctypes
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from host_card import COMPILER, needs_compiler, passed
+from host_device import built, needs_compiler, passed
 
 from ngmca import nnqp
 from ngmca.engines.gpu.cuda_sources import Kernel, Shape
@@ -29,18 +28,17 @@ def problem(r, n, dtype, seed=0):
     return G, C, np.maximum(S + rng.standard_normal((n, r)) / 2, 0).astype(dtype)
 
 
-def compiled(folder, shape, r, dtype):
-    """The kernel for a block of one warp, as a function."""
+def compiled(shape, r, dtype):
+    """Return the kernel for a block of one warp as a function."""
     kernel = Kernel("columns", "solve", np.dtype(dtype), 32, (("R", r), *shape.macros))
-    text, binary = folder / "kernel.cu", folder / "kernel.so"
     # memory that a block shares is that of all threads here
     shared = "extern __shared__ __align__(16) unsigned char memory[];"
     assert shared in kernel.source
-    text.write_text(kernel.source.replace(shared, "unsigned char* memory = memory_of_block;"))
-    options = ["-O1", "-std=c++17", "-w", "-shared", "-fPIC", f'-DKERNEL="{text}"', *kernel.options[1:]]
-    warp = Path(__file__).parent / "warp.cpp"
-    subprocess.run([COMPILER, *options, warp, "-o", binary], check=True)
-    function = ctypes.CDLL(binary).run_solve
+    source = kernel.source.replace(shared, "unsigned char* memory = memory_of_block;")
+    warp = (Path(__file__).parent / "warp.cpp").read_text()
+    assert "#include KERNEL" in warp
+    options = ["-O1", "-std=c++17", "-w", "-shared", "-fPIC", *kernel.options[1:]]
+    function = ctypes.CDLL(built(warp.replace("#include KERNEL", source), options)).run_solve
     function.restype = ctypes.c_bool
     return function
 
@@ -63,7 +61,7 @@ def solved(function, G, C, guess, *, moves, backwards=False, violation=None):
     [(8, 20, 20, "f"), (8, 33, 33, "f"), (16, 18, 18, "d"), (8, 5, 5, "d")],
 )
 def test_a_team_solves_as_one_thread_does(tmp_path, lanes, most, r, dtype):
-    function = compiled(tmp_path, Shape(lanes, most, 32), r, dtype)
+    function = compiled(Shape(lanes, most, 32), r, dtype)
     G, C, guess = problem(r, 23, dtype)
     X, told = solved(function, G, C, guess, moves=-1)
     limit = 1e-5 if dtype == "f" else 1e-12
@@ -75,7 +73,7 @@ def test_a_team_solves_as_one_thread_does(tmp_path, lanes, most, r, dtype):
 
 
 def test_what_is_too_large_is_left_or_mended(tmp_path):
-    function = compiled(tmp_path, Shape(8, 13, 32), 20, "f")
+    function = compiled(Shape(8, 13, 32), 20, "f")
     G, C, guess = problem(20, 23, "f")
     guess[4] = np.nan
     X, told = solved(function, G, C, guess, moves=-1)

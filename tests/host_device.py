@@ -1,6 +1,8 @@
-"""A card that is none: NumPy for CuPy, and the kernels' own source compiled for the CPU."""
+"""A GPU device for tests on the CPU: NumPy for CuPy, and the kernels compiled for the CPU."""
 
 import ctypes
+import hashlib
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -10,25 +12,44 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngmca.engines.gpu import Card
+from ngmca.engines.gpu import Device
 from ngmca.engines.gpu.device import layout
 
 COMPILER = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="the kernels need a C++ compiler")
-folder = tempfile.TemporaryDirectory()
+CACHE = Path(__file__).parents[1] / ".cache" / "kernels"
 
 
 @cache
 def library(kernel):
-    """The file of a kernel, compiled with one lane a column and one thread a block."""
-    sizes = "x".join(str(value) for _, value in kernel.macros)
-    name = f"{kernel.file}{kernel.dtype.char}{sizes}"
-    text, binary = (Path(folder.name) / f"{name}{end}" for end in (".cpp", ".so"))
-    text.write_text(kernel.source)
+    """Load the file of a kernel, compiled with one lane a column and one thread a block."""
     macros = [one for one in kernel.options[1:] if "LANES" not in one]
     options = ["-O2", "-std=c++17", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-DLANES=1", *macros]
-    subprocess.run([COMPILER, *options, text, "-o", binary], check=True)
-    return ctypes.CDLL(binary)
+    return ctypes.CDLL(built(kernel.source, options))
+
+
+def built(source, options):
+    """Return the path of the library that a source compiles to, from the cache if it is there.
+
+    Its name is a digest of source, options and compiler. It is written atomically.
+    """
+    key = "\0".join([source, *options, COMPILER, compiler_version()])
+    binary = CACHE / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.so"
+    if not binary.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            text, made = Path(folder) / "kernel.cpp", Path(folder) / "kernel.so"
+            text.write_text(source)
+            subprocess.run([COMPILER, *options, text, "-o", made], check=True)
+            made.replace(binary)
+    return binary
+
+
+@cache
+def compiler_version():
+    """Return what the compiler says of its version and target."""
+    shown = subprocess.run([COMPILER, "--version"], check=True, capture_output=True, text=True)
+    return f"{shown.stdout} {platform.machine()}"
 
 
 TYPES = {"i": ctypes.c_int, "l": ctypes.c_longlong, "f": ctypes.c_float, "d": ctypes.c_double}
@@ -51,7 +72,7 @@ def problem(r, n, dtype=np.float64, *, m=60, seed=0):
     return G, C, np.maximum(S + rng.standard_normal((n, r)) / 2, 0).astype(dtype)
 
 
-class HostCard(Card):
+class HostDevice(Device):
     """NumPy arrays, of which as many fit as `room` has bytes."""
 
     xp = np
@@ -87,7 +108,7 @@ class HostCard(Card):
 class HostTransfers:
     """Pieces that arrive when they are asked for, and not before."""
 
-    def __init__(self, card, Y, width):
+    def __init__(self, device, Y, width):
         self.Y, self.sent, self.pieces = Y, {}, 0
 
     def send(self, k, columns, target):

@@ -6,9 +6,11 @@ import pytest
 import zarr
 
 import ngmca
-from ngmca.engines import Chunked, InMemory, open_data, opening
+from ngmca.engines import open_data, opening
 from ngmca.engines import sliced_array as source
 from ngmca.engines.checksum import checksum
+from ngmca.engines.disk import DiskEngine
+from ngmca.engines.memory import MemoryEngine
 
 M, N, R = 200, 3000, 3
 
@@ -70,7 +72,7 @@ def test_the_answer_is_that_in_memory_to_the_bit(kind, chunks, tmp_path):
     start = np.random.default_rng(1).random((M, R)), np.zeros((R, N))
     expected = ngmca.separate(Y, R, n_iter=50, start=start, domain="direct")
     engine = open_data(stored(Y, kind, tmp_path, chunks), lazily=True)
-    assert isinstance(engine, Chunked)
+    assert isinstance(engine, DiskEngine)
     found = ngmca.separate(engine, R, n_iter=50, start=start, domain="direct")
     for name in ("A", "S", "noise", "lam"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
@@ -101,9 +103,9 @@ def test_every_method_with_a_guess_of_its_own(options, dtype):
 
 @pytest.mark.parametrize("shape", [(M, N), (30_000, 40)])
 def test_dead_sources_come_back_as_in_memory_without_reading_all_at_once(shape, monkeypatch):
-    monkeypatch.setattr("ngmca.engines.memory.CANDIDATES", 12 * shape[0])
-    monkeypatch.setattr("ngmca.engines.disk.KEPT", 1)
-    monkeypatch.setattr("ngmca.engines.disk.WIDE", 1 << 18)
+    monkeypatch.setattr("ngmca.engines.shared_answers.CANDIDATES", 12 * shape[0])
+    monkeypatch.setattr("ngmca.engines.read_in_parts.KEPT_BYTES", 1)
+    monkeypatch.setattr("ngmca.engines.disk.BLOCK_ENTRIES_READ", 1 << 18)
     Y = measured(shape)
     start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
     start[0][:, 1] = 0
@@ -134,9 +136,10 @@ class Counted(Sliced):
 
 @pytest.mark.parametrize(("shape", "chunks"), [((20_000, 60), (4000, 60)), ((400, 9000), (400, 1000))])
 def test_the_final_noise_takes_a_few_passes(shape, chunks, monkeypatch):
-    monkeypatch.setattr("ngmca.engines.disk.KEPT", 1 << 18)
-    monkeypatch.setattr("ngmca.engines.memory.NOISE_COLUMNS", 64)
-    monkeypatch.setattr("ngmca.engines.memory.BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("ngmca.engines.read_in_parts.KEPT_BYTES", 1 << 18)
+    monkeypatch.setattr("ngmca.engines.shared_answers.NOISE_COLUMNS", 64)
+    for room in ("blockwise", "shared_answers"):
+        monkeypatch.setattr(f"ngmca.engines.{room}.BLOCK_BYTES", 1 << 12)
     Y = measured(shape)
     data, A, S = Counted(Y, chunks), np.ones((shape[0], 1)), np.zeros((1, shape[1]))
     engine = open_data(data, lazily=True)
@@ -144,7 +147,7 @@ def test_the_final_noise_takes_a_few_passes(shape, chunks, monkeypatch):
     levels = engine.noise(A, S, final=True)
     whole = shape[0] * shape[1] / (chunks[0] * chunks[1])
     assert data.unpacked <= 6 * whole
-    np.testing.assert_array_equal(levels, InMemory(Y).noise(A, S, final=True))
+    np.testing.assert_array_equal(levels, MemoryEngine(Y).noise(A, S, final=True))
 
 
 @pytest.mark.parametrize("shape", [(4000, 60), (1, 400), (3, 1), (2500, 2500)])
@@ -225,16 +228,16 @@ def test_data_that_change_on_the_way_are_refused():
 )
 def test_what_needs_all_data_at_once_is_refused(options):
     engine = open_data(Sliced(measured()), lazily=True)
-    with pytest.raises(ValueError, match="in memory at once"):
+    with pytest.raises(ValueError, match="needs all data in memory"):
         ngmca.separate(engine, R, seed=0, n_iter=2, **options)
 
 
 def test_only_large_data_are_left_where_they_are(monkeypatch):
     Y = Sliced(measured())
-    assert type(open_data(Y)) is InMemory
+    assert type(open_data(Y)) is MemoryEngine
     monkeypatch.setattr(opening, "memory_left", lambda: 4 * (M * N * 8 - 1))
-    assert isinstance(open_data(Y), Chunked)
-    assert type(open_data(Y._Y)) is InMemory  # an array is in memory already
+    assert isinstance(open_data(Y), DiskEngine)
+    assert type(open_data(Y._Y)) is MemoryEngine  # an array is in memory already
     with pytest.raises(ValueError, match="mask needs all data"):
         open_data(Y, mask=np.zeros((M, N), bool))
 
@@ -265,7 +268,7 @@ def test_slices_that_are_too_short_are_noticed():
 def test_a_checksum_does_not_depend_on_where_data_are_cut(dtype):
     Y = measured((50, 700), dtype=dtype)
     engine = open_data(Sliced(Y), lazily=True)
-    assert engine.fingerprint() == InMemory(Y).fingerprint()
+    assert engine.fingerprint() == MemoryEngine(Y).fingerprint()
     places = [(i, j) for i in range(0, 50, 7) for j in range(0, 700, 90)]
     parts = sum(checksum(Y[i : i + 7, j : j + 90], i, j) for i, j in places)
     assert parts % 2**64 == checksum(Y)

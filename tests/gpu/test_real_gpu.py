@@ -1,4 +1,4 @@
-"""On a real card; skipped where there is none. `make test-gpu` runs these, and refuses to skip them."""
+"""On a real GPU; skipped without one. `make test-gpu` runs these and does not skip them."""
 
 import os
 import subprocess
@@ -6,30 +6,30 @@ import sys
 
 import numpy as np
 import pytest
-from host_card import problem
+from host_device import problem
 
 import ngmca
 from ngmca import nnqp, separation, simulate
 from ngmca.engines.degrees_of_freedom import corrected
-from ngmca.engines.gpu import CardError, open_card
+from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
-from ngmca.engines.gpu.engine import OnGpu
+from ngmca.engines.gpu.engine import GpuEngine
 from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.pivoting import solve_rows
 
 
-def card_or_reason():
+def device_or_reason():
     try:
-        return open_card(), ""
-    except CardError as error:
-        if os.environ.get("NGMCA_NEEDS_CARD"):
+        return open_device(), ""
+    except GpuError as error:
+        if os.environ.get("NGMCA_NEEDS_GPU"):
             raise
         return None, str(error)
 
 
-CARD, REASON = card_or_reason()
-pytestmark = pytest.mark.skipif(CARD is None, reason=REASON)
+DEVICE, REASON = device_or_reason()
+pytestmark = pytest.mark.skipif(DEVICE is None, reason=REASON)
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def close(one, other, tolerance=1e-6):
 def test_columns_are_solved_to_a_certificate_that_is_true(r, dtype):
     G, C, X = problem(r, 3001, dtype, m=150)
     shift = np.linspace(0, 1, r)
-    xp = CARD.xp
+    xp = DEVICE.xp
     there = xp.asarray(X)
-    told = CARD.solve(G, xp.asarray(C).T, there.T, shift)
+    told = DEVICE.solve(G, xp.asarray(C).T, there.T, shift)
     X = xp.asnumpy(there)
     exact = np.zeros(C.shape)
     solve_rows(G, C.astype(np.float64), exact, shift)
@@ -63,9 +63,9 @@ def test_sources_that_are_alike_stay_exact():
     G, C, X = problem(6, 500, m=150)
     G[5], G[:, 5], C[:, 5] = G[4], G[:, 4], C[:, 4]
     G[5, 5] = G[4, 4]
-    there = CARD.xp.asarray(X)
-    CARD.solve(G, CARD.xp.asarray(C).T, there.T, np.zeros(6))
-    assert nnqp.violation(G, C.T, CARD.xp.asnumpy(there).T) <= 1e-9
+    there = DEVICE.xp.asarray(X)
+    DEVICE.solve(G, DEVICE.xp.asarray(C).T, there.T, np.zeros(6))
+    assert nnqp.violation(G, C.T, DEVICE.xp.asnumpy(there).T) <= 1e-9
 
 
 @pytest.mark.parametrize("r", [6, 20, 40, 70])
@@ -77,9 +77,9 @@ def test_awkward_columns_are_solved_in_single_precision(r):
     X[7] = np.nan
     C[9] = 0
     C[11] = np.abs(C[11]) + 5 * G.sum(axis=1)  # everywhere
-    there = CARD.xp.asarray(X)
-    told = CARD.solve(G, CARD.xp.asarray(C).T, there.T, np.zeros(r))
-    found = CARD.xp.asnumpy(there)
+    there = DEVICE.xp.asarray(X)
+    told = DEVICE.solve(G, DEVICE.xp.asarray(C).T, there.T, np.zeros(r))
+    found = DEVICE.xp.asnumpy(there)
     assert told <= 1e-5
     assert nnqp.violation(G, C.T, found.T) <= 2e-5
     assert not found[:, 2].any()
@@ -89,14 +89,14 @@ def test_awkward_columns_are_solved_in_single_precision(r):
 @pytest.mark.parametrize("r", [1, 3, 8, 11, 16, 17])
 @pytest.mark.parametrize("n", [1, 130, 2048, 9001])
 def test_products_with_the_data(r, n):
-    xp, rng = CARD.xp, np.random.default_rng(0)
+    xp, rng = DEVICE.xp, np.random.default_rng(0)
     Y = rng.standard_normal((71, n + 3)).astype(np.float32)
     A, X = rng.random((71, r)).astype(np.float32), rng.random((n, r)).astype(np.float32)
     there, C = xp.asarray(Y)[:, :n], xp.full((n, r), np.nan, dtype=np.float32)
-    CARD.correlate(xp.asarray(A), there, C.T)
+    DEVICE.correlate(xp.asarray(A), there, C.T)
     exact = Y[:, :n].T.astype(np.float64) @ A
-    np.testing.assert_allclose(CARD.host(C), exact, atol=3e-6 * np.abs(exact).max())
-    YS, SS = np.split(CARD.added([CARD.moments(there, xp.asarray(X).T)]), [71])
+    np.testing.assert_allclose(DEVICE.host(C), exact, atol=3e-6 * np.abs(exact).max())
+    YS, SS = np.split(DEVICE.added([DEVICE.moments(there, xp.asarray(X).T)]), [71])
     exact = Y[:, :n].astype(np.float64) @ X
     np.testing.assert_allclose(YS, exact, atol=1e-4 * np.abs(exact).max())
     np.testing.assert_allclose(SS, X.T.astype(np.float64) @ X, rtol=1e-5)
@@ -104,19 +104,19 @@ def test_products_with_the_data(r, n):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_sums_products_and_medians(dtype):
-    xp, rng = CARD.xp, np.random.default_rng(0)
+    xp, rng = DEVICE.xp, np.random.default_rng(0)
     Y, X = rng.standard_normal((70, 9001)).astype(dtype), rng.random((9001, 5)).astype(dtype)
     X[X < 0.5] = 0
     there, small = xp.asarray(Y), xp.asarray(X).T
-    YS, SS = np.split(CARD.added([CARD.moments(there, small)]), [70])
+    YS, SS = np.split(DEVICE.added([DEVICE.moments(there, small)]), [70])
     tolerance = 1e-10 if dtype == np.float64 else 1e-4
     exact = Y.astype(np.float64) @ X
     np.testing.assert_allclose(YS, exact, atol=tolerance * np.abs(exact).max())
     np.testing.assert_allclose(SS, X.T.astype(np.float64) @ X, rtol=tolerance)
-    sums, count = CARD.tally(small)
+    sums, count = DEVICE.tally(small)
     np.testing.assert_allclose(sums, X.sum(axis=0, dtype=np.float64), rtol=1e-12)
     assert count == np.count_nonzero(X)
-    found = xp.asnumpy(CARD.deviations(there[:, :777]))
+    found = xp.asnumpy(DEVICE.deviations(there[:, :777]))
     centre = np.median(Y[:, :777], axis=1)
     np.testing.assert_allclose(found[0], centre, rtol=1e-6)
     np.testing.assert_allclose(
@@ -131,9 +131,9 @@ def test_bounded_rows_as_on_the_cpu():
     bound, X = np.full(7, 4.0), rng.random((7, 150))
     expected = X.copy()
     rounds, _ = descend_rows(G, C, bound, expected, 100, 1e-9)
-    arrays = [CARD.xp.asarray(part[None]) for part in (G, C, bound, X)]
-    told = CARD.bounded(*arrays, 100, 1e-9)
-    np.testing.assert_allclose(CARD.host(arrays[3])[0], expected, atol=1e-10)
+    arrays = [DEVICE.xp.asarray(part[None]) for part in (G, C, bound, X)]
+    told = DEVICE.bounded(*arrays, 100, 1e-9)
+    np.testing.assert_allclose(DEVICE.host(arrays[3])[0], expected, atol=1e-10)
     assert abs(float(told[0, 0]) - rounds) <= 1
 
 
@@ -177,15 +177,15 @@ def test_many_columns_are_bit_identical_run_to_run():
     G, C, X = problem(40, 30_000, np.float32, m=150)
     found = []
     for _ in range(3):
-        there = CARD.xp.asarray(X)
-        CARD.solve(G, CARD.xp.asarray(C).T, there.T, np.zeros(40))
-        found.append(CARD.host(there))
+        there = DEVICE.xp.asarray(X)
+        DEVICE.solve(G, DEVICE.xp.asarray(C).T, there.T, np.zeros(40))
+        found.append(DEVICE.host(there))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
 
 
 def test_arrays_come_back_where_they_came_from(mixture):
-    cupy = CARD.xp
+    cupy = DEVICE.xp
     there = ngmca.separate(cupy.asarray(mixture.Y), 6, n_iter=10, seed=0, device="cuda")
     here = ngmca.separate(mixture.Y, 6, n_iter=10, seed=0, device="cuda")
     assert isinstance(there.S, cupy.ndarray)
@@ -194,23 +194,23 @@ def test_arrays_come_back_where_they_came_from(mixture):
     np.testing.assert_array_equal(there.S.get(), here.S)
 
 
-def test_numbers_on_a_card_are_checked():
-    cupy = CARD.xp
+def test_numbers_on_a_gpu_are_checked():
+    cupy = DEVICE.xp
     Y = cupy.ones((5, 8))
     Y[2, 3] = cupy.nan
     with pytest.raises(ValueError, match="NaN or infinite"):
         ngmca.separate(Y, 2, device="cuda")
-    with pytest.raises(ValueError, match="Y is on a card: give device='cuda'"):
+    with pytest.raises(ValueError, match="Y is on a GPU. Use device='cuda'"):
         ngmca.separate(cupy.ones((5, 8)), 2)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_data_larger_than_the_card_give_the_answer_of_the_whole(mixture, monkeypatch, order):
+def test_data_larger_than_the_gpu_give_the_answer_of_the_whole(mixture, monkeypatch, order):
     monkeypatch.setattr(on_gpu, "PIECE", 1 << 20)
     whole = ngmca.separate(mixture.Y, 6, n_iter=12, seed=0, device="cuda")
-    engine = OnGpu(np.asarray(mixture.Y, order=order), CARD)
+    engine = GpuEngine(np.asarray(mixture.Y, order=order), DEVICE)
     needed = 4 * 6 * 20_000 * 8 + 11 * 66 * 6 * 8
-    monkeypatch.setattr(type(CARD), "free", lambda card: int(needed / 0.9) + 6_000_000)
+    monkeypatch.setattr(type(DEVICE), "free", lambda device: int(needed / 0.9) + 6_000_000)
     assert len([*engine._pieces(6)]) > 4
     close(ngmca.separate(engine, 6, n_iter=12, seed=0), whole, 1e-9)
 
@@ -240,7 +240,7 @@ def test_a_batch_of_starts_gives_what_each_gives_alone(monkeypatch, dtype, metho
     np.testing.assert_array_equal(first, second)
     tolerance = 1e-8 if dtype == np.float64 else 1e-3
     np.testing.assert_allclose(first, here, rtol=tolerance)
-    monkeypatch.setattr(separation, "at_once_on_card", lambda problem: 0)
+    monkeypatch.setattr(separation, "room_for_starts", lambda problem: 0)
     alone, apart = costs(9)
     np.testing.assert_allclose(first, apart, rtol=tolerance)
     if dtype == np.float64:
@@ -259,8 +259,8 @@ def test_levels_are_corrected_as_on_the_cpu(dtype):
     Y = np.matmul(X, A.swapaxes(1, 2)) + 0.3 * rng.standard_normal((k, n, m)) + 0.05
     C, exact = np.matmul(Y, A).astype(dtype), A.astype(np.float64)
     G, spread = np.matmul(exact.swapaxes(1, 2), exact), 0.2 + rng.random((k, m)) / 10
-    arrays = (CARD.xp.asarray(one) for one in (spread, A, G, C, X))
-    found = CARD.host(CARD.levels(*arrays, every))
+    arrays = (DEVICE.xp.asarray(one) for one in (spread, A, G, C, X))
+    found = DEVICE.host(DEVICE.levels(*arrays, every))
     for i in range(k):
         expected = corrected(GAUSSIAN * spread[i], A[i], C[i, ::every], X[i, ::every], n)
         np.testing.assert_allclose(found[i], expected, rtol=1e-9)
@@ -269,7 +269,7 @@ def test_levels_are_corrected_as_on_the_cpu(dtype):
 HIDDEN = "import ngmca, numpy as np\nngmca.separate(np.ones((5, 8)), 2, device='cuda')"
 
 
-def test_a_hidden_card_is_no_reason_to_take_the_cpu():
+def test_a_hidden_gpu_is_no_reason_to_take_the_cpu():
     told = subprocess.run(
         [sys.executable, "-c", HIDDEN],
         env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
@@ -278,4 +278,4 @@ def test_a_hidden_card_is_no_reason_to_take_the_cpu():
         check=False,
     )
     assert told.returncode != 0
-    assert "finds no card" in told.stderr.splitlines()[-1]
+    assert "finds no GPU" in told.stderr.splitlines()[-1]

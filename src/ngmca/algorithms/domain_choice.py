@@ -1,0 +1,102 @@
+"""The choice between channels and wavelets: what the sources of `soft` look like, and why."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.algorithms.options import Options
+from ngmca.domains import analyse, frame_of
+from ngmca.engines import in_gradient
+from ngmca.engines.blocks import row_blocks
+from ngmca.result import Domain, State
+
+MIN_CHANNELS_FOR_WAVELETS = 64
+MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels: up to it the sources have no order
+MIN_CORRELATION_OF_IMAGES = 0.3  # of neighbouring pixels, both across and down
+MIN_CORRELATION_OF_LINES, MIN_ZEROS_OF_LINES = 0.7, 0.7  # of neighbouring channels; share of channels
+MAX_LENGTH_OF_BANDS = 0.9  # numbers needed in wavelets over those needed in channels
+MAX_COEFFICIENTS = 1 << 27  # several GB in all, unless wavelets are asked for
+ENTRIES_AT_ONCE = 1 << 20  # of sources
+
+
+def decide(state: State, options: Options) -> Domain:
+    """Return the domain in which the sources of `soft` are sparse, and the reason."""
+    if not isinstance(state.S, np.ndarray):
+        return Domain("direct", "the sources stay on the workers of the cluster")
+    free, shape = options.known.free, options.sample_shape
+    A, S = state.A[:, free], state.S[free]
+    correlated = correlation(S, shape)
+    reason = _reason_for_channels(S, options, correlated)
+    if reason:
+        return Domain("direct", reason, correlated)
+    if options.domain != "auto":
+        return Domain(options.domain, "as asked for", correlated)
+    lines = correlated > MIN_CORRELATION_OF_LINES and float(np.mean(S == 0)) > MIN_ZEROS_OF_LINES
+    if lines:
+        return Domain("wavelet", "the spectra are lines that are several channels wide", correlated)
+    ordered = correlated > (MIN_CORRELATION_OF_IMAGES if shape else 0)
+    if ordered and code(S, in_gradient(A, state.noise), shape) < MAX_LENGTH_OF_BANDS:
+        what = "the sources are smooth images" if shape else "the spectra are smooth bands"
+        return Domain("wavelet", what, correlated)
+    return Domain("direct", "wavelets do not describe the sources with fewer numbers", correlated)
+
+
+def _reason_for_channels(S: NDArray, options: Options, correlated: float) -> str:
+    """Return why wavelets are not considered, or nothing if they are."""
+    known, n = options.known, S.shape[1]
+    if not len(S):
+        return "all sources are known"
+    if known.closes_known:
+        return "a closure with known sources needs exact values in every channel"
+    if options.domain != "auto":
+        return ""
+    if options.warm:
+        return "data of this size are fitted in wavelets only if asked for"
+    if known.zero_sources is not None:
+        return "channels in which a source is 0 are given one by one"
+    if n < MIN_CHANNELS_FOR_WAVELETS:
+        return f"fewer than {MIN_CHANNELS_FOR_WAVELETS} channels are too few to show bands"
+    if not correlated > MAX_CORRELATION_OF_NOISE:
+        return "neighbouring channels of the sources are hardly related"
+    W = frame_of(n, options.sample_shape)
+    if len(S) * W.bands * W.period > MAX_COEFFICIENTS:
+        return "wavelets of these sources would need too much memory"
+    return ""
+
+
+def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> float:
+    """Return how many numbers S needs in wavelets, over how many it needs in channels.
+
+    The measure is the sum of log(1 + (value / noise)^2) over coefficients, and over channels; `level`
+    (r,) is the noise. A band of the frame counts by the share of it that a basis would have: the mean
+    over the bases in the frame.
+    """
+    W = frame_of(S.shape[1], shape)
+    if not W.levels or not S.any():
+        return 1.0
+    inside = direct = 0.0
+    for row, noise in zip(S, level, strict=True):  # one by one: coefficients take much memory
+        x = row.astype(np.float64)[None]
+        least = 1e-4 * np.sqrt(np.mean(x**2))  # clean data: the answer must not depend on units
+        x /= max(noise, least) or 1.0
+        inside += float(W.shares @ np.log1p((analyse(W, x)[0] / W.norms[:, None]) ** 2).sum(axis=1))
+        direct += float(np.log1p(x**2).sum())
+    return inside / direct
+
+
+def correlation(S: NDArray, shape: tuple[int, int] | None = None) -> float:
+    """Return the mean correlation of neighbouring channels over the sources; 0 if none varies.
+
+    For pixels it is the smaller of the correlations to the right and below.
+    """
+    if not len(S):  # all of them are known
+        return 0.0
+    found = np.zeros((len(S), 2))
+    for rows, some in row_blocks(S, ENTRIES_AT_ONCE):
+        x = some - some.mean(axis=1, dtype=np.float64, keepdims=True)
+        x = x.reshape(len(x), *(shape or (1, -1)))
+        energy = np.einsum("ijk,ijk->i", x, x)
+        live = energy > 0
+        for axis, (one, other) in enumerate(((x[:, :, 1:], x[:, :, :-1]), (x[:, 1:], x[:, :-1]))):
+            both = np.einsum("ijk,ijk->i", one, other)
+            found[rows, axis] = np.divide(both, energy, out=np.zeros(len(x)), where=live)
+    return float(found.mean(axis=0).min() if shape else found[:, 0].mean())

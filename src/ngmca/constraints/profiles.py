@@ -1,0 +1,96 @@
+"""Shapes of concentration profiles along the measurements: unimodal, increasing, decreasing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ngmca._support.arguments import check_choice, check_count
+from ngmca._support.messages import ArgumentError, option
+
+
+@dataclass(frozen=True)
+class Unimodal:
+    """Columns of A rise to one maximum and then fall, as elution profiles do.
+
+    Parameters
+    ----------
+    sources : sequence of int, optional
+        Indices of the sources whose profiles are unimodal; all of them by default.
+
+    Examples
+    --------
+    >>> import numpy as np, ngmca
+    >>> x = ngmca.simulate.sparse(m=20, n=80, r=2, snr=30, seed=0)
+    >>> found = ngmca.separate(x.Y, 2, constraints=[ngmca.Unimodal(sources=[0])])
+    >>> steps = np.sign(np.diff(found.A[:, 0]).round(12))
+    >>> bool((np.diff(steps[steps != 0]) <= 0).all())  # rises, then falls
+    True
+    """
+
+    sources: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", _checked(self.sources, "Unimodal"))
+
+    @property
+    def shape(self) -> str:
+        """The name of the shape."""
+        return "unimodal"
+
+
+@dataclass(frozen=True)
+class Monotonic:
+    """Columns of A only increase, or only decrease, as products and reactants of a reaction do.
+
+    Parameters
+    ----------
+    direction : {"increasing", "decreasing"}
+        The direction along the measurements.
+    sources : sequence of int, optional
+        Indices of the sources whose profiles are monotonic; all of them by default.
+
+    Examples
+    --------
+    >>> import numpy as np, ngmca
+    >>> x = ngmca.simulate.sparse(m=20, n=80, r=2, snr=30, seed=0)
+    >>> found = ngmca.separate(x.Y, 2, constraints=[ngmca.Monotonic("increasing", sources=[1])])
+    >>> bool((np.diff(found.A[:, 1]) >= -1e-12).all())
+    True
+    """
+
+    direction: str = "increasing"
+    sources: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        check_choice(self.direction, "direction", ("increasing", "decreasing"))
+        object.__setattr__(self, "sources", _checked(self.sources, "Monotonic"))
+
+    @property
+    def shape(self) -> str:
+        """The name of the shape."""
+        return self.direction
+
+
+def _checked(sources: Sequence[int] | None, name: str) -> tuple[int, ...] | None:
+    """Return the indices as a tuple."""
+    if sources is None:
+        return None
+    return tuple(check_count(k, f"sources of {name}", low=0) for k in sources)
+
+
+def shapes_of(profiles: Sequence[Unimodal | Monotonic], r: int) -> tuple[str, ...]:
+    """Return the shape of each of r profiles, "free" where nothing is known."""
+    shapes = ["free"] * r
+    for profile in profiles:
+        name = type(profile).__name__
+        for k in range(r) if profile.sources is None else profile.sources:
+            if k >= r:
+                raise ArgumentError(
+                    "{} names source {}, but there are {} sources: indices go from 0 to {}.",
+                    *(option(name), k, r, r - 1),
+                )
+            if shapes[k] not in ("free", profile.shape):
+                raise ArgumentError(
+                    "source {} cannot be both {} and {}: give it one shape.", k, shapes[k], profile.shape
+                )
+            shapes[k] = profile.shape
+    return tuple(shapes)

@@ -1,0 +1,185 @@
+"""The Gram matrix of a problem with one unknown vector in each row, and the solvers that use it.
+
+All rows share one matrix, or, if entries of the data are missing or have weights, each row has its own.
+The unknowns X are a NumPy array, one row for each problem, or an object that keeps them on a device and
+solves there (`OnDevice`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.nnqp.bounded_rows import descend_each, descend_rows
+from ngmca.nnqp.forward_backward import accelerated
+from ngmca.nnqp.per_row_grams import solve_each
+from ngmca.nnqp.pivoting import solve_rows
+
+BOUNDED_ROUNDS = 1000  # of the bounded problem at most; it ends when a round moves X by less than
+BOUNDED_TOL = 1e-6  # of its norm
+PSEUDO_INVERSE_CUT = 1e-10  # eigenvalues below this share of the largest count as 0
+
+# Rounds of exact row updates (G, C, bound, X in place, max_iter, tol) -> their number, the last change
+DescendRows = Callable[[NDArray, NDArray, NDArray, NDArray, int, float], tuple[Any, float]]
+
+
+class OnDevice(Protocol):
+    """Unknowns that are kept on a device and are solved for there, in place; each returns a violation.
+
+    C is an object of the same kind. The array is the transposed of the one that the CPU works with.
+    """
+
+    def solve(self, G: NDArray, C: Any, shift: NDArray | None = None) -> float:
+        """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X>."""
+
+    def project(self, G: NDArray, C: Any) -> float:
+        """X := [G C]_+."""
+
+    def descend(
+        self, G: NDArray, C: Any, threshold: NDArray, *, hard: bool, max_iter: int, tol: float = 1e-7
+    ) -> float:
+        """Accelerated forward-backward steps."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """One Gram matrix for all rows of a problem, or one for each row.
+
+    Attributes
+    ----------
+    values : array of shape (r, r) or (p, r, r)
+        The matrix, or a stack of matrices if `which` is given.
+    which : array of shape (rows,), optional
+        Row i has the matrix `values[which[i]]`. None: all rows share one matrix.
+    noise : array of shape (rows, r), optional
+        Noise of the correlations of each row, in units of the common noise level. Thresholds are
+        multiplied by it. None stands for 1.
+    """
+
+    values: NDArray
+    which: NDArray | None = None
+    noise: NDArray | None = None
+
+    @property
+    def shared(self) -> bool:
+        """Whether all rows share one matrix."""
+        return self.which is None
+
+    @property
+    def matrix(self) -> NDArray:
+        """The matrix (r, r) that all rows share."""
+        assert self.which is None, "each row has a matrix of its own"
+        return self.values
+
+    @property
+    def stack(self) -> NDArray:
+        """The matrix or matrices as a stack (p, r, r)."""
+        return self.values[None] if self.which is None else self.values
+
+    @property
+    def diagonals(self) -> NDArray:
+        """The diagonal of the matrix, (r,), or of each row's matrix, (rows, r)."""
+        if self.which is None:
+            return np.diagonal(self.values)
+        return np.einsum("pkk->pk", self.values)[self.which]
+
+    def times(self, X: NDArray) -> NDArray:
+        """Return each row of X (rows, r) times its matrix."""
+        if self.which is None:
+            return X @ self.values
+        return np.einsum("ik,ikl->il", X, self.values[self.which])
+
+    def energy(self, X: NDArray) -> float:
+        """Return <X, X G>, in double precision."""
+        X = X.astype(np.float64, copy=False)
+        if self.which is None:
+            return float(np.vdot(X.T @ X, self.values))
+        return float(np.vdot(X, self.times(X)))
+
+    def among(self, sources: NDArray) -> "Gram":
+        """Return the matrices among some of the unknowns (indices)."""
+        noise = None if self.noise is None else self.noise[:, sources]
+        part = self.values[..., sources[:, None], sources]
+        return Gram(np.ascontiguousarray(part), self.which, noise)
+
+    def scaled(self, factors: NDArray) -> "Gram":
+        """Return the matrix of row i times factors[i]."""
+        if self.which is None:
+            different, which = np.unique(factors, return_inverse=True)
+            return Gram(self.values * different[:, None, None], which)
+        return Gram(self.values[self.which] * factors[:, None, None], np.arange(len(factors)))
+
+    def in_units(self, unit: NDArray) -> "Gram":
+        """Return the matrices for unknowns in these units (r,)."""
+        return Gram(self.values * np.outer(unit, unit), self.which)
+
+    def solve(
+        self,
+        C: Any,
+        X: Any,
+        shift: NDArray | None = None,
+        *,
+        unit: bool = False,
+        grouped: bool = False,
+    ) -> float:
+        """argmin_{X >= 0} 1/2 <X, XG> - <C - shift, X>, exactly, in place of X; returns the violation.
+
+        X (rows, r) holds a guess of the support. The shift (r,) of a row is multiplied by its noise.
+        `unit` and `grouped` are those of `solve_rows`.
+        """
+        if not isinstance(X, np.ndarray):
+            return float(X.solve(self.matrix, C, shift))
+        if self.which is None:
+            return solve_rows(self.values, C, X, shift, unit=unit, grouped=grouped)
+        if shift is not None and self.noise is not None:
+            shift = shift * self.noise
+        return solve_each(self.values, self.which, C, X, shift)
+
+    def project(self, C: Any, X: Any) -> float:
+        """X := [C G^+]_+, least squares projected on the orthant; returns 0, there is no certificate."""
+        inverse = np.linalg.pinv(self.matrix, rcond=PSEUDO_INVERSE_CUT, hermitian=True)
+        if not isinstance(X, np.ndarray):
+            return float(X.project(inverse, C))
+        np.maximum(C @ inverse, 0, out=X)
+        return 0.0
+
+    def descend(self, C: Any, X: Any, threshold: NDArray, *, hard: bool, max_iter: int) -> float:
+        """Make accelerated forward-backward steps in place of X; returns the violation."""
+        if not isinstance(X, np.ndarray):
+            return float(X.descend(self.matrix, C, threshold, hard=hard, max_iter=max_iter))
+        solution = accelerated(self.matrix, C.T, X.T, threshold=threshold, hard=hard, max_iter=max_iter)
+        X[:] = solution.X.T
+        return solution.violation
+
+    def solve_bounded(
+        self, C: NDArray, A: NDArray, bounded: NDArray, descend: DescendRows = descend_rows
+    ) -> tuple[NDArray, float]:
+        """argmin_{X >= 0} 1/2 <X, XG> - <C, X> with norms of at most 1 of the `bounded` columns of X.
+
+        It starts at A. Returns X, and the last change over the largest entry. `descend` makes the
+        rounds if all rows share one matrix.
+        """
+        if self.which is not None:
+            X, bound = np.array(A, dtype=np.float64, order="C"), np.where(bounded, 1.0, np.inf)
+            given = (C, bound, X, BOUNDED_ROUNDS, BOUNDED_TOL)
+            _, moved = descend_each(self.values, self.which, *given)
+            return X, moved / max(float(X.max(initial=0)), 1e-300)
+        G, C, X, size, inverse = unit_rows(self.values, C, A)
+        size[~bounded] = np.inf
+        _, moved = descend(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
+        return (X * inverse[:, None]).T, float(moved) / max(float(X.max(initial=0)), 1e-300)
+
+
+def unit_rows(SS: NDArray, YS: NDArray, A: NDArray) -> tuple[NDArray, ...]:
+    """Return G, C and X = A' for sources scaled to norm 1, with their norms and the inverse norms.
+
+    A column of A of norm at most 1 is then a row of X of norm at most that of its source.
+    """
+    size = np.sqrt(np.diagonal(SS))
+    inverse = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    G = SS * inverse * inverse[:, None]
+    C = np.multiply(YS.T, inverse[:, None], order="C")
+    X = np.multiply(A.T, size[:, None], order="C", dtype=np.float64)
+    return G, C, X, size, inverse

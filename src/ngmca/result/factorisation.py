@@ -1,0 +1,231 @@
+"""The separation: sources, mixing, and what is known about them."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.plotting import sources_plot
+from ngmca.result.error_bars import Posterior
+from ngmca.result.large_sources import in_memory
+from ngmca.result.states import DIRECT, Background, Domain, History, Line, State, squared
+
+
+@dataclass(frozen=True)
+class Restart:
+    """One of several starts, as `separate` with `n_init` compares them.
+
+    Attributes
+    ----------
+    cost : float
+        Penalised cost of its mixing directions, at one threshold for all starts.
+    agreement : float
+        Mean SDR in dB of its sources, as estimates of the chosen ones.
+    sources : tuple of float
+        The SDR of each source; empty where it is not known.
+    equal : bool
+        Whether it fits as well as the chosen start.
+    """
+
+    cost: float
+    agreement: float
+    sources: tuple[float, ...] = ()
+    equal: bool = False
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Others:
+    """The range of answers that fit as well as the chosen one, which is included.
+
+    Sources are matched to the chosen ones and have their norm, unless their scale is known. Sources that
+    differ by less than 1 % count as the same.
+
+    Attributes
+    ----------
+    count : int
+        Number of starts whose answer fits as well and differs.
+    S_low, S_high : (r, n) arrays
+        Lowest and highest value of the sources.
+    A_low, A_high : (m, r) arrays
+        Lowest and highest value of the mixing.
+    """
+
+    count: int
+    S_low: NDArray = field(repr=False)
+    S_high: NDArray = field(repr=False)
+    A_low: NDArray = field(repr=False)
+    A_high: NDArray = field(repr=False)
+
+    @property
+    def differs(self) -> NDArray:
+        """Which sources differ somewhere (r,)."""
+        return np.asarray((self.S_low < self.S_high).any(axis=1))
+
+    def scaled(self, unit: float) -> "Others":
+        """Return the same for data that are `unit` times as large."""
+        own = self.S_low.dtype.type(unit)
+        return replace(self, S_low=self.S_low * own, S_high=self.S_high * own)
+
+    def __repr__(self) -> str:
+        return f"Others: {self.count} that fit as well, {np.sum(self.differs)} sources differ"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Separation:
+    """The result of `separate`: Y ~ A S with non-negative A (m, r) and S (r, n).
+
+    Columns of A have norm 1, unless a constraint fixes their size. For `Soft`, S is the exact minimiser
+    of 1/2 |Y - A S|^2 + sum_i lam_i |S_i|_1 over S >= 0, and `violation` certifies it (see
+    `ngmca.nnqp.violation`). In the wavelet domain, S minimises 1/2 |Y - A S|^2 + sum |Lam * (S W')| for
+    weights Lam that depend on S, and `violation` is the duality gap divided by the objective. `Naive`
+    and the rivals solve no such problem: it is NaN, as are thresholds of a rival. Factors of the rival
+    `gmca` may be negative.
+
+    Attributes
+    ----------
+    A : (m, r) array
+        The mixing: how much of each source is in every measurement.
+    S : (r, n) array
+        The sources.
+    lam : (r,) array
+        Final threshold of each source.
+    noise : (m,) array
+        Standard deviation of the noise in each measurement.
+    n_iter : int
+        Number of iterations.
+    stopped : {"settled", "iterations"}
+        Whether nothing moved any more, or the largest number of iterations was reached.
+    violation : float
+        Certificate of the last step on S.
+    history : History
+        One entry for each iteration.
+    restarts : tuple of Restart
+        One for each start, if there were several.
+    posterior : Posterior or None
+        Error bars, if they were asked for.
+    domain : Domain
+        Where the sources are sparse.
+    background : Background or None
+        The background, with a `Baseline`.
+    outliers : (k, 2) array or None
+        Measurement and channel of every spike, with ``robust=True``.
+    parts : tuple of slice
+        Measurements of each of several data sets.
+    others : Others or None
+        The range of answers that fit as well and differ.
+    """
+
+    A: NDArray = field(repr=False)
+    S: NDArray = field(repr=False)
+    lam: NDArray = field(repr=False)
+    noise: NDArray = field(repr=False)
+    n_iter: int
+    stopped: str
+    violation: float
+    history: History = field(repr=False)
+    restarts: tuple[Restart, ...] = ()
+    posterior: Posterior | None = field(default=None, repr=False)
+    domain: Domain = DIRECT
+    background: Background | None = field(default=None, repr=False)
+    outliers: NDArray | None = field(default=None, repr=False)
+    parts: tuple[slice, ...] = (slice(None),)
+    others: Others | None = field(default=None, repr=False)
+
+    @property
+    def answer(self) -> tuple[NDArray, NDArray]:
+        """A and S as reports show them: the posterior mean of the model "sparse", if it is not refuted.
+
+        The mean is not shrunk by a threshold and lies inside its error bars. Otherwise A and S of the
+        separation.
+        """
+        found = self.posterior
+        if found is None or found.refuted or found.model == "bands":
+            return self.A, self.S
+        return found.A.mean, found.S.mean
+
+    @property
+    def shares(self) -> NDArray:
+        """Share of each source in the signal of every measurement (m, r), summed over the channels.
+
+        Unlike columns of A, shares can be compared between sources. Rows sum to 1, or to 0 where there
+        is no signal.
+        """
+        A, S = (np.abs(part) for part in self.in_memory().answer)
+        signal = A * (S / (S.max(initial=0) or 1)).sum(axis=1)
+        total = signal.sum(axis=1, keepdims=True)
+        return np.divide(signal, total, out=np.zeros(signal.shape), where=total > 0)
+
+    def plot(self, data: Any = None) -> Any:
+        """Return a matplotlib figure: each source along the axis, and its share in every measurement.
+
+        Parameters
+        ----------
+        data : Dataset, DataFrame or DataArray, optional
+            The data that were separated, for the axis and the names.
+        """
+        found = self.in_memory()
+        return sources_plot.picture(found.answer[1], found.shares, data)
+
+    def to_dataframe(self, data: Any = None) -> tuple[Any, Any]:
+        """Return two pandas DataFrames: sources by channel, and mixing by measurement.
+
+        The mixing has the columns of A ("source 1") and the shares in percent ("source 1 %").
+
+        Parameters
+        ----------
+        data : Dataset, DataFrame or DataArray, optional
+            The data that were separated, for the axis and the names.
+        """
+        found = self.in_memory()
+        return sources_plot.tables(*found.answer, found.shares, data)
+
+    def in_memory(self) -> "Separation":
+        """Return the same with S as an array, where it lies on disk or on a cluster.
+
+        Raises a `MemoryError` if S is too large for the memory.
+        """
+        S = in_memory(self.S)
+        return self if S is self.S else replace(self, S=S)
+
+    def with_sources(self, S: Any) -> "Separation":
+        """Return the same with its sources in another place."""
+        return replace(self, S=S)
+
+    def scaled(self, unit: float) -> "Separation":
+        """Return the same for data that are `unit` times as large."""
+        if unit == 1.0:
+            return self
+        return replace(
+            self,
+            S=self.S * self.S.dtype.type(unit),
+            lam=self.lam * unit,
+            noise=self.noise * unit,
+            history=self.history.scaled(unit),
+            restarts=tuple(replace(one, cost=squared(one.cost, unit)) for one in self.restarts),
+            others=None if self.others is None else self.others.scaled(unit),
+            background=None if self.background is None else self.background.scaled(unit),
+        )
+
+    def __repr__(self) -> str:
+        (m, r), n = self.A.shape, self.S.shape[1]
+        bars = ", with posterior" if self.posterior is not None else ""
+        end = "settled after" if self.stopped == "settled" else "after"
+        return f"Separation: {r} sources in {m} x {n} data, {end} {self.n_iter} iterations{bars}"
+
+
+def recorded(last: State, lines: list[Line]) -> Separation:
+    """Return the separation that ends with a state, with one `line` of history for each iteration."""
+    return Separation(
+        A=last.A,
+        S=last.S,
+        lam=last.lam,
+        noise=last.noise,
+        n_iter=last.k,
+        stopped="settled" if last.settled else "iterations",
+        violation=last.violation,
+        history=History.of(lines),
+        domain=last.domain,
+        background=last.background,
+        outliers=last.outliers,
+    )

@@ -1,0 +1,303 @@
+"""What cannot be combined: one table, with the reason for each gap.
+
+`separate`, `NGMCA`, the command line, the documentation and the tests all read this table. A feature is
+a short name of something that a task asks for, or a fact about its data. `FEATURES` says how each is
+written in messages.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ngmca._support.messages import ArgumentError, Message, Option, message, option
+
+KNOWN = ("KnownSources", "KnownMixing", "ZeroSources", "ZeroMixing")
+SHAPES = ("Unimodal", "Monotonic")
+CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES)
+UNEQUAL = ("missing entries", "noise of entries", "counts", "robust")
+BLOCKS = ("disk", "dask")
+
+FEATURES: Mapping[str, Option | str] = {
+    **{name: option("method", name) for name in ("soft", "hard", "naive", "anls", "gmca")},
+    "rival": "a method of ngmca.rivals",
+    "fista": option("solver", "fista"),
+    "tau=0": option("tau", 0),
+    "penalised A": option("penalised", "A"),
+    "penalised both": option("penalised", "both"),
+    "wavelet": option("domain", "wavelet"),
+    "sample_shape": option("sample_shape"),
+    **{name: option(name) for name in CONSTRAINTS},
+    "Closure with KnownSources": "Closure with KnownSources of a fixed scale",
+    "Closure with KnownMixing": "Closure with KnownMixing",
+    "shapes of some sources": "a shape of some of the sources",
+    "robust": option("robust", True),
+    "counts": option("noise", "poisson"),
+    "noise": option("noise"),
+    "noise of entries": "a noise level for each entry",
+    "noise of channels": "a noise level for each channel",
+    "missing entries": "missing entries",
+    "mask": option("mask"),
+    "several": "several data sets",
+    "memory": "data in memory",
+    "disk": "data that are read in blocks",
+    "dask": "a Dask array",
+    "gpu": option("device", "cuda"),
+    "posterior": option("posterior", True),
+    "posterior in wavelets": "error bars in the wavelet domain",
+    "checkpoint": option("checkpoint"),
+    "out": option("out"),
+    "start": option("start"),
+    "n_init": option("n_init"),
+    "threads": option("threads"),
+    "auto rank": option("r", "auto"),
+    "known A": option("A"),
+    "partial_fit": "partial_fit",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Features that cannot be combined.
+
+    Attributes
+    ----------
+    ones, others : tuple of str
+        Every feature in `ones` excludes every feature in `others`.
+    reason : str
+        Why, as a clause.
+    instead : Message
+        What to do, as a sentence.
+    """
+
+    ones: tuple[str, ...]
+    others: tuple[str, ...]
+    reason: str
+    instead: Message
+
+
+_DIRECT, _CPU = option("domain", "direct"), option("device", "cpu")
+_SOFT, _ANLS, _PIVOT = option("method", "soft"), option("method", "anls"), option("solver", "pivot")
+_LEAVE_OUT_ONE = message("Leave out one of them.")
+_PASS_A_PART = message("Pass a part of the data as an array.")
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        ("wavelet", "sample_shape"),
+        ("hard", "naive", "anls", "rival"),
+        "only 'soft' works in the wavelet domain",
+        message("Use {}.", _SOFT),
+    ),
+    Rule(
+        ("wavelet",),
+        ("tau=0",),
+        "the wavelet domain needs a threshold",
+        message("Use {}, or a larger {}.", _DIRECT, option("tau")),
+    ),
+    Rule(
+        ("wavelet",),
+        ("penalised A",),
+        "columns of A have no order along the channels",
+        message("Use {}.", _DIRECT),
+    ),
+    Rule(
+        ("wavelet",),
+        ("ZeroSources", "Closure with KnownSources"),
+        "this constraint holds for single channels",
+        message("Use {}.", _DIRECT),
+    ),
+    Rule(
+        ("Closure",),
+        SHAPES,
+        "there is no common solver for sums over sources and shapes of profiles",
+        _LEAVE_OUT_ONE,
+    ),
+    Rule(
+        ("Closure",),
+        ("penalised A", "penalised both"),
+        "a fixed sum of A cannot be made smaller",
+        message("Use {}.", option("penalised", "S")),
+    ),
+    Rule(
+        ("Closure with KnownMixing",),
+        ("ZeroMixing",),
+        "there is no common solver for all three",
+        _LEAVE_OUT_ONE,
+    ),
+    Rule(SHAPES, ("ZeroMixing",), "a profile with zeros inside has no single shape", _LEAVE_OUT_ONE),
+    Rule(
+        ("penalised A",),
+        (*SHAPES, "Baseline"),
+        "this constraint does not hold for the transposed data",
+        message("Use {}.", option("penalised", "both")),
+    ),
+    Rule(
+        ("naive", "fista"),
+        (*CONSTRAINTS, "penalised both"),
+        "its steps ignore constraints",
+        message("Use {} and {}.", _SOFT, _PIVOT),
+    ),
+    Rule(
+        ("hard", "naive", "fista"),
+        UNEQUAL,
+        "its steps need all entries, with equal weights",
+        message("Use {} or {}, with {}.", _SOFT, _ANLS, _PIVOT),
+    ),
+    Rule(
+        ("rival",),
+        (*CONSTRAINTS, *UNEQUAL, "noise of channels"),
+        "rivals implement their own model only",
+        message("Use {} or {}.", _SOFT, _ANLS),
+    ),
+    Rule(
+        ("rival",),
+        ("checkpoint",),
+        "rivals run as a whole",
+        message("Leave out {}.", option("checkpoint")),
+    ),
+    Rule(
+        ("rival",), ("threads",), "rivals run in one thread", message("Leave out {}.", option("threads"))
+    ),
+    Rule(
+        ("rival", "robust", "counts", "noise of entries", "posterior", "auto rank"),
+        BLOCKS,
+        "all data must be in memory",
+        _PASS_A_PART,
+    ),
+    Rule(
+        ("noise of channels",),
+        (*BLOCKS, "gpu"),
+        "all data must be in memory",
+        message("Pass an array and use {}.", _CPU),
+    ),
+    Rule(
+        ("naive", "wavelet", *CONSTRAINTS, "penalised both"),
+        ("dask",),
+        "the sources stay on the workers",
+        _PASS_A_PART,
+    ),
+    Rule(("mask",), BLOCKS, "the mask needs all data in memory", _PASS_A_PART),
+    Rule(
+        ("threads",),
+        ("dask", "gpu"),
+        "the number of threads is not used there",
+        message("Leave out {}.", option("threads")),
+    ),
+    Rule(
+        ("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
+        ("gpu",),
+        "the GPU does not support it",
+        message("Use {}.", _CPU),
+    ),
+    Rule(
+        ("posterior", "auto rank", "out", *BLOCKS),
+        ("gpu",),
+        "the GPU does not support it",
+        message("Use {}.", _CPU),
+    ),
+    Rule(
+        ("posterior",),
+        ("gmca",),
+        "its sources may be negative, and those of the sampler may not",
+        message("Leave out {}.", option("posterior")),
+    ),
+    Rule(
+        ("posterior",),
+        ("Closure", *SHAPES, "penalised A", "penalised both"),
+        "the sampler does not support this constraint",
+        message("Leave out {}.", option("posterior")),
+    ),
+    Rule(
+        ("posterior in wavelets",),
+        (*KNOWN, "Baseline"),
+        "all of A and S is sampled there",
+        message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
+    ),
+    Rule(
+        ("known A",),
+        CONSTRAINTS,
+        "a known mixing leaves only the sources to sample",
+        _LEAVE_OUT_ONE,
+    ),
+    Rule(
+        ("out",),
+        ("several",),
+        "the data are read in blocks then",
+        message("Pass one array with all rows."),
+    ),
+    Rule(
+        ("start",),
+        ("n_init",),
+        "a given start is one start",
+        message("Leave out {} or {}.", option("start"), option("n_init")),
+    ),
+    Rule(
+        ("auto rank",),
+        ("Baseline", *KNOWN, "shapes of some sources"),
+        "sources are counted without this constraint",
+        message("Give a number of sources."),
+    ),
+    Rule(
+        ("partial_fit",),
+        (
+            "hard",
+            "naive",
+            "rival",
+            "wavelet",
+            "gpu",
+            "posterior",
+            "noise",
+            "penalised A",
+            "penalised both",
+        ),
+        "it keeps only sums of the stream",
+        message("Use fit for all data at once."),
+    ),
+    Rule(
+        ("partial_fit",),
+        (*CONSTRAINTS, *UNEQUAL),
+        "it keeps only sums of the stream",
+        message("Use fit for all data at once."),
+    ),
+)
+
+
+def reason_against(one: str, other: str) -> Rule | None:
+    """Return the rule that excludes two features together, or None where they can be combined."""
+    for rule in RULES:
+        if (one in rule.ones and other in rule.others) or (other in rule.ones and one in rule.others):
+            return rule
+    return None
+
+
+def check(features: Mapping[str, Option | str]) -> None:
+    """Raise an error about the first two features that cannot be combined.
+
+    Parameters
+    ----------
+    features : mapping
+        Names of features, and how each is written in the message.
+    """
+    for rule in RULES:
+        for one in rule.ones:
+            for other in rule.others:
+                if one in features and other in features and one != other:
+                    raise ArgumentError(
+                        "{} cannot be combined with {}: {}. {}",
+                        *(features[one], features[other], rule.reason, rule.instead),
+                    )
+
+
+def written(names: Iterable[str]) -> dict[str, Option | str]:
+    """Return features with the way in which each is written."""
+    return {name: FEATURES[name] for name in names}
+
+
+def markdown() -> str:
+    """Return the table as the documentation shows it."""
+    lines = ["| this | cannot be combined with | because | instead |", "|---|---|---|---|"]
+    for rule in RULES:
+        ones, others = (
+            ", ".join(str(FEATURES[name]).replace("|", "\\|") for name in names)
+            for names in (rule.ones, rule.others)
+        )
+        lines.append(f"| {ones} | {others} | {rule.reason} | {rule.instead} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,305 @@
+"""A task together with its data: into units of the noise on the way in, back to those of the data."""
+
+import warnings
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca import rules
+from ngmca._support import arguments
+from ngmca._support.messages import Option
+from ngmca.algorithms import Options, Snapshot, iterate_naive, iterate_thresholded, start_on_part
+from ngmca.algorithms.constraint_arrays import Constraints
+from ngmca.algorithms.domain_choice import decide
+from ngmca.algorithms.first_guess import first_guess, with_background
+from ngmca.algorithms.reweighting import Reweighting, reweighed
+from ngmca.algorithms.soft_and_hard import relaxed
+from ngmca.algorithms.wavelet_stage import bands_after
+from ngmca.constraints import constraint_arrays, transposed
+from ngmca.constraints.arrays import fixes_size
+from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing
+from ngmca.result import Background, State
+from ngmca.task.methods import Rival, options_of
+from ngmca.task.task import Task
+
+WEIGHT_RANGE_IN_WAVELETS = 2.0  # factor from their median up to which weights are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A checked task for an engine, which holds the data in units of their noise.
+
+    Attributes
+    ----------
+    engine : Engine
+        The data.
+    r : int
+        Number of sources.
+    options : Options
+        How to separate, in units of the engine.
+    levels : Levels
+        Known noise levels.
+    robust : bool
+        Whether spikes get no weight.
+    start : (A, S) or None
+        A given first guess.
+    exchanged : (r,) array of bool or None
+        Where measurements and channels are exchanged: which columns of A have a known size.
+    """
+
+    engine: Engine
+    r: int
+    options: Options
+    levels: Levels
+    robust: bool
+    start: tuple[NDArray, NDArray] | None
+    exchanged: NDArray | None = None
+
+    @classmethod
+    def of(cls, task: Task, engine: Engine) -> "Problem":
+        """Return the problem, or raise an error that names the argument that does not suit the data."""
+        assert not isinstance(task.method, Rival)
+        r = arguments.check_rank(task.r, engine.shape)
+        shape = arguments.check_shape(task.sample_shape, engine.shape[1])
+        rules.check(task.features | features_of_data(engine))
+        levels = Levels.of(by_part(task.noise, engine), engine)
+        rules.check(task.features | features_of_data(engine) | features_of_levels(levels))
+        start = None if task.start is None else arguments.check_start(task.start, engine, r)
+        _warn_of_empty_rows_and_columns(engine)
+        constraints, domain = task.constraints, task.domain
+        penalised = getattr(task.method, "penalised", "S")
+        exchanged = fixes_size(constraints, engine.shape, r) if penalised == "A" else None
+        if exchanged is not None:
+            engine, levels, constraints = (
+                engine.transposed(),
+                levels.transposed(),
+                transposed(constraints),
+            )
+            start = None if start is None else (start[1].T, start[0].T)
+            domain, shape = "direct", None  # columns of A have no order
+        arrays = constraint_arrays(
+            constraints, engine, r, levels, engine.parts, penalise_both=penalised == "both"
+        )
+        options = replace(
+            options_of(task.method),
+            noise=levels.noise(engine.shape[0]),
+            domain=domain,
+            sample_shape=shape,
+            known=arrays,
+        )
+        whitened = levels.applied(engine)
+        if start is not None:
+            start = _inside(start[0], start[1], levels, whitened)
+        if start is None and not task.robust and levels.counts is None:
+            options = replace(options, warm=start_on_part.suits(whitened, options))
+        return cls(whitened, r, options, levels, task.robust, start, exchanged)
+
+    @property
+    def plain(self) -> bool:
+        """Whether all entries have equal weights and there are no constraints."""
+        weighted = self.engine.weights is not None or self.levels.counts is not None
+        turned = self.exchanged is not None
+        return not (weighted or turned or self.robust or self.options.known.any) and self.levels.equal
+
+    @property
+    def runs_in_batches(self) -> bool:
+        """Whether several starts can run in one batch, where the engine supports that."""
+        options, begun = self.options, self.start is not None or self.options.warm
+        exact = options.method in ("soft", "anls") and options.solver == "pivot"
+        return self.plain and exact and not begun
+
+    def states(
+        self, rng: np.random.Generator, resume: Snapshot | None = None, *, fetch: bool = True
+    ) -> Iterator[tuple[State, Snapshot | None, bool]]:
+        """Yield every state in the units of the data, and the snapshot to continue from.
+
+        A snapshot comes with states channel by channel, not with those in wavelets, which are repeated
+        after a stop. The third item says whether a snapshot is the last one. Without `fetch`, sources
+        of all but the last state stay where the engine has them.
+        """
+        fetch = fetch or not self.levels.equal
+        for engine, state, last in self._direct(rng, resume):
+            if last or fetch:
+                state = replace(state, S=fetched(state.S))
+            following = self._finished(engine, state) if last else self._as_it_is(engine, state)
+            snapshot: Snapshot | None = state
+            for own, levels, known, found in following:
+                found = restored(found, levels, known, own.weights)
+                found = found if self.exchanged is None else _exchanged(found, self.exchanged)
+                yield found, snapshot, last
+                snapshot = None
+
+    def after(self, state: State) -> Iterator[State]:
+        """Yield the last state channel by channel of plain data, and what follows it."""
+        for _, _, _, following in self._finished(self.engine, state):
+            yield following
+
+    def _as_it_is(
+        self, engine: Engine, state: State
+    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
+        yield engine, self.levels, self.options.known, state
+
+    def _finished(
+        self, engine: Engine, state: State
+    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
+        """Yield the last state channel by channel and what follows it."""
+        levels, options = self.levels, self.options
+        if options.transformed:
+            engine, state, levels, options = in_channels(engine, state, levels, options)
+        for following in finished(engine, state, options):
+            yield engine, levels, options.known, replace(following, outliers=state.outliers)
+
+    def _direct(
+        self, rng: np.random.Generator, resume: Snapshot | None
+    ) -> Iterator[tuple[Engine, Snapshot, bool]]:
+        """Yield states channel by channel, with their engine, and whether one is the last."""
+        # a closure holds for sources that are not shrunk: see `relaxed`
+        options = self.options.without_closure()
+        algorithm = iterate_naive if options.method == "naive" else iterate_thresholded
+        rule = Reweighting(self.engine, self.levels, self.robust, options.noise)
+        if rule.needed:
+            yield from reweighed(
+                lambda engine, A, S, resume: algorithm(engine, A, S, options, resume),
+                rule,
+                lambda engine: self._guess(engine, deepcopy(rng)),
+                resume,
+            )
+            return
+        A, S = self._guess(self.engine, rng) if resume is None else (resume.A, resume.S)
+        for state in algorithm(self.engine, A, S, options, resume):
+            yield self.engine, state, state.settled or state.k >= options.schedule.n_iter
+
+    def _guess(self, engine: Engine, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+        """Return the first factors: those given, or drawn."""
+        if self.start is not None:
+            return with_background(engine, *self.start, self.options.known)
+        if self.options.warm:
+            return start_on_part.start_on_part(engine, self.r, rng, replace(self.options, warm=False))
+        return first_guess(engine, self.r, rng, self.options.known)
+
+
+def finished(engine: Engine, state: State, options: Options) -> Iterator[State]:
+    """Yield the last state channel by channel, then wavelets or a fit without thresholds."""
+    domain = decide(state, options) if options.transformed else state.domain
+    if domain.name == "wavelet":
+        yield from bands_after(engine, state, domain, options)
+        return
+    rigid = options.known.holds_norms
+    yield replace(state, domain=domain, settled=state.settled and not rigid)
+    if rigid:
+        yield from (replace(one, domain=domain) for one in relaxed(engine, state, options))
+
+
+def in_channels(
+    engine: Engine, state: State, levels: Levels, options: Options
+) -> tuple[Engine, State, Levels, Options]:
+    """Return data and a state for wavelets: channels in their own units, and weights of at most 1.
+
+    Unequal weights slow the iterations in wavelets down. They are kept within a factor of 2 of their
+    median, which keeps most of their gain.
+    """
+    if engine.weights is None and levels.columns is None:
+        return engine, state, levels, options
+    weights = np.ones(engine.shape) if engine.weights is None else engine.weights
+    columns = levels.units(engine.shape)[1]
+    true = weights / columns**2
+    seen, middle = true > 0, float(np.median(true[true > 0]))
+    low, high = middle / WEIGHT_RANGE_IN_WAVELETS, middle * WEIGHT_RANGE_IN_WAVELETS
+    mild = np.where(seen, np.clip(true, low, high), 0)
+    most = float(mild.max())
+    # thresholds follow the noise of correlations with these weights
+    own = np.divide(mild**2, true, out=np.full(engine.shape, middle), where=seen) / most
+    even = levels.columns is None and engine.noise_weights is None
+    Y = everything(engine) * columns.astype(engine.dtype)
+    found = weighing(engine, mild / most, None if even else own, Y)
+    sigma = None if options.noise is None else options.noise / np.sqrt(most)
+    known = options.known
+    if known.sources is not None:
+        known = replace(known, sources=known.sources * columns)
+    state = replace(state, S=state.S * columns.astype(state.S.dtype))
+    return found, state, replace(levels, columns=None), replace(options, noise=sigma, known=known)
+
+
+def restored(state: State, levels: Levels, known: Constraints, weights: NDArray | None) -> State:
+    """Return a state in the units of the data, with the baseline apart from the sources.
+
+    Columns of A have norm 1, except where their size is known: with a closure, for known columns, and
+    for known sources of a fixed scale.
+    """
+    if levels.equal and weights is None and not known.any:
+        return state
+    rows, columns = levels.units((len(state.A), state.S.shape[1]))
+    A, S = state.A * rows[:, None], state.S * columns
+    norm = np.linalg.norm(A, axis=0)
+    factor = 1 / np.where(norm > 0, norm, 1)
+    if known.any:
+        factor = np.where(known.sized, known.sizes_of(state.A, state.S), factor)
+    A, S = A * factor, S / np.where(factor > 0, factor, 1)[:, None]
+    if weights is not None:
+        S[:, ~(weights > 0).any(axis=0)] = 0  # wavelets would fill channels without observed entries
+    r = known.r if known.any else len(S)
+    background = None
+    if known.baseline:
+        basis = known.sources[r:] * columns  # type: ignore[index]
+        scale = np.einsum("ij,ij->i", S[r:], basis) / np.einsum("ij,ij->i", basis, basis)
+        background = Background(A[:, r:] * scale, basis)
+    return replace(
+        state,
+        A=np.ascontiguousarray(A[:, :r], dtype=state.A.dtype),
+        S=S[:r].astype(state.S.dtype),
+        lam=state.lam[:r] * factor[:r],
+        noise=state.noise * levels.spread(weights, (len(A), S.shape[1])),
+        background=background,
+    )
+
+
+def _inside(A: NDArray, S: NDArray, levels: Levels, engine: Engine) -> tuple[NDArray, NDArray]:
+    """Return factors of the data in units of the noise."""
+    rows, columns = levels.units(engine.shape)
+    return (A / rows[:, None]).astype(engine.dtype), (S / columns).astype(engine.dtype)
+
+
+def features_of_data(engine: Engine) -> dict[str, Option | str]:
+    """Return what the data add to the features of a task."""
+    names: list[str] = [engine.place]
+    names += ["missing entries"] if engine.weights is not None else []
+    names += ["several"] if len(engine.parts) > 1 else []
+    return rules.written(names)
+
+
+def features_of_levels(levels: Levels) -> dict[str, Option | str]:
+    """Return what known noise levels add to the features of a task."""
+    names = ["noise of entries"] if levels.weights is not None else []
+    names += ["noise of channels"] if levels.columns is not None and levels.counts is None else []
+    return rules.written(names)
+
+
+def _warn_of_empty_rows_and_columns(engine: Engine) -> None:
+    """Warn of measurements and channels without observed entries."""
+    if engine.weights is None:
+        return
+    for axis, what, told in ((1, "measurement", "amounts"), (0, "channel", "sources")):
+        empty = np.flatnonzero(~(engine.weights > 0).any(axis=axis))
+        if empty.size:
+            some = ", ".join(map(str, empty[:5])) + (", ..." if empty.size > 5 else "")
+            plural = "s" if empty.size > 1 else ""
+            warnings.warn(
+                f"{what}{plural} {some} have no observed entries: {told} are 0 there.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+def _exchanged(state: State, sized: NDArray) -> State:
+    """Return a state of the transposed data as a state of the data."""
+    A, S = np.ascontiguousarray(state.S.T), np.ascontiguousarray(state.A.T)
+    norm = np.linalg.norm(A, axis=0)
+    norm[sized | (norm == 0)] = 1
+    level = np.sqrt(np.mean(state.noise**2))
+    outliers = None if state.outliers is None else state.outliers[:, ::-1]
+    A, S = A / norm, S * norm[:, None]
+    noise = np.full(len(A), level)
+    return replace(state, A=A, S=S, noise=noise, outliers=outliers)
