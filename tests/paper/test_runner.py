@@ -92,7 +92,7 @@ def test_a_table_of_other_settings_is_not_mixed_with_ours(tables, tmp_path, chan
     else:
         told[change] = "others"
     note.write_text(json.dumps(told))
-    with pytest.raises(TableError, match="begun with other settings"):
+    with pytest.raises(TableError, match="started with other settings"):
         plan([TINY], tmp_path, Size(3))  # even where nothing is left to run
 
 
