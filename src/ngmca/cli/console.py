@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ngmca._support.messages import Option, rendered
 from ngmca.answers.how_sure import Finding
 from ngmca.cli.terminal import make_writable, message, one_line
 from ngmca.engines.gpu import CardError
@@ -100,6 +101,16 @@ def _flag(found: re.Match[str]) -> str:
     return f"{flag} {value}" if value not in ("", "True") else flag
 
 
+def as_flag(found: Option) -> str:
+    """Return an argument of the library as an option of the command line."""
+    flag = FLAGS.get(found.name)
+    if flag is None:
+        return str(found)
+    if found.value is False:
+        return flag.replace("--", "--no-")
+    return f"{flag} {found.value}" if found.has_value and found.value is not True else flag
+
+
 def stdout() -> Console:
     """The console for results, as it is now: tests and pipes replace it."""
     return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
@@ -143,7 +154,7 @@ def as_warning(finding: Finding) -> dict[str, str]:
 def note(text: str, *, quiet: bool = False) -> None:
     """Print a remark that is not part of the result."""
     if not quiet:
-        _complain(Text(f"note: {in_flags(message(text))}", style="dim"))
+        _complain(Text(f"note: {in_flags(message(rendered(text, as_flag)))}", style="dim"))
 
 
 def give_json(content: dict[str, Any]) -> None:
@@ -196,7 +207,7 @@ def _told(error: BaseException) -> typer.Exit:
         case CardError():
             return fail(in_flags(message(str(error))), BAD_INPUT)
         case ReadError():
-            return fail(in_flags(message(str(error))), BAD_INPUT)
+            return fail(in_flags(message(error.message.render(as_flag))), BAD_INPUT)
         case FileExistsError():
             return fail(f"{in_flags(error.strerror or str(error))}.", BAD_INPUT)
         case BrokenPipeError():  # who reads has enough, as `head`
