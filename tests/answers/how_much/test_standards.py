@@ -76,7 +76,7 @@ def test_errors_in_workbooks_name_the_line_and_ask_for_one_sheet(tmp_path):
     rows = [[None, None], ["s", "a"], ["mix 1", 1.0], ["mix 2", "much"]]
     with pytest.raises(ReadError, match=r"standards.ods, line 4, a: 'much' is not a number"):
         read_standards(ods(tmp_path / "standards.ods", rows), NAMES)
-    with pytest.raises(ReadError, match="must have one sheet with numbers, and has 0 3x2, 1 3x2"):
+    with pytest.raises(ReadError, match="must have one sheet with numbers, got 0 3x2, 1 3x2"):
         read_standards(ods(tmp_path / "two.ods", rows, sheets=2), NAMES)
 
 
@@ -198,7 +198,7 @@ def test_errors_name_the_line_of_the_file(tmp_path):
     with pytest.raises(ReadError, match="does not exist"):
         read_standards(tmp_path / "other.csv", NAMES)
     np.save(tmp_path / "a.npy", np.ones(3))
-    with pytest.raises(ReadError, match="is no table"):
+    with pytest.raises(ReadError, match="is not a table"):
         read_standards(tmp_path / "a.npy", NAMES)
 
 

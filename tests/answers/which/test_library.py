@@ -111,7 +111,7 @@ def test_transmittance_becomes_absorbance(tmp_path):
         table(tmp_path / "t.csv", AXIS, scale * 10**-BAND, head=f"wavenumber [cm-1],{head}")
         found = open_library(tmp_path, "cm-1")
         np.testing.assert_allclose(found.references[0].values, BAND, atol=1e-6)
-        assert "Transmittance was turned" in found.notes[0]
+        assert "Transmittance was converted" in found.notes[0]
 
 
 def test_what_is_no_spectrum_is_left_out_by_name():
