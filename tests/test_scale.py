@@ -147,7 +147,11 @@ def test_costs_in_the_units_of_the_data_overflow_to_infinity_and_vanish_to_0():
 def test_data_at_the_end_of_the_range_are_refused_and_the_entry_named(size, side):
     Y = DATA.Y / np.abs(DATA.Y).max() * size
     i, j = np.unravel_index(np.abs(Y).argmax(), Y.shape)
-    for call in (lambda: ngmca.separate(Y, 3), lambda: singular_values.spectrum(Y), lambda: rivals.hals(Y, 3)):
+    for call in (
+        lambda: ngmca.separate(Y, 3),
+        lambda: singular_values.spectrum(Y),
+        lambda: rivals.hals(Y, 3),
+    ):
         with pytest.raises(ValueError, match="largest entry of Y") as told:
             call()
         assert f"{size:.3g} at row {i}, column {j}" in str(told.value)
