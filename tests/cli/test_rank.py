@@ -24,7 +24,7 @@ def test_every_witness_is_shown(table):
     (chosen,) = [line for line in told if line.endswith("<-")]
     assert chosen.split()[0] == "3"
     assert chosen.split()[2:5] == ["5", "of", "5"]
-    assert told[-2] == "held-out entries 3, singular values 3, sources that come again 3"
+    assert told[-2] == "held-out entries 3, singular values 3, stability 3"
     assert told[-1] == "3: all criteria agree."
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ngmca.answers.missing_entries import bridged
 from ngmca.engines import Engine, row_blocks
 
-MIN_MEASUREMENTS = 5  # with fewer measurements no spike can be told from a source
+MIN_MEASUREMENTS = 5  # with fewer measurements a spike cannot be distinguished from a source
 REACH = 2  # a spike is over after so many channels to each side
 SPIKES_PER_MEASUREMENT = 3  # more are not searched
 OVER_OTHER_MEASUREMENTS = 5.0  # times that a spike exceeds all but one other measurement
