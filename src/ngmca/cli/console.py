@@ -90,16 +90,6 @@ def as_flag(shown: Option) -> str:
     return flag.replace("--", "--no-") if shown.value is False else f"{flag} {shown.value}"
 
 
-def as_flag(found: Option) -> str:
-    """Return an argument of the library as an option of the command line."""
-    flag = FLAGS.get(found.name)
-    if flag is None:
-        return str(found)
-    if found.value is False:
-        return flag.replace("--", "--no-")
-    return f"{flag} {found.value}" if found.has_value and found.value is not True else flag
-
-
 def stdout() -> Console:
     """The console for results, as it is now: tests and pipes replace it."""
     return Console(file=sys.stdout, highlight=False, soft_wrap=True, emoji=False)
