@@ -17,7 +17,7 @@ DATA = Dataset(
 
 @pytest.fixture(scope="module")
 def separation():
-    return ngmca.separate(MIXTURE.Y, 2, n_iter=20, domain="direct", seed=0)
+    return ngmca.separate(MIXTURE.Y, 2, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1)
 
 
 def test_shares_are_those_of_the_signal(separation):

@@ -24,7 +24,7 @@ NAMES = ("<b>one</b>", "two & 2", "three")
 def run():
     mixture = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1)
     data = Dataset(mixture.Y, np.linspace(1, 9, 300), "shift", "ppm")
-    found = ngmca.separate(mixture.Y, 3, n_iter=40, seed=0)
+    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=40), n_init=1)
     others = ngmca.simulate.spectra(m=2, n=300, r=17, lines=4, seed=9).S
     library = {name: (data.axis, row) for name, row in zip(NAMES, mixture.S, strict=True)}
     library |= {f"other {i}": (data.axis, row) for i, row in enumerate(others)}

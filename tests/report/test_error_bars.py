@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def found():
     """Data, and a separation with error bars of both kinds."""
     data = ngmca.simulate.spectra(m=12, n=120, r=2, lines=4, width=3.0, snr=25, seed=0)
-    separation = ngmca.separate(data.Y, 2, n_iter=20, domain="direct", seed=0)
+    separation = ngmca.separate(data.Y, 2, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1)
     brief = {"n_samples": 10, "burn": 5, "seed": 0}
     sparse = ngmca.posterior(data.Y, separation, domain="direct", **brief)
     bands = ngmca.posterior(data.Y, separation, domain="wavelet", **brief)

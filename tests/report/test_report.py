@@ -26,7 +26,7 @@ from ngmca.saving.results import _write_tables
 
 def made_run(r=3, m=8, n=200, image=None, **fields):
     mixture = ngmca.simulate.spectra(m=m, n=n, r=r, lines=4, snr=20, seed=0)
-    separation = ngmca.separate(mixture.Y, r, n_iter=20, seed=0)
+    separation = ngmca.separate(mixture.Y, r, method=ngmca.Soft(n_iter=20), n_init=1)
     data = Dataset(mixture.Y, np.linspace(1, 9, n), image_shape=image, **fields)
     return Run(separation, diagnose(mixture.Y, separation), data)
 
@@ -57,7 +57,7 @@ def test_numbers_of_any_size_are_drawn(exponent, shape):
     Y = ngmca.simulate.spectra(m=8, n=200, r=3, lines=4, snr=20, seed=0).Y
     told = []
     for unit in (1.0, 2.0**exponent):
-        separation = ngmca.separate(unit * Y, 3, n_iter=20, seed=0)
+        separation = ngmca.separate(unit * Y, 3, method=ngmca.Soft(n_iter=20), n_init=1)
         run = Run(separation, diagnose(unit * Y, separation), Dataset(unit * Y, image_shape=shape))
         told.append(re.search(r"<b>([\d.]+ dB)</b><span>signal to noise", html(run))[1])
         for found, drawn in zip(separation.S, figures.sources(run).data, strict=True):
@@ -229,7 +229,10 @@ def test_logarithmic_axes_have_a_few_round_ticks(low, high):
 def test_frames_and_arrays_with_names_keep_their_axis(tmp_path):
     pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     Y = ngmca.simulate.spectra(m=6, n=60, r=2, snr=20, seed=0).Y
-    result, axis = ngmca.separate(Y, 2, n_iter=5, seed=0), np.linspace(4000, 400, 60)
+    result, axis = (
+        ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=5), n_init=1),
+        np.linspace(4000, 400, 60),
+    )
     frame = pd.DataFrame(
         Y, columns=pd.Index(axis, name="wavenumber"), index=[f"day {i}" for i in range(6)]
     )
@@ -246,7 +249,7 @@ def test_frames_and_arrays_with_names_keep_their_axis(tmp_path):
 
 def test_data_of_another_shape_are_named(tmp_path):
     Y = ngmca.simulate.spectra(m=6, n=60, r=2, snr=20, seed=0).Y
-    result = ngmca.separate(Y, 2, n_iter=5, seed=0)
+    result = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=5), n_init=1)
     for wrong, told in (
         (Y.T, "60 x 6, but 6 x 60"),
         (Y[:, 1:], "6 x 59, but 6 x 60"),
@@ -310,7 +313,7 @@ def test_names_that_are_not_utf_8_are_written_out(tmp_path):
 @pytest.mark.parametrize("shape", [None, (2, 4)])
 def test_three_lines_of_python(tmp_path, shape):
     Y = ngmca.simulate.spectra(m=8, n=100, r=2, snr=20, seed=0).Y
-    result = ngmca.separate(Y, 2, n_iter=10, seed=0)
+    result = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=10), n_init=1)
     path = write(tmp_path / "r.html", result, Dataset(Y, image_shape=shape) if shape else Y, seed=0)
     page = path.read_text()
     assert ("Mixing maps" if shape else "Mixing weights") in page
@@ -322,10 +325,12 @@ def test_three_lines_of_python(tmp_path, shape):
 def test_methods_without_a_certificate_and_single_rows(tmp_path):
     Y = ngmca.simulate.spectra(m=5, n=60, r=2, snr=20, seed=0).Y
     assert "not available for this method" in html_of(
-        ngmca.separate(Y, 2, method="naive", n_iter=5, seed=0), Y
+        ngmca.separate(Y, 2, method=ngmca.Naive(n_iter=5), n_init=1), Y
     )
-    html_of(ngmca.separate(Y[:1], 1, n_iter=5, seed=0), Y[:1])
-    html_of(ngmca.separate(np.zeros((3, 20)), 1, n_iter=3, seed=0), np.zeros((3, 20)))
+    html_of(ngmca.separate(Y[:1], 1, method=ngmca.Soft(n_iter=5), n_init=1), Y[:1])
+    html_of(
+        ngmca.separate(np.zeros((3, 20)), 1, method=ngmca.Soft(n_iter=3), n_init=1), np.zeros((3, 20))
+    )
 
 
 def html_of(separation, Y):
@@ -336,7 +341,7 @@ def test_the_page_of_many_sources_and_measurements_is_small_enough_to_send():
     rng = np.random.default_rng(0)
     A, S = rng.random((500, 50)), np.where(rng.random((50, 5000)) < 0.1, rng.random((50, 5000)), 0.0)
     Y = A @ S + 0.01 * rng.standard_normal((500, 5000))
-    states = list(ngmca.iterate(Y[:, :200], 50, n_iter=2, seed=0))
+    states = list(ngmca.iterate(Y[:, :200], ngmca.Task(50, method=ngmca.Soft(n_iter=2))))
     last = states[-1]
     separation = ngmca.Separation(
         A=A, S=S, lam=last.lam, noise=np.full(500, 0.01), n_iter=2, stopped="iterations", violation=0.0,

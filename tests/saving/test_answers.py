@@ -35,7 +35,7 @@ def same(a, b):
 
 def all_answers():
     mixture = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1)
-    found = ngmca.separate(mixture.Y, 3, n_iter=30, seed=0)
+    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=30), n_init=1)
     axis = np.linspace(1, 9, 300)
     library = {f"a <b> {i}": (axis, row) for i, row in enumerate(mixture.S)}
     return found, Answers(

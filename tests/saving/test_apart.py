@@ -26,7 +26,9 @@ def data():
 @pytest.fixture(scope="module")
 def found(data):
     parts = [data[:8], data[8:]]
-    return ngmca.separate(parts, 3, baseline="polynomial", robust=True, seed=0, domain="direct")
+    return ngmca.separate(
+        parts, 3, constraints=[ngmca.Baseline("polynomial")], robust=True, domain="direct", n_init=1
+    )
 
 
 def test_all_of_it_comes_back(tmp_path, data, found):
@@ -38,7 +40,9 @@ def test_all_of_it_comes_back(tmp_path, data, found):
 
 
 def test_a_checkpoint_keeps_them(tmp_path, data):
-    for state in ngmca.iterate(data, 3, baseline="polynomial", robust=True, seed=0, domain="direct"):
+    for state in ngmca.iterate(
+        data, ngmca.Task(3, constraints=[ngmca.Baseline("polynomial")], robust=True, domain="direct")
+    ):
         last = state
     so_far = checkpoints.Checkpoint()
     so_far.add(last)

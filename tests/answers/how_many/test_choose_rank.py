@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
+from task_options import records
 
 import ngmca
 from ngmca.answers.how_many import choose_rank as how_many
@@ -317,28 +318,28 @@ def test_the_table_and_the_picture_have_every_witness(choice):
 )
 def test_the_estimator_does_not_count_what_it_would_not_heed(mixture, name, value):
     with pytest.raises(ValueError, match=f'"auto" counts the sources as if {name} were not there'):
-        ngmca.NGMCA("auto", **{name: value}).fit(mixture.Y)
+        ngmca.NGMCA("auto", **records(**{name: value})).fit(mixture.Y)
 
 
 @pytest.mark.parametrize(
     "given", [{"closure": True}, {"profiles": "unimodal"}, {"penalised": "both"}, {"robust": True}]
 )
 def test_what_changes_no_count_may_be_given(mixture, choice, given):
-    model = ngmca.NGMCA("auto", max_iter=2, random_state=0, **given).fit(mixture.Y)
+    model = ngmca.NGMCA("auto", **records(n_iter=2, **given)).fit(mixture.Y)
     assert model.rank_choice_.advice == choice.advice
 
 
 def test_a_robust_estimator_counts_without_spikes(bands):
     Y = bands.Y.copy()
     Y[7, 150] += 5 * bands.Y.max()
-    model = ngmca.NGMCA("auto", robust=True, max_iter=2, random_state=0).fit(Y)
+    model = ngmca.NGMCA("auto", method=ngmca.Soft(n_iter=2), robust=True, n_init=1).fit(Y)
     assert model.n_components_ == 4
     assert model.rank_choice_.advice.endswith(". 1 spike was left out.")
 
 
 def test_words_for_a_number_are_refused(mixture):
     with pytest.raises(ValueError, match="must be a number of sources or 'auto', got 'many'"):
-        ngmca.NGMCA("many").fit(mixture.Y)
+        ngmca.NGMCA("many", n_init=1).fit(mixture.Y)
 
 
 def test_a_kept_search_that_went_further_than_asked_is_not_gone_on_from():

@@ -8,7 +8,6 @@ import pytest
 import ngmca
 from ngmca.answers.how_many import singular_values as rank
 from ngmca.answers.how_many.singular_values import noise_before, noise_edge, singular_values, spectrum
-from ngmca.engines import memory as engines
 from ngmca.engines import open_data
 
 

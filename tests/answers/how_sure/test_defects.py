@@ -139,7 +139,7 @@ def test_nothing_is_found_where_nothing_is(Y):
 
 def run_of(Y, r=3, **fields):
     data = Dataset(Y, np.linspace(400, 4000, Y.shape[1]), "wavenumber", "cm-1", **fields)
-    separation = ngmca.separate(Y, r, n_iter=30, domain="direct", seed=0)
+    separation = ngmca.separate(Y, r, method=ngmca.Soft(n_iter=30), domain="direct", n_init=1)
     return Run(separation, diagnose(Y, separation), data)
 
 

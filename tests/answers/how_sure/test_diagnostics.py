@@ -9,12 +9,12 @@ from ngmca.answers.how_many import singular_values as rank
 from ngmca.answers.how_sure import diagnose, negative_share, signal_to_noise
 from ngmca.answers.how_sure import residual_pass as residual
 from ngmca.answers.how_sure.diagnostics import energy_shares
-from ngmca.engines import derived, open_data
+from ngmca.engines import open_data
 
 
 def separated(n=300):
     mixture = ngmca.simulate.spectra(m=24, n=n, r=5, lines=7, width=3.0, snr=18, seed=1)
-    return mixture, ngmca.separate(mixture.Y, 5, n_iter=150, seed=0)
+    return mixture, ngmca.separate(mixture.Y, 5, method=ngmca.Soft(n_iter=150), n_init=1)
 
 
 def test_diagnostics_are_those_of_the_residual():
@@ -86,7 +86,7 @@ def test_of_large_data_a_part_tells_the_same(monkeypatch, turned):
     """Weak structure that is left over included: one source too few is asked for."""
     mixture = ngmca.simulate.spectra(m=60, n=4000, r=4, lines=30, width=3.0, snr=10, seed=1)
     Y = np.ascontiguousarray(mixture.Y.T) if turned else mixture.Y
-    separation = ngmca.separate(Y, 3, n_iter=60, seed=0)
+    separation = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=60), n_init=1)
     whole = diagnose(Y, separation)
     monkeypatch.setattr(rank, "MAX_ENTRIES", 100_000)
     monkeypatch.setattr(residual, "MAX_ENTRIES", 100_000)
@@ -127,7 +127,7 @@ def test_an_engine_is_as_good_as_an_array():
 def test_the_units_of_the_data_do_not_matter(dtype, sign):
     unit = 2.0 ** (sign * (600 if dtype == np.float64 else 60))  # squares overflow, or vanish
     Y = ngmca.simulate.spectra(m=10, n=120, r=2, snr=20, seed=0).Y.astype(dtype)
-    separation = ngmca.separate(Y, 2, n_iter=20, seed=0)
+    separation = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=20), n_init=1)
     expected = diagnose(Y, separation).scaled(unit)
     assert expected.sigma.max() == diagnose(Y, separation).sigma.max() * unit
     same(diagnose(Y * dtype(unit), separation.scaled(unit)), expected, rtol=1e-4)

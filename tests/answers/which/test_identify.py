@@ -118,7 +118,7 @@ def test_many_channels_are_averaged_with_the_same_answer():
 
 def test_a_separation_is_identified():
     mixture = ngmca.simulate.nmr(m=20, compounds=("lactate", "taurine", "glutamine"), snr=30, seed=0)
-    separation = ngmca.separate(mixture.Y, 3, seed=0)
+    separation = ngmca.separate(mixture.Y, 3, n_init=1)
     library = {name: ngmca.simulate.spectrum(name) for name in ngmca.simulate.compounds()}
     found = ngmca.identify(separation, library, axis=mixture.axis, unit="ppm")
     assert set(found.claims) == set(mixture.names)
