@@ -160,7 +160,7 @@ def test_data_at_the_end_of_the_range_are_refused_and_the_entry_named(size, side
         lambda: singular_values.spectrum(Y),
         lambda: rivals.hals(Y, 3),
     ):
-        with pytest.raises(ValueError, match="largest entry of Y") as told:
+        with pytest.raises(ValueError, match="largest entry of Y") as caught:
             call()
         assert f"{size:.3g} at row {i}, column {j}" in str(caught.value)
         assert side in str(caught.value)

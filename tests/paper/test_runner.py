@@ -17,6 +17,7 @@ import pytest
 from command_line import run as run_command
 from typer.testing import CliRunner
 
+import ngmca
 from ngmca import evaluate, separate, simulate
 from ngmca.cli import app
 from ngmca.engines import by_residual, open_data

@@ -8,7 +8,7 @@ import pytest
 import ngmca
 from ngmca.answers.how_many import singular_values as rank
 from ngmca.answers.how_many.singular_values import noise_before, noise_edge, singular_values, spectrum
-from ngmca.engines import open_data
+from ngmca.engines import derived, open_data, smaller_gram
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -9,7 +9,7 @@ from ngmca.answers.how_many import singular_values as rank
 from ngmca.answers.how_sure import diagnose, negative_share, signal_to_noise
 from ngmca.answers.how_sure import residual_pass as residual
 from ngmca.answers.how_sure.diagnostics import energy_shares
-from ngmca.engines import open_data
+from ngmca.engines import derived, open_data
 
 
 def separated(n=300):
@@ -38,7 +38,7 @@ def test_diagnostics_are_those_of_the_residual():
 def test_blocks_do_not_change_the_diagnostics(monkeypatch):
     mixture, separation = separated()
     whole = diagnose(mixture.Y, separation)
-    monkeypatch.setattr(engines, "LARGE", 700)
+    monkeypatch.setattr(derived, "BLOCK_ENTRIES", 700)
     monkeypatch.setattr(residual, "MIN_TILE_ROWS", 5)
     monkeypatch.setattr(residual, "TILE_ENTRIES", 35)  # neither rows nor columns fit
     parts = diagnose(mixture.Y, separation)
@@ -68,7 +68,7 @@ def test_neighbours_signs_and_bins_are_counted_once(monkeypatch, tile):
 
 def test_threads_do_not_change_a_bit(monkeypatch):
     mixture, separation = separated()
-    monkeypatch.setattr(engines, "WORTH_THREADS", 0)
+    monkeypatch.setattr(derived, "WORTH_THREADS", 0)
     monkeypatch.setattr(residual, "TILE_ENTRIES", 40)
     one, two = (diagnose(open_data(mixture.Y, threads=n), separation) for n in (1, 2))
     for name, value in vars(one).items():
