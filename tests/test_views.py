@@ -17,7 +17,7 @@ DATA = Dataset(
 
 @pytest.fixture(scope="module")
 def separation():
-    return ngmca.separate(MIXTURE.Y, 2, n_iter=20, domain="direct", seed=0)
+    return ngmca.separate(MIXTURE.Y, 2, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1)
 
 
 def test_shares_are_those_of_the_signal(separation):
@@ -98,5 +98,7 @@ def test_a_missing_library_is_named(separation, monkeypatch, library, use):
 
 @pytest.mark.parametrize("use", ["plot", "to_dataframe"])
 def test_data_of_another_shape_are_named(separation, use):
-    with pytest.raises(ValueError, match=r"data are 80 x 6, and 6 x 80 were separated .* transposed"):
+    with pytest.raises(
+        ValueError, match=r"data have the shape 80 x 6, but 6 x 80 were separated .* transposed"
+    ):
         getattr(separation, use)(Dataset(MIXTURE.Y.T))

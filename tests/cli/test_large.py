@@ -1,4 +1,4 @@
-"""Files that are too large for the memory: read in blocks, said so, and the same answer."""
+"""Files that are too large for the memory: it is read in blocks, said so, and the same answer."""
 
 import json
 import warnings
@@ -11,7 +11,7 @@ import zarr
 from command_line import run
 
 import ngmca
-from ngmca.answers.how_sure import percent
+from ngmca.answers.wording import percent
 from ngmca.cli import pipeline as performing
 from ngmca.engines import opening
 from ngmca.io import ReadError, read
@@ -54,7 +54,7 @@ def test_a_cube_in_zarr_ends_as_maps_in_the_report(tmp_path):
     store.create_array("data", shape=SHAPE, dtype=float, chunks=(5, 20, 60))[...] = Y
     store.create_array("wavelength", shape=60, dtype=float)[...] = np.linspace(400, 700, 60)
     said = told(run("separate", tmp_path / "cube.zarr", "-r", 3, "-o", tmp_path / "out"))
-    assert "cube.zarr, 173 kB, is too large for the memory: read in blocks" in said
+    assert "cube.zarr, 173 kB, is too large for the memory: it is read in blocks" in said
     assert "the report and the tables show 90 of 360 measurements and 60 of 60 channels" in said
     expected = ngmca.separate(Y.reshape(-1, 60), 3, n_init=1)
     A, S = (np.load(tmp_path / "out" / name) for name in ("A.npy", "S.npy"))
@@ -114,7 +114,7 @@ def test_an_envi_image_stays_where_it_is(interleave, tmp_path):
 
 def test_what_hyperspy_writes_stays_where_it_is(tmp_path, monkeypatch):
     plugin = pytest.importorskip("rsciio.hspy")
-    monkeypatch.setattr(lazy, "UNPACKED", 1e6)  # the guard of small files, which these are
+    monkeypatch.setattr(lazy, "MAX_EXPANSION", {})  # these files are small, and no guess is made
     Y, path = cube(), tmp_path / "cube.hspy"
     axes = [
         {"name": "y", "size": 18, "scale": 1.0, "offset": 0.0, "units": "um", "navigate": True},
@@ -265,10 +265,10 @@ def test_what_a_background_explains_counts(tmp_path):
         (("--method", "hals"), "--method hals needs all data in memory at once, and {} is too large"),
         (("-r", "auto"), "-r auto needs all data in memory at once, and {} is too large for that: give"),
         (("--range", "1:20"), "{} is too large for the memory, and --range would copy it"),
-        (("--axis", "none"), "{} is not a table in text: leave out --axis."),
-        (("--columns", "2-5"), "{} is not a table in text: leave out --columns."),
-        (("--header", 1), "{} is not a table in text: leave out --header."),
-        (("--skip", 2), "{} is not a table in text: leave out --skip."),
+        (("--axis", "none"), "{} is not a table: leave out --axis."),
+        (("--columns", "2-5"), "{} is not a table: leave out --columns."),
+        (("--header", 1), "{} is not a table: leave out --header."),
+        (("--skip", 2), "{} is not a table: leave out --skip."),
         (("--nucleus", "1H"), "{} has no experiments of several nuclei: leave out --nucleus."),
     ],
 )
@@ -305,7 +305,7 @@ def test_info_tells_what_is_known_without_a_look_at_the_numbers(tmp_path):
     assert "360 measurements x 60 channels (HDF5, float32), an image of 18 x 20 pixels" in told(result)
     assert "400 to 700" in result.stdout
     assert "noise and singular values are left out" in result.stdout
-    assert "too large for the memory: read in blocks" in told(result)
+    assert "too large for the memory: it is read in blocks" in told(result)
     facts = json.loads(run("info", tmp_path / "cube.h5", "--json").stdout)
     assert (facts["measurements"], facts["channels"], facts["type"]) == (360, 60, "float32")
     assert "noise" not in facts

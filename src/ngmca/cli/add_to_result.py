@@ -4,12 +4,13 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from ngmca.answers.run import Run
 from ngmca.cli.console import INTERRUPTED, fail, note
 from ngmca.cli.pipeline import perform, tell
 from ngmca.cli.settings import ASKED_FILES, Settings, changed, from_file, provenance
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
-from ngmca.saving.results import Run, load_run
+from ngmca.saving.results import load_run
 
 
 def found_in(out: Path, instead: str) -> tuple[Run, Settings, dict[str, Any]]:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.restarts import equally_good
+from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
 from ngmca.answers.how_sure import Diagnostics
 from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
 from ngmca.saving import answers_in_file
-from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
 from ngmca.saving.posterior_in_file import COMPRESSED as COMPRESSED_POSTERIOR
 from ngmca.saving.posterior_in_file import from_variables, to_variables
@@ -48,7 +48,7 @@ def write_result(
     data: Dataset,
     diagnostics: Diagnostics | None,
     record: dict[str, Any],
-    answers: Answers = answers_in_file.NONE,
+    answers: Answers = NO_ANSWERS,
 ) -> None:
     """Write a result as one NetCDF file, atomically."""
     import xarray as xr

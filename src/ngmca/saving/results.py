@@ -2,86 +2,24 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ngmca._support.atomic_files import atomic_file
-from ngmca.answers.how_sure import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
+from ngmca.answers.how_sure import diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset, ReadError, as_dataset, write_table
-from ngmca.plotting.sources_plot import misfit
+from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Background, Marginals, Others, Posterior, Separation
-from ngmca.saving.answers_in_file import NONE, Answers
 from ngmca.saving.result_file import read_result, write_result
-from ngmca.saving.result_folder import BACKGROUND, OUTLIERS, RESULT
+from ngmca.saving.result_folder import ANSWERS, BACKGROUND, OUTLIERS, RESULT
 
 MAX_NUMBERS_IN_BACKGROUND_TABLE = 2_000_000
-DEFECTS = "defects"  # what they are called in the record of a run
 Columns = list[tuple[str, Any]]  # of a table: name and values of each
-
-
-@dataclass(frozen=True)
-class Run:
-    """A separation with what its axis, rows and parameters were: all that a report needs."""
-
-    separation: Separation
-    diagnostics: Diagnostics
-    data: Dataset  # without its Y, which stays where it is
-    record: dict[str, Any] = field(default_factory=dict)  # parameters, versions, hash of the input
-    answers: Answers = NONE  # how many, which and how much, as far as that was asked
-
-    @cached_property
-    def defects(self) -> list[Defect]:
-        """Spikes and the like in the data; a saved run has kept them, without the data."""
-        if DEFECTS in self.record:
-            return [Defect(**one) for one in self.record[DEFECTS]]
-        return defects(_observed(self.data.Y, self.separation.outliers))
-
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """Warnings, those first that cost most, worded once for all who show them."""
-        found = findings(self.separation, self.diagnostics, self.data, self.defects)
-        return [*found, *self.answers.findings]
-
-    @property
-    def kept_record(self) -> dict[str, Any]:
-        """What a file keeps besides numbers: parameters and the like, and the defects of the data."""
-        found = [asdict(one) for one in self.defects]
-        return self.record | {DEFECTS: found} if found else self.record
-
-    @property
-    def answers_told(self) -> list[tuple[str, str]]:
-        """How many, which, how much, as questions and answers."""
-        return self.answers.told(len(self.separation.S))
-
-    @property
-    def labels(self) -> list[str]:
-        """What each source is called where it is drawn: its number, and its name if it has one."""
-        return self.answers.labels(len(self.separation.S))
-
-    @cached_property
-    def summary(self) -> list[str]:
-        """Plain sentences about what was found."""
-        return summary(self.separation, self.diagnostics, self.shape)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Measurements and channels of all data, of which a large result shows a part."""
-        m, n = self.data.meta.get("whole", (len(self.separation.A), self.separation.S.shape[1]))
-        return int(m), int(n)
-
-
-def _observed(Y: NDArray, outliers: NDArray | None) -> NDArray:
-    """The data without outliers, which are known already."""
-    if outliers is None or not len(outliers) or not Y.size:
-        return Y
-    Y = np.array(Y, dtype=np.result_type(Y, np.float32))
-    Y[tuple(outliers.T)] = np.nan
-    return Y
 
 
 def save(
@@ -126,7 +64,7 @@ def save(
     >>> from pathlib import Path
     >>> import ngmca
     >>> Y = ngmca.simulate.sparse(6, 50, 2, snr=20, seed=0).Y
-    >>> found = ngmca.separate(Y, 2, n_iter=5, seed=0)
+    >>> found = ngmca.separate(Y, 2)
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = ngmca.save(Path(folder.name) / "mixture.nc", found, Y, instrument="400 MHz")
     >>> bool((ngmca.load(file).S == found.S).all())
@@ -187,11 +125,11 @@ def load(
     >>> from pathlib import Path
     >>> import ngmca
     >>> Y = ngmca.simulate.sparse(6, 50, 2, snr=20, seed=0).Y
-    >>> found = ngmca.separate(Y, 2, n_iter=5, seed=0)
+    >>> found = ngmca.separate(Y, 2)
     >>> folder = tempfile.TemporaryDirectory()
     >>> file = ngmca.save(Path(folder.name) / "mixture.nc", found, Y)
-    >>> ngmca.load(file)
-    Separation: 2 sources in 6 x 50 data, after 5 iterations
+    >>> ngmca.load(file)  # doctest: +ELLIPSIS
+    Separation: 2 sources in 6 x 50 data, settled after ... iterations
     >>> separation, data = ngmca.load(file, with_data=True)
     >>> data.positions.shape
     (50,)
@@ -217,8 +155,12 @@ def write(folder: Path, run: Run) -> None:
         folder / RESULT, run.separation, run.data, run.diagnostics, run.kept_record, run.answers
     )
     _write_tables(folder, run)
-    for name, columns in run.answers.tables.items():
-        _write_table(folder / name, columns)
+    answers = run.answers
+    for name, answer in zip(
+        ANSWERS, (answers.rank, answers.identification, answers.amounts), strict=True
+    ):
+        if answer is not None:
+            _write_table(folder / name, answer.table())
 
 
 def described(separation: Separation, data: Any) -> Dataset:
@@ -229,7 +171,7 @@ def described(separation: Separation, data: Any) -> Dataset:
     given = as_dataset(data)
     shape = (len(given.Y), len(given.positions)) if given.Y.ndim == 2 else given.Y.shape
     if shape != (m, n):
-        raise ValueError(misfit(shape, (m, n)))
+        raise wrong_shape(shape, (m, n))
     return given
 
 

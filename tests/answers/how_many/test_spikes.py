@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.answers.how_many.clear_spikes import spikes, with_sides
+from ngmca.answers.how_many.spikes import spikes, with_sides
 from ngmca.engines import open_data
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import ngmca
 from ngmca.answers.how_many import singular_values as rank
-from ngmca.answers.how_sure import noise_before, noise_edge, singular_values, spectrum
+from ngmca.answers.how_many.singular_values import noise_before, noise_edge, singular_values, spectrum
 from ngmca.engines import derived, open_data, smaller_gram
 
 
@@ -74,8 +74,8 @@ def test_nothing_at_all():
 def test_of_large_data_a_part_tells_the_same(monkeypatch, shape):
     Y = ngmca.simulate.sparse(*shape, 4, snr=10, seed=2).Y
     whole = spectrum(Y)
-    monkeypatch.setattr(rank, "LOOKED_AT", Y.size // 2)
-    monkeypatch.setattr(rank, "SHORT", 500)
+    monkeypatch.setattr(rank, "MAX_ENTRIES", Y.size // 2)
+    monkeypatch.setattr(rank, "MAX_GRAM_SIZE", 500)
     part = spectrum(Y)
     assert part.above == whole.above == 4
     np.testing.assert_allclose(part.values[:4], whole.values[:4], rtol=0.05)
@@ -90,22 +90,22 @@ def test_neighbours_tell_the_noise_of_smooth_spectra_in_a_part_too(monkeypatch):
     axis = np.linspace(0, 40, 4000)
     rng = np.random.default_rng(0)
     Y = (3 + np.sin(axis)) * rng.random((6, 1)) + 0.01 * rng.standard_normal((6, 4000))
-    monkeypatch.setattr(rank, "LOOKED_AT", 6 * 1500)
-    monkeypatch.setattr(rank, "FEWEST", 10)  # singular values do not help
+    monkeypatch.setattr(rank, "MAX_ENTRIES", 6 * 1500)
+    monkeypatch.setattr(rank, "MIN_VALUES_FOR_MEDIAN", 10)  # singular values do not help
     assert spectrum(Y).noise == pytest.approx(0.01, rel=0.05)
 
 
 def test_no_more_than_a_part_is_looked_at():
     for shape in ((500, 250_000), (250_000, 500), (11_000, 11_000), (3, 10**8)):
-        rows, columns = rank.looked_at(shape)
+        rows, columns = rank.examined_part(shape)
         m, n = (
             size if isinstance(choice, slice) else len(choice)
             for choice, size in zip((rows, columns), shape, strict=True)
         )
-        assert m * n <= rank.LOOKED_AT
-        assert min(m, n) == min(*shape, rank.SHORT)
-        assert m * n > 0.99 * rank.LOOKED_AT
-    assert rank.looked_at((1500, 5000)) == (slice(None), slice(None))
+        assert m * n <= rank.MAX_ENTRIES
+        assert min(m, n) == min(*shape, rank.MAX_GRAM_SIZE)
+        assert m * n > 0.99 * rank.MAX_ENTRIES
+    assert rank.examined_part((1500, 5000)) == (slice(None), slice(None))
 
 
 def test_singular_values_of_single_data_are_found_without_a_copy_of_them(monkeypatch):

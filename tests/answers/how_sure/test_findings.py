@@ -5,15 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from task_options import records
 
 import ngmca
-from ngmca.answers.how_sure import diagnose, findings, leftover_share, percent, spectrum, summary
+from ngmca.answers.how_many.singular_values import spectrum
+from ngmca.answers.how_sure import diagnose, findings, leftover_share, summary
+from ngmca.answers.wording import percent
 from ngmca.io import Dataset
 
 
 def separated(r, *, m=24, n=1200, true=5, snr=18.0, n_iter=150, **options):
     mixture = ngmca.simulate.spectra(m=m, n=n, r=true, lines=7, width=3.0, snr=snr, seed=1)
-    separation = ngmca.separate(mixture.Y, r, n_iter=n_iter, seed=0, **options)
+    separation = ngmca.separate(mixture.Y, r, **records(n_iter=n_iter, **options))
     return mixture, separation
 
 
@@ -94,7 +97,7 @@ def test_structure_that_is_negligible_is_not_told():
 def test_noise_of_counts_is_no_sign_of_more_sources():
     mixture = ngmca.simulate.bands(m=40, n=400, r=2, snr=None, seed=0)
     Y = np.random.default_rng(0).poisson(30 * mixture.Y / mixture.Y.mean()).astype(float)
-    separation = ngmca.separate(Y, 2, n_iter=60, noise=1.0, seed=0)
+    separation = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=60), noise=1.0, n_init=1)
     found = {f.kind: f for f in findings(separation, diagnose(Y, separation))}
     assert "structure" not in found
     assert "in proportion to it" in found["growing"].text
@@ -105,7 +108,7 @@ def test_noise_of_counts_is_no_sign_of_more_sources():
 def test_noise_of_counts_is_told_however_low_the_noise_was_said_to_be(kind, size):
     mixture = ngmca.simulate.bands(m=40, n=400, r=2, snr=None, seed=0)
     Y = np.random.default_rng(0).poisson(30 * mixture.Y / mixture.Y.mean()) * kind(size)
-    separation = ngmca.separate(Y, 2, n_iter=60, noise=size, seed=0)
+    separation = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=60), noise=size, n_init=1)
     low = replace(separation, noise=np.full(40, 1e-300))
     assert "growing" in kinds(Y, low)
 
@@ -126,27 +129,31 @@ def test_a_source_of_one_measurement_is_named():
 def test_a_fit_closer_than_the_noise():
     rng = np.random.default_rng(0)
     Y = rng.standard_normal((10, 60)) + 5
-    separation = ngmca.separate(Y, 9, n_iter=300, tau=0, seed=0)
+    separation = ngmca.separate(Y, 9, method=ngmca.Soft(tau=0, n_iter=300), n_init=1)
     assert "overfit" in kinds(Y, separation)
-    assert "overfit" not in kinds(Y, ngmca.separate(Y, 2, n_iter=50, tau=0, seed=0))
+    assert "overfit" not in kinds(Y, ngmca.separate(Y, 2, method=ngmca.Soft(tau=0, n_iter=50), n_init=1))
 
 
 def test_counts_without_a_noise_level():
     rng = np.random.default_rng(0)
     Y = rng.poisson(0.1, (30, 400)).astype(float)
-    assert "no-noise" in kinds(Y, ngmca.separate(Y, 2, n_iter=20, seed=0))
+    assert "no-noise" in kinds(Y, ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=20), n_init=1))
     clean = ngmca.simulate.spectra(m=12, n=200, r=2, snr=None, seed=0).Y
-    assert "no-noise" not in kinds(clean, ngmca.separate(clean, 2, n_iter=300, tau=0, seed=0))
+    assert "no-noise" not in kinds(
+        clean, ngmca.separate(clean, 2, method=ngmca.Soft(tau=0, n_iter=300), n_init=1)
+    )
 
 
 def test_negative_parts_and_few_measurements():
     mixture = ngmca.simulate.spectra(m=4, n=400, r=4, lines=5, snr=30, seed=0)
     Y = mixture.Y.copy()
     Y[:, 100:110] -= 3 * Y.max()
-    found = kinds(Y, ngmca.separate(Y, 4, n_iter=50, seed=0))
+    found = kinds(Y, ngmca.separate(Y, 4, method=ngmca.Soft(n_iter=50), n_init=1))
     assert "negative" in found
     assert "few" in found
-    assert "negative" not in kinds(mixture.Y, ngmca.separate(mixture.Y, 4, n_iter=50, seed=0))
+    assert "negative" not in kinds(
+        mixture.Y, ngmca.separate(mixture.Y, 4, method=ngmca.Soft(n_iter=50), n_init=1)
+    )
 
 
 def test_the_threshold_of_emptiness_is_one_of_height_not_of_energy():
@@ -166,7 +173,9 @@ def test_the_threshold_of_emptiness_is_one_of_height_not_of_energy():
 def test_clean_data_show_how_many_sources_there_are():
     for dtype in (np.float64, np.float32):
         Y = ngmca.simulate.spectra(m=16, n=300, r=4, snr=None, seed=0).Y.astype(dtype)
-        found = {r: kinds(Y, ngmca.separate(Y, r, n_iter=60, seed=0)) for r in (4, 6)}
+        found = {
+            r: kinds(Y, ngmca.separate(Y, r, method=ngmca.Soft(n_iter=60), n_init=1)) for r in (4, 6)
+        }
         assert "many" not in found[4]
         assert "many" in found[6]
 
@@ -179,11 +188,11 @@ def test_words_are_those_of_the_library_and_of_a_chemist():
     negative[:, 100:110] -= 3 * negative.max()
     told = []
     for Y, r, options in ((counts, 2, {}), (noisy, 9, {"tau": 0}), (negative, 3, {})):
-        separation = ngmca.separate(Y, r, n_iter=100, seed=0, **options)
+        separation = ngmca.separate(Y, r, **records(n_iter=100, **options))
         numbers = diagnose(Y, separation)
         told += [f.text for f in findings(separation, numbers)] + summary(separation, numbers)
     text = " ".join(told)
-    for word in ("noise=", "tau=", "Dataset.crop", "channels each"):
+    for word in ("noise=", "tau", "Dataset.crop", "channels each"):
         assert word in text
     assert "--" not in text
     assert "samples" not in text
@@ -205,10 +214,8 @@ def test_each_noise_level_is_told_with_what_it_is():
     mixture, separation = separated(4, n_iter=30)
     numbers = diagnose(mixture.Y, separation)
     (told,) = (one for one in summary(separation, numbers) if one.startswith("The noise"))
-    assert f"of {np.median(separation.noise):.3g} (median" in told
-    assert (
-        f"left over, noise, structure and outliers, has {np.sqrt(np.mean(numbers.row_rms**2)):.3g}."
-        in told
-    )
-    assert f"it was estimated at {spectrum(mixture.Y).noise:.3g}, as `ngmca info`" in told
+    assert f"level is {np.median(separation.noise):.3g} (standard deviation, median" in told
+    residual = np.sqrt(np.mean(numbers.row_rms**2))
+    assert f"The whole residual, with structure and outliers, has {residual:.3g}." in told
+    assert f"was estimated as {spectrum(mixture.Y).noise:.3g} (as in `ngmca info`)" in told
     assert "Before" not in " ".join(summary(separation, replace(numbers, rough_noise=0.0)))

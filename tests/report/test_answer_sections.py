@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_sure import diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset
-from ngmca.report import answer_sections as answers
-from ngmca.report import html
+from ngmca.report import answer_figures, html
+from ngmca.report.answer_tables import amount_table
+from ngmca.report.overview import opening
 from ngmca.report.sections import sections
-from ngmca.saving.answers_in_file import Answers
-from ngmca.saving.results import Run
 
 NAMES = ("<b>one</b>", "two & 2", "three")
 
@@ -23,7 +24,7 @@ NAMES = ("<b>one</b>", "two & 2", "three")
 def run():
     mixture = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1)
     data = Dataset(mixture.Y, np.linspace(1, 9, 300), "shift", "ppm")
-    found = ngmca.separate(mixture.Y, 3, n_iter=40, seed=0)
+    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=40), n_init=1)
     others = ngmca.simulate.spectra(m=2, n=300, r=17, lines=4, seed=9).S
     library = {name: (data.axis, row) for name, row in zip(NAMES, mixture.S, strict=True)}
     library |= {f"other {i}": (data.axis, row) for i, row in enumerate(others)}
@@ -51,7 +52,7 @@ def test_the_report_opens_with_the_answers(run):
 def test_amounts_stand_beside_the_source_that_they_are_of(run):
     amounts = run.answers.amounts
     pattern = r"<tr><th><i[^>]*></i>(\d)<td><b>(.*?)</b>.*?<td>([\d.e+-]+) g/L"
-    rows = re.findall(pattern, answers.opening(run))
+    rows = re.findall(pattern, opening(run))
     assert len(rows) == 3
     for number, name, middle in rows:
         j = amounts.sources.index(int(number) - 1)
@@ -61,7 +62,7 @@ def test_amounts_stand_beside_the_source_that_they_are_of(run):
 
 def test_each_source_is_drawn_above_its_reference(run):
     found = run.answers.identification
-    figures = answers.matches(run)
+    figures = answer_figures.matches(run)
     assert len(figures) == 3
     for figure, row, reference in zip(figures, run.separation.S, found.references, strict=True):
         np.testing.assert_allclose(figure.data[0].y, row, rtol=1e-6)
@@ -71,7 +72,7 @@ def test_each_source_is_drawn_above_its_reference(run):
 
 def test_standards_lie_where_the_line_is_drawn_through_them(run):
     amounts = run.answers.amounts
-    for j, figure in enumerate(answers.calibrations(amounts)):
+    for j, figure in enumerate(answer_figures.calibrations(amounts)):
         drawn, points = figure.data
         np.testing.assert_array_equal(points.x, amounts.known[:5, j])
         slope = drawn.y[1] / drawn.x[1]
@@ -82,11 +83,11 @@ def test_without_answers_it_is_said_what_is_not_known(run):
     bare = replace(run, answers=Answers())
     anchors = [one.anchor for one in sections(bare)]
     assert not {"rank", "which", "amounts"} & set(anchors)
-    opening = answers.opening(bare)
-    assert "as was asked for" in opening
-    assert "no library" in opening
-    assert "relative" in opening
-    assert opening.count("% of the signal") == 6
+    text = opening(bare)
+    assert "as requested" in text
+    assert "no reference library" in text
+    assert "relative" in text
+    assert text.count("% of the signal") == 6
 
 
 def test_doubts_are_warnings(run):
@@ -100,7 +101,7 @@ def test_intervals_and_remarks_of_each_measurement(run):
     amounts = run.answers.amounts
     below, outside = np.zeros_like(amounts.below), np.zeros_like(amounts.outside)
     below[7, 1], outside[8, 2] = True, True
-    table = answers.amount_table(replace(amounts, below=below, outside=outside))
+    table = amount_table(replace(amounts, below=below, outside=outside))
     lines = table.split("<tr>")[2:]
     assert "standard" in lines[0]
     assert "&lt; limit" in lines[7]

@@ -15,7 +15,7 @@ Y = ngmca.simulate.spectra(m=12, n=200, r=2, lines=4, snr=25, seed=0).Y
 
 @pytest.fixture(scope="module")
 def separation():
-    return ngmca.separate(Y, 2, n_iter=20, seed=0)
+    return ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=20), n_init=1)
 
 
 def with_starts(separation, *starts):

@@ -7,14 +7,14 @@ from peak_memory import peak_memory
 import ngmca
 from ngmca.answers.how_many import singular_values as rank
 from ngmca.answers.how_sure import diagnose, negative_share, signal_to_noise
-from ngmca.answers.how_sure import diagnostics as numbers
+from ngmca.answers.how_sure import residual_pass as residual
 from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.engines import derived, open_data
 
 
 def separated(n=300):
     mixture = ngmca.simulate.spectra(m=24, n=n, r=5, lines=7, width=3.0, snr=18, seed=1)
-    return mixture, ngmca.separate(mixture.Y, 5, n_iter=150, seed=0)
+    return mixture, ngmca.separate(mixture.Y, 5, method=ngmca.Soft(n_iter=150), n_init=1)
 
 
 def test_diagnostics_are_those_of_the_residual():
@@ -39,8 +39,8 @@ def test_blocks_do_not_change_the_diagnostics(monkeypatch):
     mixture, separation = separated()
     whole = diagnose(mixture.Y, separation)
     monkeypatch.setattr(derived, "BLOCK_ENTRIES", 700)
-    monkeypatch.setattr(numbers, "FEW", 5)
-    monkeypatch.setattr(numbers, "TILE", 35)  # neither rows nor columns fit
+    monkeypatch.setattr(residual, "MIN_TILE_ROWS", 5)
+    monkeypatch.setattr(residual, "TILE_ENTRIES", 35)  # neither rows nor columns fit
     parts = diagnose(mixture.Y, separation)
     for name, value in vars(whole).items():
         np.testing.assert_allclose(getattr(parts, name), value, rtol=1e-9, atol=1e-12)
@@ -52,16 +52,16 @@ def test_neighbours_signs_and_bins_are_counted_once(monkeypatch, tile):
     mixture, separation = separated()
     Y = mixture.Y.copy()
     Y[3, 7:9], Y[5, 8] = 0, -9 * Y.max()
-    monkeypatch.setattr(numbers, "FEW", 5)
-    monkeypatch.setattr(numbers, "TILE", tile)
+    monkeypatch.setattr(residual, "MIN_TILE_ROWS", 5)
+    monkeypatch.setattr(residual, "TILE_ENTRIES", tile)
     d = diagnose(Y, separation)
     Z = (Y - separation.A @ separation.S) / d.sigma[:, None]
     assert d.autocorrelation == pytest.approx(np.sum(Z[:, 1:] * Z[:, :-1]) / np.sum(Z**2))
     assert d.negative == np.mean(Y < 0)
     assert d.zeros == np.mean(Y == 0)
-    far = -numbers.FAR * d.sigma[:, None] > Y
+    far = -residual.FAR_BELOW_ZERO * d.sigma[:, None] > Y
     assert d.negative_energy == pytest.approx(np.sum(Y[far] ** 2) / np.sum(Y**2))
-    counts = np.histogram(Z, numbers.BINS)[0]
+    counts = np.histogram(Z, residual.HISTOGRAM_BINS)[0]
     np.testing.assert_allclose(d.histogram, counts / Z.size / 0.1)
     assert d.outside == pytest.approx(1 - counts.sum() / Z.size, abs=1e-12)
 
@@ -69,7 +69,7 @@ def test_neighbours_signs_and_bins_are_counted_once(monkeypatch, tile):
 def test_threads_do_not_change_a_bit(monkeypatch):
     mixture, separation = separated()
     monkeypatch.setattr(derived, "WORTH_THREADS", 0)
-    monkeypatch.setattr(numbers, "TILE", 40)
+    monkeypatch.setattr(residual, "TILE_ENTRIES", 40)
     one, two = (diagnose(open_data(mixture.Y, threads=n), separation) for n in (1, 2))
     for name, value in vars(one).items():
         np.testing.assert_array_equal(getattr(two, name), value, err_msg=name)
@@ -78,7 +78,7 @@ def test_threads_do_not_change_a_bit(monkeypatch):
 def test_the_residual_is_never_held_whole():
     A, S, Y = np.ones((40, 2)), np.ones((2, 100_000)), np.ones((40, 100_000))
     engine = open_data(Y, threads=1)
-    assert peak_memory(lambda: numbers.row_residuals(engine, A, S)) < Y.nbytes / 8
+    assert peak_memory(lambda: residual.row_residuals(engine, A, S)) < Y.nbytes / 8
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -86,10 +86,10 @@ def test_of_large_data_a_part_tells_the_same(monkeypatch, turned):
     """Weak structure that is left over included: one source too few is asked for."""
     mixture = ngmca.simulate.spectra(m=60, n=4000, r=4, lines=30, width=3.0, snr=10, seed=1)
     Y = np.ascontiguousarray(mixture.Y.T) if turned else mixture.Y
-    separation = ngmca.separate(Y, 3, n_iter=60, seed=0)
+    separation = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=60), n_init=1)
     whole = diagnose(Y, separation)
-    monkeypatch.setattr(rank, "LOOKED_AT", 100_000)
-    monkeypatch.setattr(numbers, "LOOKED_AT", 100_000)
+    monkeypatch.setattr(rank, "MAX_ENTRIES", 100_000)
+    monkeypatch.setattr(residual, "MAX_ENTRIES", 100_000)
     part = diagnose(Y, separation)
     ratio, expected = (d.singular / d.singular_edge for d in (part, whole))
     assert ratio[0] == pytest.approx(expected[0], rel=0.12)  # the edge is farther out for a part
@@ -127,7 +127,7 @@ def test_an_engine_is_as_good_as_an_array():
 def test_the_units_of_the_data_do_not_matter(dtype, sign):
     unit = 2.0 ** (sign * (600 if dtype == np.float64 else 60))  # squares overflow, or vanish
     Y = ngmca.simulate.spectra(m=10, n=120, r=2, snr=20, seed=0).Y.astype(dtype)
-    separation = ngmca.separate(Y, 2, n_iter=20, seed=0)
+    separation = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=20), n_init=1)
     expected = diagnose(Y, separation).scaled(unit)
     assert expected.sigma.max() == diagnose(Y, separation).sigma.max() * unit
     same(diagnose(Y * dtype(unit), separation.scaled(unit)), expected, rtol=1e-4)

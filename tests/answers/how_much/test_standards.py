@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ngmca._support.messages import ArgumentError
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.io import ReadError
 
@@ -75,7 +76,7 @@ def test_errors_in_workbooks_name_the_line_and_ask_for_one_sheet(tmp_path):
     rows = [[None, None], ["s", "a"], ["mix 1", 1.0], ["mix 2", "much"]]
     with pytest.raises(ReadError, match=r"standards.ods, line 4, a: 'much' is not a number"):
         read_standards(ods(tmp_path / "standards.ods", rows), NAMES)
-    with pytest.raises(ReadError, match="must have one sheet with numbers, and has 0 3x2, 1 3x2"):
+    with pytest.raises(ReadError, match="must have one sheet with numbers, got 0 3x2, 1 3x2"):
         read_standards(ods(tmp_path / "two.ods", rows, sheets=2), NAMES)
 
 
@@ -118,9 +119,12 @@ def test_a_row_that_comes_twice_may_add_and_must_not_contradict():
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"s": ["mix1"], "a": [1]}, r"no measurement is called 'mix1'. The nearest are 'mix 1', 'mix"),
+        (
+            {"s": ["mix1"], "a": [1]},
+            r"no measurement has the name 'mix1'. The nearest are 'mix 1', 'mix",
+        ),
         ({"s": ["zzz"], "a": [1]}, "The nearest are 'blank', 'mix 1'"),
-        ({"s": [2], "a": [1]}, "or have their numbers from 1 where they have no names"),
+        ({"s": [2], "a": [1]}, "or their numbers from 1 if they have no names"),
         (
             {"s": ["mix 1"], "a (mg/L)": [1], "A (mol/L)": [2]},
             "two columns for A, in 'mg/L' and in 'mol/L'",
@@ -128,13 +132,13 @@ def test_a_row_that_comes_twice_may_add_and_must_not_contradict():
         ({"s": ["mix 1"], "a": ["5 %"]}, "row 1, a: '5 %' is not a number. .*units into the heading"),
         ({"s": ["mix 1"], "a": ["<lod"]}, "'<lod' is not a number"),
         ({"s": ["mix 1"], "a": [True]}, "True is not a number"),
-        ({"s": ["mix 1", "mix 2"], "a": [1, -0.5]}, "row 2, a: a concentration of -0.5 cannot be"),
-        ({"s": ["mix 1"], "a": [np.inf]}, "a concentration of inf cannot be"),
-        ({"s": ["mix 1"], "a (%)": [250]}, "250 % of a: are some rows amounts"),
-        ({"s": ["mix 1"], "3": [250]}, "the first line must name substances, and has '3'"),
-        ({"s": ["mix 1"]}, "holds no concentrations"),
-        ({"s": ["mix 1"], "a": [1, 2]}, "equally long"),
-        ({"s": "mix 1", "a": 2}, "must have columns"),
+        ({"s": ["mix 1", "mix 2"], "a": [1, -0.5]}, "row 2, a: a concentration of -0.5 is not possible"),
+        ({"s": ["mix 1"], "a": [np.inf]}, "a concentration of inf is not possible"),
+        ({"s": ["mix 1"], "a (%)": [250]}, "250 % of a. Some rows may have another unit"),
+        ({"s": ["mix 1"], "3": [250]}, "the first line must have names of substances, but has '3'"),
+        ({"s": ["mix 1"]}, "there are no concentrations"),
+        ({"s": ["mix 1"], "a": [1, 2]}, "lists of equal length"),
+        ({"s": "mix 1", "a": 2}, "must have lists"),
     ],
 )
 def test_bad_tables_are_refused_with_what_to_do(columns, words):
@@ -155,7 +159,7 @@ def test_pixels_by_row_and_column_are_refused_with_how_they_are_numbered(heads):
 )
 def test_an_index_that_counts_is_no_index_of_numbered_measurements(index):
     frame = pd.DataFrame({"a": [5.0, 6.0]}, index=index)
-    with pytest.raises(ReadError, match="pandas counts from 0"):
+    with pytest.raises(ArgumentError, match="pandas counts from 0"):
         read_standards(frame, ("1", "2", "3"))
     named = read_standards(frame.set_axis([20, 10]), ("10", "20", "30"))
     np.testing.assert_array_equal(named.known[:, 0], [6, 5, np.nan])
@@ -174,7 +178,7 @@ def test_standards_are_checked_before_there_are_sources():
     standards = read_standards({"s": ["mix 1", "mix 2"], "a": [1, 2], "b": [2, 1]}, NAMES)
     check_standards(standards, 2)
     with pytest.raises(
-        ValueError, match=r"2 substances \(a and b\), and there is 1 source: sep"
+        ValueError, match=r"2 substances \(a and b\), but there is 1 source: sep"
     ) as error:
         check_standards(standards, 1)
     assert "names=" not in str(error.value)
@@ -194,23 +198,23 @@ def test_errors_name_the_line_of_the_file(tmp_path):
     with pytest.raises(ReadError, match="does not exist"):
         read_standards(tmp_path / "other.csv", NAMES)
     np.save(tmp_path / "a.npy", np.ones(3))
-    with pytest.raises(ReadError, match="is no table"):
+    with pytest.raises(ReadError, match="is not a table"):
         read_standards(tmp_path / "a.npy", NAMES)
 
 
 def test_units_that_contradict_and_names_that_are_not_unique_are_refused():
-    with pytest.raises(ReadError, match="a is in 'mg/L', and unit= says 'g/L'"):
+    with pytest.raises(ArgumentError, match="a is in 'mg/L', which contradicts unit='g/L'"):
         read_standards({"s": ["mix 1"], "a (mg/L)": [1]}, NAMES, unit="g/L")
-    with pytest.raises(ReadError, match="2 measurements are called 'x'"):
+    with pytest.raises(ReadError, match="2 measurements have the name 'x'"):
         read_standards({"s": ["x"], "a": [1]}, ("x", "x", "y"))
 
 
 @pytest.mark.parametrize(
     ("pair", "words"),
     [
-        (([0, 9], [1, 2]), "no measurement 9: indices of standards go from 0 to 4"),
-        (([0, 1], [[1], [2], [3]]), "2 standards must be an array with as many rows"),
-        (([0, 1], [1, -2]), "a concentration of -2 cannot be"),
+        (([0, 9], [1, 2]), "no measurement 9. Indices go from 0 to 4"),
+        (([0, 1], [[1], [2], [3]]), "one row of concentrations for each of 2 measurements"),
+        (([0, 1], [1, -2]), "a concentration of -2 is not possible"),
         (([0, 0], [1, 2]), "twice"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Pictures of single examples, from their tables."""
+"""Figures of single examples, from their tables."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def cost_curves(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
-    """Cost against the iteration, for one simulation."""
+    """Draw the cost against the iteration, for one simulation."""
     assert example is not None
     figure, (axes,) = new_figure()
     for method, curve in example.groupby("method", sort=False):
@@ -37,7 +37,7 @@ def cost_curves(table: "pd.DataFrame | None", example: "pd.DataFrame | None", va
 
 
 def thresholds(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
-    """Where soft and hard thresholds at 1 move three points."""
+    """Draw three points before and after soft and hard thresholds of 1."""
     assert example is not None
     figure, (axes,) = new_figure(size=(5.2, 4.6))
     axes.axvline(1, color="#6B6B6B", linestyle=":")
@@ -63,13 +63,13 @@ def thresholds(table: "pd.DataFrame | None", example: "pd.DataFrame | None", var
 def correlation_matrix(
     table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
 ) -> "Figure":
-    """Normalised scalar products of found with true sources."""
+    """Draw normalised scalar products of found and true sources."""
     assert example is not None
     figure, (axes,) = new_figure(size=(5.6, 4.6))
     wide = example.pivot(index="estimated", columns="reference", values="value")
     r = len(wide)
     others = wide.to_numpy().copy()
-    np.fill_diagonal(others, np.nan)  # near 1: it would leave no contrast for the rest
+    np.fill_diagonal(others, np.nan)  # near 1, it would hide the other values
     image = axes.imshow(others, cmap="cividis", extent=(0.5, r + 0.5, r + 0.5, 0.5))
     axes.grid(visible=False)
     axes.set(xlabel="True source", ylabel="Found source")
@@ -83,7 +83,7 @@ def correlation_matrix(
 def biased_sources(
     table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
 ) -> "Figure":
-    """Two sources, true and found."""
+    """Draw two sources, true and found."""
     assert example is not None
     groups = list(example.groupby("source", sort=False))
     figure, panels = new_figure(len(groups), size=(6.4, 4.6))
@@ -97,7 +97,7 @@ def biased_sources(
 
 
 def nmr_spectra(shown: tuple[str, ...]) -> Draw:
-    """The spectra of a few compounds."""
+    """Return a function that draws the spectra of a few compounds."""
 
     def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
         assert example is not None
@@ -115,7 +115,7 @@ def nmr_spectra(shown: tuple[str, ...]) -> Draw:
 
 
 def nmr_mixture(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
-    """A measurement above its main component."""
+    """Draw a measurement above its main component."""
     assert example is not None
     figure, panels = new_figure(2, size=(6.4, 4.4))
     panels[0].plot(example["ppm"], example["measured"], color="black", linewidth=0.9)
@@ -131,7 +131,7 @@ def nmr_mixture(table: "pd.DataFrame | None", example: "pd.DataFrame | None", va
 def nmr_reconstruction(
     table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
 ) -> "Figure":
-    """A true spectrum above the estimates of two methods."""
+    """Draw a true spectrum above the estimates of two methods."""
     assert example is not None
     figure, panels = new_figure(3, size=(6.4, 5.4))
     top = 1.05 * example["true"].max()
@@ -150,5 +150,5 @@ def nmr_reconstruction(
 
 
 def _downwards(ppm: "pd.Series[float]") -> tuple[float, float]:
-    """NMR spectra are drawn with large shifts on the left."""
+    """Return limits with large shifts on the left, as usual for NMR spectra."""
     return float(ppm.max()), float(ppm.min())

@@ -1,24 +1,23 @@
-"""What belongs to no source: the background of every measurement, and outliers."""
+"""Figures and tables of what belongs to no source: backgrounds and outliers."""
 
 from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
+from ngmca.answers.run import Run
 from ngmca.report.maps import image
 from ngmca.report.plotly_style import INK, above, axis_of, colour, line, literal, shortened, style
-from ngmca.saving.results import Run, outliers
-
-DRAWN = 12  # backgrounds in one figure
-LISTED = 50  # outliers in the table
+from ngmca.report.section import table
+from ngmca.saving.results import outliers
 
 
 def background(run: Run) -> tuple[go.Figure, ...]:
-    """The background of some measurements, evenly spread, and its map where they are pixels."""
+    """Return the backgrounds of at most 12 measurements, evenly spread, and a map if they are pixels."""
     found, m = run.separation.background, len(run.separation.A)
     assert found is not None
     figure = go.Figure()
-    for k, i in enumerate(np.unique(np.linspace(0, m - 1, DRAWN).round().astype(int))):
+    for k, i in enumerate(np.unique(np.linspace(0, m - 1, 12).round().astype(int))):
         name = literal(shortened(run.data.names[i], 24))
         figure.add_trace(line(run.data, found.weights[i] @ found.basis, name, colour(k), width=1.2))
     style(figure, 320)
@@ -31,7 +30,7 @@ def background(run: Run) -> tuple[go.Figure, ...]:
 
 
 def mark_outliers(figure: go.Figure, run: Run, i: int) -> None:
-    """Crosses at the outliers of measurement i, in the first row of a figure of its fit."""
+    """Mark the outliers of measurement i in the first row of the figure of its fit."""
     found = run.separation.outliers
     here = np.zeros(0, dtype=int) if found is None else np.flatnonzero(found[:, 0] == i)
     if not here.size:
@@ -46,11 +45,10 @@ def mark_outliers(figure: go.Figure, run: Run, i: int) -> None:
 
 
 def outlier_table(run: Run) -> str:
-    """The outliers as a table of HTML, the largest first."""
+    """Return a table of the 50 largest outliers."""
     names, values = zip(*outliers(run), strict=True)
-    order = np.argsort(-np.abs(run.diagnostics.outlying), kind="stable")[:LISTED]
-    rows = "".join(
-        f"<tr><td>{escape(str(values[0][k]))}<td>{values[1][k]:.6g}<td>{values[2][k]:.4g}" for k in order
-    )
-    head = "".join(f"<th>{escape(name)}" for name in names)
-    return f"<div class=wide><table><tr>{head}{rows}</table></div>"
+    order = np.argsort(-np.abs(run.diagnostics.outlying), kind="stable")[:50]
+    rows = [
+        f"<td>{escape(str(values[0][k]))}<td>{values[1][k]:.6g}<td>{values[2][k]:.4g}" for k in order
+    ]
+    return table("".join(f"<th>{escape(name)}" for name in names), rows)

@@ -5,16 +5,17 @@ import warnings
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
+from task_options import records
 
 import ngmca
 from ngmca.answers.how_many import choose_rank as how_many
 from ngmca.answers.how_many import cross_validation as held_out
-from ngmca.answers.how_many import data_used as looked_at
-from ngmca.answers.how_many.cross_validation import Fold, most_useful, seen_in, speckles
+from ngmca.answers.how_many import part_to_fit, search_steps
+from ngmca.answers.how_many.cross_validation import Fold, better_folds, most_useful, speckles
 from ngmca.answers.how_many.stability import closeness
 from ngmca.engines import open_data
 
-WITNESSES = {"held_out", "edge", "stability"}
+CRITERIA = {"held_out", "singular_values", "stability"}
 
 
 @pytest.fixture(scope="module")
@@ -30,14 +31,14 @@ def choice(mixture):
 def test_three_sources_are_three(choice):
     assert choice.rank == 3
     assert choice.perhaps == ()
-    assert choice.advice == "3: all witnesses agree."
-    assert choice.witnesses == dict.fromkeys(WITNESSES, 3)
+    assert choice.advice == "3: all criteria agree."
+    assert choice.criteria == dict.fromkeys(CRITERIA, 3)
     assert choice.ranks.tolist() == list(range(len(choice.ranks)))
     assert choice.held_out.shape == (5, len(choice.ranks))
     assert choice.held_out[:, 0].mean() == pytest.approx(1)
     assert choice.stability[3] > 0.95
     assert choice.stability[4] < 0.5
-    assert choice.looked_at == (40, 60)
+    assert choice.fitted_shape == (40, 60)
 
 
 @pytest.mark.parametrize("r", [1, 6])
@@ -53,14 +54,14 @@ def leaking(values, hidden):
 
 
 def best_by_prediction(Y):
-    return ngmca.choose_rank(Y, 8, folds=3, seed=0).witnesses["held_out"]
+    return ngmca.choose_rank(Y, 8, folds=3, seed=0).criteria["held_out"]
 
 
 def test_a_leak_would_be_seen(mixture, monkeypatch):
     """The error of what is held out is least at the truth; that of what was shown falls on and on."""
     assert best_by_prediction(mixture.Y) == 3
     monkeypatch.setattr(held_out, "shown", leaking)
-    monkeypatch.setattr(how_many, "PATIENCE", 8)
+    monkeypatch.setattr(search_steps, "PATIENCE", 8)
     assert best_by_prediction(mixture.Y) > 5
 
 
@@ -104,12 +105,12 @@ def test_the_fewest_sources_within_one_standard_error():
         [[1.0, 0.5, 0.40, 0.39, 0.5], [1.0, 0.5, 0.40, 0.41, 0.5], [1.0, 0.5, 0.40, 0.39, 0.5]]
     )
     assert most_useful(errors) == 2  # the third is better on average, by less than its error
-    assert seen_in(errors).tolist() == [0, 3, 3, 2, 0]
+    assert better_folds(errors).tolist() == [0, 3, 3, 2, 0]
     errors[1, 3] = 0.39
     assert most_useful(errors) == 3
     tiny = np.array([[1.0, 1e-12, 1e-13], [1.0, 1e-12, 1e-13]])  # rounding errors are no source
     assert most_useful(tiny) == 1
-    assert seen_in(tiny).tolist() == [0, 2, 0]
+    assert better_folds(tiny).tolist() == [0, 2, 0]
 
 
 def test_closeness_is_to_itself_against_the_others():
@@ -147,17 +148,17 @@ def test_noise_that_is_not_white_is_told_and_fools_one_witness_at_most():
     for noise in (unequal, smooth):
         found = ngmca.choose_rank(mixture.Y - mixture.noise + noise, 6, seed=0)
         assert found.rank == 3
-        assert found.witnesses["edge"] > 6
-        cause = "more than the 6 that were tried, as if the noise were not white"
-        assert f"singular values say {found.witnesses['edge']} ({cause})" in found.advice
+        assert found.criteria["singular_values"] > 6
+        cause = "more than the 6 that were tried: the noise may not be white"
+        assert f"singular values suggest {found.criteria['singular_values']} ({cause})" in found.advice
 
 
 def test_levels_that_are_known_make_it_white(mixture):
     levels = np.geomspace(0.1, 3, 40)
     Y = mixture.Y - mixture.noise + levels[:, None] * np.random.default_rng(0).standard_normal((40, 60))
-    assert ngmca.choose_rank(Y, 6, seed=0).witnesses["edge"] > 3
+    assert ngmca.choose_rank(Y, 6, seed=0).criteria["singular_values"] > 3
     found = ngmca.choose_rank(Y, 6, noise=levels, seed=0)
-    assert found.advice == "3: all witnesses agree."
+    assert found.advice == "3: all criteria agree."
 
 
 def test_counts():
@@ -171,7 +172,7 @@ def test_missing_entries(mixture):
     gone[7], gone[:, 9] = True, True  # a measurement and a channel, altogether
     as_nan = ngmca.choose_rank(np.where(gone, np.nan, mixture.Y), 4, folds=3, seed=0)
     assert as_nan.rank == 3
-    assert as_nan.looked_at == (39, 60)
+    assert as_nan.fitted_shape == (39, 60)
     for given in ({"Y": mixture.Y, "mask": gone}, {"Y": np.ma.array(mixture.Y, mask=gone)}):
         found = ngmca.choose_rank(max_rank=1, folds=3, seed=0, **given)
         np.testing.assert_array_equal(found.held_out, as_nan.held_out[:, :2])
@@ -181,12 +182,15 @@ def test_the_search_that_ended_early_is_not_laid_on_the_noise():
     Y = ngmca.simulate.sparse(40, 80, 6, snr=30, seed=0).Y
     found = ngmca.choose_rank(Y, 2, folds=3, seed=0)
     assert found.advice.startswith("2 or more: ")
-    assert "singular values say 6 (more than the 2 that were tried)" in found.advice
+    assert "singular values suggest 6 (more than the 2 that were tried)" in found.advice
     gone = np.random.default_rng(0).random(Y.shape) < 0.2
     found = ngmca.choose_rank(np.where(gone, np.nan, Y), 7, folds=3, seed=0)
     assert found.rank == 6
-    assert found.witnesses["edge"] > 7
-    assert f"say {found.witnesses['edge']} (missing entries may add to them)" in found.advice
+    assert found.criteria["singular_values"] > 7
+    assert (
+        f"suggest {found.criteria['singular_values']} (missing entries may make this number too large)"
+        in found.advice
+    )
 
 
 @pytest.fixture(scope="module")
@@ -201,20 +205,20 @@ def test_spikes_do_not_count(bands, places):
     Y = bands.Y.copy()
     Y[tuple(np.transpose(places))] += 5 * bands.Y.max()
     gone = np.arange(200) % 50 - 3 == np.zeros((30, 1))
-    told = ", with 1 spike left out." if len(places) == 1 else ", with 3 spikes left out."
+    told = ". 1 spike was left out." if len(places) == 1 else ". 3 spikes were left out."
     for unit, mask in ((1.0, None), (2.0**-600, gone)):
         found = ngmca.choose_rank(Y * unit, 5, mask=mask, folds=3, seed=0)
         assert found.rank == 4
         assert found.advice.endswith(told)
         if mask is None:
-            assert found.witnesses["edge"] <= 5  # straight lines take their place
+            assert found.criteria["singular_values"] <= 5  # straight lines take their place
             assert found.singular_values[0] == pytest.approx(plain.singular_values[0], rel=0.01)
 
 
 def test_spikes_in_zeros():
     Y = np.zeros((9, 12))
     Y[4, 5] = 1.0
-    assert ngmca.choose_rank(Y).advice == "0: all entries are 0, with 1 spike left out."
+    assert ngmca.choose_rank(Y).advice == "0: all entries are 0. 1 spike was left out."
 
 
 def test_units_threads_and_precision_do_not_matter(mixture, choice):
@@ -233,39 +237,39 @@ def test_units_threads_and_precision_do_not_matter(mixture, choice):
 def test_of_large_data_a_part_is_predicted(monkeypatch):
     Y = ngmca.simulate.sparse(60, 900, 3, snr=20, seed=0).Y
     found = ngmca.choose_rank(Y, 5, entries=6000, seed=0)
-    assert found.looked_at == (60, 100)
+    assert found.fitted_shape == (60, 100)
     assert found.rank == 3
-    assert ngmca.choose_rank(Y.T, 4, entries=2500, noise=np.ones(900), seed=0).looked_at == (50, 50)
-    assert ngmca.choose_rank(Y[:, :300], 1, seed=0).looked_at == (60, 300)
-    monkeypatch.setattr(looked_at, "LOOKED_AT", 500)
-    assert ngmca.choose_rank(Y, 1, seed=0).looked_at == (58, 58)  # a sixteenth
+    assert ngmca.choose_rank(Y.T, 4, entries=2500, noise=np.ones(900), seed=0).fitted_shape == (50, 50)
+    assert ngmca.choose_rank(Y[:, :300], 1, seed=0).fitted_shape == (60, 300)
+    monkeypatch.setattr(part_to_fit, "FITTED_ENTRIES", 500)
+    assert ngmca.choose_rank(Y, 1, seed=0).fitted_shape == (58, 58)  # a sixteenth
 
 
 def test_the_search_may_end_too_early(mixture):
     found = ngmca.choose_rank(mixture.Y, 2, seed=0)
     assert found.rank == 2
     assert found.advice.startswith(
-        "2 or more: the search ended there, where the second source is seen in 5 of 5 folds"
+        "2 or more: the search stopped there, the second source improves the prediction in 5 of 5 folds"
     )
 
 
 def test_what_is_wrong_is_said(mixture):
     with pytest.raises(
         ValueError,
-        match="max_rank=40 is more than 40 measurements x 60 channels can tell: use at most 31",
+        match="max_rank=40 is too large for 40 measurements x 60 channels: use at most 31",
     ):
         ngmca.choose_rank(mixture.Y, 40)
-    with pytest.raises(ValueError, match="too small to tell"):
+    with pytest.raises(ValueError, match="too small to choose"):
         ngmca.choose_rank(mixture.Y[:1])
-    with pytest.raises(ValueError, match=r"too small to tell .* or fewer folds than 5"):
+    with pytest.raises(ValueError, match=r"too small to choose .* or a smaller folds than 5"):
         ngmca.choose_rank(np.ones((2, 3)))
     with pytest.raises(
-        ValueError, match=r"2 measurements x 2 channels, 4 entries .* channels, or fewer"
+        ValueError, match=r"2 measurements x 2 channels, and 4 observed .* channels, or a smaller"
     ):
         ngmca.choose_rank(np.eye(2))
-    with pytest.raises(ValueError, match=r"too small to tell .* use more measurements or channels\.$"):
+    with pytest.raises(ValueError, match=r"too small to choose .* Use more measurements or channels\.$"):
         ngmca.choose_rank(np.eye(2), folds=2, seed=0)
-    with pytest.raises(TypeError, match=r"Y is a Dataset, .* data\.Y"):
+    with pytest.raises(TypeError, match=r"Y is a Dataset: .* data\.Y"):
         ngmca.choose_rank(ngmca.io.Dataset(mixture.Y))
     with pytest.raises(ValueError, match="folds must be at least 2"):
         ngmca.choose_rank(mixture.Y, folds=1)
@@ -314,28 +318,28 @@ def test_the_table_and_the_picture_have_every_witness(choice):
 )
 def test_the_estimator_does_not_count_what_it_would_not_heed(mixture, name, value):
     with pytest.raises(ValueError, match=f'"auto" counts the sources as if {name} were not there'):
-        ngmca.NGMCA("auto", **{name: value}).fit(mixture.Y)
+        ngmca.NGMCA("auto", **records(**{name: value})).fit(mixture.Y)
 
 
 @pytest.mark.parametrize(
     "given", [{"closure": True}, {"profiles": "unimodal"}, {"penalised": "both"}, {"robust": True}]
 )
 def test_what_changes_no_count_may_be_given(mixture, choice, given):
-    model = ngmca.NGMCA("auto", max_iter=2, random_state=0, **given).fit(mixture.Y)
+    model = ngmca.NGMCA("auto", **records(n_iter=2, **given)).fit(mixture.Y)
     assert model.rank_choice_.advice == choice.advice
 
 
 def test_a_robust_estimator_counts_without_spikes(bands):
     Y = bands.Y.copy()
     Y[7, 150] += 5 * bands.Y.max()
-    model = ngmca.NGMCA("auto", robust=True, max_iter=2, random_state=0).fit(Y)
+    model = ngmca.NGMCA("auto", method=ngmca.Soft(n_iter=2), robust=True, n_init=1).fit(Y)
     assert model.n_components_ == 4
-    assert model.rank_choice_.advice.endswith("with 1 spike left out.")
+    assert model.rank_choice_.advice.endswith(". 1 spike was left out.")
 
 
 def test_words_for_a_number_are_refused(mixture):
     with pytest.raises(ValueError, match="must be a number of sources or 'auto', got 'many'"):
-        ngmca.NGMCA("many").fit(mixture.Y)
+        ngmca.NGMCA("many", n_init=1).fit(mixture.Y)
 
 
 def test_a_kept_search_that_went_further_than_asked_is_not_gone_on_from():
@@ -368,7 +372,9 @@ def test_two_witnesses_that_agree_outvote_held_out_entries(edge, stable, expecte
     errors = fall + 1e-4 * np.random.default_rng(0).random((5, 5))
     stability = np.array([np.nan, *(1.0 if k <= stable else 0.0 for k in range(1, 5))])
     values = np.where(np.arange(10) < edge, 2.0, 0.5)
-    search = how_many.Search(errors, stability, ())
-    found = how_many._judged(search, how_many.Spectrum(values, 0.1, 1.0), 20, (9, 9))
-    assert found.witnesses == {"held_out": 2, "edge": edge, "stability": stable}
+    search = search_steps.Search(errors, stability, ())
+    found = how_many._chosen(
+        search, how_many.Spectrum(values, 0.1, 1.0), 20, (9, 9), missing=False, spikes=0
+    )
+    assert found.criteria == {"held_out": 2, "singular_values": edge, "stability": stable}
     assert found.rank == expected
