@@ -12,11 +12,11 @@ from command_line import FILES, run
 
 import ngmca
 from ngmca._support import atomic_files as whole_files
+from ngmca.answers import run as what_a_run_leaves
 from ngmca.cli.separate import ALL_METHODS
 from ngmca.cli.settings import CHEAP, STARTS, Settings
 from ngmca.io import read
 from ngmca.saving import folder_claim as claim
-from ngmca.saving import results
 
 
 def test_one_command_from_a_file_to_the_sources(out, table, mixture):
@@ -178,7 +178,7 @@ def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):
     counted(ngmca.io, "read")
     counted(ngmca.io, "fingerprint")
     counted(claim, "check_replaceable")
-    counted(results, "findings")
+    counted(what_a_run_leaves, "findings")
     counted(whole_files, "sync")
     run("separate", table, "-r", 3, "--iterations", 5, "-o", tmp_path / "out")
     assert {name: calls.count(name) for name in set(calls)} == {
