@@ -11,12 +11,7 @@ import xarray as xr
 from command_line import FILES, run
 
 import ngmca
-<<<<<<< HEAD
 from ngmca._support import atomic_files
-=======
-from ngmca._support import atomic_files as whole_files
-from ngmca.answers import run as what_a_run_leaves
->>>>>>> w-answers
 from ngmca.cli.separate import ALL_METHODS
 from ngmca.cli.settings import CHEAP, STARTS, Settings
 from ngmca.io import read
@@ -185,13 +180,8 @@ def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):
     counted(ngmca.io, "read")
     counted(ngmca.io, "fingerprint")
     counted(claim, "check_replaceable")
-<<<<<<< HEAD
     counted(results, "findings")
     counted(atomic_files, "sync")
-=======
-    counted(what_a_run_leaves, "findings")
-    counted(whole_files, "sync")
->>>>>>> w-answers
     run("separate", table, "-r", 3, "--iterations", 5, "-o", tmp_path / "out")
     assert {name: calls.count(name) for name in set(calls)} == {
         "read": 1,
