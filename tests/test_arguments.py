@@ -12,6 +12,7 @@ from scipy import sparse as scipy_sparse
 import ngmca
 from ngmca import rivals
 from ngmca.answers import how_sure as diagnosis
+from ngmca.answers.how_many import singular_values
 
 Y = ngmca.simulate.sparse(m=12, n=30, r=3, snr=20, seed=0).Y
 
@@ -210,7 +211,7 @@ CALLS = {
     "evaluate, noise": lambda X: ngmca.evaluate(Y, Y, noise=X),
     "sdr_matrix": lambda X: ngmca.metrics.sdr_matrix(X, Y),
     "diagnose": lambda X: diagnosis.diagnose(X, SEPARATED),
-    "spectrum": lambda X: diagnosis.spectrum(X),
+    "spectrum": lambda X: singular_values.spectrum(X),
     "library": lambda X: ngmca.simulate.library([(np.arange(30.0), X)], r=1),
     "oracle": lambda X: rivals.oracle(X, np.ones((12, 2))),
     "oracle, A": lambda X: rivals.oracle(Y, X),

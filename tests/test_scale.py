@@ -9,6 +9,7 @@ from cases import case
 import ngmca
 from ngmca import metrics, rivals
 from ngmca.answers import how_sure as diagnosis
+from ngmca.answers.how_many import singular_values
 
 EXPONENTS = [-1000, -600, 600, 1000]
 DATA = ngmca.simulate.sparse(20, 40, 3, p_S=0.3, snr=20, seed=0)
@@ -93,7 +94,7 @@ def test_diagnoses():
         Y = DATA.Y * size
         found = ngmca.separate(Y, 3, seed=0, n_iter=10)
         numbers = diagnosis.diagnose(Y, found)
-        seen = diagnosis.spectrum(Y)
+        seen = singular_values.spectrum(Y)
         answers.append(
             [
                 *(numbers.explained, numbers.negative, numbers.zeros, numbers.negative_energy),
@@ -101,7 +102,7 @@ def test_diagnoses():
                 *(numbers.autocorrelation, numbers.singular, numbers.singular_edge, numbers.share),
                 *(numbers.picks, numbers.sigma / size, numbers.row_rms / size, numbers.picked / size),
                 *(seen.values / size, seen.noise / size, seen.edge / size, seen.above),
-                *(diagnosis.noise_before(Y) / size, diagnosis.signal_to_noise(Y, seen.noise)),
+                *(singular_values.noise_before(Y) / size, diagnosis.signal_to_noise(Y, seen.noise)),
                 [finding.kind for finding in diagnosis.findings(found, numbers)],
                 len(diagnosis.summary(found, numbers)),
             ]
@@ -153,8 +154,8 @@ def test_costs_in_the_units_of_the_data_overflow_to_infinity_and_vanish_to_0():
 def test_data_at_the_end_of_the_range_are_refused_and_the_entry_named(size, side):
     Y = DATA.Y / np.abs(DATA.Y).max() * size
     i, j = np.unravel_index(np.abs(Y).argmax(), Y.shape)
-    for call in (lambda: ngmca.separate(Y, 3), lambda: diagnosis.spectrum(Y), lambda: rivals.hals(Y, 3)):
-        with pytest.raises(ValueError, match="largest entry of Y") as caught:
+    for call in (lambda: ngmca.separate(Y, 3), lambda: singular_values.spectrum(Y), lambda: rivals.hals(Y, 3)):
+        with pytest.raises(ValueError, match="largest entry of Y") as told:
             call()
         assert f"{size:.3g} at row {i}, column {j}" in str(caught.value)
         assert side in str(caught.value)

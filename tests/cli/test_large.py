@@ -11,11 +11,12 @@ import zarr
 from command_line import run
 
 import ngmca
-from ngmca.answers.how_sure import percent
+from ngmca.answers.wording import percent
 from ngmca.cli import pipeline as performing
 from ngmca.engines import opening
-from ngmca.io import ReadError, read, read_large
+from ngmca.io import ReadError, read
 from ngmca.io import large_files as lazy
+from ngmca.io.large_files import read_large
 from ngmca.result import Others
 from ngmca.saving import large_results as large
 from ngmca.saving.result_folder import unfinished
@@ -27,7 +28,7 @@ SHAPE = (18, 20, 60)  # rows, columns, channels
 def _little_memory(monkeypatch):
     for room in (lazy, opening):
         monkeypatch.setattr(room, "memory_left", lambda: 4000.0)
-    monkeypatch.setattr(large, "MEASUREMENTS", 100)
+    monkeypatch.setattr(large, "MAX_SHOWN_MEASUREMENTS", 100)
 
 
 def cube():
@@ -168,7 +169,7 @@ def test_a_background_is_thinned_with_the_rest(tmp_path):
 
 
 def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "CHANNELS", 30)
+    monkeypatch.setattr(large, "MAX_SHOWN_CHANNELS", 30)
 
     def several(engine, settings, options, first, *, quiet):
         ends = (first.S, first.S + 1, first.A, first.A + 2)
@@ -186,7 +187,7 @@ def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatc
 
 
 def test_what_is_shown_finds_room_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "ENTRIES", 40 * 60)
+    monkeypatch.setattr(large, "MAX_SHOWN_ENTRIES", 40 * 60)
     options = ("--iterations", 2, "--n-init", 1)
     said = told(run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options))
     assert "40 of 360 measurements and 60 of 60 channels" in said
@@ -350,19 +351,20 @@ def test_with_much_memory_no_size_is_large(monkeypatch, tmp_path):
 
 def test_places_are_named_as_in_the_store(tmp_path):
     turned = zarr.create_array(tmp_path / "t.zarr", shape=(60, 360), dtype=float, chunks=(60, 80))
-    told = lazy.Turned(turned).told_at(350, 7)
+    told = lazy.Transposed(turned).told_at(350, 7)
     assert told == "row 350, column 7, that is row 7, column 350 of the file (chunk 0.4)"
     pixels = zarr.create_array(tmp_path / "p.zarr", shape=SHAPE, dtype=float, chunks=(5, 6, 20))
     assert (
         lazy.Pixels(pixels).told_at(233, 45) == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
     )
     assert lazy.Pixels(cube()).told_at(233, 5) == "row 233, that is pixel 11, 13, column 5"
-    assert lazy.Turned(cube()[0]).told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
+    turned = lazy.Transposed(cube()[0])
+    assert turned.told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
 
 
 def test_rows_longer_than_a_piece_are_written_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "PIECE", 7)
+    monkeypatch.setattr(large, "NUMBERS_PER_WRITE", 7)
     for array in (np.arange(60.0).reshape(3, 20), np.arange(60.0).reshape(20, 3).T, np.ones((9, 2))):
         with (tmp_path / "a.npy").open("wb") as file:
-            large._stream(array, file)
+            large._write_npy(array, file)
         np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), array)

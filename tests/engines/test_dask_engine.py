@@ -125,14 +125,14 @@ def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "naive"}, "in one place"),
-        ({"domain": "wavelet"}, "in one place"),
-        ({"closure": 1.0}, "in one place"),
-        ({"method": "hals"}, "in memory at once"),
-        ({"robust": True}, "in memory at once"),
-        ({"noise": "poisson"}, "in memory at once"),
-        ({"posterior": True, "domain": "direct"}, "in memory at once"),
-        ({"mask": np.zeros((M, N), bool)}, "in memory at once"),
+        ({"method": "naive"}, "needs the sources in memory"),
+        ({"domain": "wavelet"}, "needs the sources in memory"),
+        ({"closure": 1.0}, "needs the sources in memory"),
+        ({"method": "hals"}, "needs all data in memory"),
+        ({"robust": True}, "needs all data in memory"),
+        ({"noise": "poisson"}, "needs all data in memory"),
+        ({"posterior": True, "domain": "direct"}, "needs all data in memory"),
+        ({"mask": np.zeros((M, N), bool)}, "needs all data in memory"),
     ],
     ids=str,
 )

@@ -275,9 +275,7 @@ def test_sources_on_disk_are_refused(device, mixture, tmp_path):
     for Y in (mixture.Y, GpuEngine(mixture.Y, device)):
         with pytest.raises(ValueError, match=r"out .* device='cuda'"):
             ngmca.separate(Y, 4, device="cuda", out=tmp_path / "S.zarr")
-    with pytest.raises(
-        ValueError, match="cannot be combined with device='cuda': data on a GPU are not read in blocks"
-    ):
+    with pytest.raises(ValueError, match="data on a GPU are not read in blocks"):
         opening.open_data(mixture.Y, device="cuda", lazily=True)
     assert not [*tmp_path.iterdir()]
 
@@ -322,7 +320,7 @@ def test_data_on_a_gpu_are_not_brought_to_memory_unasked():
     class There:
         __cuda_array_interface__ = {}  # noqa: RUF012
 
-    with pytest.raises(ValueError, match="Y is on a GPU. Use device='cuda'"):
+    with pytest.raises(ValueError, match=r"Y is on a GPU\. Use device='cuda'"):
         ngmca.separate(There(), 4)
 
 
@@ -385,7 +383,7 @@ def test_several_data_sets_with_levels_of_their_own(device):
     close(*(ngmca.separate(Y, 3, device=device, **options) for device in ("cuda", "cpu")))
     with pytest.raises(ValueError, match="must have the same channels"):
         ngmca.separate([Y[0], Y[1][:, 1:]], 3, device="cuda")
-    with pytest.raises(ValueError, match="mask and device"):
+    with pytest.raises(ValueError, match="mask cannot be combined with device='cuda'"):
         ngmca.separate(Y, 3, mask=[np.zeros_like(one, dtype=bool) for one in Y], device="cuda")
 
 

@@ -85,7 +85,7 @@ def test_levels_for_a_known_mixing_at_any_threshold(m, tau):
             found = engine.noise(A.astype(engine.dtype), X.T.astype(engine.dtype), final=final)
             assert level(found) == pytest.approx(level(sigma), rel=0.08)
     if tau < 2:
-        rest = MemoryEngine(Y).by_residual().noise(A, X.T)
+        rest = by_residual(MemoryEngine(Y)).noise(A, X.T)
         assert level(rest) < (0.85 if m == 8 else 0.98) * level(sigma)
 
 
@@ -97,7 +97,7 @@ def test_least_squares_have_their_degrees_of_freedom():
     U, D, V = np.linalg.svd(Y, full_matrices=False)
     left = np.sqrt((1 - r / m) * (1 - r / n))
     found = MemoryEngine(Y).noise(U[:, :r], D[:r, None] * V[:r])
-    rest = MemoryEngine(Y).by_residual().noise(U[:, :r], D[:r, None] * V[:r])
+    rest = by_residual(MemoryEngine(Y)).noise(U[:, :r], D[:r, None] * V[:r])
     assert level(found) == pytest.approx(1, abs=0.1)
     assert level(found) == pytest.approx(level(rest) / left, rel=0.05)
 
@@ -110,7 +110,7 @@ def test_a_measurement_that_sources_follow_closely_has_a_level_of_its_own():
     A[0] = (0.8, 0, 0, 0)
     Y = A @ S + rng.standard_normal((m, n))
     X = np.linalg.lstsq(A, Y, rcond=None)[0]
-    rest, found = (engine.noise(A, X) for engine in (MemoryEngine(Y).by_residual(), MemoryEngine(Y)))
+    rest, found = (engine.noise(A, X) for engine in (by_residual(MemoryEngine(Y)), MemoryEngine(Y)))
     assert rest[0] < 0.8
     np.testing.assert_allclose(found, 1, rtol=0.12)
 
@@ -133,7 +133,7 @@ def test_levels_stay_within_three_times_the_residual(shape):
     Y, A, S = rng.random(shape), rng.random((shape[0], 6)), rng.random((6, shape[1]))
     A[:, 1] = A[:, 0]  # dependent
     S[2] = 0
-    rest, found = (engine.noise(A, S) for engine in (MemoryEngine(Y).by_residual(), MemoryEngine(Y)))
+    rest, found = (engine.noise(A, S) for engine in (by_residual(MemoryEngine(Y)), MemoryEngine(Y)))
     assert np.all(np.isfinite(found))
     assert np.all((found >= rest / 2) & (found <= 3.001 * rest))
 

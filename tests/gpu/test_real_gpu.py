@@ -200,7 +200,7 @@ def test_numbers_on_a_gpu_are_checked():
     Y[2, 3] = cupy.nan
     with pytest.raises(ValueError, match="NaN or infinite"):
         ngmca.separate(Y, 2, device="cuda")
-    with pytest.raises(ValueError, match="Y is on a GPU. Use device='cuda'"):
+    with pytest.raises(ValueError, match=r"Y is on a GPU\. Use device='cuda'"):
         ngmca.separate(cupy.ones((5, 8)), 2)
 
 

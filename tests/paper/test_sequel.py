@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from ngmca import evaluate, separate, simulate
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.wavelet_stage import ANALYSIS_STEP, weighted
+from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, weighted
 from ngmca.cli import app
 from ngmca.domains import analyse, frame_of
 from ngmca.paper import EXPERIMENTS, Size, sequel

@@ -14,9 +14,9 @@ import pytest
 
 import ngmca
 from ngmca.answers.how_sure import Finding, diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset
 from ngmca.report import html, write
-from ngmca.saving.results import Run
 
 FLAGS = [
     "--no-sandbox",

@@ -7,9 +7,10 @@ import pytest
 from scipy.special import gammainc, gammaincinv
 
 import ngmca
-from ngmca.engines import Engine, Weighted, open_data
+from ngmca.engines import in_memory, open_data
 from ngmca.sampling import sparse_chain
 from ngmca.sampling.convergence import effective_size
+from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.sparse_chain import Rules, SparseChain
 from ngmca.sampling.sparse_model import Noise, Parameters, Priors
 from ngmca.sampling.target import Target
@@ -71,9 +72,8 @@ def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
     expected = np.array([asked(*other) for other in others])
     most = 0.7 if kind == "given" else np.inf
     rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
-    chain = SparseChain(
-        Engine(np.zeros((len(A), len(X)))), A, X, parameters, rules, seed=np.random.SeedSequence(0)
-    )
+    nothing = SampledData(in_memory(np.zeros((len(A), len(X)))))
+    chain = SparseChain(nothing, A, X, parameters, rules, seed=np.random.SeedSequence(0))
     found = np.empty_like(expected)
     for k in range(count):
         noise = rng.standard_normal((len(A), len(X))) * np.sqrt(chain.parameters.variance[:, None])

@@ -7,7 +7,7 @@ import pytest
 
 import ngmca
 from ngmca.engines import in_memory
-from ngmca.sampling.drawn_entries import Filled
+from ngmca.sampling.sampled_data import Filled
 from ngmca.simulate.mixture import Mixture
 
 BRIEF = {"n_samples": 20, "burn": 10, "seed": 0}

@@ -10,6 +10,7 @@ import xarray as xr
 import ngmca
 from ngmca._support import atomic_files
 from ngmca.answers.how_sure import agreement, diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Restart
 from ngmca.saving import results
@@ -18,10 +19,10 @@ from ngmca.saving import results
 def test_loading_what_is_no_result(tmp_path):
     with pytest.raises(ReadError, match="does not exist"):
         ngmca.load(tmp_path / "no")
-    with pytest.raises(ReadError, match=r"is no result of ngmca: it has no result\.nc"):
+    with pytest.raises(ReadError, match=r"is not a result of ngmca: it has no result\.nc"):
         ngmca.load(tmp_path)
     (tmp_path / "result.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(30))
-    with pytest.raises(ReadError, match="is not a whole result"):
+    with pytest.raises(ReadError, match="is not a complete result"):
         ngmca.load(tmp_path)
     assert results.source_names(2) == ["source 1", "source 2"]
 
@@ -90,7 +91,7 @@ def test_a_saved_file_is_a_run(tmp_path, mixture, found):
 
 
 def test_data_that_do_not_fit_are_refused(tmp_path, mixture, found):
-    with pytest.raises(ValueError, match="data are 50 x 6, and 6 x 50 were separated"):
+    with pytest.raises(ValueError, match="data have the shape 50 x 6, but 6 x 50 were separated"):
         ngmca.save(tmp_path / "a.nc", found, mixture.Y.T)
     assert not list(tmp_path.iterdir())
 
@@ -238,7 +239,7 @@ def test_tables_hold_the_range_of_sources_that_differ_and_of_no_other(tmp_path):
         ("none", replace(found, others=None)),
     ):
         (tmp_path / name).mkdir()
-        results.write(tmp_path / name, results.Run(separation, diagnose(Y, separation), Dataset(Y)))
+        results.write(tmp_path / name, Run(separation, diagnose(Y, separation), Dataset(Y)))
     sources, mixing = (read_columns(tmp_path / "some" / file) for file in ("sources.csv", "mixing.csv"))
     assert [name for name in sources if "est" in name] == ["source 2 lowest", "source 2 highest"]
     np.testing.assert_array_equal(sources["source 2 lowest"], others.S_low[1])

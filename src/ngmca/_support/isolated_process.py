@@ -1,7 +1,7 @@
 """Work in a process of its own: it may crash, hang or ask for too much memory without harm to this one.
 
     with Apart(memory=4e9) as apart:
-        answer = apart.call("ngmca.io.isolated_reading:open_plain", "data.h5", {}, seconds=60)
+        answer = apart.call("ngmca.io.isolated_reading:read_as_plain", "data.h5", {}, "HDF5", seconds=60)
 
 Arguments and answers are None, bool, int, float, str, lists, dicts with str keys, and arrays of numbers
 or text: they travel as JSON and raw bytes. A pickle would let a file that took over the other process

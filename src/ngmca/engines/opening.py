@@ -45,10 +45,10 @@ def open_data(
     Parameters
     ----------
     data : array, DataFrame, DataArray, Dataset, Engine, or list of matrices
-        Measurements x channels. Entries that are NaN, or masked in a NumPy masked array, are missing. The
-        rows of several data sets with the same channels follow each other. Objects with a shape, a dtype
-        and slicing (memory maps, HDF5 datasets, Zarr arrays) that are too large for the memory are read
-        in blocks.
+        Measurements x channels. Entries that are NaN, or masked in a NumPy masked array, are missing.
+        The rows of several data sets with the same channels follow each other. Objects with a shape, a
+        dtype and slicing (memory maps, HDF5 datasets, Zarr arrays) that are too large for the memory
+        are read in blocks.
     mask : array of bool, optional
         True for entries that are missing, besides those that are NaN or masked.
     threads : int, optional
