@@ -300,7 +300,7 @@ def test_the_table_and_the_picture_have_every_witness(choice):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     figure = choice.plot()
     titles = [panel.get_title() for panel in figure.axes]
-    assert titles == ["held-out entries: 3", "singular values: 3", "sources that come again: 3"]
+    assert titles == ["held-out entries: 3", "singular values: 3", "stability: 3"]
     pyplot.close(figure)
     pyplot.close(ngmca.choose_rank(np.zeros((9, 12))).plot())
 
