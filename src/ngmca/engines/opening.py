@@ -77,8 +77,8 @@ def open_data(
     if device == "cuda":
         if lazily or scratch is not None:
             raise ArgumentError(
-                "{} cannot be combined with {}: data on a GPU are not read in blocks. Use {}.",
-                *(option("out"), option("device", "cuda"), option("device", "cpu")),
+                "{} does not support {}: data on a GPU are not read in blocks. Use {}.",
+                *(option("device", "cuda"), option("out"), option("device", "cpu")),
             )
         return _on_gpu(data, mask, threads)
     if hasattr(data, "__cuda_array_interface__"):
@@ -190,9 +190,7 @@ def _on_gpu(data: Any, mask: Any, threads: int | None) -> GpuEngine:
 
 def _not_on_gpu(what: object) -> ArgumentError:
     return ArgumentError(
-        "{} cannot be combined with {}: a GPU supports neither missing entries nor data in blocks. "
-        "Use {}.",
-        *(what, option("device", "cuda"), option("device", "cpu")),
+        "{} does not support {}. Use {}.", option("device", "cuda"), what, option("device", "cpu")
     )
 
 
