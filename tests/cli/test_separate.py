@@ -16,7 +16,6 @@ from ngmca.cli.separate import ALL_METHODS
 from ngmca.cli.settings import CHEAP, STARTS, Settings
 from ngmca.io import read
 from ngmca.saving import folder_claim as claim
-from ngmca.saving import results
 
 
 @pytest.mark.draws

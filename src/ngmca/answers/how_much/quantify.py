@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option
 from ngmca._support.threads import one_blas_thread
@@ -122,11 +123,7 @@ def quantify(
 
 def _check_one_scale(**given: object) -> None:
     names = [name for name, one in given.items() if one is not None]
-    if len(names) > 1:
-        raise ArgumentError(
-            "{} cannot be combined with {}, as each of them gives a scale: keep one.",
-            *(option(name) for name in names[:2]),
-        )
+    rules.check(rules.written("totals" if name == "closure" else name for name in names))
 
 
 def _relative(sources: Sources, shares: NDArray, level: float) -> Amounts:
