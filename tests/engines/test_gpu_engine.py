@@ -281,7 +281,7 @@ def test_sources_on_disk_are_refused(device, mixture, tmp_path):
     for Y in (mixture.Y, GpuEngine(mixture.Y, device)):
         with pytest.raises(ValueError, match=r"out .* device='cuda'"):
             ngmca.separate(Y, 4, device="cuda", out=tmp_path / "S.zarr", n_init=1)
-    with pytest.raises(ValueError, match="data on a GPU are not read in blocks"):
+    with pytest.raises(ValueError, match="read in blocks cannot be combined with device='cuda'"):
         opening.open_data(mixture.Y, device="cuda", lazily=True)
     assert not [*tmp_path.iterdir()]
 
