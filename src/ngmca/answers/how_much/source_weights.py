@@ -72,6 +72,7 @@ class Sources:
         A = np.where(S.any(axis=1), A, 0.0)  # weights of an empty source mean nothing
         data = io.read(data) if hasattr(data, "dims") else data  # xarray
         measurements, numbered, Y = _described(data, m, n)
+        numbered = not data.row_names if table else numbered  # an index from 1 on holds names
         sizes = np.abs(A).max(axis=0)
         sizes = np.where(sizes > 0, sizes, 1.0)
         S, unit = in_own_units(S)
