@@ -70,7 +70,8 @@ class Sources:
         A, S = (np.asarray(part, dtype=np.float64) for part in separation.answer)
         (m, r), n = A.shape, S.shape[1]
         A = np.where(S.any(axis=1), A, 0.0)  # weights of an empty source mean nothing
-        data = io.read(data) if hasattr(data, "dims") else data  # xarray
+        table = is_dataframe(data)
+        data = io.as_dataset(data) if table or hasattr(data, "dims") else data
         measurements, numbered, Y = _described(data, m, n)
         numbered = not data.row_names if table else numbered  # an index from 1 on holds names
         sizes = np.abs(A).max(axis=0)
