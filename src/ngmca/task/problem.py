@@ -140,7 +140,8 @@ class Problem:
     def _as_it_is(
         self, engine: Engine, state: State
     ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
-        yield engine, self.levels, self.options.known, state
+        """Yield a state on the way; that one of several fits settled does not end the run."""
+        yield engine, self.levels, self.options.known, replace(state, settled=False)
 
     def _finished(
         self, engine: Engine, state: State
