@@ -26,9 +26,9 @@ types: $(INSTALLED)
 	$(BIN)/mypy
 
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# What `make test` does on the CPU, on a GPU: by a Python that has CuPy and pytest, `PYTHON=...` if another.
+# Tests on a GPU, with a Python that has CuPy and pytest: `make test-gpu PYTHON=...`.
 test-gpu:
 	NGMCA_NEEDS_GPU=1 PYTHONPATH=src $(PYTHON) -m pytest tests/gpu tests/engines/test_gpu_columns.py \
 		tests/engines/test_gpu_engine.py tests/algorithms/test_batch.py

@@ -24,7 +24,7 @@ import infrared
 from sklearn.decomposition import NMF
 
 import ngmca
-from ngmca.algorithms.wavelet_stage import sources_for_mixing
+from ngmca.algorithms.wavelets.wavelet_stage import sources_for_mixing
 
 RIVALS = ("minvol", "spa", "vca", "nonnegative_ica", "sparse_hals", "kim_park")
 

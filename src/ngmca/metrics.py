@@ -1,39 +1,55 @@
-"""How well sources were found: SDR and its decomposition (Vincent, Gribonval and Fevotte, 2006).
+"""Quality of estimated sources: SDR and its decomposition (Vincent, Gribonval and Fevotte, 2006).
 
-An estimate is split into orthogonal parts: its projection on the source it stands for (target), what
-the other sources add (interferences), what the noise adds (noise), and the rest (artifacts).
+An estimate is split into orthogonal parts: its projection on the true source (target), on the other
+sources (interferences), on the noise (noise), and the rest (artifacts).
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.result.large_sources import in_memory
 
 __all__ = ["CEILING", "FLOOR", "Evaluation", "evaluate", "sdr_matrix"]
 
-CEILING = 250.0  # dB, above the rounding error: a perfect estimate
-FLOOR = -100.0  # dB: nothing of the source was found
-CLOSE = 1e-4  # squared distance of unit vectors below which 1 - cos^2 has lost digits
+CEILING = 250.0  # dB of a perfect estimate, above the rounding error
+FLOOR = -100.0  # dB if nothing of the source was found
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """One value per reference source, in dB, and the estimates in the order of the references.
-
-    The measures do not depend on the scale of an estimate, which includes its sign.
-
-    `order[i]` is the row of the estimate that stands for reference i, -1 if there is none. `S` holds
-    the matched estimates, scaled to fit the references in the least-squares sense.
+    """Quality of estimated sources: one value for each reference, in dB, independent of scale and sign.
 
     Values lie between `FLOOR` and `CEILING`, so that means are always finite. A perfect estimate has
-    the ceiling. A silent (all-zero) estimate, a missing one, one orthogonal to its source, and any
-    estimate of a silent source have the floor: nothing was found.
+    the ceiling. An estimate of zeros, a missing one, one orthogonal to its source, and any estimate of
+    a source of zeros have the floor.
+
+    Attributes
+    ----------
+    sdr : ndarray of shape (r,)
+        Source-to-distortion ratio: target to everything else.
+    sir : ndarray of shape (r,)
+        Source-to-interferences ratio.
+    snr : ndarray of shape (r,)
+        Ratio of target and interferences to noise.
+    sar : ndarray of shape (r,)
+        Ratio of target, interferences and noise to artifacts.
+    order : ndarray of int of shape (r,)
+        Row of the estimate for each reference, -1 if there is none.
+    S : ndarray of shape (r, n)
+        Estimates in the order of the references, each scaled to fit its reference by least squares.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> found = ngmca.evaluate([[1, 0, 0], [0, 1, 0]], [[0, 2, 0], [3, 0, 0]])
+    >>> found.order.tolist(), found.mean_sdr
+    ([1, 0], 250.0)
     """
 
     sdr: NDArray
@@ -45,7 +61,7 @@ class Evaluation:
 
     @property
     def mean_sdr(self) -> float:
-        """Mean SDR over the sources, the paper's SDR_S."""
+        """Mean SDR over the sources, SDR_S in the paper."""
         return float(self.sdr.mean())
 
     @property
@@ -66,19 +82,45 @@ class Evaluation:
 
 @one_blas_thread
 def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = None) -> Evaluation:
-    """Pair estimates with references for the best mean SDR and decompose each pair.
+    """Pair estimates with references for the best mean SDR, and measure the quality of each pair.
 
-    `noise` (any number of rows, n), the noise added to the measurements, tells noise from artifacts;
-    without it all of the part outside the span of the references counts as artifacts.
+    Parameters
+    ----------
+    S_ref : array_like of shape (r, n)
+        True sources.
+    S_est : array_like of shape (k, n)
+        Estimates, in any order and scale.
+    noise : array_like of shape (m, n), optional
+        Noise of the measurements, which distinguishes noise from artifacts. Without it, the whole part
+        outside the span of the references counts as artifacts.
+
+    Returns
+    -------
+    Evaluation
+        SDR, SIR, SNR and SAR of each reference, and the estimates in the order of the references.
+
+    Raises
+    ------
+    ValueError
+        If S_ref has no rows, if the numbers of channels differ, or if a value is not finite.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=20, n=100, r=2, snr=30, seed=0)
+    >>> found = ngmca.separate(data.Y, 2, seed=0)
+    >>> bool(ngmca.evaluate(data.S, found.S).mean_sdr > 20)
+    True
     """
     ref, est = _rows(S_ref, "S_ref"), _rows(S_est, "S_est")
     if not len(ref):
-        raise ValueError("S_ref has no rows: there is nothing to compare with.")
+        raise ArgumentError("{} has no rows: there is nothing to compare with.", option("S_ref"))
     extra = np.zeros((0, ref.shape[1])) if noise is None else _rows(noise, "noise")
     for name, rows in (("S_est", est), ("noise", extra)):
         if rows.shape[1] != ref.shape[1]:
-            raise ValueError(
-                f"{name} has {rows.shape[1]} channels a row and S_ref {ref.shape[1]}: make them equal."
+            raise ArgumentError(
+                "{} has {} channels and {} has {}: make them equal.",
+                *(option(name), rows.shape[1], option("S_ref"), ref.shape[1]),
             )
     order, _ = matched_rows(ref, est)
     matched = np.zeros_like(ref)
@@ -105,17 +147,36 @@ def evaluate(S_ref: ArrayLike, S_est: ArrayLike, *, noise: ArrayLike | None = No
 
 @one_blas_thread
 def sdr_matrix(S_ref: ArrayLike, S_est: ArrayLike) -> NDArray:
-    """SDR of every estimate (columns) as an estimate of every reference (rows)."""
+    """Return the SDR of each estimate (columns) for each reference (rows), in dB.
+
+    Parameters
+    ----------
+    S_ref : array_like of shape (r, n)
+        True sources.
+    S_est : array_like of shape (k, n)
+        Estimates.
+
+    Returns
+    -------
+    ndarray of shape (r, k)
+        Ratios between `FLOOR` and `CEILING`.
+
+    Examples
+    --------
+    >>> from ngmca.metrics import sdr_matrix
+    >>> sdr_matrix([[1, 0]], [[2, 0], [0, 1]])
+    array([[ 250., -100.]])
+    """
     ref, est = unit_rows(_rows(S_ref, "S_ref")), unit_rows(_rows(S_est, "S_est"))
     cosine = ref @ est.T
     distance = 1 - cosine**2
-    i, j = np.nonzero(distance < CLOSE)  # where that is lost to rounding, the distance itself
+    i, j = np.nonzero(distance < 1e-4)  # 1 - cos^2 has lost digits: compute the distance itself
     distance[i, j] = np.sum((est[j] - cosine[i, j][:, None] * ref[i]) ** 2, axis=1)
     return _ratio_in_decibels(cosine**2, distance)
 
 
 def matched_rows(S_ref: ArrayLike, S_est: ArrayLike) -> tuple[NDArray, NDArray]:
-    """`order` and `sdr` of `evaluate`: for each reference its estimate, for the best mean SDR."""
+    """Return `order` and `sdr` of `evaluate`: the estimate for each reference with the best mean SDR."""
     table = sdr_matrix(S_ref, S_est)
     order, sdr = np.full(len(table), -1), np.full(len(table), FLOOR)
     rows, columns = linear_sum_assignment(table, maximize=True)
@@ -124,27 +185,27 @@ def matched_rows(S_ref: ArrayLike, S_est: ArrayLike) -> tuple[NDArray, NDArray]:
 
 
 def _decibels(wanted: NDArray, unwanted: NDArray, target: NDArray) -> NDArray:
-    """Energy ratio of rows; the floor where there is no target at all."""
+    """Return the energy ratio of rows; the floor if there is no target."""
     ratio = _ratio_in_decibels(np.sum(wanted**2, axis=1), np.sum(unwanted**2, axis=1))
     return np.where(np.sum(target**2, axis=1) > 0, ratio, FLOOR)
 
 
 def _ratio_in_decibels(wanted: NDArray, unwanted: NDArray) -> NDArray:
-    """10 log10(wanted / unwanted) within the limits; nothing wanted is the floor, even over nothing."""
+    """Return 10 log10(wanted / unwanted) within the limits; the floor if `wanted` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = 10 * (np.log10(wanted) - np.log10(unwanted))
     return np.where(wanted > 0, np.clip(ratio, FLOOR, CEILING), FLOOR)
 
 
 def _rescale(matched: NDArray, ref: NDArray) -> NDArray:
-    """Each row, of norm 1 or 0, times the factor that brings it closest to its reference."""
+    """Return each row, of norm 1 or 0, scaled to fit its reference by least squares."""
     peak = np.frexp(np.abs(ref).max(axis=1, keepdims=True))[1] - 1
     ref = np.ldexp(ref, -peak)  # so that no sum overflows
     return np.ldexp(np.einsum("ij,ij->i", matched, ref)[:, None] * matched, peak)
 
 
 def unit_rows(X: NDArray) -> NDArray:
-    """Rows of norm 1, without overflow or underflow; zero rows stay."""
+    """Return rows scaled to norm 1, without overflow or underflow; zero rows stay."""
     peak = np.abs(X).max(axis=1, keepdims=True, initial=0)
     X = np.divide(X, peak, out=np.zeros_like(X), where=peak > 0)
     norm = np.linalg.norm(X, axis=1, keepdims=True)
@@ -152,18 +213,20 @@ def unit_rows(X: NDArray) -> NDArray:
 
 
 def _project(X: NDArray, span: NDArray) -> NDArray:
-    """Rows of X projected on the row space of `span`, whose rank may be short."""
+    """Return the rows of X projected on the row space of `span`, which may be rank-deficient."""
     _, singular, basis = np.linalg.svd(unit_rows(span), full_matrices=False)
     basis = basis[singular > 1e-10 * singular.max(initial=0)]
     return (X @ basis.T) @ basis
 
 
-def _rows(values: Any, name: str) -> NDArray:
+def _rows(values: ArrayLike, name: str) -> NDArray:
     if hasattr(values, "chunks"):  # on disk, or on a cluster
         values = in_memory(values, name)
     X = arguments.as_array(values, name).astype(np.float64)
     if X.ndim != 2 or X.shape[1] == 0:
-        raise ValueError(f"{name} must be two-dimensional, sources x channels, got shape {X.shape}.")
+        raise ArgumentError(
+            "{} must be two-dimensional, sources x channels, got shape {}.", option(name), X.shape
+        )
     if not np.isfinite(X).all():
-        raise ValueError(f"{name} contains NaN or infinity.")
+        raise ArgumentError("{} contains NaN or infinity.", option(name))
     return X

@@ -7,7 +7,7 @@ import pytest
 from task_options import records
 
 import ngmca
-from ngmca.algorithms.domain_choice import code, correlation
+from ngmca.algorithms.wavelets.domain_choice import code, correlation
 
 H, W = SHAPE = (40, 48)
 

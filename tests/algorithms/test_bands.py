@@ -7,10 +7,10 @@ import pytest
 from task_options import records
 
 import ngmca
-from ngmca.algorithms import wavelet_stage as bands_module
-from ngmca.algorithms.domain_choice import correlation
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.wavelet_stage import log_cost
+from ngmca.algorithms.wavelets import wavelet_stage as bands_module
+from ngmca.algorithms.wavelets.domain_choice import correlation
+from ngmca.algorithms.wavelets.wavelet_stage import log_cost
 from ngmca.domains import analysis, frame_of
 from ngmca.engines import open_data
 from ngmca.task.problem import Problem
@@ -61,7 +61,7 @@ def test_channels_without_an_order_have_no_bands():
 
 
 def test_auto_does_not_ask_for_more_memory_than_there_is_likely_to_be(monkeypatch):
-    monkeypatch.setattr("ngmca.algorithms.domain_choice.MAX_COEFFICIENTS", 10_000)
+    monkeypatch.setattr("ngmca.algorithms.wavelets.domain_choice.MAX_COEFFICIENTS", 10_000)
     found = ngmca.separate(bands().Y, 3, n_init=1)
     assert found.domain.name == "direct"
     assert "too much memory" in found.domain.why

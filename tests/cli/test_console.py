@@ -22,7 +22,7 @@ from ngmca.cli.console import in_flags
         ),
         ("Give it, for instance noise=0.12, or not.", "Give it, for instance --noise 0.12, or not."),
         ("fewer than 3, or a larger tau=.", "fewer than 3, or a larger --tau."),
-        ("choose one by dataset=: a, b.", "choose one by --dataset: a, b."),
+        ("choose one by dataset=: a, b.", "choose one with --dataset: a, b."),
         ("leave it out (Dataset.crop).", "leave it out (--range)."),
         ("measurements (transpose=True if not).", "measurements (--transpose if not)."),
         ("leave out transpose=False.", "leave out --no-transpose."),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from task_options import records
 
 from ngmca import evaluate, separate, simulate
 from ngmca.algorithms.first_guess import unit_columns
@@ -34,7 +35,7 @@ def test_a_separation_finds_the_noise_to_ten_per_cent(m, r, p_S, snr):
     ratios = []
     for seed in range(3):
         data = simulate.sparse(m=m, r=r, p_S=p_S, snr=snr, seed=seed)
-        found = separate(data.Y, r, domain="direct", seed=seed, threads=1)
+        found = separate(data.Y, r, domain="direct", seed=seed, threads=1, n_init=1)
         ratios.append(level(found.noise) / level(data.noise))
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)
 
@@ -54,7 +55,7 @@ def test_right_levels_make_better_sources_where_measurements_are_few():
 
 
 def _sdr(data, engine, seed, **options):
-    found = separate(engine, len(data.S), domain="direct", seed=seed, **options)
+    found = separate(engine, len(data.S), **records(domain="direct", seed=seed, **options))
     return evaluate(data.S, found.S).mean_sdr
 
 
@@ -64,7 +65,7 @@ def test_levels_of_data_with_gaps(missing):
     for seed in range(2):
         data = simulate.sparse(m=30, r=15, n=150, snr=15, seed=seed)
         mask = np.random.default_rng(seed).random(data.Y.shape) < missing
-        found = separate(data.Y, 15, mask=mask, domain="direct", seed=seed, threads=1)
+        found = separate(data.Y, 15, mask=mask, domain="direct", seed=seed, threads=1, n_init=1)
         ratios.append(level(found.noise) / level(data.noise))
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)
 
@@ -85,7 +86,7 @@ def test_levels_for_a_known_mixing_at_any_threshold(m, tau):
             found = engine.noise(A.astype(engine.dtype), X.T.astype(engine.dtype), final=final)
             assert level(found) == pytest.approx(level(sigma), rel=0.08)
     if tau < 2:
-        rest = MemoryEngine(Y).by_residual().noise(A, X.T)
+        rest = by_residual(MemoryEngine(Y)).noise(A, X.T)
         assert level(rest) < (0.85 if m == 8 else 0.98) * level(sigma)
 
 
@@ -97,7 +98,7 @@ def test_least_squares_have_their_degrees_of_freedom():
     U, D, V = np.linalg.svd(Y, full_matrices=False)
     left = np.sqrt((1 - r / m) * (1 - r / n))
     found = MemoryEngine(Y).noise(U[:, :r], D[:r, None] * V[:r])
-    rest = MemoryEngine(Y).by_residual().noise(U[:, :r], D[:r, None] * V[:r])
+    rest = by_residual(MemoryEngine(Y)).noise(U[:, :r], D[:r, None] * V[:r])
     assert level(found) == pytest.approx(1, abs=0.1)
     assert level(found) == pytest.approx(level(rest) / left, rel=0.05)
 
@@ -110,7 +111,7 @@ def test_a_measurement_that_sources_follow_closely_has_a_level_of_its_own():
     A[0] = (0.8, 0, 0, 0)
     Y = A @ S + rng.standard_normal((m, n))
     X = np.linalg.lstsq(A, Y, rcond=None)[0]
-    rest, found = (engine.noise(A, X) for engine in (MemoryEngine(Y).by_residual(), MemoryEngine(Y)))
+    rest, found = (engine.noise(A, X) for engine in (by_residual(MemoryEngine(Y)), MemoryEngine(Y)))
     assert rest[0] < 0.8
     np.testing.assert_allclose(found, 1, rtol=0.12)
 
@@ -133,7 +134,7 @@ def test_levels_stay_within_three_times_the_residual(shape):
     Y, A, S = rng.random(shape), rng.random((shape[0], 6)), rng.random((6, shape[1]))
     A[:, 1] = A[:, 0]  # dependent
     S[2] = 0
-    rest, found = (engine.noise(A, S) for engine in (MemoryEngine(Y).by_residual(), MemoryEngine(Y)))
+    rest, found = (engine.noise(A, S) for engine in (by_residual(MemoryEngine(Y)), MemoryEngine(Y)))
     assert np.all(np.isfinite(found))
     assert np.all((found >= rest / 2) & (found <= 3.001 * rest))
 

@@ -306,16 +306,16 @@ def test_degenerate_data_do_not_take_all_steps_of_all_sub_problems(monkeypatch, 
         assert found.cost[-1] <= 1e-6 * max(np.sum(Y**2), 1e-300), kind
 
 
-def test_a_tolerance_out_of_reach_is_given_up_and_few_steps_say_nothing():
+def test_a_tolerance_that_is_never_reached_is_raised():
     tolerance = _projected_gradient.Tolerance()
     tolerance.begin(1.0)
-    for _ in range(_projected_gradient.MISSES):
+    for _ in range(_projected_gradient.MAX_MISSES):
         tolerance.miss(tolerance.value, 10)
     assert tolerance.value == 1e-3
     tolerance.lower()
     lowered = tolerance.value
     assert lowered == pytest.approx(1e-4)
-    for _ in range(_projected_gradient.MISSES):
+    for _ in range(_projected_gradient.MAX_MISSES):
         tolerance.miss(tolerance.value, 1000)
     raised = tolerance.value
     assert raised == pytest.approx(1e-3)

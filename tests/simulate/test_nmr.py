@@ -236,7 +236,7 @@ def test_own_peak_table(tmp_path):
     ("text", "told"),
     [
         ("compound,ppm\na,1\n", "line 1: no column intensity"),
-        ("compound;ppm;intensity\na;1;1\n", "commas between"),
+        ("compound;ppm;intensity\na;1;1\n", "separated by commas"),
         ("", "line 1: no column compound"),
         ("compound,ppm,intensity\n", "no peaks"),
         ("compound,ppm,intensity\na,1,1\n\na,x,1\n", "line 4: ppm must be a number .* got 'x'"),
@@ -259,7 +259,7 @@ def test_wrong_peak_tables_are_told_by_file_and_line(tmp_path, text, told):
 def test_a_file_that_is_no_text(tmp_path):
     path = tmp_path / "wrong.csv"
     path.write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(ValueError, match=r"wrong.csv is not a table"):
+    with pytest.raises(ValueError, match=r"wrong.csv is not a text table"):
         nmr(peaks=path)
 
 
@@ -270,7 +270,7 @@ def test_a_file_that_is_no_text(tmp_path):
         ({"compounds": "lactate"}, "compounds must be one of"),
         ({"compounds": []}, "none"),
         ({"compounds": ["lactate", "LACTATE"]}, "once"),
-        ({"compounds": ["lactate"], "r": 2}, "r=2 does not fit"),
+        ({"compounds": ["lactate"], "r": 2}, "r=2 does not match"),
         ({"r": 16}, "random"),
         ({"r": 99, "compounds": "random"}, "36"),
         ({"r": 0}, "r must"),
@@ -292,7 +292,7 @@ def test_bad_settings_are_named(wrong, told):
 
 
 def test_names_must_be_words():
-    with pytest.raises(TypeError, match="by its name"):
+    with pytest.raises(TypeError, match="compound must be a name"):
         peaks(3)
 
 

@@ -85,18 +85,18 @@ def test_channels_without_a_number_are_bridged():
 
 def test_wrong_spectra_are_named_with_what_to_do():
     axis = np.arange(50.0)
-    with pytest.raises(ValueError, match=r"r=5 of 4 spectra .* smaller r"):
+    with pytest.raises(ValueError, match=r"r=5 is more than the 4 spectra .* smaller r"):
         library(pairs())
     apart = {"low": (axis, band(axis, 20)), "high": (axis + 100, band(axis, 30))}
-    with pytest.raises(ValueError, match=r"high \(100 to 149\) and low \(0 to 49\) .* Leave one"):
+    with pytest.raises(ValueError, match=r"high \(100 to 149\) and low \(0 to 49\) .* Leave out one"):
         library(apart, r=2)
     with pytest.raises(ValueError, match=r"level is flat .* leave it out"):
         library({"level": (axis, np.ones(50))}, r=1)
-    with pytest.raises(ValueError, match="spectrum 1 has 49 values on an axis of 50"):
+    with pytest.raises(ValueError, match="spectrum 1 has 49 values and an axis of 50"):
         library([(axis, np.ones(49))], r=1)
     with pytest.raises(ValueError, match="fewer than two channels"):
         library([(axis, np.full(50, np.nan))], r=1)
-    with pytest.raises(TypeError, match=r"must have been read, .*ngmca\.io\.read"):
+    with pytest.raises(TypeError, match=r"is the name of a file, .*ngmca\.io\.read"):
         library("folder")
     with pytest.raises(TypeError, match="list of data sets or of pairs"):
         library([1.0, 2.0])

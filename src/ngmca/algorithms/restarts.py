@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca import metrics
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.wavelet_stage import log_cost
+from ngmca.algorithms.wavelets.wavelet_stage import log_cost
 from ngmca.engines import Engine, Stacks, in_gradient
 from ngmca.result import Others, Restart, Separation
 

@@ -4,12 +4,13 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from ngmca.answers.run import Run
 from ngmca.cli.console import INTERRUPTED, fail, note
 from ngmca.cli.pipeline import perform, tell
 from ngmca.cli.settings import ASKED_FILES, Settings, changed, from_file, provenance
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
-from ngmca.saving.results import Run, load_run
+from ngmca.saving.results import load_run
 
 
 def found_in(out: Path, instead: str) -> tuple[Run, Settings, dict[str, Any]]:
@@ -22,7 +23,7 @@ def found_in(out: Path, instead: str) -> tuple[Run, Settings, dict[str, Any]]:
 
 def check_not_stopped(out: Path) -> None:
     """Refuse to discard what a stopped run would go on from."""
-    if result_folder.kept(result_folder.unfinished(result_folder.absolute(out))):
+    if result_folder.can_resume(result_folder.unfinished(result_folder.absolute(out))):
         raise ReadError(
             f"a run for {out} was stopped: `ngmca separate --resume {out} --force` goes on with it, "
             "--force discards it."

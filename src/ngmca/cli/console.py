@@ -19,11 +19,11 @@ from rich.text import Text
 
 from ngmca._support.messages import ArgumentError, Option, rendered
 from ngmca.answers.how_sure import Finding
+from ngmca.answers.run import Run
 from ngmca.cli.terminal import make_writable, message, one_line
 from ngmca.engines.gpu import GpuError
 from ngmca.io import ReadError
 from ngmca.saving.result_folder import UnfinishedError
-from ngmca.saving.results import Run
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -35,6 +35,7 @@ FLAGS = {  # arguments and records of the library, and the options of the comman
     "KnownSources": "--known-sources",
     "Monotonic": "--profiles",
     "Unimodal": "--profiles",
+    "Dataset.crop": "--range",
     "crop": "--range",
     "n_init": "--n-init",
     "r": "-r",
@@ -108,7 +109,7 @@ def say(text: str, *, quiet: bool = False) -> None:
 def say_run(run: Run, *, quiet: bool = False) -> None:
     """Print what was found, and the warnings."""
     for sentence in (*run.summary, *_answers(run)):
-        say(sentence, quiet=quiet)
+        say(rendered(sentence, as_flag), quiet=quiet)
     for finding in run.findings:
         told = as_warning(finding)
         say(f"! {told['title']}. {told['text']}", quiet=quiet)

@@ -6,7 +6,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ngmca.answers.how_sure import negative_share, percent, signal_to_noise, spectrum
+from ngmca.answers.how_many.singular_values import spectrum
+from ngmca.answers.how_sure import negative_share, signal_to_noise
+from ngmca.answers.wording import percent
 from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say, stdout
 from ngmca.cli.settings import (
     AsJson,

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from ngmca._support.atomic_files import atomic_file, check_free, name_beside, write_atomically
-from ngmca.answers.how_many.choose_rank import FOLDS, MOST, RankChoice, Search, choose_rank
+from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
+from ngmca.answers.how_many.part_to_fit import MAX_RANK
+from ngmca.answers.how_many.rank_choice import RankChoice
+from ngmca.answers.how_many.search_steps import Search
 from ngmca.cli import option_files as given
 from ngmca.cli.console import (
     INTERRUPTED,
@@ -36,7 +39,7 @@ from ngmca.cli.settings import (
 )
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
-from ngmca.saving.rank_search import Unfinished, fingerprint
+from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -52,9 +55,9 @@ PICTURES = (".png", ".pdf", ".svg")
 def rank(
     data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
     max_rank: Annotated[
-        int | None, typer.Option("--max-rank", min=1, help=f"Sources to look for at most ({MOST}).")
+        int | None, typer.Option("--max-rank", min=1, help=f"Sources to look for at most ({MAX_RANK}).")
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="How often entries are held out.")] = FOLDS,
+    folds: Annotated[int, typer.Option(min=2, help="How often entries are held out.")] = DEFAULT_FOLDS,
     noise: Annotated[
         str | None, typer.Option(help="Noise, as for separate: a number, poisson or a file (estimated).")
     ] = None,
@@ -79,7 +82,7 @@ def rank(
     columns: Columns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell how many sources there are, by three witnesses that may disagree.
+    """Tell how many sources there are, by three criteria that may disagree.
 
     With -o, a run that was stopped goes on where it was: give the same command again.
     """
@@ -98,8 +101,10 @@ def rank(
         "seed": seed,
         "noise": given.noise_of(settings, seen),
     }
-    kept = Unfinished(name_beside(out[0], "rank"), fingerprint(seen.Y, options)) if out else None
-    with as_bad_input(), _going_on(kept), _bar(max_rank or MOST) as shown:
+    kept = None
+    if out:
+        kept = UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
+    with as_bad_input(), _going_on(kept), _bar(max_rank or MAX_RANK) as shown:
         choice = choose_rank(seen.Y, max_rank, threads=threads, kept=Shown(kept, shown), **options)
     for path in out or []:
         _write(path, choice, force=force)
@@ -117,10 +122,10 @@ def facts(choice: RankChoice) -> dict[str, Any]:
         "rank": choice.rank,
         "perhaps": list(choice.perhaps),
         "advice": choice.advice,
-        "witnesses": choice.witnesses,
+        "criteria": choice.criteria,
         "edge": choice.edge,
         "singular_values": choice.singular_values.tolist(),
-        "looked_at": list(choice.looked_at),
+        "fitted_shape": list(choice.fitted_shape),
         "table": {name: column.tolist() for name, column in choice.table()},
     }
 
@@ -129,7 +134,7 @@ def facts(choice: RankChoice) -> dict[str, Any]:
 class Shown:
     """A search that is shown on its way, and kept if there is a place for it."""
 
-    place: Unfinished | None
+    place: UnfinishedSearch | None
     show: Any
 
     def last(self) -> Search | None:
@@ -170,7 +175,7 @@ def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
 
 
 @contextmanager
-def _going_on(kept: Unfinished | None) -> Iterator[None]:
+def _going_on(kept: UnfinishedSearch | None) -> Iterator[None]:
     """Say that the same command goes on, where a run is stopped."""
     try:
         yield
@@ -202,16 +207,16 @@ def _bar(total: int) -> Iterator[Any]:
 
 
 def _show(choice: RankChoice) -> None:
-    """Print what every witness says, number by number, and the sentence."""
+    """Print the criteria for each number of sources, and the advice."""
     values, folds = choice.singular_values, len(choice.held_out)
-    say("sources  held-out error  seen in folds  singular value  stability")
+    say("sources  held-out error  better folds  singular value  stability")
     for k, error in zip(choice.ranks.tolist(), choice.held_out.mean(axis=0), strict=True):
         line = f"{k:7d}  {error:14.4g}"
         if k:
             value = f"{values[k - 1]:.4g}" if k <= len(values) else ""
-            value = value if k <= choice.witnesses["edge"] else f"noise {value}"
-            line += f"  {choice.seen[k]:8d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
+            value = value if k <= choice.criteria["singular_values"] else f"noise {value}"
+            line += f"  {choice.better_folds[k]:7d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
         say(line + ("  <-" if k == choice.rank else ""))
-    told = "held-out entries {held_out}, singular values {edge}, sources that come again {stability}"
-    say(told.format(**choice.witnesses))
+    numbers = "held-out entries {held_out}, singular values {singular_values}, stability {stability}"
+    say(numbers.format(**choice.criteria))
     say(choice.advice)

@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 
 from ngmca._support.arguments import check_number
-from ngmca.answers.how_many.choose_rank import FOLDS, RankChoice, choose_rank
+from ngmca._support.messages import ArgumentError
+from ngmca.answers.answers_of_run import Answers
+from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
+from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
-from ngmca.cli.console import as_bad_input, stderr
+from ngmca.cli.console import as_bad_input, note, stderr
 from ngmca.cli.settings import AUTO, Settings
 from ngmca.constraints import Closure
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
-from ngmca.saving.answers_in_file import Answers
-from ngmca.saving.rank_search import Unfinished, fingerprint
+from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
 from ngmca.saving.result_folder import SEARCH
 from ngmca.task.driver import Prepared
 from ngmca.task.task import Task
@@ -55,8 +57,13 @@ def counted(
     if settings.sources != AUTO:
         return None
     noise = prepared.task.noise
-    options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
-    kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
+    options: dict[str, Any] = {
+        "folds": DEFAULT_FOLDS,
+        "entries": None,
+        "seed": settings.seed,
+        "noise": noise,
+    }
+    kept = UnfinishedSearch(work / SEARCH, fingerprint(data.Y, options), note)
     with as_bad_input():
         shown = not quiet and stderr().is_terminal
         choice = choose_rank(prepared.engine, kept=kept, progress=shown, **options)
@@ -113,4 +120,4 @@ def _refusals() -> Iterator[list[str]]:
         try:
             yield refused
         except (ValueError, TypeError) as error:
-            refused.append(str(error))
+            refused.append(error.message if isinstance(error, ArgumentError) else str(error))

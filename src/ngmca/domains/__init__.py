@@ -1,4 +1,4 @@
-"""Where sources are sparse: frames, and the sub-problems whose penalty lives there; backgrounds."""
+"""Wavelet frames, the sub-problem with a penalty on wavelet coefficients, and backgrounds."""
 
 from ngmca.domains import analysis, backgrounds
 from ngmca.domains.frame import Frame, analyse, frame, synthesise
@@ -13,12 +13,10 @@ __all__ = [
     "synthesise",
 ]
 
-LEVELS = 5
-IMAGE_WAVELET, IMAGE_LEVELS = "cubic", 2  # a third level has half as much again, and gains nothing
-
 
 def frame_of(n: int, shape: tuple[int, int] | None = None) -> Frame:
-    """The frame for sources of n channels, or for those that are images of a shape."""
+    """Return the frame for sources of n channels, or for images of this shape."""
     if shape is None:
-        return frame(n, "sym4", LEVELS)
-    return frame(n, IMAGE_WAVELET, IMAGE_LEVELS, (int(shape[0]), int(shape[1])))
+        return frame(n, "sym4", 5)
+    # a third level needs half as much memory again, and improves nothing
+    return frame(n, "cubic", 2, (int(shape[0]), int(shape[1])))

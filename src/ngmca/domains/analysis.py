@@ -1,8 +1,8 @@
-"""Sources that are sparse in a frame: the l1-analysis sub-problem, solved to a duality gap.
+"""Sources with sparse coefficients in a frame: the l1-analysis sub-problem, solved to a duality gap.
 
-ADMM in Douglas-Rachford form, with three parts that are all explicit: the quadratic term (an r x r
-inverse, since W'W = 1), the coefficients, and the orthant. Its state, from which it can go on when G, C
-or the weights have changed a little, is one array for the coefficients and one for the orthant.
+ADMM in Douglas-Rachford form, with three explicit parts: the quadratic term (an r x r inverse, because
+W'W = 1), the coefficients, and the orthant. Its state is one array for the coefficients and one for the
+orthant; ADMM can continue from it after small changes of G, C or the weights.
 """
 
 from dataclasses import dataclass, replace
@@ -17,16 +17,22 @@ from ngmca.domains.frame_kernels import analyse_row, synthesise_row
 from ngmca.nnqp.pivoting import solve_rows
 
 RELAXATION = 1.7  # of each step; 1 is plain ADMM
-CHECK = 10  # steps from one look at the gap to the next, at least
-GROWTH, GROWN = (
-    1.3,
-    20.0,
-)  # the step grows at each look, up to so many largest eigenvalues: the tail is slow
+MIN_STEPS_PER_CHECK = 10  # of the duality gap
+STEP_GROWTH = 1.3  # of rho at each check, because the last digits converge slowly
+MAX_STEP = 20.0  # of rho, over the largest eigenvalue of G
 
 
 @dataclass(frozen=True)
 class Duals:
-    """State of ADMM: values before the threshold (r, bands, period) and before the orthant (r, n)."""
+    """State of ADMM.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (r, bands, period)
+        Coefficients before the threshold.
+    samples : ndarray of shape (r, n)
+        Sources before the projection on the orthant.
+    """
 
     coefficients: NDArray
     samples: NDArray
@@ -34,10 +40,24 @@ class Duals:
 
 @dataclass(frozen=True)
 class Solution:
-    """S >= 0 and its certificate: the objective at S is at most `gap` above its minimum."""
+    """S >= 0 and its certificate: the objective at S is at most `gap` above its minimum.
+
+    Attributes
+    ----------
+    S : ndarray of shape (r, n)
+        Sources.
+    objective : float
+        Value at S, without the constant 1/2 |Y|^2.
+    gap : float
+        Duality gap.
+    duals : Duals
+        State from which ADMM can continue.
+    n_iter : int
+        ADMM steps.
+    """
 
     S: NDArray
-    objective: float  # without the constant 1/2 |Y|^2
+    objective: float
     gap: float
     duals: Duals
     n_iter: int
@@ -60,34 +80,52 @@ def solve(
 
     Parameters
     ----------
-    Lam
-        Threshold of every coefficient, (r, bands, period) or what broadcasts to it. The last band, which
-        is smooth, is as a rule not penalised: 0 there.
-    direct
-        A second threshold, on the samples themselves, (r, n) or what broadcasts to it.
-    tol
-        Ends once the gap is below this share of |objective|.
+    G : ndarray of shape (r, r)
+        Gram matrix A'A.
+    C : ndarray of shape (r, n)
+        Correlations A'Y.
+    W : Frame
+        The frame.
+    Lam : array_like that broadcasts to (r, bands, period)
+        Threshold of each coefficient, usually 0 in the last, smooth band.
+    S0 : ndarray of shape (r, n), optional
+        Where to start.
+    duals : Duals, optional
+        State to continue from, instead of S0.
+    direct : array_like that broadcasts to (r, n)
+        A second threshold, on the channels themselves.
+    tol : float
+        Stop when the gap is below this share of |objective|.
+    max_iter : int
+        Largest number of ADMM steps.
+    rho : float, optional
+        Step of ADMM; None chooses it from the eigenvalues of G.
+
+    Returns
+    -------
+    Solution
+        S with its certificate.
     """
     G, C = np.asarray(G, dtype=np.float64), np.asarray(C)
     shape = (len(G), W.bands, W.period)
     Lam = np.asarray(Lam, dtype=C.dtype)
-    # `broadcast_to` makes it read-only, for which kernels would be compiled once more
+    # `broadcast_to` returns a read-only array, for which kernels would be compiled again
     Lam = np.ascontiguousarray(Lam if Lam.shape == shape else np.broadcast_to(Lam, shape))
     shifted = (C - np.broadcast_to(direct, C.shape)).astype(C.dtype)
     rho = penalty(G) if rho is None else rho
     duals = start(W, C if S0 is None else S0, zero=S0 is None) if duals is None else duals
     state = Duals(duals.coefficients.copy(), duals.samples.copy())
     best: Solution | None = None
-    done, current, most = 0, rho, max(rho, GROWN * float(np.linalg.eigvalsh(G)[-1]))
+    done, current, most = 0, rho, max(rho, MAX_STEP * float(np.linalg.eigvalsh(G)[-1]))
     while done < max_iter:
-        steps = min(max(CHECK, done // 5), max_iter - done)
+        steps = min(max(MIN_STEPS_PER_CHECK, done // 5), max_iter - done)
         descend(G, shifted, W, Lam, state, steps, current)
         done += steps
         found = certify(G, shifted, W, Lam, state, current, done)
         best = found if best is None or found.gap < best.gap else best
         if best.gap <= tol * abs(best.objective):
             break
-        grown = min(GROWTH * current, most)
+        grown = min(STEP_GROWTH * current, most)
         rescale(state, Lam / current, current / grown)
         current = grown
     assert best is not None, "max_iter must be at least 1"
@@ -96,7 +134,7 @@ def solve(
 
 
 def rescale(state: Duals, Lam: NDArray, factor: float) -> None:
-    """The same multipliers in units of another step: the state's clipped part times the factor."""
+    """Convert the multipliers to another step: multiply the clipped part of the state by the factor."""
     if factor == 1:
         return
     X, Z = state.coefficients, state.samples
@@ -105,13 +143,13 @@ def rescale(state: Duals, Lam: NDArray, factor: float) -> None:
 
 
 def start(W: Frame, S: NDArray, *, zero: bool = False) -> Duals:
-    """The state at S >= 0, with multipliers of 0."""
+    """Return the state at S >= 0 with multipliers of 0."""
     S = np.zeros_like(S) if zero else np.maximum(S, 0)
     return Duals(analyse(W, S), np.ascontiguousarray(S))
 
 
 def penalty(G: NDArray) -> float:
-    """Step of ADMM: the geometric mean of a large and of a small eigenvalue of G."""
+    """Return the step of ADMM: half the geometric mean of a large and a small eigenvalue of G."""
     values = np.linalg.eigvalsh(G)
     top = max(float(values[-1]), 1e-300)
     return 0.5 * float(np.sqrt(top * max(values[0], 1e-2 * top)))
@@ -127,7 +165,7 @@ def descend(
     rho: float,
     threads: int = 1,
 ) -> None:
-    """So many steps of ADMM, in place of the state; the answer does not depend on the threads."""
+    """Take this many ADMM steps and update the state in place; the result does not depend on threads."""
     X, Z = state.coefficients, state.samples
     inverse = np.linalg.inv(G + 2 * rho * np.eye(len(G))).astype(C.dtype)
     scale = C.dtype.type(1 / rho)  # of the thresholds
@@ -179,7 +217,7 @@ def advance(S, X, Lam, scale, relaxation, more, Q, plan, padded, smooth, band):
 
 
 def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float) -> NDArray:
-    """Thresholds tau noise / (1 + |S W'| / noise) for noise (r, bands); 0 in the last, smooth band."""
+    """Return thresholds tau noise / (1 + |S W'| / noise) for noise (r, bands); 0 in the smooth band."""
     S = np.ascontiguousarray(S)
     Lam = np.empty((len(S), W.bands, W.period), dtype=S.dtype)
     levels, buffers = noise.astype(S.dtype), scratch(W, S.dtype)[:2]
@@ -204,16 +242,16 @@ def weigh_rows(S, noise, tau, Lam, plan, padded, smooth):
 def certify(
     G: NDArray, C: NDArray, W: Frame, Lam: NDArray, state: Duals, rho: float, n_iter: int = 0
 ) -> Solution:
-    """The sources of a state, and how far they are from optimal at most.
+    """Return the sources of a state, and a bound of their distance to the minimum.
 
     Every P with |P| <= Lam bounds the minimum from below by that of 1/2 <V, GV> - <C - W'P, V> over
-    V >= 0, which is solved exactly, sample by sample. The V of the state's multipliers P is a candidate,
-    beside the state's own sources; the better of the two is returned.
+    V >= 0, which is solved exactly, channel by channel. Candidates are the V for the multipliers P of
+    the state and the sources of the state; the better one is returned.
     """
     B = C.copy()
-    for i in np.flatnonzero(np.diagonal(G) > 0):  # nothing is known of other sources: they are 0
+    for i in np.flatnonzero(np.diagonal(G) > 0):  # sources without a column in A are 0
         P = np.clip(rho * state.coefficients[i : i + 1], -Lam[i : i + 1], Lam[i : i + 1])
-        B[i] -= synthesise(W, P.astype(C.dtype))[0]  # one by one: all bands of all images are many
+        B[i] -= synthesise(W, P.astype(C.dtype))[0]  # one by one, to save memory
     V = np.ascontiguousarray(np.maximum(state.samples, 0).T)
     own = np.where((np.diagonal(G) > 0)[:, None], V.T, 0)
     solve_rows(G, np.ascontiguousarray(B.T), V)
@@ -225,7 +263,7 @@ def certify(
 
 
 def objective(G: NDArray, C: NDArray, W: Frame, Lam: NDArray, S: NDArray) -> float:
-    """1/2 <S, GS> - <C, S> + sum |Lam * (S W')| (a second threshold is part of C)."""
+    """Return 1/2 <S, GS> - <C, S> + sum |Lam * (S W')| (a second threshold is part of C)."""
     S = np.asarray(S, dtype=np.float64)
     penalty = sum(
         float(np.vdot(lam, np.abs(analyse(W, row[None])[0]))) for lam, row in zip(Lam, S, strict=True)

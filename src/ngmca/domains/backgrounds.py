@@ -1,19 +1,35 @@
-"""Smooth non-negative backgrounds, for what belongs to no substance, as fluorescence or offsets."""
-
-from typing import Any
+"""Smooth non-negative backgrounds, such as fluorescence or offsets."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 
 KINDS = ("polynomial", "splines")
-DEGREE = 4  # of "polynomial"
-SPLINES = 8  # of "splines"
 
 
-def basis(baseline: Any, n: int) -> NDArray | None:
-    """(q, n) non-negative rows for what `separate` calls baseline; None for none."""
+def basis(baseline: str | ArrayLike | None, n: int) -> NDArray | None:
+    """Return the non-negative rows of a baseline, with a largest value of 1.
+
+    Parameters
+    ----------
+    baseline : {"polynomial", "splines"}, array_like of shape (q, n) or None
+        Kind of the baseline, or its rows.
+    n : int
+        Number of channels.
+
+    Returns
+    -------
+    ndarray of shape (q, n) or None
+        The rows, or None without a baseline.
+
+    Examples
+    --------
+    >>> from ngmca.domains.backgrounds import basis
+    >>> basis("splines", 100).shape
+    (8, 100)
+    """
     if baseline is None:
         return None
     if isinstance(baseline, str):
@@ -21,16 +37,39 @@ def basis(baseline: Any, n: int) -> NDArray | None:
         return polynomial(n) if baseline == "polynomial" else splines(n)
     found = arguments.as_array(baseline, "baseline").astype(np.float64)
     if found.ndim != 2 or found.shape[1] != n or not len(found):
-        raise ValueError(
-            f"baseline must be 'polynomial', 'splines' or rows of {n} channels, got shape {found.shape}."
+        raise ArgumentError(
+            "{} must be 'polynomial', 'splines' or rows of {} channels, got shape {}.",
+            *(option("Baseline"), n, found.shape),
         )
     if not np.isfinite(found).all() or (found < 0).any() or not found.any(axis=1).all():
-        raise ValueError("baseline must have finite rows that are not negative, and not all 0.")
+        raise ArgumentError(
+            "rows of {} must be finite and not negative, and none may be all 0.", option("Baseline")
+        )
     return found / found.max(axis=1, keepdims=True)
 
 
-def polynomial(n: int, degree: int = DEGREE) -> NDArray:
-    """(degree + 1, n) Bernstein polynomials: sums with weights >= 0 are polynomials >= 0."""
+def polynomial(n: int, degree: int = 4) -> NDArray:
+    """Return Bernstein polynomials: sums with weights >= 0 are polynomials >= 0.
+
+    Parameters
+    ----------
+    n : int
+        Number of channels.
+    degree : int
+        Degree of the polynomials.
+
+    Returns
+    -------
+    ndarray of shape (degree + 1, n)
+        The polynomials, each with a largest value of 1.
+
+    Examples
+    --------
+    >>> from ngmca.domains.backgrounds import polynomial
+    >>> polynomial(3, degree=1)
+    array([[1. , 0.5, 0. ],
+           [0. , 0.5, 1. ]])
+    """
     from scipy.special import comb
 
     x = np.linspace(0, 1, n)
@@ -39,8 +78,27 @@ def polynomial(n: int, degree: int = DEGREE) -> NDArray:
     return np.asarray(found / found.max(axis=1, keepdims=True))
 
 
-def splines(n: int, count: int = SPLINES) -> NDArray:
-    """(count, n) cubic B-splines on even knots, at least 4."""
+def splines(n: int, count: int = 8) -> NDArray:
+    """Return cubic B-splines on equidistant knots.
+
+    Parameters
+    ----------
+    n : int
+        Number of channels.
+    count : int
+        Number of splines, at least 4.
+
+    Returns
+    -------
+    ndarray of shape (count, n)
+        The splines, each with a largest value of 1.
+
+    Examples
+    --------
+    >>> from ngmca.domains.backgrounds import splines
+    >>> splines(50, count=5).shape
+    (5, 50)
+    """
     from scipy.interpolate import BSpline
 
     count = arguments.check_count(count, "count", low=4)

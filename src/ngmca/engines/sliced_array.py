@@ -100,8 +100,8 @@ class Source:
             )
         if np.ma.is_masked(got):
             raise ArgumentError(
-                "Y has masked entries at {}. Data that are read in blocks must not have missing entries: "
-                "fill these, or leave out their columns.",
+                "Y has masked entries at {}. Data that are read in blocks must not have missing "
+                "entries: fill these, or leave out their columns.",
                 self._place(rows, columns),
             )
 

@@ -49,7 +49,7 @@ def _fail(peak: float, unit: float, dtype: np.dtype, where: str = "") -> NoRetur
     """Raise the error about data of this size."""
     most = LARGEST_ENTRY[dtype]
     raise ArgumentError(
-        "the largest entry of Y, {}{}, is {} {}, too near the limits of floating-point numbers. Divide Y "
-        "by a number of its size.",
+        "the largest entry of Y, {}{}, is {} {}, too near the limits of floating-point numbers. Divide "
+        "Y by a number of its size.",
         *(f"{peak:.3g}", where, "above" if unit > 1 else "below", f"{most if unit > 1 else 1 / most:g}"),
     )

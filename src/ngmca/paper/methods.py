@@ -15,7 +15,7 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
-from ngmca.algorithms.wavelet_stage import TAU, SourceStep, followed_by_bands
+from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep, followed_by_bands
 from ngmca.engines import by_residual, open_whole
 from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
 from ngmca.result import Separation
@@ -34,7 +34,7 @@ SETTLED = 1e-6  # Kim and Park's method runs "until convergence": until A moves 
 
 @dataclass(frozen=True)
 class Trial:
-    """A simulated mixture, and what a method is told about it."""
+    """A simulated mixture, and the information that a method gets."""
 
     mixture: Mixture
     tau: float

@@ -1,7 +1,7 @@
 """Sources made of atoms of a frame: the l1-synthesis sub-problem, solved to a duality gap.
 
-Every band needs a threshold above 0. The smooth atoms are there at every sample: if they were free, they
-could make up almost any signal between them, and nothing would be penalised at all.
+Every band needs a threshold above 0. There are smooth atoms at every channel: without a threshold, they
+could represent almost any signal, and nothing would be penalised.
 """
 
 from dataclasses import dataclass, replace
@@ -9,18 +9,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.domains.analysis import CHECK, RELAXATION, Duals, penalty
+from ngmca.domains.analysis import MIN_STEPS_PER_CHECK, RELAXATION, Duals, penalty
 from ngmca.domains.frame import Frame, analyse, synthesise
 from ngmca.nnqp.pivoting import solve_rows
 
 
 @dataclass(frozen=True)
 class Solution:
-    """Coefficients with S = W' coefficients >= 0: objective - gap bounds the minimum."""
+    """Coefficients with S = W' coefficients >= 0: objective - gap bounds the minimum.
+
+    The objective is without the constant 1/2 |Y|^2.
+    """
 
     S: NDArray
     coefficients: NDArray
-    objective: float  # without the constant 1/2 |Y|^2
+    objective: float
     gap: float
     duals: Duals
     n_iter: int
@@ -39,7 +42,7 @@ def solve(
 ) -> Solution:
     """argmin_{a: aW >= 0} 1/2 <aW, G aW> - <C, aW> + sum |Lam * a|, all of Lam above 0.
 
-    Ends once the gap is below `tol` of |objective|. ADMM for coefficients and samples; the quadratic
+    Stops when the gap is below `tol` of |objective|. ADMM for coefficients and channels; the quadratic
     step W (G + rho) W' + rho is inverted through W'W = 1.
     """
     G, C = np.asarray(G, dtype=np.float64), np.asarray(C)
@@ -47,7 +50,7 @@ def solve(
     Lam = np.ascontiguousarray(np.broadcast_to(np.asarray(Lam, dtype=C.dtype), shape))
     if not Lam.min() > 0:
         raise ValueError(
-            "synthesis needs a threshold above 0 in every band: free smooth atoms fit anything."
+            "synthesis needs a threshold above 0 in every band: smooth atoms without one fit any signal."
         )
     rho = penalty(G) if rho is None else rho
     state = Duals(np.zeros(shape, C.dtype), np.zeros_like(C)) if duals is None else duals
@@ -55,7 +58,7 @@ def solve(
     best: Solution | None = None
     done = 0
     while done < max_iter:
-        steps = min(max(CHECK, done // 5), max_iter - done)
+        steps = min(max(MIN_STEPS_PER_CHECK, done // 5), max_iter - done)
         descend(G, C, W, Lam, state, steps, rho)
         done += steps
         found = certify(G, C, W, Lam, state, rho, done)
@@ -78,12 +81,12 @@ def descend(
 ) -> None:
     """Take this many ADMM steps and update the state in place; one thread is always used."""
     X, Z = state.coefficients, state.samples
-    inner = np.linalg.inv(G + 2 * rho * np.eye(len(G)))  # of G + rho + rho, on what the frame can see
+    inner = np.linalg.inv(G + 2 * rho * np.eye(len(G)))  # of G + rho + rho, in the range of the frame
     lam = Lam / rho
     for _ in range(steps):
         U = X - np.clip(X, -lam, lam)
         T = np.maximum(Z, 0)
-        b = 2 * U - X  # the rest of the coefficients, which the frame does not see, stays as it is
+        b = 2 * U - X  # the part outside the range of the frame does not change
         seen = synthesise(W, b)
         S = (inner @ (C + rho * (2 * T - Z) + rho * seen)).astype(C.dtype)
         a = b + analyse(W, S - seen)
@@ -94,11 +97,12 @@ def descend(
 def certify(
     G: NDArray, C: NDArray, W: Frame, Lam: NDArray, state: Duals, rho: float, n_iter: int
 ) -> Solution:
-    """Feasible coefficients near the state's, and how far they are from optimal at most.
+    """Return feasible coefficients near those of the state, and a bound of their distance to the
+    minimum.
 
     Every R with |RW'| <= Lam bounds the minimum from below by that of 1/2 <V, GV> - <C - R, V>, V >= 0.
-    R is what the multipliers ask for, scaled into that set row by row. The coefficients are those after
-    the threshold, plus the few that bring their signal back to the orthant.
+    R comes from the multipliers, scaled into that set row by row. The coefficients are those after the
+    threshold, plus the few that bring the signal back to the orthant.
     """
     U = state.coefficients - np.clip(state.coefficients, -Lam / rho, Lam / rho)
     S = synthesise(W, U)
@@ -117,6 +121,6 @@ def certify(
 
 
 def objective(G: NDArray, C: NDArray, W: Frame, Lam: NDArray, coefficients: NDArray) -> float:
-    """1/2 <aW, G aW> - <C, aW> + sum |Lam * a|."""
+    """Return 1/2 <aW, G aW> - <C, aW> + sum |Lam * a|."""
     S = synthesise(W, coefficients).astype(np.float64)
     return float(np.vdot(S, G @ S) / 2 - np.vdot(C, S) + np.vdot(Lam, np.abs(coefficients)))

@@ -8,7 +8,7 @@ ones too. The library itself uses the reweighted analysis form, with a threshold
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.wavelet_stage import TAU, SourceStep
+from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep
 from ngmca.domains import Frame, analyse, analysis
 from ngmca.paper import synthesis
 

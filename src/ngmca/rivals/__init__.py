@@ -1,8 +1,19 @@
 """The methods that nGMCA is compared with, one file each, one signature, and the oracle.
 
-Every method is `f(Y, r, *, n_iter, start, seed, tol, ...) -> Factors(A, S, cost)`. With the same
-`start`, or the same `seed`, all of them and `ngmca.separate` begin with the same factors; those in
-`DIRECT` begin with the data alone; `spa` and `vca`, which do not iterate, know no `n_iter` and no `tol`.
+Every method is `f(Y, r, *, n_iter, start, seed, tol, ...) -> Factors(A, S, cost)`, with its own options
+as further keywords. With the same `start`, or the same `seed`, all of them and `ngmca.separate` start
+from the same factors. Those in `DIRECT` start from the data alone and have no `start`; `spa` and `vca`
+do not iterate and have no `n_iter` and no `tol`.
+
+To add a method:
+
+1. Write `_name.py` with one function `name(Y, r, *, n_iter, start, seed, tol, ...)`, decorated by
+   `alternation.rival`. `_als.py` is the shortest example: `prepare` checks the arguments, and
+   `alternate` runs a step on A and a step on S in turn. Methods that need no start use `subspace.direct`
+   instead.
+2. Add the function to `METHODS` in `by_name.py`, and to `SIGNED` if its factors may be negative. With
+   that, `separate`, the estimator, the command line and the tests in `tests/rivals` know it.
+3. Export it below.
 """
 
 from ngmca.rivals._als import als
@@ -22,8 +33,7 @@ from ngmca.rivals._sparseness import project_norms, sparseness
 from ngmca.rivals._vca import vca
 from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
 from ngmca.rivals.alternation import Factors
-from ngmca.rivals.as_separation import as_separation
-from ngmca.rivals.by_name import DIRECT, METHODS, SIGNED
+from ngmca.rivals.by_name import DIRECT, METHODS, SIGNED, as_separation
 
 __all__ = [
     "DIRECT",

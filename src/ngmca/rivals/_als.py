@@ -1,32 +1,47 @@
 """Alternating least squares with projection (Paatero and Tapper, 1994)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.gram import Gram
-from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
+from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
 
 
-@one_blas_thread
+@rival
 def als(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
 ) -> Factors:
-    """A := [Y S^+]_+, S := [A^+ Y]_+, in turns.
+    """A := [Y S^+]_+, S := [A^+ Y]_+, in turn: alternating least squares with projection.
 
-    The projection ignores the fit: no objective is minimised, the cost can rise, and the iterations need
-    not settle. Negative entries of Y enter the least squares as they are. A source that loses its
-    direction gets a new one out of the residual.
+    The projection ignores the fit: no objective is minimised, the cost can rise, and the iterations may
+    not converge. Negative entries of Y enter the least squares unchanged. A source whose column of A
+    becomes zero gets a new direction from the residual.
 
+    Parameters
+    ----------
+    {shared}
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Paatero and Tapper, Positive matrix factorization, Environmetrics 1994.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.als(data.Y, 2, n_iter=50, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     return alternate(problem, least_squares, least_squares, unit=True, rescue=True)

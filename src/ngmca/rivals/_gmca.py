@@ -1,38 +1,57 @@
 """GMCA, the signed ancestor (Bobin, Starck, Fadili and Moudden, 2007)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import schedule as thresholds
 from ngmca.engines import robust_noise as noise
-from ngmca.rivals.alternation import Factors, Seed, alternate, prepare
+from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
 
 
-@one_blas_thread
+@rival
 def gmca(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
     tau: float = 1.0,
     refinement: float = 0.2,
 ) -> Factors:
-    """S := Hard_lam(A^+ Y), A := Y S^+, in turns; both factors may be negative.
+    """S := Hard_lam(A^+ Y), A := Y S^+, in turn; both factors may be negative.
 
     The threshold of a source is a multiple of its noise, estimated by the median absolute deviation. The
-    multiple falls to `tau`, such that the number of active entries rises linearly, and stays there for
-    the last `refinement` of the iterations. There is no constraint on signs: negative entries of Y, A
-    and S are as good as positive ones. Columns of A have norm 1 and a sum that is not negative.
+    multiple falls to `tau` in such a way that the number of active entries rises linearly. Signs are not
+    constrained: A and S may have negative entries. Columns of A have norm 1 and a sum that is not
+    negative.
 
+    Parameters
+    ----------
+    {shared}
+    tau : float
+        Final threshold of a source in standard deviations of its noise.
+    refinement : float
+        Share of the iterations, at the end, with the final threshold.
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Bobin, Starck, Fadili and Moudden, Sparsity and morphological diversity in blind source separation,
     IEEE Transactions on Image Processing 2007.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.gmca(data.Y, 2, n_iter=50, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     tau = arguments.check_number(tau, "tau")
@@ -53,13 +72,13 @@ def _least_squares(G: NDArray, C: NDArray) -> NDArray:
 
 
 def _directions(G: NDArray, C: NDArray, A: NDArray) -> NDArray:
-    """Y S^+, with the sign of a column such that its sum is not negative; S follows in its own step."""
+    """Return Y S^+, with column signs that make the sums non-negative; the next step on S follows."""
     A = _least_squares(G, C)
     return A * np.where(A.sum(axis=0) < 0, -1.0, 1.0)
 
 
 def _threshold(X: NDArray, tau: float, share: float) -> NDArray:
-    """Columns of X without what is below a multiple of their noise, the same for all."""
+    """Return X without entries below a multiple of the noise of their column, the same for all."""
     sigma = noise.mad(X.T)
     size = np.abs(X)
     ratios = np.divide(size, sigma, out=np.where(size > 0, np.inf, 0.0), where=sigma > 0)

@@ -1,25 +1,22 @@
 """Accelerated hierarchical alternating least squares (Gillis and Glineur, 2012)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
-from ngmca._support.threads import one_blas_thread
-from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
+from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
-SLOWNESS = 4  # time of an operation in a sweep over that of one in a matrix product, about
+SWEEP_TO_PRODUCT_TIME = 4  # about: time of an operation in a sweep over one in a matrix product
 
 
-@one_blas_thread
+@rival
 def hals(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
     alpha: float = 0.5,
@@ -27,14 +24,36 @@ def hals(
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, one coordinate at a time, exactly; the cost never rises.
 
-    The products with Y are used for several sweeps over a factor before they are made anew: at most
-    1 + alpha (1 + cost of the products / cost of a sweep) of them, fewer where a sweep changes a row
-    less than epsilon times as much as the first one did. With alpha = 0 there is one sweep, the plain
-    method. Negative entries of Y enter the least squares as they are. A source that loses its direction
-    gets a new one out of the residual, which leaves the cost as it is.
+    The products with Y are used for several sweeps over a factor before they are computed again: at most
+    1 + alpha (1 + cost of the products / cost of a sweep), and fewer if a sweep changes a row less than
+    epsilon times as much as the first sweep did. Negative entries of Y enter the least squares
+    unchanged. A source whose column of A becomes zero gets a new direction from the residual, which
+    does not change the cost.
 
+    Parameters
+    ----------
+    {shared}
+    alpha : float
+        Controls the number of sweeps; 0 is one sweep, the plain method.
+    epsilon : float
+        The sweeps over a row end when its change falls below this share of the first change.
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Gillis and Glineur, Accelerated multiplicative updates and hierarchical ALS algorithms for
     nonnegative matrix factorization, Neural Computation 2012.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.hals(data.Y, 2, n_iter=50, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     a_step, s_step = sweeps(problem.engine.shape, r, alpha, epsilon)
@@ -42,7 +61,7 @@ def hals(
 
 
 def sweeps(shape: tuple[int, ...], r: int, alpha: float, epsilon: float) -> tuple[Step, Step]:
-    """The steps on A and on S."""
+    """Return the steps on A and on S."""
     alpha = arguments.check_number(alpha, "alpha")
     epsilon = arguments.check_number(epsilon, "epsilon")
     m, n = shape
@@ -60,8 +79,8 @@ def sweeps(shape: tuple[int, ...], r: int, alpha: float, epsilon: float) -> tupl
 
 
 def repeats_worth(rows: int, columns: int, r: int, alpha: float) -> int:
-    """How many sweeps over (rows, r) the products with the (rows, columns) data are worth."""
-    ratio = 1 + (rows * columns + columns * r) / (SLOWNESS * rows * (r + 1))
+    """Return the number of sweeps over (rows, r) for one product with the (rows, columns) data."""
+    ratio = 1 + (rows * columns + columns * r) / (SWEEP_TO_PRODUCT_TIME * rows * (r + 1))
     return int(1 + alpha * ratio)
 
 
@@ -69,8 +88,8 @@ def repeats_worth(rows: int, columns: int, r: int, alpha: float) -> int:
 def sweep_rows(G, C, X, repeats, epsilon):
     """Minimise 1/2 x'Gx - c'x over x >= 0, one entry after the other, for rows of X in place.
 
-    Rows do not depend on each other: all sweeps over a row are done while it is in the cache, and each
-    row ends on its own. The gradient is carried along, so that entries that rest at 0 cost nothing.
+    Rows are independent: all sweeps over a row are done while it is in the cache, and each row ends on
+    its own. The gradient is updated, so that entries that stay at 0 cost nothing.
     """
     n, r = X.shape
     g = np.empty(r)

@@ -1,42 +1,61 @@
 """NMF with sparseness constraints (Hoyer, 2004)."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.threads import one_blas_thread
 from ngmca.rivals._multiplicative import rescaling
 from ngmca.rivals._sparseness import l1_of, project_rows
-from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
+from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
-GROWTH = 1.2  # of the step size after every success
-SMALLEST = 1e-15  # step size, in units of 1 / trace(G), at which nothing moves any more
+STEP_GROWTH = 1.2  # after every success
+SMALLEST_STEP = 1e-15  # in units of 1 / trace(G): nothing moves any more
 
 
-@one_blas_thread
+@rival
 def hoyer(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
     sparseness_S: float | None = 0.5,
     sparseness_A: float | None = None,
 ) -> Factors:
-    """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 with sparseness(S_i) = sparseness_S, and likewise for A.
+    """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 with sparseness(S_i) = sparseness_S, and the same for A.
 
-    A factor with a constraint takes a gradient step, shortened until the cost falls, and the exact
-    projection on the sparseness; with None it is updated by `multiplicative`. Rows of a constrained S
-    have norm 1, the scale is in A. Negative entries of Y enter the gradient as they are, and the
-    multiplicative step as in `multiplicative`.
+    A factor with a constraint takes a gradient step, shortened until the cost falls, followed by the
+    exact projection on the sparseness. A factor without one is updated as in `multiplicative`. Rows of
+    a constrained S have norm 1, and A carries the scale. Negative entries of Y enter the gradient
+    unchanged, and the multiplicative step as in `multiplicative`.
 
+    Parameters
+    ----------
+    {shared}
+    sparseness_S, sparseness_A : float or None
+        Sparseness of each row of S and of each column of A, from 0 to 1, as `sparseness` computes it.
+        None is no constraint.
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Hoyer, Non-negative matrix factorization with sparseness constraints, Journal of Machine Learning
     Research 2004.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.hoyer(data.Y, 2, n_iter=50, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     m, n = problem.engine.shape
@@ -56,7 +75,7 @@ def _l1(sparseness: float, name: str, size: int) -> float:
 
 
 def _on_constraint(X: NDArray, other: NDArray, l1: float, *, fixed: bool) -> tuple[NDArray, NDArray]:
-    """Columns of X brought to the sparseness, and with `fixed` to norm 1, the other factor to match."""
+    """Return X with the sparseness, and with `fixed` of norm 1, and the other factor to match."""
     norm = np.linalg.norm(X, axis=0)
     if fixed:
         X = np.divide(X, norm, out=np.ones_like(X), where=norm > 0)
@@ -65,7 +84,7 @@ def _on_constraint(X: NDArray, other: NDArray, l1: float, *, fixed: bool) -> tup
 
 
 def _project(X: NDArray, l1: float, *, fixed: bool) -> NDArray:
-    """Columns of X projected on the sparseness that l1 stands for, at norm 1 or at their own."""
+    """Return the columns of X projected on the sparseness of l1, with norm 1 or their own norm."""
     rows = np.ascontiguousarray(X.T)
     norm = np.ones(len(rows)) if fixed else np.linalg.norm(rows, axis=1)
     out = np.empty_like(rows)
@@ -74,7 +93,7 @@ def _project(X: NDArray, l1: float, *, fixed: bool) -> NDArray:
 
 
 def _constrained(l1: float, *, fixed: bool) -> Step:
-    """Projected gradient step, its size halved until the cost falls and raised after every success."""
+    """Return a projected gradient step whose size is halved until the cost falls, and raised after."""
     size = 1.0  # in units of 1 / trace(G)
 
     def step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
@@ -85,13 +104,13 @@ def _constrained(l1: float, *, fixed: bool) -> Step:
         XG = X @ G
         cost = np.vdot(XG / 2 - C, X)
         gradient = (XG - C) / curvature
-        while size > SMALLEST:
+        while size > SMALLEST_STEP:
             new = _project(X - size * gradient, l1, fixed=fixed)
             if np.vdot(new @ G / 2 - C, new) <= cost:
-                size *= GROWTH
+                size *= STEP_GROWTH
                 return new
             size /= 2
-        size = 1e6 * SMALLEST
+        size = 1e6 * SMALLEST_STEP
         return X
 
     return step

@@ -1,24 +1,21 @@
 """Sparse NMF by alternating exact non-negative least squares (Kim and Park, 2007)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.threads import one_blas_thread
 from ngmca.engines import back, magnitude
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
+from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
 
-@one_blas_thread
+@rival
 def kim_park(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
     eta: float | None = None,
@@ -27,14 +24,36 @@ def kim_park(
     """min_{A >= 0, S >= 0} |Y - AS|^2 + eta |A|^2 + beta sum_t |s_t|_1^2, s_t the columns of S.
 
     Both penalties only add to the Gram matrix, and every step is solved exactly. The penalty on S
-    favours one source a sample, not sparse sources. If `eta` is not given it is the default of the
-    authors, the largest entry of Y, for Y scaled to a root mean square of 1, so that the units of the
-    data do not matter. With eta = beta = 0 it is exact alternating non-negative least squares; if only
-    one of them is 0, the factors drift in scale without end. Of the start only A is used: S is solved
-    for it first. Negative entries of Y enter the least squares as they are.
+    favours one source in each channel, not sparse sources. With eta = beta = 0 this is exact alternating
+    non-negative least squares; if only one of them is 0, the scale of the factors drifts without limit.
+    Of the start only A is used: S is solved for it first. Negative entries of Y enter the least squares
+    unchanged.
 
+    Parameters
+    ----------
+    {shared}
+    eta : float or None
+        Weight of the penalty on A. None is the default of the authors, the largest entry of Y, for Y
+        scaled to a root mean square of 1, so that the units of the data do not matter.
+    beta : float
+        Weight of the penalty on S.
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Kim and Park, Sparse non-negative matrix factorizations via alternating non-negativity-constrained
     least squares for microarray data analysis, Bioinformatics 2007.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.kim_park(data.Y, 2, n_iter=50, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     beta = arguments.check_number(beta, "beta")
@@ -48,7 +67,7 @@ def kim_park(
 
 
 def _exact(penalty: NDArray) -> Step:
-    """argmin_{X >= 0} of the problem with `penalty` added to its Gram matrix."""
+    """Return the step to argmin_{X >= 0} with `penalty` added to the Gram matrix."""
 
     def step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
         solve_rows(G + penalty, C, X)

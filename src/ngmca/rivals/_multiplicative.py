@@ -1,35 +1,50 @@
 """Multiplicative updates (Lee and Seung, 2001), the paper's first reference."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca._support.threads import one_blas_thread
 from ngmca.engines import magnitude
-from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
+from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
-FLOOR = 1e-9  # of a factor's largest entry: what is zero could never grow again
+FLOOR = 1e-9  # of the largest entry of a factor: a zero could never grow again
 
 
-@one_blas_thread
+@rival
 def multiplicative(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 by rescaling every entry; the cost never rises.
 
-    Each step minimises a separable upper bound of the cost. Negative entries of Y stay as they are:
+    Each step minimises a separable upper bound of the cost. Negative entries of Y are used unchanged:
     where they make a correlation negative, the minimum of the bound is at zero. Entries are kept above
-    1e-9 of the largest entry that their factor starts with, because a zero is a dead end for a product;
-    zeros of the start are lifted to that level. Convergence is slow: allow thousands of iterations.
+    1e-9 of the largest entry of their factor at the start, because a product can never change a zero;
+    zeros of the start are raised to that level. Convergence is slow: allow thousands of iterations.
 
+    Parameters
+    ----------
+    {shared}
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Lee and Seung, Algorithms for non-negative matrix factorization, NIPS 2001.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.multiplicative(data.Y, 2, n_iter=50, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     peak = magnitude(problem.engine)
@@ -37,9 +52,9 @@ def multiplicative(
 
 
 def rescaling(rows: NDArray, *, scale: float = 1.0) -> Step:
-    """The step that multiplies rows by C / (rows G), with a floor set by the rows to begin with.
+    """Return the step that multiplies rows by C / (rows G), with a floor from the first rows.
 
-    `scale` takes the place of their largest entry if all of them are zero.
+    `scale` replaces their largest entry if all of them are zero.
     """
     floor = FLOOR * (rows.max(initial=0.0) or scale)
     np.maximum(rows, floor, out=rows)

@@ -1,40 +1,55 @@
 """NeNMF: alternating optimal gradients (Guan, Tao, Luo and Yuan, 2012)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.threads import one_blas_thread
-from ngmca.rivals._projected_gradient import MANY, ROUNDING, Tolerance, projected_norm
-from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
-
-FEW = 10  # steps: a sub-problem that needs no more has become too easy
+from ngmca.rivals._projected_gradient import ROUNDING, Tolerance, projected_norm
+from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
 
-@one_blas_thread
+@rival
 def nenmf(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
-    max_steps: int = MANY,
+    max_steps: int = 1000,
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, each sub-problem by Nesterov's method; the cost never rises.
 
-    Steps have length 1 / L with L the norm of the Gram matrix, and momentum, which is dropped whenever
-    the cost would rise. A sub-problem ends when its projected gradient falls below a tolerance, which
-    becomes ten times smaller whenever it is met within 10 steps, or after `max_steps` steps; one that
-    stays out of reach for 1,000, as where the data have fewer dimensions than sources, becomes larger
-    again. Negative entries of Y enter the least squares as they are. A source that loses its direction
-    gets a new one out of the residual, which leaves the cost as it is.
+    Steps have length 1 / L, with L the norm of the Gram matrix, and momentum, which is dropped whenever
+    the cost would rise. A sub-problem ends when its projected gradient falls below a tolerance, or after
+    `max_steps` steps. The tolerance becomes ten times smaller whenever it is reached within 10 steps. If
+    it is not reached within 1,000 steps, as when the data have fewer dimensions than sources, it becomes
+    larger again. Negative entries of Y enter the least squares unchanged. A source whose column of A
+    becomes zero gets a new direction from the residual, which does not change the cost.
 
+    Parameters
+    ----------
+    {shared}
+    max_steps : int
+        Largest number of steps in a sub-problem.
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Guan, Tao, Luo and Yuan, NeNMF: an optimal gradient method for nonnegative matrix factorization,
     IEEE Transactions on Signal Processing 2012.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.nenmf(data.Y, 2, n_iter=20, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     max_steps = arguments.check_count(max_steps, "max_steps")
@@ -42,7 +57,7 @@ def nenmf(
 
 
 def _nesterov(max_steps: int) -> Step:
-    """Optimal gradient steps until the tolerance is met; the tolerance is remembered."""
+    """Return optimal gradient steps until the tolerance is reached; the step remembers the tolerance."""
     tolerance = Tolerance()
 
     def step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
@@ -53,7 +68,7 @@ def _nesterov(max_steps: int) -> Step:
         tolerance.begin(projected_norm(X @ G - C, X))
         asked = max(tolerance.value, ROUNDING * float(np.linalg.norm(C)))
         X, steps = _solve(G, C, X, asked, max_steps)
-        if steps <= FEW:
+        if steps <= 10:  # the tolerance has become too easy
             tolerance.lower()
         elif steps == max_steps:
             tolerance.miss(asked, steps)
@@ -77,7 +92,7 @@ def _solve(G: NDArray, C: NDArray, X: NDArray, tolerance: float, max_steps: int)
         newG = new @ G
         new_cost = np.vdot(newG / 2 - C, new)
         if new_cost > cost:
-            if t == 1.0:  # a plain step cannot raise the cost: rounding is all that is left
+            if t == 1.0:  # a step without momentum cannot raise the cost: only rounding can
                 return X, k
             R, RG, t = X, XG, 1.0
             continue

@@ -1,46 +1,61 @@
 """Non-negative independent component analysis (Plumbley, 2003; Oja and Plumbley, 2004)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca._support.threads import one_blas_thread
-from ngmca.rivals.alternation import Factors, Seed, moved
+from ngmca.rivals.alternation import Factors, Seed, moved, rival
 from ngmca.rivals.subspace import Direct, direct, signs_of
 
-FLAT = 1e-10  # of the largest variance: a direction in which the data do not vary
+MIN_VARIANCE = 1e-10  # of the largest variance: the data do not vary in such a direction
 
 
-@one_blas_thread
+@rival
 def nonnegative_ica(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
     seed: Seed = None,
     tol: float = 0.0,
 ) -> Factors:
     """min_{W orthogonal} 1/2 |min(WZ, 0)|^2 for whitened data Z; S := max(WZ, 0), A by least squares.
 
     Independent sources that are often near 0 (well grounded) are found, up to scale and order, by the
-    one rotation of the whitened data that makes them all non-negative. The data are whitened in the r
-    dimensions that hold most of them: unit covariance over the samples, but the mean is left in. Each
-    iteration is a least-squares fit of WZ to its own positive part, after the sources that are mostly
-    negative have changed sign; the negative part never grows. The `seed` draws the first rotation, and
-    a `start` is refused.
+    rotation of the whitened data that makes all of them non-negative. The data are whitened in the r
+    dimensions with the most energy: unit covariance over the channels, without subtracting the mean.
+    Each iteration is a least-squares fit of WZ to its own positive part, after sources that are mostly
+    negative have changed sign; the negative part never grows. The `seed` draws the first rotation.
 
-    What noise and dependence leave negative is clipped, so that the answer is one of non-negative
-    factors like the others'; A is the exact non-negative least-squares answer for the clipped sources,
-    whose variance is about 1: the scale is in A. Where the data vary in fewer than r dimensions, the
-    other sources are silent.
+    Entries that stay negative, because of noise or dependence, are clipped, so that the factors are
+    non-negative like those of the other methods. A is the exact non-negative least-squares answer for
+    the clipped sources, whose variance is about 1: A carries the scale. If the data vary in fewer than r
+    dimensions, the other sources are zero.
 
+    Parameters
+    ----------
+    {shared_without_start}
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Plumbley, Algorithms for nonnegative independent component analysis, IEEE Transactions on Neural
-    Networks 2003; Oja and Plumbley, Blind separation of positive sources by globally convergent gradient
-    search, Neural Computation 2004.
+    Networks 2003.
+
+    Oja and Plumbley, Blind separation of positive sources by globally convergent gradient search, Neural
+    Computation 2004.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.nonnegative_ica(data.Y, 2, n_iter=50, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
-    problem = direct("nonnegative_ica", Y, r, n_iter, start, seed, tol)
+    problem = direct(Y, r, seed, n_iter, tol)
     cost: list[float] = []
     Z = _whitened(problem)
     W = np.linalg.qr(problem.rng.standard_normal((len(Z), len(Z))))[0]
@@ -56,18 +71,18 @@ def nonnegative_ica(
 
 
 def _whitened(problem: Direct) -> NDArray:
-    """Z (k, n), k <= r, with unit covariance over the samples and its mean left in."""
+    """Return Z (k, n), k <= r, with unit covariance over the channels, and with its mean."""
     P, V = problem.subspace
     scores = V * np.linalg.norm(P, axis=0)
     centred = scores - scores.mean(axis=0)
     variance, axes = np.linalg.eigh(centred.T @ centred / len(scores))
-    kept = variance > FLAT * variance.max(initial=0)
+    kept = variance > MIN_VARIANCE * variance.max(initial=0)
     axes = axes[:, kept] * signs_of(axes[:, kept])
     return (scores @ (axes / np.sqrt(variance[kept]))).T
 
 
 def _turned(W: NDArray, Z: NDArray) -> NDArray:
-    """A rotation for which WZ has less of a negative part, or as much."""
+    """Return a rotation for which the negative part of WZ is not larger."""
     sources = W @ Z
     negative = np.sum(np.minimum(sources, 0) ** 2, axis=1) > np.sum(np.maximum(sources, 0) ** 2, axis=1)
     sources[negative] *= -1

@@ -1,44 +1,61 @@
 """Alternating projected gradients (Lin, 2007)."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.threads import one_blas_thread
-from ngmca.rivals.alternation import Factors, Seed, Step, alternate, prepare
+from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
 
-DECREASE = 0.01  # share of the decrease that the gradient promises which a step must bring
-FACTOR = 0.1  # between one step size and the next one tried
-TRIALS = 20
-FIRST_TOLERANCE = 1e-3  # of the projected gradient to begin with
+MIN_DECREASE = 0.01  # of the cost in a step, as a share of the decrease that the gradient predicts
+STEP_FACTOR = 0.1  # between a step size and the next one that is tried
+MAX_TRIALS = 20  # of step sizes
+FIRST_TOLERANCE = 1e-3  # of the projected gradient at the start
 ROUNDING = 1e-15  # a projected gradient below this share of the correlations is zero
-MANY = 1000  # steps that a sub-problem may take
-MISSES = 5  # sub-problems that take so many, and do not come to their tolerance, before it is enlarged
+MIN_STEPS_OF_A_MISS = 1000  # in a sub-problem that does not reach its tolerance
+MAX_MISSES = 5  # sub-problems before the tolerance becomes larger
 
 
-@one_blas_thread
+@rival
 def projected_gradient(
     Y: ArrayLike,
     r: int,
     *,
     n_iter: int = 500,
-    start: Any = None,
+    start: Start | None = None,
     seed: Seed = None,
     tol: float = 0.0,
-    max_steps: int = MANY,
+    max_steps: int = 1000,
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, sub-problems by projected gradients; the cost never rises.
 
     Step sizes follow the Armijo rule along the projection arc. A sub-problem ends when its projected
-    gradient falls below a tolerance, which becomes ten times smaller whenever it is met at once, or
-    after `max_steps` steps; one that stays out of reach for 1,000, as where the data have fewer
-    dimensions than sources, becomes larger again. Negative entries of Y enter the least squares as they
-    are. A source that loses its direction gets a new one out of the residual, which leaves the cost as
-    it is.
+    gradient falls below a tolerance, or after `max_steps` steps. The tolerance becomes ten times smaller
+    whenever it is reached at once. If it is not reached within 1,000 steps, as when the data have fewer
+    dimensions than sources, it becomes larger again. Negative entries of Y enter the least squares
+    unchanged. A source whose column of A becomes zero gets a new direction from the residual, which does
+    not change the cost.
 
+    Parameters
+    ----------
+    {shared}
+    max_steps : int
+        Largest number of steps in a sub-problem.
+
+    Returns
+    -------
+    {returns}
+
+    References
+    ----------
     Lin, Projected gradient methods for nonnegative matrix factorization, Neural Computation 2007.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, snr=30, seed=0)
+    >>> found = ngmca.rivals.projected_gradient(data.Y, 2, n_iter=20, seed=0)
+    >>> found.A.shape, found.S.shape
+    ((10, 2), (2, 40))
     """
     problem = prepare(Y, r, n_iter, start, seed, tol)
     max_steps = arguments.check_count(max_steps, "max_steps")
@@ -46,13 +63,13 @@ def projected_gradient(
 
 
 def projected_norm(gradient: NDArray, X: NDArray) -> float:
-    """Norm of the part of the gradient that does not push against the bound: 0 at a solution."""
+    """Return the norm of the gradient without parts that point out of X >= 0; 0 at a solution."""
     free = np.where(X > 0, gradient, np.minimum(gradient, 0))
     return float(np.linalg.norm(free))
 
 
 class Tolerance:
-    """How small the projected gradients of a factor are to become, from the first one on."""
+    """Norm of the projected gradient at which the sub-problems of a factor end."""
 
     def __init__(self) -> None:
         self.value = -1.0
@@ -60,24 +77,24 @@ class Tolerance:
         self._missed = 0
 
     def begin(self, norm: float) -> None:
-        """Take the first of all projected gradients for a measure."""
+        """Set the tolerance from the first projected gradient."""
         if self.value < 0:
             self.value = FIRST_TOLERANCE * norm
 
     def lower(self) -> None:
-        """It was met at once: ask for more, but not for what has been out of reach."""
-        self.value = max(self.value * FACTOR, self._least)
+        """Lower a tolerance that was reached at once, but not to values that could not be reached."""
+        self.value = max(self.value * STEP_FACTOR, self._least)
 
     def miss(self, asked: float, steps: int) -> None:
-        """All steps that there are were taken without coming to what was asked for."""
-        self._missed += steps >= MANY  # fewer say little about what is within reach
-        if self._missed == MISSES:
-            self.value = self._least = asked / FACTOR
+        """Note that all steps were taken without reaching the tolerance; raise it after some misses."""
+        self._missed += steps >= MIN_STEPS_OF_A_MISS
+        if self._missed == MAX_MISSES:
+            self.value = self._least = asked / STEP_FACTOR
             self._missed = 0
 
 
 def _armijo(max_steps: int) -> Step:
-    """Projected gradient steps until the tolerance is met; step size and tolerance are remembered."""
+    """Return projected gradient steps that remember step size and tolerance."""
     size = 1.0  # in units of 1 / trace(G)
     tolerance = Tolerance()
 
@@ -109,7 +126,7 @@ def _armijo(max_steps: int) -> Step:
 
 
 def _search(G: NDArray, X: NDArray, gradient: NDArray, size: float) -> tuple[NDArray, float]:
-    """The longest step among size * 10^k that lowers the cost enough, and its size; X if none does."""
+    """Return the longest step among size * 10^k that lowers the cost enough, or X, and its size."""
 
     def attempt(size: float) -> NDArray | None:
         new = np.maximum(X - size * gradient, 0)
@@ -117,20 +134,20 @@ def _search(G: NDArray, X: NDArray, gradient: NDArray, size: float) -> tuple[NDA
 
     found = attempt(size)
     if found is None:
-        for _ in range(TRIALS):
-            size *= FACTOR
+        for _ in range(MAX_TRIALS):
+            size *= STEP_FACTOR
             found = attempt(size)
             if found is not None:
                 return found, size
         return X, size
-    for _ in range(TRIALS):
-        longer = attempt(size / FACTOR)
+    for _ in range(MAX_TRIALS):
+        longer = attempt(size / STEP_FACTOR)
         if longer is None or np.array_equal(longer, found):
             break
-        found, size = longer, size / FACTOR
+        found, size = longer, size / STEP_FACTOR
     return found, size
 
 
 def _enough(G: NDArray, gradient: NDArray, move: NDArray) -> bool:
     promised = np.vdot(gradient, move)
-    return bool((1 - DECREASE) * promised + np.vdot(move @ G, move) / 2 <= 0)
+    return bool((1 - MIN_DECREASE) * promised + np.vdot(move @ G, move) / 2 <= 0)

@@ -1,4 +1,4 @@
-"""Hoyer's sparseness, and the projection on given l1 and l2 norms in the non-negative orthant."""
+"""Hoyer's sparseness, and the projection on non-negative vectors with given l1 and l2 norms."""
 
 import math
 
@@ -7,12 +7,34 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
+from ngmca._support.messages import ArgumentError, option
 
 
 def sparseness(x: ArrayLike) -> float:
-    """(sqrt(n) - |x|_1 / |x|_2) / (sqrt(n) - 1): 1 if one entry is not 0, 0 if all are equal.
+    """Return (sqrt(n) - |x|_1 / |x|_2) / (sqrt(n) - 1): 1 if one entry is not 0, 0 if all are equal.
 
-    A single entry has sparseness 1; the zero vector, all of whose entries are equal, has 0.
+    Parameters
+    ----------
+    x : array_like of shape (n,)
+        A vector. A single entry has sparseness 1, and a vector of zeros has 0.
+
+    Returns
+    -------
+    float
+        The sparseness, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If x is not a finite vector.
+
+    Examples
+    --------
+    >>> from ngmca.rivals import sparseness
+    >>> sparseness([0, 3, 0])
+    1.0
+    >>> sparseness([2, 2, 2, 2])
+    0.0
     """
     size = np.abs(_vector(x))
     peak = size.max()
@@ -28,16 +50,37 @@ def sparseness(x: ArrayLike) -> float:
 def project_norms(x: ArrayLike, l1: float, l2: float) -> NDArray:
     """argmin |s - x|^2 over s >= 0 with |s|_1 = l1 and |s|_2 = l2, exactly.
 
-    Where several points are equally near (the largest entries of x are equal and too many), one of them
-    is returned. The norms must be attainable: l2 <= l1 <= sqrt(n) l2.
+    Parameters
+    ----------
+    x : array_like of shape (n,)
+        A vector.
+    l1, l2 : float
+        The norms, with l2 <= l1 <= sqrt(n) l2.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The nearest point. If several points are equally near, because too many of the largest entries of
+        x are equal, one of them.
+
+    Raises
+    ------
+    ValueError
+        If no vector has these norms, or if x is not a finite vector.
+
+    Examples
+    --------
+    >>> from ngmca.rivals import project_norms
+    >>> project_norms([3.0, 1.0, 0.0], l1=1.0, l2=1.0)
+    array([1., 0., 0.])
     """
     x = _vector(x)
     l1, l2 = float(l1), float(l2)
     slack = 1e-12 * l1
     if not (0 <= l2 <= l1 + slack and l1 <= math.sqrt(x.size) * l2 + slack and math.isfinite(l1)):
-        raise ValueError(
-            f"No vector of {x.size} entries has l1={l1!r} and l2={l2!r}: "
-            f"l1 must lie between l2 and {math.sqrt(x.size):.6g} * l2."
+        raise ArgumentError(
+            "no vector of {} entries has {} and {}: l1 must lie between l2 and {:.6g} * l2.",
+            *(x.size, option("l1", l1), option("l2", l2), math.sqrt(x.size)),
         )
     out = np.empty((1, x.size))
     project_rows(x[None], np.array([l1]), np.array([l2]), out)
@@ -45,7 +88,7 @@ def project_norms(x: ArrayLike, l1: float, l2: float) -> NDArray:
 
 
 def l1_of(sparseness: float, n: int) -> float:
-    """The l1 norm that gives a vector of n entries and l2 norm 1 this sparseness."""
+    """Return the l1 norm of a vector of n entries with l2 norm 1 and this sparseness."""
     root = math.sqrt(n)
     return root - sparseness * (root - 1)
 
@@ -53,19 +96,21 @@ def l1_of(sparseness: float, n: int) -> float:
 def _vector(x: ArrayLike) -> NDArray:
     x = arguments.as_array(x, "x").astype(np.float64, copy=False)
     if x.ndim != 1 or x.size == 0:
-        raise ValueError(f"x must be a vector with at least one entry, got shape {x.shape}.")
+        raise ArgumentError(
+            "{} must be a vector with at least one entry, got shape {}.", option("x"), x.shape
+        )
     if not np.isfinite(x).all():
-        raise ValueError("x must be finite: replace NaN and infinity.")
+        raise ArgumentError("{} must be finite: replace NaN and infinity.", option("x"))
     return x
 
 
 @compiled
 def project_rows(X, l1, l2, out):
-    """Project every row of X on the norms l1 and l2 of its own, into out.
+    """Project each row of X on its own norms l1 and l2, into out.
 
-    The norms being fixed, the nearest point maximises <x, s>. Its Lagrangian says s = b [x - a]_+ with
-    one level a, and |s|_1 / |s|_2 falls as a rises: a follows from the k largest entries, k unknown but
-    found in one pass over the sorted entries.
+    With fixed norms, the nearest point maximises <x, s>. From its Lagrangian, s = b [x - a]_+ with one
+    level a, and |s|_1 / |s|_2 falls as a rises. So a follows from the k largest entries, and one pass
+    over the sorted entries finds k.
     """
     for t in range(X.shape[0]):
         if l2[t] == 0.0:

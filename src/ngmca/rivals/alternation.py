@@ -1,13 +1,13 @@
-"""What the methods share: checked arguments, a common start, and alternate steps on A and on S.
+"""What the rivals share: checked arguments, a common start, and alternating steps on A and on S.
 
-Both factors are held as rows, A as (m, r) and S transposed as X (n, r). A step on either of them sees
+Both factors are stored as rows, A as (m, r) and S transposed as X (n, r). A step on either of them uses
 only a Gram matrix G (r, r), correlations C and the rows themselves, so that one function serves both:
 `G = SS', C = YS'` for the rows of A, `G = A'A, C = Y'A` for the rows of X.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ParamSpec, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,51 +15,131 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.seeds import Seed as Seed
 from ngmca._support.seeds import generator
+from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.first_guess import first_guess, revive, unit_columns
 from ngmca.engines import Engine, back, open_whole, residual_energy, times
 
-# New rows from (G, C, rows); the rows may be changed in place.
+# Returns new rows from (G, C, rows); the rows may be changed in place.
 Step = Callable[[NDArray, NDArray, NDArray], NDArray]
+Given = ParamSpec("Given")
+
+
+class HasFactors(Protocol):
+    """Any object with factors, such as a `Separation` or `Factors`."""
+
+    @property
+    def A(self) -> NDArray:
+        """Mixing, (m, r)."""
+
+    @property
+    def S(self) -> NDArray:
+        """Sources, (r, n)."""
+
+
+Start = tuple[ArrayLike, ArrayLike] | HasFactors
 
 
 @dataclass(frozen=True)
 class Factors:
-    """Y ~ A S with A (m, r) and S (r, n), and 1/2 |Y - A S|^2 after every iteration.
+    """The factors that a rival found.
 
-    A cost beyond the largest float is infinite, one below the smallest is 0.
+    Attributes
+    ----------
+    A : ndarray of shape (m, r)
+        Mixing.
+    S : ndarray of shape (r, n)
+        Sources.
+    cost : ndarray of shape (n_iter,)
+        1/2 |Y - A S|^2 after each iteration. A cost above the largest float is infinite, one below the
+        smallest is 0.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=10, n=40, r=2, seed=0)
+    >>> ngmca.rivals.hals(data.Y, 2, n_iter=5, seed=0).cost.shape
+    (5,)
     """
 
     A: NDArray
     S: NDArray
-    cost: NDArray  # (k,)
+    cost: NDArray
+
+
+_DATA = """Y : array_like of shape (m, n)
+    Measurements x channels.
+r : int
+    Number of sources."""
+_ITERATIONS = """n_iter : int
+    Largest number of iterations."""
+_START = """start : tuple (A, S), or object with the attributes A and S, optional
+    First factors. Without them they are drawn as in `ngmca.separate` with the same seed."""
+_SEED = """seed : int, SeedSequence, Generator or None
+    The same integer or sequence gives the same result, to the bit, on the same machine."""
+_TOL = """tol : float
+    Stop when the directions of the columns of A move by less than this, root mean square."""
+_RETURNS = """Factors
+    A, S and the cost after each iteration."""
+_SHARED = {
+    "{shared}": "\n".join([_DATA, _ITERATIONS, _START, _SEED, _TOL]),
+    "{shared_without_start}": "\n".join([_DATA, _ITERATIONS, _SEED, _TOL]),
+    "{shared_without_iterations}": "\n".join([_DATA, _SEED]),
+    "{returns}": _RETURNS,
+}
+
+
+def rival(method: Callable[Given, Factors]) -> Callable[Given, Factors]:
+    """Run a method with one BLAS thread, and write the shared parameters into its docstring.
+
+    In the docstring ``{shared}`` stands for Y, r, n_iter, start, seed and tol, and ``{returns}`` for the
+    factors; ``{shared_without_start}`` and ``{shared_without_iterations}`` are shorter lists.
+    """
+    text = method.__doc__ or ""
+    for mark, lines in _SHARED.items():
+        text = text.replace(mark, lines.replace("\n", "\n    "))
+    method.__doc__ = text
+    return one_blas_thread(method)
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """Checked arguments, and factors to begin with, in the units of the engine.
+    """Checked arguments and the first factors, in the units of the engine.
 
     The factors are in double precision; products with the data are in the precision of the data.
+
+    Attributes
+    ----------
+    engine : Engine
+        The data.
+    A : ndarray of shape (m, r)
+        Mixing, with columns of norm 1.
+    X : ndarray of shape (n, r)
+        Sources, transposed.
+    n_iter : int
+        Largest number of iterations.
+    tol : float
+        Move of A at which the iterations stop.
     """
 
     engine: Engine
-    A: NDArray  # (m, r), columns of norm 1
-    X: NDArray  # (n, r), S transposed
+    A: NDArray
+    X: NDArray
     n_iter: int
     tol: float
 
     def factors(self, A: NDArray, X: NDArray, cost: list[float], *, scale_in_A: bool) -> Factors:
-        """The answer in the units and the precision of the data."""
+        """Return the factors in the units and the precision of the data."""
         dtype, unit = self.engine.dtype, self.engine.unit
         for_A, for_S = (unit, 1.0) if scale_in_A else (1.0, unit)
-        with np.errstate(over="ignore"):  # a cost beyond the largest float is infinite
+        with np.errstate(over="ignore"):  # a cost above the largest float is infinite
             in_data_units = np.array(cost) * unit * unit
         return Factors((A * for_A).astype(dtype), (X.T * for_S).astype(dtype), in_data_units)
 
 
-def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: float) -> Beginning:
-    """The problem, or an error that says which argument is wrong.
+def prepare(Y: ArrayLike, r: int, n_iter: int, start: Start | None, seed: Seed, tol: float) -> Beginning:
+    """Return the problem, or raise an error that says which argument is wrong.
 
-    Without a start the first factors are those that `ngmca.separate` would draw from this seed.
+    Without a start the first factors are those that `ngmca.separate` would draw with this seed.
     """
     engine = open_whole(Y, threads=1)
     r = arguments.check_rank(r, engine.shape)
@@ -71,7 +151,7 @@ def prepare(Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: floa
     else:
         A, S = arguments.check_start(start, engine, r)
     A, S = unit_columns(A.astype(np.float64), S.astype(np.float64))
-    A, S = revive(engine, A, S)  # as `separate` does with sources that the start leaves out
+    A, S = revive(engine, A, S)  # as `separate` does with zero sources of a start
     return Beginning(engine, A, np.array(S.T, order="C"), n_iter, tol)
 
 
@@ -87,11 +167,22 @@ def alternate(
 ) -> Factors:
     """Update A, then S, n_iter times, or until the directions in A move by less than tol.
 
-    `unit` brings the columns of A to norm 1 before every step on S. `rescue` gives a source whose column
-    of A became zero a new direction out of the residual; its row of S becomes zero, so that the product
-    stays the same. `scale_in_A` says that rows of S have a norm of their own and A carries the unit of
-    the data. The iterations go on beyond `settle_after`, at
-    least 1: A may be the best one for the S to begin with and not move at first.
+    Parameters
+    ----------
+    problem : Beginning
+        Checked arguments and the first factors.
+    a_step, s_step : Step
+        Return new rows of A, and of S transposed.
+    unit : bool
+        Scale the columns of A to norm 1 before each step on S.
+    rescue : bool
+        Give a source whose column of A became zero a new direction from the residual. Its row of S
+        becomes zero, so that the product does not change.
+    scale_in_A : bool
+        Rows of S have a fixed norm, and A carries the unit of the data.
+    settle_after : int
+        Iterations, at least 1, before `tol` is checked: A may already be optimal for the first S and
+        not move at first.
     """
     A, X = problem.A, problem.X
     XX = X.T @ X
@@ -123,14 +214,14 @@ def _rescue(problem: Beginning, A: NDArray, X: NDArray) -> tuple[NDArray, NDArra
 
 
 def moved(before: NDArray, A: NDArray) -> float:
-    """How far the unit columns moved, root mean square over the sources."""
+    """Return how far the unit columns moved, root mean square over the sources."""
     empty = np.zeros((A.shape[1], 0))
     old, new = unit_columns(before, empty)[0], unit_columns(A, empty)[0]
     return float(np.linalg.norm(new - old) / np.sqrt(A.shape[1]))
 
 
 def cost_of(engine: Engine, A: NDArray, X: NDArray, product: float, square: float) -> float:
-    """1/2 |Y - A X'|^2 from <Y, A X'> and |A X'|^2, or anew where rounding would spoil it."""
+    """Return 1/2 |Y - A X'|^2 from <Y, A X'> and |A X'|^2, or from the residual if rounding matters."""
     cost = engine.energy / 2 - product + square / 2
     if cost > np.sqrt(np.finfo(engine.dtype).eps) * engine.energy:
         return float(cost)

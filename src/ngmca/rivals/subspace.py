@@ -1,18 +1,16 @@
-"""What the methods without a first guess share: arguments, the subspace of the data, and amounts.
+"""What the methods without a start share: arguments, the subspace of the data, and amounts.
 
-They look at the data in the r dimensions that hold most of them, find sources there, and leave the
-amounts to exact non-negative least squares.
+They find the sources in the r dimensions of the data with the most energy, and the amounts by exact
+non-negative least squares.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca.engines import Engine, back, open_whole, smaller_gram, times
 from ngmca.nnqp.pivoting import solve_rows
@@ -21,7 +19,21 @@ from ngmca.rivals.alternation import Beginning, Factors, cost_of
 
 @dataclass(frozen=True)
 class Direct:
-    """Checked arguments, and the data in few dimensions, in the units of the engine."""
+    """Checked arguments, and the data in few dimensions, in the units of the engine.
+
+    Attributes
+    ----------
+    engine : Engine
+        The data.
+    r : int
+        Number of sources.
+    n_iter : int
+        Largest number of iterations.
+    tol : float
+        Move of A at which the iterations stop.
+    rng : Generator
+        Random numbers of the method.
+    """
 
     engine: Engine
     r: int
@@ -33,8 +45,8 @@ class Direct:
     def subspace(self) -> tuple[NDArray, NDArray]:
         """P (m, k) and V (n, k), k <= r, with V'V = I and P V' the best approximation of Y of that rank.
 
-        The Gram matrix knows small singular values to half the digits only; a look at the data in the
-        subspace that it finds restores them. Dimensions that hold nothing but rounding are left out.
+        The Gram matrix gives small singular values to half the digits only; a product with the data in
+        its subspace restores them. Dimensions with nothing but rounding errors are left out.
         """
         m, n = self.engine.shape
         vectors = np.linalg.eigh(smaller_gram(self.engine))[1][:, : -self.r - 1 : -1]
@@ -48,25 +60,25 @@ class Direct:
 
     @property
     def left_out(self) -> float:
-        """Energy of the data outside the subspace: noise, if r is right."""
+        """Energy of the data outside the subspace: noise, if r is correct."""
         P, _ = self.subspace
         left = self.engine.energy - float(np.vdot(P, P))
         return left if left > np.sqrt(np.finfo(self.engine.dtype).eps) * self.engine.energy else 0.0
 
     def amounts(self, X: NDArray, guess: NDArray | None = None) -> tuple[NDArray, float]:
-        """argmin_{A >= 0} 1/2 |Y - A X'|^2, exactly, and its value."""
+        """Return argmin_{A >= 0} 1/2 |Y - A X'|^2, exactly, and its value."""
         G, C = X.T @ X, times(self.engine, X)
         A = np.zeros_like(C) if guess is None else guess.copy()
         solve_rows(G, C, A)
         return A, cost_of(self.engine, A, X, np.vdot(C, A), np.vdot(G, A.T @ A))
 
     def factors(self, A: NDArray, X: NDArray, cost: list[float], *, scale_in_A: bool = False) -> Factors:
-        """The answer in the units and the precision of the data."""
+        """Return the factors in the units and the precision of the data."""
         problem = Beginning(self.engine, A, X, self.n_iter, self.tol)
         return problem.factors(A, X, cost, scale_in_A=scale_in_A)
 
     def picked(self, rows: NDArray) -> Factors:
-        """The rows (k, n), k <= r, as sources, clipped at 0; the sources beyond k are silent."""
+        """Return the rows (k, n), k <= r, as sources, clipped at 0; the other sources are zero."""
         X = np.zeros((rows.shape[1], self.r))
         X[:, : len(rows)] = np.maximum(rows, 0).T
         A, cost = self.amounts(X)
@@ -74,19 +86,14 @@ class Direct:
 
 
 def signs_of(vectors: NDArray) -> NDArray:
-    """A sign for each column, such that rounding does not choose: its largest entry is positive."""
+    """Return a sign for each column that makes its largest entry positive."""
     return np.where(vectors.max(axis=0, initial=0) < -vectors.min(axis=0, initial=0), -1.0, 1.0)
 
 
-def direct(method: str, Y: ArrayLike, r: int, n_iter: int, start: Any, seed: Seed, tol: float) -> Direct:
-    """The problem for a method that begins without factors, or an error that names the argument."""
+def direct(Y: ArrayLike, r: int, seed: Seed, n_iter: int = 1, tol: float = 0.0) -> Direct:
+    """Return the problem, or raise an error that says which argument is wrong."""
     engine = open_whole(Y, threads=1)
     r = arguments.check_rank(r, engine.shape)
     n_iter = arguments.check_count(n_iter, "n_iter")
     tol = arguments.check_number(tol, "tol")
-    if start is not None:
-        raise ArgumentError(
-            "{} does not use {}: it starts from the data alone. Leave it out.",
-            *(option("method", method), option("start")),
-        )
     return Direct(engine, r, n_iter, tol, generator(seed).spawn(1)[0])

@@ -15,10 +15,9 @@ from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.constraints import Constraint
 from ngmca.engines import WORTH_THREADS, Counts, Engine, by_part
-from ngmca.sampling.drawn_entries import Filled
 from ngmca.sampling.held_entries import Start, start
 from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Trace, Track
-from ngmca.sampling.sampled_data import SampledData
+from ngmca.sampling.sampled_data import Filled, SampledData
 from ngmca.sampling.sparse_chain import Held, Rules, SparseChain, SparseSums
 from ngmca.sampling.sparse_model import NOISE_FLOOR, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed

@@ -28,10 +28,9 @@ from numpy.typing import NDArray
 from ngmca.nnqp.gram import Gram
 from ngmca.result import Marginals, Posterior
 from ngmca.sampling.answer_intervals import around, share_inside
-from ngmca.sampling.drawn_entries import Filled
 from ngmca.sampling.parallel_chains import Chains, Length, Trace, Track
 from ngmca.sampling.posterior_warnings import disagreement, not_settled, stopped_at_limit
-from ngmca.sampling.sampled_data import SampledData
+from ngmca.sampling.sampled_data import Filled, SampledData
 from ngmca.sampling.sparse_chain import Rules, SparseSums
 from ngmca.sampling.sparse_kernels import ALIKE, NONE_HELD, sample_mixing
 from ngmca.sampling.sparse_model import draw_variance, residual_squares

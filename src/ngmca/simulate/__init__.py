@@ -1,4 +1,4 @@
-"""Simulated mixtures with known factors."""
+"""Simulated mixtures whose true factors are known."""
 
 from ngmca.simulate._bands import bands
 from ngmca.simulate._images import images

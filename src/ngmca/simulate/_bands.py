@@ -1,18 +1,18 @@
 """Mixtures of smooth bands, as in infrared, Raman or visible spectra."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixing import MIXINGS, draw_mixing
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
-LOWEST = 0.1  # height of a band before its spectrum is scaled; the highest is 1
+MIN_HEIGHT = 0.1  # of a band before its spectrum is scaled; the largest is 1
 
 
 @one_blas_thread
@@ -28,14 +28,38 @@ def bands(
     snr: float | None = 25.0,
     seed: Seed = None,
 ) -> Mixture:
-    """m measurements of r spectra of smooth bands on n channels.
+    """Simulate measurements of spectra with smooth bands.
 
-    Each spectrum is a sum of `bands` pseudo-Voigt bands at random places, with random heights and a
-    largest value of 1. Their full widths at half maximum, in channels, are drawn between the two of
-    `fwhm`, or are that number. `shape` is the share of the Lorentzian, 0 for Gaussians to 1 for
-    Lorentzians; "voigt" draws one for every band. The amounts are drawn between 0 and 1
-    (mixing="uniform"), or sum to 1 in every measurement ("dirichlet"). White Gaussian noise is added at
-    exactly `snr` dB; None is noiseless.
+    Each spectrum is a sum of pseudo-Voigt bands at random places with random heights. Its largest value
+    is 1.
+
+    Parameters
+    ----------
+    m, n, r : int
+        Numbers of measurements, channels and sources.
+    bands : int
+        Number of bands in each spectrum.
+    fwhm : float or (float, float)
+        Full width at half maximum of the bands in channels, or the range from which it is drawn.
+    shape : float or "voigt"
+        Share of the Lorentzian, from 0 (Gaussian) to 1 (Lorentzian); "voigt" draws it for each band.
+    mixing : {"uniform", "dirichlet"}
+        Amounts between 0 and 1, or amounts that sum to 1 in each measurement.
+    snr : float or None
+        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
+    seed : int, SeedSequence, Generator or None
+        The same integer or sequence gives the same mixture.
+
+    Returns
+    -------
+    Mixture
+        Y, the true factors A and S, and the noise.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> ngmca.simulate.bands(m=8, n=100, r=2, seed=0).Y.shape
+    (8, 100)
     """
     check_sizes(m=m, n=n, r=r, bands=bands)
     check_snr(snr)
@@ -48,19 +72,23 @@ def bands(
     return replace(mix(A, S, snr, rng), axis=np.arange(n, dtype=float), axis_name="channel")
 
 
-def _check_widths(fwhm: Any) -> tuple[float, float]:
+def _check_widths(fwhm: float | tuple[float, float]) -> tuple[float, float]:
     ends = fwhm if isinstance(fwhm, tuple | list) else (fwhm, fwhm)
     if len(ends) != 2:
-        raise ValueError(f"fwhm must be one width or two, the least and the largest, got {fwhm!r}.")
+        raise ArgumentError(
+            "{} must be one width, or the smallest and the largest, got {!r}.", option("fwhm"), fwhm
+        )
     low, high = (arguments.check_number(end, "fwhm", low=0.1) for end in ends)
     if low > high:
-        raise ValueError(f"fwhm must begin with the smaller width, got {fwhm!r}.")
+        raise ArgumentError("{} must start with the smaller width, got {!r}.", option("fwhm"), fwhm)
     return low, high
 
 
-def _check_share(shape: Any) -> float:
+def _check_share(shape: str | float) -> float:
     if isinstance(shape, str):
-        raise ValueError(f'shape must be "voigt" or a number between 0 and 1, got {shape!r}.')
+        raise ArgumentError(
+            "{} must be 'voigt' or a number between 0 and 1, got {!r}.", option("shape"), shape
+        )
     return arguments.check_number(shape, "shape", high=1.0)
 
 
@@ -68,13 +96,13 @@ def _spectrum(
     rng: np.random.Generator, n: int, bands: int, widths: tuple[float, float], share: float | None
 ) -> NDArray:
     place, width = rng.uniform(0, n - 1, bands), rng.uniform(*widths, bands)
-    height, drawn = rng.uniform(LOWEST, 1.0, bands), rng.random(bands)
+    height, drawn = rng.uniform(MIN_HEIGHT, 1.0, bands), rng.random(bands)
     lorentzian = drawn if share is None else np.full(bands, share)
     spectrum = pseudo_voigt(np.arange(n)[:, None] - place, width, lorentzian) @ height
     return spectrum / spectrum.max()
 
 
 def pseudo_voigt(distance: NDArray, fwhm: NDArray, lorentzian: NDArray) -> NDArray:
-    """A Gaussian and a Lorentzian of the same width and of height 1, the latter with that share."""
+    """Return the sum of a Gaussian and a Lorentzian of the same width, with this share of the latter."""
     square = (2 * distance / fwhm) ** 2
     return (1 - lorentzian) * np.exp2(-square) + lorentzian / (1 + square)

@@ -1,4 +1,4 @@
-"""Mixtures of images, as a camera with many wavelengths sees them."""
+"""Mixtures of images, as from a camera with many wavelengths."""
 
 from dataclasses import replace
 
@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.simulate._sparse import modulus
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
 KINDS = ("blobs", "filaments", "edges")
-COUNT = {"blobs": 8, "filaments": 4, "edges": 6}  # of each, in an image of that kind
-STEPS = 400  # along a filament
+SHAPES_PER_IMAGE = {"blobs": 8, "filaments": 4, "edges": 6}
 
 
 @one_blas_thread
@@ -25,17 +25,41 @@ def images(
     snr: float | None = None,
     seed: Seed = None,
 ) -> Mixture:
-    """m measurements of r images of that shape, whose pixels are the channels, row after row.
+    """Simulate measurements of images, whose pixels are the channels, row after row.
 
     The sources are in turn smooth blobs, filaments and patches with sharp edges, on a background of 0,
-    each of unit norm. The mixing coefficients are moduli of unit Gaussians, as those of `sparse`. White
-    Gaussian noise is added at exactly `snr` dB; None is noiseless. `Mixture.sample_shape` is the shape,
-    for `separate`.
+    each with norm 1. The entries of A are absolute values of unit Gaussians, as in `sparse`.
+
+    Parameters
+    ----------
+    m : int
+        Number of measurements.
+    shape : (int, int)
+        Rows and columns of the images, at least 8 each. `Mixture.sample_shape` holds it for `separate`.
+    r : int
+        Number of images.
+    snr : float or None
+        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
+    seed : int, SeedSequence, Generator or None
+        The same integer or sequence gives the same mixture.
+
+    Returns
+    -------
+    Mixture
+        Y, the true factors A and S, and the noise.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> ngmca.simulate.images(m=4, shape=(8, 12), r=3, seed=0).Y.shape
+    (4, 96)
     """
     check_sizes(m=m, r=r)
     check_snr(snr)
     if not isinstance(shape, tuple | list) or len(shape) != 2:
-        raise ValueError(f"shape must be two numbers of pixels, such as (128, 128), got {shape!r}.")
+        raise ArgumentError(
+            "{} must be two numbers of pixels, such as (128, 128), got {!r}.", option("shape"), shape
+        )
     h, w = (arguments.check_count(side, "shape", low=8) for side in shape)
     rng = generator(seed)
     y, x = np.mgrid[0:h, 0:w].astype(float)
@@ -46,13 +70,15 @@ def images(
 
 
 def _image(rng: np.random.Generator, kind: str, y: NDArray, x: NDArray) -> NDArray:
-    """An image of one kind, over positions between 0 and 1."""
+    """Return an image of one kind, for positions between 0 and 1."""
     draw = {"blobs": _blob, "filaments": _filament, "edges": _patch}[kind]
-    return np.asarray(sum(rng.uniform(0.3, 1.0) * draw(rng, y, x) for _ in range(COUNT[kind])))
+    return np.asarray(
+        sum(rng.uniform(0.3, 1.0) * draw(rng, y, x) for _ in range(SHAPES_PER_IMAGE[kind]))
+    )
 
 
 def _blob(rng: np.random.Generator, y: NDArray, x: NDArray) -> NDArray:
-    """A Gaussian, longer than wide, whose tails are cut to 0."""
+    """Return an elongated Gaussian whose tails are cut to 0."""
     (v, u), angle = rng.uniform(0.1, 0.9, 2), rng.uniform(0, np.pi)
     long, wide = rng.uniform(0.03, 0.1), rng.uniform(0.02, 0.05)
     along = (y - v) * np.sin(angle) + (x - u) * np.cos(angle)
@@ -61,9 +87,9 @@ def _blob(rng: np.random.Generator, y: NDArray, x: NDArray) -> NDArray:
 
 
 def _filament(rng: np.random.Generator, y: NDArray, x: NDArray) -> NDArray:
-    """A curved line, a few pixels wide."""
+    """Return a curved line, a few pixels wide."""
     place, angle, bend = rng.uniform(0.2, 0.8, 2), rng.uniform(0, 2 * np.pi), rng.uniform(-6, 6)
-    t = np.linspace(0, rng.uniform(0.4, 0.9), STEPS)
+    t = np.linspace(0, rng.uniform(0.4, 0.9), 400)
     direction = angle + bend * t
     step = t[1] - t[0]
     v = place[0] + step * np.cumsum(np.sin(direction))
@@ -72,14 +98,14 @@ def _filament(rng: np.random.Generator, y: NDArray, x: NDArray) -> NDArray:
     drawn = np.zeros(y.shape)
     h, w = y.shape
     drawn[(v[inside] * h).astype(int), (u[inside] * w).astype(int)] = 1.0
-    from scipy.ndimage import gaussian_filter  # only here: it takes long to load
+    from scipy.ndimage import gaussian_filter  # slow to import
 
     blurred = np.asarray(gaussian_filter(drawn, 1.2, mode="constant"))
     return blurred / blurred.max()
 
 
 def _patch(rng: np.random.Generator, y: NDArray, x: NDArray) -> NDArray:
-    """A disc or a rectangle."""
+    """Return a disc or a rectangle."""
     (v, u), (tall, wide) = rng.uniform(0.1, 0.9, 2), rng.uniform(0.05, 0.2, 2)
     if rng.random() < 0.5:
         return ((y - v) ** 2 + (x - u) ** 2 < tall**2).astype(float)

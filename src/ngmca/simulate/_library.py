@@ -1,4 +1,4 @@
-"""Mixtures of a user's own spectra of pure substances."""
+"""Mixtures of given spectra of pure substances."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixing import MIXINGS, draw_mixing
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
-WRONG = "spectra must be a list of data sets or of pairs (axis, values)"
-FWHM = 2 * np.sqrt(2 * np.log(2))  # of a Gaussian, in standard deviations
+GAUSSIAN_FWHM = 2 * np.sqrt(2 * np.log(2))  # in standard deviations
 
 
 @dataclass(frozen=True)
 class _Spectrum:
-    """Values on a rising axis."""
+    """Values on a rising axis, and whether the axis was falling before."""
 
     name: str
     axis: NDArray
     values: NDArray
-    falling: bool  # whether the axis fell before
+    falling: bool
     axis_name: str
 
     @property
@@ -46,26 +46,49 @@ def library(
     snr: float | None = 25.0,
     seed: Seed = None,
 ) -> Mixture:
-    """m measurements of r spectra, drawn out of those given, on n channels of their common range.
+    """Simulate measurements of given spectra, on channels of their common range.
+
+    Each spectrum is interpolated, its smallest value is subtracted as a baseline, and its largest value
+    is scaled to 1. The axis has the direction of the first spectrum.
 
     Parameters
     ----------
-    spectra
-        What has been read: data sets of `ngmca.io.read`, each with one spectrum or more, pairs (axis,
-        values), or a dictionary of such by name. Values must grow with the amount, as absorbance does:
+    spectra : sequence or mapping
+        Data sets of `ngmca.io.read`, each with one spectrum or more, pairs (axis, values), or a
+        dictionary of these by name. Values must be proportional to the amount, as absorbance is:
         transmittance does not mix linearly.
-    r
-        How many of them are drawn, without repetition.
-    fwhm
-        Each is convolved with a Gaussian of that full width at half maximum, in channels, as a coarser
-        instrument or a liquid would have it; 0 leaves them as they are.
-    mixing
-        Amounts between 0 and 1 ("uniform"), or such that sum to 1 in every measurement ("dirichlet").
-    snr
-        White Gaussian noise is added at exactly that many dB; None is noiseless.
+    m, n : int
+        Numbers of measurements and channels.
+    r : int
+        Number of spectra that are drawn, without repetition.
+    fwhm : float
+        Full width at half maximum, in channels, of a Gaussian with which each spectrum is convolved, as
+        a coarser instrument or a liquid would do; 0 is no convolution.
+    mixing : {"uniform", "dirichlet"}
+        Amounts between 0 and 1, or amounts that sum to 1 in each measurement.
+    snr : float or None
+        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
+    seed : int, SeedSequence, Generator or None
+        The same integer or sequence gives the same mixture.
 
-    Each spectrum is interpolated, its smallest value is taken away as a baseline, and the largest is
-    brought to 1. The axis runs as that of the first one drawn does.
+    Returns
+    -------
+    Mixture
+        Y, the true factors A and S, and the noise.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than r spectra, or if they have no common range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ngmca
+    >>> axis = np.linspace(400, 700, 50)
+    >>> dyes = [(axis, np.exp(-(((axis - peak) / 40) ** 2))) for peak in (480, 600)]
+    >>> ngmca.simulate.library(dyes, m=6, n=100, r=2, seed=0).Y.shape
+    (6, 100)
     """
     check_sizes(m=m, n=n, r=r)
     arguments.check_count(n, "n", low=2)
@@ -74,7 +97,10 @@ def library(
     arguments.check_choice(mixing, "mixing", MIXINGS)
     pool = _unique(list(_all(spectra)))
     if r > len(pool):
-        raise ValueError(f"r={r} of {len(pool)} spectra that there are: use a smaller r, or give more.")
+        raise ArgumentError(
+            "{} is more than the {} spectra that were given: use a smaller {}, or give more spectra.",
+            *(option("r", r), len(pool), option("r")),
+        )
     rng = generator(seed)
     chosen = [pool[i] for i in rng.permutation(len(pool))[:r]]
     axis = _common(chosen, n)
@@ -87,10 +113,11 @@ def library(
 
 
 def _all(spectra: Any) -> Iterator[_Spectrum]:
-    """Every single spectrum in what was given."""
+    """Yield the single spectra."""
     if isinstance(spectra, str | PathLike):
-        raise TypeError(
-            f"spectra must have been read, got {spectra!r}: pass [ngmca.io.read(path) for path in ...]."
+        raise ArgumentTypeError(
+            "{} is the name of a file, {!r}: pass [ngmca.io.read(path) for path in ...].",
+            *(option("spectra"), str(spectra)),
         )
     if hasattr(spectra, "Y"):
         spectra = [spectra]
@@ -113,7 +140,10 @@ def _one(item: Any, name: str | None, number: int) -> Iterator[_Spectrum]:
         try:
             axis, values = item
         except (TypeError, ValueError):
-            raise TypeError(f"{WRONG}, got {item!r} among them.") from None
+            raise ArgumentTypeError(
+                "{} must be a list of data sets or of pairs (axis, values), but contains {!r}.",
+                *(option("spectra"), item),
+            ) from None
         axis_name, rows = "", np.atleast_2d(arguments.as_array(values, "spectra"))
         names = [name or f"spectrum {number}"] * len(rows)
     for each, row in zip(names, rows, strict=True):
@@ -121,11 +151,12 @@ def _one(item: Any, name: str | None, number: int) -> Iterator[_Spectrum]:
 
 
 def _spectrum(name: str, positions: ArrayLike, values: NDArray, axis_name: str) -> _Spectrum:
-    """A spectrum with its axis made to rise, without the channels that hold no number."""
+    """Return a spectrum with a rising axis, without channels that are not finite."""
     axis: NDArray = arguments.as_array(positions, "axis").astype(float)
     if axis.shape != values.shape:
         raise ValueError(
-            f"{name} has {values.size} values on an axis of {axis.size}: give one position a value."
+            f"{name} has {values.size} values and an axis of {axis.size}: give one position for each "
+            f"value."
         )
     good = np.isfinite(axis) & np.isfinite(values)
     axis, values = axis[good], values[good].astype(float)
@@ -136,7 +167,7 @@ def _spectrum(name: str, positions: ArrayLike, values: NDArray, axis_name: str) 
 
 
 def _unique(pool: list[_Spectrum]) -> list[_Spectrum]:
-    """The same with a number behind names that occur more than once."""
+    """Return the spectra with a number after names that occur more than once."""
     often, seen = Counter(spectrum.name for spectrum in pool), Counter[str]()
     for i, spectrum in enumerate(pool):
         if often[spectrum.name] > 1:
@@ -146,28 +177,28 @@ def _unique(pool: list[_Spectrum]) -> list[_Spectrum]:
 
 
 def _common(chosen: list[_Spectrum], n: int) -> NDArray:
-    """n positions that all of the chosen spectra cover."""
+    """Return n positions that all chosen spectra cover."""
     first = max(chosen, key=lambda spectrum: spectrum.axis[0])
     last = min(chosen, key=lambda spectrum: spectrum.axis[-1])
     if first.axis[0] >= last.axis[-1]:
         raise ValueError(
-            f"the spectra have no common range: {first.ends} and {last.ends} do not overlap. Leave one "
-            "of them out, or bring both to one unit."
+            f"the spectra have no common range: {first.ends} and {last.ends} do not overlap. Leave out "
+            "one of them, or convert both to the same unit."
         )
     return np.linspace(first.axis[0], last.axis[-1], n)
 
 
 def _drawn(spectrum: _Spectrum, axis: NDArray, fwhm: float) -> NDArray:
-    """The spectrum on the axis, from 0 to 1."""
+    """Return the spectrum on the axis, scaled from 0 to 1."""
     values = np.interp(axis, spectrum.axis, spectrum.values)
     values = values - values.min()
     if fwhm:
-        from scipy.ndimage import gaussian_filter1d  # only here: it takes long to load
+        from scipy.ndimage import gaussian_filter1d  # slow to import
 
-        values = np.maximum(gaussian_filter1d(values, fwhm / FWHM, mode="reflect"), 0)
+        values = np.maximum(gaussian_filter1d(values, fwhm / GAUSSIAN_FWHM, mode="reflect"), 0)
     if not values.max() > 0:
         raise ValueError(
-            f"{spectrum.name} is flat from {axis[0]:g} to {axis[-1]:g}, where all of the spectra are "
-            "known: leave it out."
+            f"{spectrum.name} is flat from {axis[0]:g} to {axis[-1]:g}, the common range of the "
+            "spectra: leave it out."
         )
     return values / values.max()

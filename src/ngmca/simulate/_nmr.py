@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, message, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.simulate._sparse import modulus
@@ -18,9 +18,9 @@ from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 from ngmca.simulate.nmr_lines import peaks as lines_of
 from ngmca.simulate.peak_table import read_peaks
 
-# Some are alike: glycerophosphocholine and phosphoethanolamine most of all, with a normalised scalar
-# product of 0.68 (0.67 in the paper, for cholesterol and menthone). None has all of its lines inside
-# those of one other, as creatine has with tyrosine: without more knowledge nobody could tell them apart.
+# Some are similar, most of all glycerophosphocholine and phosphoethanolamine, with a normalised scalar
+# product of 0.68 (0.67 in the paper, for cholesterol and menthone). None has all its lines among those
+# of one other compound, as creatine has with tyrosine: these could not be separated.
 DEFAULT_COMPOUNDS = (
     "lactate",
     "creatine",
@@ -38,7 +38,6 @@ DEFAULT_COMPOUNDS = (
     "glycerophosphocholine",
     "phosphoethanolamine",
 )
-SCALES = ("unit", "integral")
 Peaks = tuple[NDArray, NDArray]
 
 
@@ -57,37 +56,54 @@ def nmr(
     snr: float | None = None,
     seed: Seed = None,
 ) -> Mixture:
-    """m measurements of the spectra of r compounds on n channels, from the higher ppm to the lower.
+    """Simulate measurements of 1H NMR spectra of real compounds, from high ppm to low.
+
+    The entries of A are absolute values of unit Gaussians, as in `sparse`.
 
     Parameters
     ----------
-    r
-        How many compounds; None takes all that are named, or of the peak table, and else 15.
-    compounds
+    m, n : int
+        Numbers of measurements and channels.
+    r : int or None
+        Number of compounds. None takes all that are named, all of the peak table, or 15.
+    compounds : {"default", "random"} or sequence of str
         "default" takes the first r of `simulate.DEFAULT_COMPOUNDS`, "random" draws r of
-        `simulate.compounds()` without repetition, and names take just those. With a peak table, both
-        words and names mean the compounds in it.
-    peaks
-        A peak table to take the compounds from: CSV with the columns compound, ppm, intensity.
-    field
-        Frequency of protons in MHz, which the lines of coupled protons depend on; a peak table does not.
-    ppm
+        `simulate.compounds()` without repetition, and names take these compounds. With a peak table, all
+        of these refer to the compounds of the table.
+    peaks : path, optional
+        A peak table with the compounds: CSV with the columns compound, ppm, intensity.
+    field : float
+        Frequency of protons in MHz, on which the lines of coupled protons depend. It has no effect on a
+        peak table.
+    ppm : (float, float)
         Ends of the axis. Lines outside are lost; a compound without any line inside is an error.
-    fwhm
-        Full width at half maximum in channels of the Laplacian exp(-|x|) that each line becomes. It is
-        evaluated at the channels from the exact position of the line, not rounded to a channel.
-    scale
-        "unit" gives each spectrum unit Euclidean norm, so that no compound is louder than others;
-        "integral" leaves the sum over the channels equal to the number of protons, or to the intensities
-        of the table (within 3 % at the default width, as lines fall between channels).
-    snr
-        White Gaussian noise is added at exactly that many dB; None is noiseless.
+    fwhm : float
+        Full width at half maximum of a line in channels. Each line is a Laplacian exp(-|x|), evaluated
+        from the exact position of the line, not rounded to a channel.
+    scale : {"unit", "integral"}
+        "unit" scales each spectrum to norm 1, so that all compounds are equally strong. With "integral"
+        the sum over the channels is the number of protons, or the sum of the intensities of the table
+        (within 3 % at the default width, because lines fall between channels).
+    snr : float or None
+        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
+    seed : int, SeedSequence, Generator or None
+        The same integer or sequence gives the same mixture.
 
-    The mixing coefficients are moduli of unit Gaussians, as those of `sparse`.
+    Returns
+    -------
+    Mixture
+        Y, the true factors A and S, and the noise.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> data = ngmca.simulate.nmr(m=4, n=300, compounds=["alanine", "glycerol"], seed=0)
+    >>> data.names
+    ('alanine', 'glycerol')
     """
     check_sizes(m=m)
     check_snr(snr)
-    arguments.check_choice(scale, "scale", SCALES)
+    arguments.check_choice(scale, "scale", ("unit", "integral"))
     axis = _axis(n, ppm)
     arguments.check_number(fwhm, "fwhm", low=0.1, high=float(n))
     rng = generator(seed)
@@ -110,7 +126,31 @@ def spectrum(
     ppm: tuple[float, float] = (0.5, 9.0),
     fwhm: float = 3.0,
 ) -> tuple[NDArray, NDArray]:
-    """Axis in ppm, and the spectrum of one built-in compound on it, summing to its number of protons."""
+    """Return the 1H NMR spectrum of one built-in compound.
+
+    Parameters
+    ----------
+    compound : str
+        Name of the compound, one of `simulate.compounds()`.
+    n : int
+        Number of channels.
+    field, ppm, fwhm
+        As in `nmr`.
+
+    Returns
+    -------
+    axis : ndarray of shape (n,)
+        Positions in ppm, falling.
+    values : ndarray of shape (n,)
+        The spectrum; its sum is the number of protons.
+
+    Examples
+    --------
+    >>> from ngmca.simulate import spectrum
+    >>> axis, values = spectrum("alanine", n=1200)
+    >>> round(float(values.sum()))
+    4
+    """
     axis = _axis(n, ppm)
     arguments.check_number(fwhm, "fwhm", low=0.1, high=float(n))
     return axis, _drawn(find(compound).name, lines_of(compound, field), axis, fwhm)
@@ -123,48 +163,62 @@ def _axis(n: int, ppm: tuple[float, float]) -> NDArray:
     except TypeError:
         ends = []
     if len(ends) != 2 or ends[0] == ends[1]:
-        raise ValueError(f"ppm must be two different numbers, such as (0.5, 9.0), got {ppm!r}.")
+        raise ArgumentError(
+            "{} must be two different numbers, such as (0.5, 9.0), got {!r}.", option("ppm"), ppm
+        )
     return np.linspace(max(ends), min(ends), n)
 
 
 def _choose(
     wanted: str | Sequence[str], r: int | None, table: dict[str, Peaks] | None, rng: np.random.Generator
 ) -> tuple[str, ...]:
-    """The names of the compounds to mix."""
+    """Return the names of the compounds to mix."""
     if isinstance(wanted, str):
         arguments.check_choice(wanted, "compounds", ("default", "random"))
         pool = tuple(table or (DEFAULT_COMPOUNDS if wanted == "default" else all_compounds()))
         usual = len(table or DEFAULT_COMPOUNDS)
         r = usual if r is None else arguments.check_count(r, "r")
         if r > len(pool):
-            more = "" if table or wanted == "random" else ' compounds="random" draws from all of them.'
-            raise ValueError(f"r={r} compounds of {len(pool)} that there are: use a smaller r.{more}")
+            more = (
+                "" if table or wanted == "random" else message(", or {}", option("compounds", "random"))
+            )
+            raise ArgumentError(
+                "{} is more than the {} compounds: use a smaller {}{}.",
+                *(option("r", r), len(pool), option("r"), more),
+            )
         return pool[:r] if wanted == "default" else tuple(rng.permutation(pool)[:r].tolist())
     names = tuple(_known(name, table) for name in wanted)
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"compounds must name each compound once, got {', '.join(names) or 'none'}.")
+        raise ArgumentError(
+            "{} must name each compound once, got {}.", option("compounds"), ", ".join(names) or "none"
+        )
     if r is not None and r != len(names):
-        raise ValueError(f"r={r} does not fit the {len(names)} compounds that are named: leave r out.")
+        raise ArgumentError(
+            "{} does not match the {} named compounds: leave out {}.",
+            *(option("r", r), len(names), option("r")),
+        )
     return names
 
 
-def _known(name: Any, table: dict[str, Peaks] | None) -> str:
+def _known(name: str, table: dict[str, Peaks] | None) -> str:
     if table is None:
         return find(name).name
     if name not in table:
-        raise ValueError(f"no compound {name!r} in the peak table: it has {', '.join(table)}.")
+        raise ArgumentError(
+            "{} has no compound {!r}; it has {}.", option("peaks"), name, ", ".join(table)
+        )
     return name
 
 
 def _drawn(name: str, peaks: Peaks, axis: NDArray, fwhm: float) -> NDArray:
-    """Laplacians of unit area at the lines, evaluated at the channels."""
+    """Return Laplacians of unit area at the lines, evaluated at the channels."""
     step = axis[0] - axis[1]
     place = (axis[0] - peaks[0]) / step
     inside = (place >= 0) & (place <= axis.size - 1) & (peaks[1] > 0)
     if not inside.any():
-        raise ValueError(
-            f"{name} has no line between {axis[-1]:g} and {axis[0]:g} ppm, "
-            f"its lines are at {peaks[0].min():g} to {peaks[0].max():g}: choose other ends for ppm."
+        raise ArgumentError(
+            "{} has no line between {:g} and {:g} ppm; its lines are at {:g} to {:g}: change {}.",
+            *(name, axis[-1], axis[0], peaks[0].min(), peaks[0].max(), option("ppm")),
         )
     rate = 2 * np.log(2) / fwhm
     distance = np.abs(np.arange(axis.size)[:, None] - place[inside])

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
@@ -23,17 +24,39 @@ def sparse(
     snr: float | None = None,
     seed: Seed = None,
 ) -> Mixture:
-    """m measurements of r sources with n channels; the defaults are the paper's standard settings.
+    """Simulate measurements of sparse sources; the defaults are the paper's standard settings.
 
-    The entries of A are |B G| with B Bernoulli of rate `p_A` and G generalised Gaussian of shape
-    `alpha_A` (2 is Gaussian, 1 Laplacian, smaller is sparser) and unit variance; likewise for S. White
-    Gaussian noise is added at exactly `snr` dB; None is noiseless.
+    The entries of A and S are |B G|, with B Bernoulli and G generalised Gaussian of variance 1.
+
+    Parameters
+    ----------
+    m, n, r : int
+        Numbers of measurements, channels and sources.
+    p_A, p_S : float
+        Share of entries of A and of S that are not 0.
+    alpha_A, alpha_S : float
+        Shape of the generalised Gaussian: 2 is Gaussian, 1 is Laplacian, smaller values are sparser.
+    snr : float or None
+        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
+    seed : int, SeedSequence, Generator or None
+        The same integer or sequence gives the same mixture.
+
+    Returns
+    -------
+    Mixture
+        Y, the true factors A and S, and the noise.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> ngmca.simulate.sparse(m=8, n=50, r=3, snr=20, seed=0).Y.shape
+    (8, 50)
     """
     check_sizes(m=m, n=n, r=r)
     check_snr(snr)
     for name, rate in (("p_A", p_A), ("p_S", p_S)):
         if arguments.check_number(rate, name, high=1.0) == 0:
-            raise ValueError(f"{name} must be above 0, or every entry would be 0.")
+            raise ArgumentError("{} must be above 0, otherwise every entry is 0.", option(name))
     for name, shape in (("alpha_A", alpha_A), ("alpha_S", alpha_S)):
         arguments.check_number(shape, name, low=0.1, high=100.0)
     rng = generator(seed)
@@ -43,7 +66,7 @@ def sparse(
 
 
 def modulus(rng: np.random.Generator, shape: tuple[int, int], rate: float, alpha: float) -> NDArray:
-    """|B G|: G has density proportional to exp(-|x/b|^alpha), with b such that its variance is 1."""
+    """Draw |B G|: G has a density proportional to exp(-|x/b|^alpha), with b for a variance of 1."""
     b = np.exp((gammaln(1 / alpha) - gammaln(3 / alpha)) / 2)
     G = b * rng.gamma(1 / alpha, size=shape) ** (1 / alpha)
     return np.where(rng.random(shape) < rate, G, 0.0)

@@ -1,14 +1,15 @@
-"""Mixtures of spectra with lines: what a spectrometer would record."""
+"""Mixtures of spectra with lines."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
 
-PATTERNS = ([1], [1, 1], [1, 2, 1], [1, 3, 3, 1])  # heights in a multiplet
+MULTIPLETS = ([1], [1, 1], [1, 2, 1], [1, 3, 3, 1])  # relative heights of the lines
 
 
 @one_blas_thread
@@ -22,16 +23,38 @@ def spectra(
     snr: float | None = 20.0,
     seed: Seed = None,
 ) -> Mixture:
-    """m measurements of r spectra of Lorentzian lines on n channels.
+    """Simulate measurements of spectra with Lorentzian lines, in groups as from couplings.
 
-    Each spectrum has `lines` lines of half width `width` channels, in groups as couplings make them;
-    each measurement holds a random amount of every spectrum. White Gaussian noise is added at exactly
-    `snr` dB, 20 unless told otherwise, as a spectrometer has some; None is noiseless.
+    Each measurement contains a random amount of each spectrum.
+
+    Parameters
+    ----------
+    m, n, r : int
+        Numbers of measurements, channels and sources.
+    lines : int
+        Number of lines in each spectrum.
+    width : float
+        Half width at half maximum of a line in channels.
+    snr : float or None
+        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
+    seed : int, SeedSequence, Generator or None
+        The same integer or sequence gives the same mixture.
+
+    Returns
+    -------
+    Mixture
+        Y, the true factors A and S, and the noise.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> ngmca.simulate.spectra(m=8, n=100, r=2, seed=0).Y.shape
+    (8, 100)
     """
     check_sizes(m=m, n=n, r=r, lines=lines)
     check_snr(snr)
     if arguments.check_number(width, "width") == 0:
-        raise ValueError("width must be above 0, or no channel would see a line.")
+        raise ArgumentError("{} must be above 0.", option("width"))
     rng = generator(seed)
     S = np.stack([_spectrum(rng, n, lines, width) for _ in range(r)])
     A = rng.gamma(1.5, size=(m, r))
@@ -39,14 +62,14 @@ def spectra(
 
 
 def _spectrum(rng: np.random.Generator, n: int, lines: int, width: float) -> NDArray:
-    """A sum of multiplets: groups of 1 to 4 lines at even distances, with binomial heights."""
+    """Return a sum of multiplets: groups of 1 to 4 equidistant lines with binomial heights."""
     channels = np.arange(n)
     total = np.zeros(n)
     left = lines
     while left > 0:
         size = min(left, int(rng.integers(1, 5)))
         centre, height = rng.uniform(0.05 * n, 0.95 * n), rng.uniform(0.3, 1.0)
-        heights = height * np.array(PATTERNS[size - 1]) / size
+        heights = height * np.array(MULTIPLETS[size - 1]) / size
         for k, peak in enumerate(heights):
             place = centre + (k - (size - 1) / 2) * 6 * width
             total += peak / (1 + ((channels - place) / width) ** 2)

@@ -1,4 +1,4 @@
-"""Compounds whose 1H shifts and couplings are known: the file `compounds.toml` as records."""
+"""Compounds with known 1H shifts and couplings: the file `compounds.toml` as records."""
 
 import difflib
 import tomllib
@@ -7,12 +7,28 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-SPINS = {"31P": 2, "14N": 3}  # states of the nuclei that protons couple to
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
+
+SPIN_STATES = {"31P": 2, "14N": 3}  # of the nuclei that protons couple to
 
 
 @dataclass(frozen=True)
 class System:
-    """Protons that may couple to each other, by label; shifts in ppm and couplings in Hz."""
+    """Protons that may couple to each other, by label.
+
+    Attributes
+    ----------
+    ppm : dict
+        Shift of each label in ppm.
+    protons : dict
+        Number of equivalent protons of each label.
+    J : dict
+        Couplings of pairs of labels in Hz.
+    nuclei : dict
+        Other nuclei that protons couple to, such as "31P".
+    exchangeable : frozenset
+        Labels of protons that exchange with heavy water and do not show.
+    """
 
     ppm: dict[str, float]
     protons: dict[str, int]
@@ -32,7 +48,17 @@ class System:
 
 @dataclass(frozen=True)
 class Compound:
-    """A molecule: its parts, and where their numbers come from."""
+    """A molecule.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    sources : tuple of str
+        Publications of its shifts and couplings.
+    systems : tuple of System
+        Its protons.
+    """
 
     name: str
     sources: tuple[str, ...]
@@ -45,13 +71,25 @@ class Compound:
 
 
 def compounds() -> tuple[str, ...]:
-    """The names of the built-in compounds."""
+    """Return the names of the built-in compounds.
+
+    Returns
+    -------
+    tuple of str
+        Names that `nmr`, `spectrum` and `peaks` accept.
+
+    Examples
+    --------
+    >>> from ngmca.simulate import compounds
+    >>> "alanine" in compounds()
+    True
+    """
     return tuple(library())
 
 
 @cache
 def library() -> dict[str, Compound]:
-    """All built-in compounds by name."""
+    """Return all built-in compounds by name."""
     with resources.files("ngmca.simulate").joinpath("compounds.toml").open("rb") as file:
         content = tomllib.load(file)
     sources = content.pop("sources")
@@ -59,16 +97,17 @@ def library() -> dict[str, Compound]:
 
 
 def find(name: Any) -> Compound:
-    """The compound of that name, in capitals or not; an unknown one gets an error with those alike."""
+    """Return the compound of this name, in any case; the error for an unknown name suggests others."""
     if not isinstance(name, str):
-        raise TypeError(f"a compound must be given by its name, got {name!r}.")
+        raise ArgumentTypeError("{} must be a name, got {!r}.", option("compound"), name)
     known = {key.lower(): compound for key, compound in library().items()}
     if name.strip().lower() not in known:
         near = difflib.get_close_matches(name.strip().lower(), known, n=3)
         hint = f"did you mean {' or '.join(known[key].name for key in near)}? " if near else ""
-        raise ValueError(
-            f"no compound {name!r} in the library: {hint}ngmca.simulate.compounds() lists them; "
-            "give a peak table for others."
+        raise ArgumentError(
+            "no compound {!r} in the library: {}ngmca.simulate.compounds() lists them; for others, pass "
+            "a peak table ({}).",
+            *(name, hint, option("peaks")),
         )
     return known[name.strip().lower()]
 
@@ -86,6 +125,6 @@ def _system(name: str, entry: dict[str, Any]) -> System:
     named = {label for pair in J for label in pair} - set(nuclei) | set(protons) | exchangeable
     if named != set(ppm):
         raise ValueError(f"{name}: {', '.join(sorted(named - set(ppm)))} has no shift under ppm.")
-    if not set(nuclei.values()) <= set(SPINS):
-        raise ValueError(f"{name}: nuclei must be among {', '.join(SPINS)}, got {nuclei}.")
+    if not set(nuclei.values()) <= set(SPIN_STATES):
+        raise ValueError(f"{name}: nuclei must be among {', '.join(SPIN_STATES)}, got {nuclei}.")
     return System(ppm, protons, J, nuclei, exchangeable)

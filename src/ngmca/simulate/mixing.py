@@ -1,4 +1,4 @@
-"""How much of each source the measurements hold."""
+"""Amounts of the sources in the measurements."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,6 @@ MIXINGS = ("uniform", "dirichlet")
 
 
 def draw_mixing(mixing: str, m: int, r: int, rng: np.random.Generator) -> NDArray:
-    """A (m, r): amounts between 0 and 1, or shares that sum to 1 in every measurement, all alike."""
+    """Return A (m, r): amounts between 0 and 1, or uniform shares that sum to 1 in each measurement."""
     arguments.check_choice(mixing, "mixing", MIXINGS)
     return rng.random((m, r)) if mixing == "uniform" else rng.dirichlet(np.ones(r), m)

@@ -1,4 +1,4 @@
-"""A simulated measurement whose true factors are known."""
+"""A simulated mixture whose true factors are known."""
 
 from dataclasses import dataclass, field
 
@@ -10,10 +10,34 @@ from ngmca._support import arguments
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Y = A S + noise, with Y (m, n), A (m, r), S (r, n) and noise (m, n).
+    """A simulated mixture Y = A S + noise.
 
-    Where sources and channels mean something, `names` says what the sources are and `axis` where the n
-    channels lie, in terms of `axis_name`. Where sources are images, `sample_shape` is their shape.
+    Attributes
+    ----------
+    Y : ndarray of shape (m, n)
+        Measurements x channels.
+    A : ndarray of shape (m, r)
+        True mixing.
+    S : ndarray of shape (r, n)
+        True sources.
+    noise : ndarray of shape (m, n)
+        Noise in Y.
+    names : tuple of str
+        Names of the sources, if they have any.
+    axis : ndarray of shape (n,), optional
+        Positions of the channels.
+    axis_name : str
+        What the axis shows, such as "ppm".
+    sample_shape : (int, int), optional
+        Shape of the sources, if they are images.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ngmca
+    >>> data = ngmca.simulate.sparse(m=5, n=20, r=2, snr=20, seed=0)
+    >>> bool(np.allclose(data.Y, data.A @ data.S + data.noise)), round(data.snr)
+    (True, 20)
     """
 
     Y: NDArray = field(repr=False)
@@ -27,26 +51,26 @@ class Mixture:
 
     @property
     def snr(self) -> float:
-        """SNR_Y in dB, infinite without noise."""
+        """Signal-to-noise ratio of Y in dB, infinite without noise."""
         power = np.sum((self.A @ self.S) ** 2)
         noise = np.sum(self.noise**2)
         return float(10 * np.log10(power / noise)) if noise > 0 else np.inf
 
 
 def check_sizes(**sizes: int) -> None:
-    """Refuse numbers of measurements, channels, sources and the like that are no counts."""
+    """Raise an error if a number of measurements, channels or sources is not at least 1."""
     for name, size in sizes.items():
         arguments.check_count(size, name)
 
 
 def check_snr(snr: float | None) -> None:
-    """Refuse what is neither a ratio in dB nor None."""
+    """Raise an error if `snr` is neither a ratio in dB nor None."""
     if snr is not None:
         arguments.check_number(snr, "snr", low=-300.0, high=300.0)
 
 
 def mix(A: NDArray, S: NDArray, snr: float | None, rng: np.random.Generator) -> Mixture:
-    """A S with white Gaussian noise at exactly `snr` dB; None is noiseless."""
+    """Return the mixture of A and S with white Gaussian noise at exactly `snr` dB; None is no noise."""
     clean = A @ S
     noise = np.zeros_like(clean)
     if snr is not None:

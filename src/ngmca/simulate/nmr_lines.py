@@ -1,4 +1,4 @@
-"""Lines of a compound at a field: quantum mechanics of its coupled protons, by nmrsim."""
+"""Lines of a compound at a field, from the quantum mechanics of its coupled protons by nmrsim."""
 
 import itertools
 from collections.abc import Iterator
@@ -9,18 +9,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.simulate.compounds import SPINS, System, find
+from ngmca.simulate.compounds import SPIN_STATES, System, find
 
-LARGEST = 9  # coupled protons: 7 s and 1 GB; each one more takes eight times as long
-FAINTEST = 1e-6  # of a transition of one proton: nmrsim's own 1e-3 moves the centre of some multiplets
-SAME = 0.01  # Hz: lines closer than that are one
+MAX_COUPLED_PROTONS = 9  # 7 s and 1 GB; each additional proton takes eight times as long
+MIN_INTENSITY = (
+    1e-6  # of a transition; the default of nmrsim, 1e-3, shifts the centre of some multiplets
+)
+MIN_DISTANCE = 0.01  # in Hz: closer lines are merged
 
 
 def peaks(compound: str, field: float = 400.0) -> tuple[NDArray, NDArray]:
-    """Positions in ppm, from left to right as spectra are drawn, and intensities of a compound's lines.
+    """Return positions and intensities of the lines of a compound.
 
-    `field` is the frequency of protons in MHz. The intensities sum to the number of protons, those that
-    exchange with the solvent left out.
+    Parameters
+    ----------
+    compound : str
+        Name of the compound, one of `simulate.compounds()`.
+    field : float
+        Frequency of protons in MHz.
+
+    Returns
+    -------
+    ppm : ndarray
+        Positions in ppm, falling, as spectra are drawn.
+    intensity : ndarray
+        Intensities. They sum to the number of protons, without those that exchange with the solvent.
+
+    Examples
+    --------
+    >>> from ngmca.simulate import peaks
+    >>> ppm, intensity = peaks("alanine", field=400.0)
+    >>> round(float(intensity.sum()))
+    4
     """
     field = arguments.check_number(field, "field", low=10.0, high=3000.0)
     ppm, intensity = _peaks(find(compound).name, field)
@@ -36,11 +56,11 @@ def _peaks(name: str, field: float) -> tuple[NDArray, NDArray]:
 
 
 def _groups(part: System) -> Iterator[list[str]]:
-    """The labels of a system in sets that couple to each other: they can be simulated one by one."""
+    """Yield sets of labels that couple to each other, which can be simulated one by one."""
     left = list(part.visible)
     while left:
         group = [left.pop(0)]
-        for label in group:  # grows while it is walked through
+        for label in group:  # the list grows during the loop
             coupled = [other for other in left if part.coupling(label, other)]
             group += coupled
             left = [other for other in left if other not in coupled]
@@ -48,13 +68,15 @@ def _groups(part: System) -> Iterator[list[str]]:
 
 
 def _lines(part: System, group: list[str], field: float) -> tuple[NDArray, NDArray]:
-    """Frequencies in Hz and intensities of protons that couple to each other.
+    """Return frequencies in Hz and intensities of protons that couple to each other.
 
-    Other nuclei are so far away in frequency that a state m of one just shifts the protons by m J: the
-    spectrum is the mean over the states of all of them.
+    Other nuclei are so far away in frequency that a state m of one only shifts the protons by m J: the
+    spectrum is the mean over all their states.
     """
     nuclei = [nucleus for nucleus in part.nuclei if any(part.coupling(x, nucleus) for x in group)]
-    states = [np.arange(SPINS[part.nuclei[x]]) - (SPINS[part.nuclei[x]] - 1) / 2 for x in nuclei]
+    states = [
+        np.arange(SPIN_STATES[part.nuclei[x]]) - (SPIN_STATES[part.nuclei[x]] - 1) / 2 for x in nuclei
+    ]
     found = []
     for state in itertools.product(*states):
         shift = {
@@ -67,35 +89,35 @@ def _lines(part: System, group: list[str], field: float) -> tuple[NDArray, NDArr
 
 
 def _multiplet(part: System, group: list[str], hertz: list[float]) -> tuple[NDArray, NDArray]:
-    """Lines of coupled protons, second order and all, whose intensities sum to their number."""
-    if len(group) == 1:  # couplings among equivalent protons do not show
+    """Return the lines of coupled protons, with second-order effects; the sum is their number."""
+    if len(group) == 1:  # couplings of equivalent protons have no effect
         return np.array(hertz), np.array([float(part.protons[group[0]])])
     spins = [i for i, label in enumerate(group) for _ in range(part.protons[label])]
-    if len(spins) > LARGEST:
+    if len(spins) > MAX_COUPLED_PROTONS:
         raise ValueError(
-            f"{len(spins)} protons couple to each other: at most {LARGEST} can be simulated."
+            f"{len(spins)} protons couple to each other: at most {MAX_COUPLED_PROTONS} can be simulated."
         )
     between = np.array([[part.coupling(a, b) for b in group] for a in group])
     places, J = [hertz[i] for i in spins], between[np.ix_(spins, spins)]
-    lines = np.array(_nmrsim().secondorder_dense(places, J, cutoff=FAINTEST))
+    lines = np.array(_nmrsim().secondorder_dense(places, J, cutoff=MIN_INTENSITY))
     return lines[:, 0], lines[:, 1]
 
 
 def _merge(hertz: NDArray, intensity: NDArray) -> tuple[NDArray, NDArray]:
-    """Rising frequencies, with lines that no spectrometer could tell apart put together."""
+    """Return rising frequencies, with lines merged that no spectrometer could resolve."""
     order = np.argsort(hertz)
     hertz, intensity = hertz[order], intensity[order]
-    first = np.flatnonzero(np.diff(hertz, prepend=-np.inf) > SAME)
+    first = np.flatnonzero(np.diff(hertz, prepend=-np.inf) > MIN_DISTANCE)
     total = np.add.reduceat(intensity, first)
     return np.add.reduceat(hertz * intensity, first) / total, total
 
 
 def _nmrsim() -> ModuleType:
-    """The quantum mechanics of nmrsim; its dense variant, for the sparse one needs files of its own."""
+    """Return the quantum mechanics of nmrsim; its sparse variant is not used, since it needs files."""
     try:
         from nmrsim import qm
     except ImportError as error:
         raise ImportError(
-            'Spectra of compounds are simulated by nmrsim, which is missing: pip install "ngmca[paper]".'
+            'Spectra of compounds need nmrsim, which is not installed: pip install "ngmca[paper]".'
         ) from error
     return qm

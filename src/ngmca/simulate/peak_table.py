@@ -1,4 +1,4 @@
-"""A user's own compounds: a CSV file with the columns compound, ppm and intensity."""
+"""Peak tables: CSV files with the columns compound, ppm and intensity."""
 
 import csv
 import math
@@ -13,10 +13,33 @@ COLUMNS = ("compound", "ppm", "intensity")
 
 
 def read_peaks(path: str | PathLike[str]) -> dict[str, tuple[NDArray, NDArray]]:
-    """Positions in ppm and intensities of each compound, in the file's order of compounds.
+    """Read positions and intensities of the lines of compounds from a CSV file.
 
-    The first line names the columns, in any order and beside others; empty lines and those that start
-    with # are passed over. An error names the file and the line.
+    Parameters
+    ----------
+    path : path
+        A table with the columns compound, ppm and intensity. The first line names the columns, in any
+        order, and may name others. Empty lines and lines that start with # are ignored.
+
+    Returns
+    -------
+    dict of (ndarray, ndarray)
+        Positions in ppm and intensities by compound, in the order of the file.
+
+    Raises
+    ------
+    ValueError
+        If the file is not such a table. The message names the file and the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ngmca.simulate import read_peaks
+    >>> table = Path(tempfile.mkdtemp()) / "peaks.csv"
+    >>> _ = table.write_text("compound, ppm, intensity\\nethanol, 1.175, 3\\nethanol, 3.65, 2\\n")
+    >>> list(read_peaks(table))
+    ['ethanol']
     """
     path = Path(path)
     rows = _rows(path)
@@ -26,7 +49,7 @@ def read_peaks(path: str | PathLike[str]) -> dict[str, tuple[NDArray, NDArray]]:
     if missing:
         raise ValueError(
             f"{path}, line {number}: no column {' and no column '.join(missing)}: the first line must "
-            f"be '{', '.join(COLUMNS)}', with commas between, got {', '.join(header)!r}."
+            f"be '{', '.join(COLUMNS)}', separated by commas, got {', '.join(header)!r}."
         )
     places = [names.index(column) for column in COLUMNS]
     found: dict[str, list[tuple[float, float]]] = {}
@@ -36,7 +59,7 @@ def read_peaks(path: str | PathLike[str]) -> dict[str, tuple[NDArray, NDArray]]:
             raise ValueError(f"{where}: {len(cells)} cells, but the first line has {len(header)}.")
         compound, ppm, intensity = (cells[place] for place in places)
         if not compound:
-            raise ValueError(f"{where}: the compound has no name; write it in every line.")
+            raise ValueError(f"{where}: the compound has no name; write it in each line.")
         peak = _number(ppm, f"{where}: ppm"), _intensity(intensity, f"{where}: intensity")
         found.setdefault(compound, []).append(peak)
     if not found:
@@ -45,7 +68,7 @@ def read_peaks(path: str | PathLike[str]) -> dict[str, tuple[NDArray, NDArray]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and stripped cells of the lines that say something."""
+    """Yield line numbers and stripped cells of lines that are not empty and no comment."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, skipinitialspace=True)
@@ -54,7 +77,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if any(stripped) and not stripped[0].startswith("#"):
                     yield reader.line_num, stripped
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{path} is not a table as text: {error}. Save it as CSV in UTF-8.") from error
+        raise ValueError(f"{path} is not a text table: {error}. Save it as CSV in UTF-8.") from error
 
 
 def _number(text: str, what: str) -> float:

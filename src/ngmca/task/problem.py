@@ -13,11 +13,11 @@ from ngmca._support import arguments
 from ngmca._support.messages import Option
 from ngmca.algorithms import Options, Snapshot, iterate_naive, iterate_thresholded, start_on_part
 from ngmca.algorithms.constraint_arrays import Constraints
-from ngmca.algorithms.domain_choice import decide
 from ngmca.algorithms.first_guess import first_guess, with_background
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
-from ngmca.algorithms.wavelet_stage import bands_after
+from ngmca.algorithms.wavelets.domain_choice import decide
+from ngmca.algorithms.wavelets.wavelet_stage import bands_after
 from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
 from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing

@@ -160,8 +160,8 @@ class DaskEngine(ReadInParts):
         if unit != 1.0:
             check_range(peak, self.dtype, unit)
             raise ArgumentError(
-                "the largest entry of Y is {}. Divide a Dask array by a number of its size, so that squares "
-                "neither overflow nor vanish.",
+                "the largest entry of Y is {}. Divide a Dask array by a number of its size, so that "
+                "squares neither overflow nor vanish.",
                 f"{peak:.3g}",
             )
 

@@ -19,8 +19,8 @@ def load_cupy() -> Any:
     except ImportError as error:
         raise GpuError(
             message(
-                "{} needs CuPy, which cannot be imported ({}). Install 'ngmca[gpu]', or the CuPy for your "
-                "version of CUDA.",
+                "{} needs CuPy, which cannot be imported ({}). Install 'ngmca[gpu]', or the CuPy for "
+                "your version of CUDA.",
                 *(cuda, error),
             )
         ) from None

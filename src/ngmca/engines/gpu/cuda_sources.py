@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ngmca._support.messages import message, option
 from ngmca.engines.gpu.cuda_driver import GpuError, load_cupy
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -72,7 +73,8 @@ class Shape:
         while shape.threads > 32 and shape.shared(r) > numbers:
             shape = replace(shape, threads=shape.threads - 32)
         if shape.shared(r) > numbers:
-            raise GpuError(f"the GPU has too little shared memory for r={r} sources: take device='cpu'.")
+            template = "the GPU has too little shared memory for {} sources. Use {}."
+            raise GpuError(message(template, option("r", r), option("device", "cpu")))
         return shape
 
     def shared(self, r: int) -> int:

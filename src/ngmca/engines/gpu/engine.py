@@ -118,8 +118,8 @@ class GpuEngine(SharedAnswers):
             needed = sources + width * m * item * 3
             raise GpuError(
                 message(
-                    "the GPU has {} GB free, and {} sources in {} x {} data need about {} GB there. Close "
-                    "other programs that use it, or use {}.",
+                    "the GPU has {} GB free, and {} sources in {} x {} data need about {} GB there. "
+                    "Close other programs that use it, or use {}.",
                     *(f"{free / 1e9:.2g}", r, m, n, f"{needed / 1e9:.2g}", option("device", "cpu")),
                 )
             )
@@ -129,7 +129,7 @@ class GpuEngine(SharedAnswers):
         """Return some measurements at some columns, in memory."""
         if not (isinstance(rows, slice) or isinstance(columns, slice)):
             rows = np.asarray(rows)[:, None]  # both at once: no whole rows or columns are copied
-        elif isinstance(rows, slice) and rows == columns == slice(None):
+        if all(isinstance(which, slice) and which == slice(None) for which in (rows, columns)):
             return self._Y
         if not self.on_device:
             return np.asarray(self._given[rows, columns])

@@ -1,0 +1,1 @@
+"""Sources in wavelets: when they are used, and the iterations."""
