@@ -167,7 +167,7 @@ def test_answers_may_come_later(tmp_path, table, library, standards, out):
     once = tmp_path / "once"
     run("separate", "--config", out / "run.toml", "-o", once)
     assert (once / "amounts.csv").read_bytes() == (out / "amounts.csv").read_bytes()
-    assert "nothing was asked" in run("answer", out, code=2).output
+    assert "there is no question" in run("answer", out, code=2).output
     table.write_text(table.read_text() + "9.9" + ",1" * 12 + "\n")
     assert "have changed" in run("answer", out, "--library", library, code=2).output
 

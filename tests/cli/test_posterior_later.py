@@ -43,8 +43,7 @@ def variables(out):
 
 @pytest.mark.draws
 def test_the_result_is_that_of_one_go(folder, monkeypatch):
-    monkeypatch.setattr("ngmca.cli.pipeline._iterated", None)  # it is not separated again
-    monkeypatch.setattr("ngmca.cli.pipeline._best_start", None)
+    monkeypatch.setattr("ngmca.cli.pipeline._found", None)  # it is not separated again
     told = run("posterior", folder / "out", "--samples", 60).stdout
     assert "Error bars come from 2 chains" in told
     assert f"report: {folder / 'out' / 'report.html'}" in told
@@ -70,7 +69,7 @@ def test_the_result_is_that_of_one_go(folder, monkeypatch):
 def test_error_bars_are_sampled_again_only_if_asked(folder):
     before = ngmca.load(folder / "at_once").posterior
     told = run("posterior", folder / "at_once", code=2).stderr
-    assert "has error bars already: --force samples them again" in told
+    assert "has error bars already: use --force to compute them again" in told
     told = run("posterior", folder / "at_once", "--samples", 80, "--force", "--json").stdout
     assert json.loads(told)["posterior"]["n_samples"] == 80
     after = ngmca.load(folder / "at_once").posterior

@@ -8,7 +8,7 @@ import pytest
 from command_line import run
 
 import ngmca
-from ngmca.cli import rank as command
+from ngmca.cli.commands import rank as command
 from ngmca.saving import rank_search as counting
 
 
@@ -72,7 +72,7 @@ def test_a_run_that_was_stopped_goes_on_and_ends_alike(wide, tmp_path, monkeypat
     assert not (tmp_path / "out.csv").exists()
     with monkeypatch.context() as patched:  # what is kept is not done again
         stopped(patched, 2)
-        assert "goes on after 2 sources" in run(*options).stderr
+        assert "continues after 2 sources" in run(*options).stderr
     assert (tmp_path / "out.csv").read_text() == (tmp_path / "whole.csv").read_text()
     assert sorted(os.listdir(tmp_path)) == ["d.npy", "out.csv", "whole.csv"]
 

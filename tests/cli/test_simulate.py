@@ -92,7 +92,7 @@ def test_simulate_from_a_folder_of_spectra(tmp_path):
 
 
 def test_channels_have_an_older_name(tmp_path):
-    for name in ("-n", "--channels", "--samples"):
+    for name in ("-n", "--channels"):
         assert "40 x 60" in run("simulate", tmp_path / "d.npz", name, 60, "--force").stdout
     assert "--force replaces it" in run("simulate", tmp_path / "d.npz", code=2).stderr
     assert [path.name for path in tmp_path.iterdir()] == ["d.npz"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from ngmca._support.atomic_files import write_atomically
 from ngmca.answers.how_many.choose_rank import Search
 from ngmca.answers.how_many.cross_validation import Factors
-from ngmca.cli.console import note
 from ngmca.engines import Counts
 
 
@@ -35,9 +35,12 @@ class Unfinished:
                 factors = tuple(Factors(values[f"A{i}"], values[f"S{i}"]) for i in folds)
                 return Search(values["errors"], values["stability"], factors)
         except Exception as error:  # a damaged file makes zip and NumPy raise what comes
-            note(f"{self.path} is damaged ({type(error).__name__}): begins anew.")
+            warn(
+                f"{self.path} is damaged ({type(error).__name__}): the search starts again.",
+                stacklevel=2,
+            )
             return None
-        note(f"{self.path} is of other data or options: begins anew.")
+        warn(f"{self.path} belongs to other data or options: the search starts again.", stacklevel=2)
         return None
 
     def keep(self, search: Search) -> None:
