@@ -117,7 +117,7 @@ def test_data_that_are_read_otherwise_are_refused(folder, before):
 def test_a_method_without_a_posterior_is_named(folder):
     out = folder / "signed"
     run("separate", folder / "Y.npy", "-r", 3, "-o", out, "--method", "gmca")
-    assert "--method gmca has sources of any sign" in run("posterior", out, code=2).stderr
+    assert "--method gmca: its sources may be negative" in run("posterior", out, code=2).stderr
     assert ngmca.load(out).posterior is None
 
 
@@ -134,7 +134,7 @@ def press_ctrl_c(*arguments, **options):
 
 def test_a_stop_leaves_the_result_as_it_was(folder, before, monkeypatch):
     monkeypatch.setattr(sampling, "posterior", press_ctrl_c)
-    assert "out is as it was" in run("posterior", folder / "out", code=130).stderr
+    assert "out has not changed" in run("posterior", folder / "out", code=130).stderr
     assert untouched(folder / "out", before)
     assert sorted(os.listdir(folder)) == ["Y.npy", "at_once", "out"]
 
@@ -146,7 +146,7 @@ def test_a_run_that_was_stopped_is_not_discarded_unasked(folder):
         patched.setattr(sampling, "posterior", press_ctrl_c)
         told = run(*command, "--samples", 10, code=130).stderr
     onward = f"ngmca separate --resume {folder / 'out'} --force"
-    assert f"Go on with: {onward}" in told
-    assert f"`{onward}` goes on" in run("posterior", folder / "out", code=2).stderr
+    assert f"Continue with: {onward}" in told
+    assert f"Continue it with `{onward}`" in run("posterior", folder / "out", code=2).stderr
     run(*onward.split()[1:])
     assert ngmca.load(folder / "out").posterior.n_samples == 10

@@ -45,6 +45,7 @@ def test_the_answer_is_the_same(tmp_path, name):
     assert (found.S > 0).any()
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # such data are not what the sampler is for
 def test_error_bars_are_the_same(tmp_path):
     found, expected = check_same(path_of("wine"), tmp_path / "out", "--posterior", posterior=True)
     for factor in ("A", "S"):

@@ -116,7 +116,7 @@ def test_where_an_internal_error_is_can_be_shown(monkeypatch, table):
     [
         ([b"--no\x1b[31m"], rb"No such option: --no\x1b[31m. See `ngmca --help`."),
         ([b"info", b"x", b"--\xe9"], rb"No such option: --\udce9. See `ngmca info --help`."),
-        ([b"separate", b"x", b"-r", b"many"], b"See `ngmca separate --help`."),
+        ([b"separate", b"x", b"-r", b"many"], b"Give a number, as -r 4, or -r auto to choose it."),
         ([b"info", b"no\xe9.csv"], b"csv does not exist."),
         ([b"info"], b"Missing argument"),
     ],

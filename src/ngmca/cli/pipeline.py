@@ -192,7 +192,7 @@ def _separated(prepared: Prepared, work: Path, found: Separation | None, *, quie
         found = first  # all starts were done
     if found is None:
         found = _found(prepared, work, first, quiet=quiet)
-        if prepared.engine.whole:
+        if prepared.engine.whole or found.restarts:
             interim.save(kept, found)  # before anything else can fail
     if prepared.task.posterior is None or found.posterior is not None:
         return found

@@ -16,6 +16,7 @@ from ngmca import io
 from ngmca._support.messages import ArgumentError, Message, message, option
 from ngmca.domains import backgrounds
 from ngmca.io import Dataset, ReadError
+from ngmca.saving import result_folder
 from ngmca.task.methods import OWN_METHODS
 
 AUTO = "auto"
@@ -223,7 +224,7 @@ def to_toml(settings: Settings, record: dict[str, Any]) -> str:
     """Return the text of run.toml."""
     table = settings.table() | {"data": [os.path.abspath(one) for one in settings.data]}
     table |= {name: os.path.abspath(path) for name, path in settings.files.items()}
-    header = "# Repeat this run with: ngmca separate --config run.toml -o ANOTHER_FOLDER\n\n"
+    header = f"{result_folder.SIGN} separate --config run.toml -o ANOTHER_FOLDER\n\n"
     return header + tomli_w.dumps({"separate": table, "record": record})
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from ngmca._support.atomic_files import name_beside, occupied, sync, write_atomically
+from ngmca._support.messages import message, option
 from ngmca.saving.result_folder import (
     CHECKPOINT,
     FACTORS,
@@ -35,10 +36,6 @@ from ngmca.saving.result_folder import (
 )
 
 IN_THE_WAY = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
-STOPPED = (
-    "was stopped when all was written: `ngmca separate --resume` puts it in its place, "
-    "force=True discards it"
-)
 
 
 @dataclass(frozen=True)
@@ -141,7 +138,13 @@ def claimed(folder: Path, *, force: bool, resume: bool = False) -> Iterator[Clai
     if os.path.lexists(work):
         refuse_foreign(work)
         if is_whole(work) and not (force or resume):
-            raise occupied(f"an earlier run for {folder} {STOPPED}")
+            raise occupied(
+                message(
+                    "an earlier run for {} was stopped when all was written: `ngmca separate --resume` "
+                    "puts it in its place, {} discards it",
+                    *(folder, option("force", True)),
+                )
+            )
     made = tuple(above for above in work.parents if not above.exists())
     work.mkdir(parents=True, exist_ok=True)
     with _held(work / MARKER, folder) as marker:
@@ -184,7 +187,7 @@ def check_replaceable(folder: Path, *, force: bool) -> None:
     if why:
         raise occupied(f"{folder} {why}; choose another folder")
     if not force:
-        raise occupied(f"{folder} exists; force=True replaces it")
+        raise occupied(message("{} exists; {} replaces it", folder, option("force", True)))
 
 
 def _moved(work: Path, folder: Path) -> Path:
