@@ -134,7 +134,8 @@ def test_an_automatic_number_does_not_go_with_what_is_not_heeded(wide, tmp_path)
         ("--known-mixing", tmp_path / "amounts.csv"),
     ):
         told = run("separate", wide, "-r", "auto", option, value, "-o", out, code=2).stderr
-        assert f"-r auto counts the sources as if {option} were not there: give a number" in told
+        assert f"-r auto cannot be combined with {option}: " in told
+        assert "Give a number of sources" in told
         assert not out.exists()
 
 

@@ -15,7 +15,7 @@ from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
-from ngmca.cli.console import shows_progress
+from ngmca.cli.console import note, shows_progress
 from ngmca.cli.errors import as_bad_input
 from ngmca.cli.settings import AUTO, Settings
 from ngmca.constraints import Closure
@@ -61,7 +61,7 @@ def counted(
         return None
     noise = prepared.task.noise
     options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
-    kept = Unfinished(work / SEARCH, fingerprint(data.Y, options))
+    kept = Unfinished(work / SEARCH, fingerprint(data.Y, options), note)
     with as_bad_input():
         choice = choose_rank(prepared.engine, kept=kept, progress=shows_progress(quiet), **options)
     if not choice.rank:

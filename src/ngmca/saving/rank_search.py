@@ -1,11 +1,11 @@
 """A search for the number of sources that a command keeps on its way, to go on with it later."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ class Unfinished:
 
     path: Path
     belongs_to: str  # data and options
+    notify: Callable[[str], None]  # prints why a file cannot be used
 
     def last(self) -> Search | None:
         """What was kept of the same search; what is damaged, or of another, is as good as nothing."""
@@ -35,12 +36,9 @@ class Unfinished:
                 factors = tuple(Factors(values[f"A{i}"], values[f"S{i}"]) for i in folds)
                 return Search(values["errors"], values["stability"], factors)
         except Exception as error:  # a damaged file makes zip and NumPy raise what comes
-            warn(
-                f"{self.path} is damaged ({type(error).__name__}): the search starts again.",
-                stacklevel=2,
-            )
+            self.notify(f"{self.path} is damaged ({type(error).__name__}): the search starts again.")
             return None
-        warn(f"{self.path} belongs to other data or options: the search starts again.", stacklevel=2)
+        self.notify(f"{self.path} belongs to other data or options: the search starts again.")
         return None
 
     def keep(self, search: Search) -> None:

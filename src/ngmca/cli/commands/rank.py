@@ -86,7 +86,7 @@ def rank(
         "seed": seed,
         "noise": noise_of(settings, seen),
     }
-    kept = Unfinished(name_beside(out[0], "rank"), fingerprint(seen.Y, options)) if out else None
+    kept = Unfinished(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note) if out else None
     with as_bad_input(), _explained_stop(kept), _bar(max_rank or MOST) as show:
         choice = choose_rank(seen.Y, max_rank, threads=threads, kept=_ShownSearch(kept, show), **options)
     for path in out or []:
