@@ -221,10 +221,10 @@ def invented(kind: str, size: int, seeds: range) -> dict[str, float]:
 
 def forms(sources: list[Found], library: Library, axis: NDArray) -> None:
     """Print what other baselines and powers than the chosen ones would give."""
-    chosen = likeness.BROAD, likeness.POWER
+    chosen = likeness.BASELINE_WIDTH, likeness.POWER
     for broad in (1 / 10, 1 / 20, 1 / 50):
         for power in (0.5, 0.7, 1.0):
-            likeness.BROAD, likeness.POWER = broad, power
+            likeness.BASELINE_WIDTH, likeness.POWER = broad, power
             shares = [
                 (named(some, library, axis)["claimed rightly"], absent(some, library, axis)[0])
                 for some in (sources, harder(sources, "noisy"))
@@ -232,7 +232,7 @@ def forms(sources: list[Found], library: Library, axis: NDArray) -> None:
             (right, gone), (noisy, gone_noisy) = shares
             print(f"  baseline {broad:.2f}, power {power}: claimed rightly {right:6.1%}, absent {gone:5.1%}; "
                   f"noisy {noisy:6.1%}, {gone_noisy:5.1%}")  # fmt: skip
-    likeness.BROAD, likeness.POWER = chosen
+    likeness.BASELINE_WIDTH, likeness.POWER = chosen
 
 
 def told(shares: dict[str, float]) -> str:

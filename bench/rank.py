@@ -3,7 +3,7 @@
     python bench/rank.py                 # 10 seeds of everything, about ten minutes
     python bench/rank.py --seeds 3 --only cost
 
-Columns: how often the choice is the true number, at most one away, and how often each witness alone is right. The cost
+Columns: how often the choice is the true number, at most one away, and how often each criterion alone is right. The cost
 is told in separations of the same data, with one thread each, in processor time.
 """
 
@@ -21,7 +21,7 @@ import ngmca
 from ngmca import simulate
 from ngmca.simulate import Mixture
 
-WITNESSES = ("held_out", "edge", "stability")
+CRITERIA = ("held_out", "singular_values", "stability")
 
 
 def renoised(mixture: Mixture, noise: NDArray) -> Mixture:
@@ -87,20 +87,20 @@ def table(rows: dict[str, Made], seeds: int) -> None:
     """Print how often the true number was found."""
     print(
         f"{'':34}{'true':>6}{'within one':>12}"
-        + "".join(f"{name:>11}" for name in WITNESSES)
+        + "".join(f"{name:>17}" for name in CRITERIA)
         + "   chosen"
     )
     for name, make in rows.items():
-        chosen, witnesses = [], []
+        chosen, suggested = [], []
         for seed in range(seeds):
             mixture = make(seed)
             found = ngmca.choose_rank(mixture.Y, seed=seed)
             chosen.append(found.rank)
-            witnesses.append([found.witnesses[witness] for witness in WITNESSES])
+            suggested.append([found.criteria[name] for name in CRITERIA])
         r = len(mixture.S)
         away = np.abs(np.array(chosen) - r)
-        right = (np.array(witnesses) == r).sum(axis=0)
-        counts = "".join(f"{count:11d}" for count in right)
+        right = (np.array(suggested) == r).sum(axis=0)
+        counts = "".join(f"{count:17d}" for count in right)
         print(f"{name:34}{(away == 0).sum():6d}{(away <= 1).sum():12d}{counts}   {chosen}", flush=True)
 
 

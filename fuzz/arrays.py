@@ -1,12 +1,11 @@
-"""Arrays of any shape, type and content by any method: a sound separation, or a `ValueError`."""
+"""Arrays of any shape, type and content, any method: a valid separation, or a `ValueError`."""
 
 import json
 import re
 from inspect import signature
 
 import numpy as np
-from outcome import ACCEPTED, REFUSED, expect
-from task_options import records
+from outcome import ACCEPTED, ERROR, expect
 
 import ngmca
 from ngmca import rivals
@@ -17,16 +16,16 @@ from ngmca.nnqp import violation
 KINDS = ("noise", "mixture", "bands", "zero", "constant", "rank one", "duplicates", "spike", "negative",
          "heavy tails", "empty rows", "wide range", "tiny part")  # fmt: skip
 TYPES = ("f4", "f8", "f8", "f8", ">f8", ">f4", "f2", "i1", "i8", "u2", "?")
-EXACT = {"f4": 1e-3, "f8": 1e-8}  # violation that an exact step may have
+EXACT = {"f4": 1e-3, "f8": 1e-8}  # largest violation of an exact step
 
 
 def case(rng, folder):
-    """Separate drawn data by a drawn method."""
+    """Separate random data by a random method."""
     Y, r = _data(rng)
     options = _options(rng, Y)
     np.save(folder / "Y.npy", Y)
-    told = {"r": r, **options, "order": str(Y.flags.f_contiguous), "strides": str(Y.strides)}
-    (folder / "options.json").write_text(json.dumps(told))
+    used = {"r": r, **options, "order": str(Y.flags.f_contiguous), "strides": str(Y.strides)}
+    (folder / "options.json").write_text(json.dumps(used))
     before = Y.copy()
     Y.setflags(write=False)
     try:
@@ -42,7 +41,7 @@ def case(rng, folder):
 
 
 def prepare():
-    """Have all compiled that a case may need: without a cache that takes minutes."""
+    """Compile everything that a case may need; without a cache this takes minutes."""
     Y = ngmca.simulate.bands(8, 72, 2, bands=2, fwhm=(4.0, 9.0), snr=20, seed=0).Y
     for data in (Y, np.asfortranarray(Y), Y.astype("f4"), np.asfortranarray(Y.astype("f4"))):
         for method in (*METHODS, *rivals.METHODS):
@@ -57,7 +56,7 @@ def _threads(options):
 
 
 def _data(rng):
-    """An array of a drawn shape, content, scale, type and layout, and a number of sources."""
+    """Return a random array and a number of sources."""
     m, n = (int(size) for size in rng.integers(1, 61, size=2))
     Y = _content(KINDS[rng.integers(len(KINDS))], m, n, rng)
     if rng.random() < 0.3:
@@ -112,7 +111,7 @@ def _content(kind, m, n, rng):
 
 
 def _options(rng, Y):
-    """A method and options, now and then one that means nothing to it."""
+    """Return a method and its options, sometimes with one that it does not support."""
     method = str(rng.choice((*METHODS, *METHODS, *rivals.METHODS)))
     drawn = {
         "n_iter": int(rng.integers(1, 40)),
@@ -131,13 +130,13 @@ def _options(rng, Y):
     chances = {"n_iter": 0.8, "posterior": 0.05}
     options = {name: value for name, value in drawn.items() if rng.random() < chances.get(name, 0.3)}
     if rng.random() < 0.95:
-        options = {name: value for name, value in options.items() if _heeded(name, method)}
+        options = {name: value for name, value in options.items() if _is_supported(name, method)}
     if options.get("tau") == 0 and rng.random() < 0.95:
         options.pop("domain", None)
     return {"method": method, **options}
 
 
-def _heeded(name, method):
+def _is_supported(name, method):
     if name in ("noise", "n_init", "posterior"):
         return name != "posterior" or method not in rivals.SIGNED
     if method in rivals.METHODS:
@@ -147,11 +146,11 @@ def _heeded(name, method):
 
 def _check_message(error):
     text = str(error)
-    expect(
-        len(text.splitlines()) == 1 and text.rstrip().endswith((".", ")", "'")), f"no sentence: {text!r}"
-    )
-    expect(not re.search(r"broadcast|operand|array must not|SVD|singular", text), f"not ours: {text!r}")
-    return REFUSED
+    sentence = len(text.splitlines()) == 1 and text.rstrip().endswith((".", ")", "'"))
+    expect(sentence, f"not a sentence: {text!r}")
+    foreign = re.search(r"broadcast|operand|array must not|SVD|singular", text)
+    expect(not foreign, f"an error of another library: {text!r}")
+    return ERROR
 
 
 def _check_factors(found, Y, r, options):
@@ -173,27 +172,30 @@ def _check_factors(found, Y, r, options):
 
 
 def _check_exact(found, Y, options):
-    """What is promised of `soft` channel by channel and of `anls`: S is the minimum for A."""
+    """Check that `soft` without wavelets and `anls` give the exact minimum S for A."""
     exact = options["method"] in ("soft", "anls") and options.get("solver") != "fista"
     if not exact or found.domain.name != "direct":
         return
     most = EXACT["f4" if found.S.dtype == np.float32 else "f8"]
     expect(found.violation <= most, f"the violation is {found.violation:.1e} ({found.S.dtype})")
     Y, S, A = (array.astype(float) for array in (Y, found.S, found.A))
-    whole = np.isfinite(Y).all(axis=0)
-    Y = np.where(whole, Y, 0)
-    large = np.abs(Y).max(axis=0) > 1e9 * np.finfo(found.S.dtype).tiny  # elsewhere digits are lost
+    complete = np.isfinite(Y).all(axis=0)
+    Y = np.where(complete, Y, 0)
+    large = np.abs(Y).max(axis=0) > 1e9 * np.finfo(found.S.dtype).tiny  # smaller numbers lose digits
     power = np.frexp(np.abs(Y).max() or 1.0)[1]
     Y, S, lam = (np.ldexp(array, -power) for array in (Y, S, found.lam))
     true = violation(A.T @ A, (A.T @ Y - lam[:, None])[:, large], S[:, large])
-    expect(true <= 10 * most, f"the violation is {true:.1e} and told as {found.violation:.1e}")
+    expect(true <= 10 * most, f"the violation is {true:.1e} and reported as {found.violation:.1e}")
 
 
 def _check_posterior(posterior, Y, r):
     expect(posterior.S.mean.shape == (r, Y.shape[1]), "the posterior has another shape")
     for part in (posterior.S, posterior.A, posterior.noise):
         expect(np.isfinite(part.mean).all() and (part.mean >= 0).all(), "a posterior mean is not finite")
-        spread = part.sd[np.isfinite(part.sd)] if np.isnan(Y).any() else part.sd  # of nothing observed
+        spread = part.sd[np.isfinite(part.sd)] if np.isnan(Y).any() else part.sd  # NaN: not observed
         expect(np.isfinite(spread).all() and (spread >= 0).all(), "a posterior spread is not finite")
         low, high = part.interval(0.9)
-        expect((low <= high).all() and (low >= 0).all(), "an interval is upside down")
+        expect(
+            (low <= high).all() and (low >= 0).all(),
+            "an interval ends before it starts",
+        )

@@ -1,4 +1,4 @@
-"""Command lines and run.toml, drawn or damaged: an exit code of 0, 1 or 2, and one line of complaint."""
+"""Random command lines and damaged run.toml: the exit code is 0, 1 or 2, and an error is one line."""
 
 import contextlib
 import io
@@ -15,7 +15,7 @@ import damage
 import numpy as np
 import samples
 import tomli_w
-from outcome import ACCEPTED, REFUSED, expect
+from outcome import ACCEPTED, ERROR, expect
 
 import ngmca
 from ngmca import rivals
@@ -59,7 +59,7 @@ USUAL = {"data": (["d.csv"], ["d.npy"], ["d.csv", "d.csv"], ["zero.npy"]), "sour
          "seed": (0, 2**40), "domain": DOMAINS, "posterior": (True, False), "noise": (0, 0.1, 1e300),
          "transpose": (True, False), "range": RANGES, "dataset": NAMES, "nucleus": NAMES}  # fmt: skip
 READING = {"--range": RANGES, "--dataset": NAMES, "--nucleus": NAMES}
-COMMANDS = {  # what is read or written, options and their usual values, switches
+COMMANDS = {  # files to read or write, options and their usual values, switches
     "separate": (DATA, {"-r": COUNTS, "-o": PATHS, "--method": METHODS, "--tau": NUMBERS,
                         "--refinement": NUMBERS, "--seed": COUNTS, "--noise": NUMBERS,
                         "--domain": DOMAINS,
@@ -78,7 +78,7 @@ COMMANDS = {  # what is read or written, options and their usual values, switche
 
 @cache
 def prepare():
-    """A folder of small files, and of a result."""
+    """Return a folder with small files and a result."""
     folder = Path(tempfile.mkdtemp(prefix="files-", dir=".")).absolute()
     (folder / "d.csv").write_text(samples.table(samples.COLUMNS))
     (folder / "wide.csv").write_text(samples.table(samples.Y[:1]))
@@ -91,13 +91,13 @@ def prepare():
     (folder / "run.toml").write_text(tomli_w.dumps({"separate": SEPARATE, "record": {"sha256": "0"}}))
     for line in (["simulate", "mix.npz", "-m", "6", "-n", "40", "-r", "2"],
                  ["separate", "mix.npz", "-r", "2", "--iterations", "5", "-o", "out"]):  # fmt: skip
-        code, _, told = _run(line, folder)
-        expect(code == 0, f"a valid command fails: {told}")
+        code, _, err = _run(line, folder)
+        expect(code == 0, f"a valid command fails: {err}")
     return folder
 
 
 def runs_case(rng, folder):
-    """Run a damaged or absurd run.toml."""
+    """Run `separate` with a damaged or absurd run.toml."""
     shutil.copytree(prepare(), folder, dirs_exist_ok=True)
     path = folder / "run.toml"
     if rng.random() < 0.3:
@@ -105,14 +105,14 @@ def runs_case(rng, folder):
     else:
         path.write_text(_absurd(rng), encoding="utf-8")
     line = ["separate", "--config", "run.toml", "-o", "found"]
-    with contextlib.suppress(Exception):  # what takes for ever is no finding
+    with contextlib.suppress(Exception):  # many iterations are slow, which is no failure
         if tomllib.loads(path.read_text())["separate"]["iterations"] > 100:
             line += ["--iterations", "9"]
     return _outcome(line, folder)
 
 
 def _absurd(rng):
-    """A run.toml with a few values of any kind."""
+    """Return a run.toml with a few random values."""
     names = (*USUAL, "sorces")
     table = dict(SEPARATE)
     for _ in range(rng.integers(1, 4)):
@@ -125,7 +125,7 @@ def _absurd(rng):
 
 
 def commands_case(rng, folder):
-    """Run a drawn command line."""
+    """Run a random command line."""
     shutil.copytree(prepare(), folder, dirs_exist_ok=True)
     name = str(rng.choice(sorted(COMMANDS)))
     usual, options, switches = COMMANDS[name]
@@ -147,7 +147,7 @@ def _drawn(usual, others, rng, chance=0.9):
 
 
 def _run(line, folder):
-    """Exit code, stdout and stderr of a command in this process, in a folder."""
+    """Run a command in this process, in a folder; return exit code, stdout and stderr."""
     out, err, before, argv = io.StringIO(), io.StringIO(), os.getcwd(), sys.argv
     os.chdir(folder)
     sys.argv = ["ngmca", *line]
@@ -161,30 +161,33 @@ def _run(line, folder):
 
 
 def _outcome(line, folder):
-    """Run a command and look at what it said."""
+    """Run a command and check its output."""
     (folder.parent / "what.txt").write_text("ngmca " + repr(line) + "\n")
-    code, said, told = _run(line, folder)
-    what = f"{' '.join(line)[:300]}: {told[-600:]!r}"
+    code, out, err = _run(line, folder)
+    what = f"{' '.join(line)[:300]}: {err[-600:]!r}"
     expect(code in (0, 1, 2), f"exit code {code}, {what}")
-    expect("internal error" not in told and "Traceback" not in told, f"an internal error, {what}")
-    expect("could not be drawn" not in told, f"no report, {what}")
-    lines = told.splitlines()
-    expect(all(one.startswith(("note: ", "error: ")) for one in lines), f"strange words, {what}")
-    expect("encountered in" not in told and "Warning" not in told, f"a warning of a library, {what}")
-    complaints = [one for one in lines if one.startswith("error: ")]
+    expect("internal error" not in err and "Traceback" not in err, f"an internal error, {what}")
+    expect("could not be drawn" not in err, f"no report, {what}")
+    lines = err.splitlines()
+    expect(
+        all(one.startswith(("note: ", "error: ")) for one in lines),
+        f"an unknown line, {what}",
+    )
+    expect("encountered in" not in err and "Warning" not in err, f"a warning of a library, {what}")
+    errors = [one for one in lines if one.startswith("error: ")]
     if code == 0:
-        expect(not complaints, f"an error and exit code 0, {what}")
-        _check_said(line, said, folder, what)
+        expect(not errors, f"an error and exit code 0, {what}")
+        _check_output(line, out, folder, what)
         return ACCEPTED
-    shown = not said and len(complaints) == 1
-    expect(shown or (said and not complaints), f"exit code {code}, {what}")
-    return REFUSED
+    shown = not out and len(errors) == 1
+    expect(shown or (out and not errors), f"exit code {code}, {what}")
+    return ERROR
 
 
-def _check_said(line, said, folder, what):
-    """What went well must have left something sound."""
+def _check_output(line, out, folder, what):
+    """Check what a successful command printed and wrote."""
     if "--json" in line and "-h" not in line:
-        json.loads(said)
+        json.loads(out)
     if line[0] == "separate" and "-h" not in line and (folder / "found").exists():
         found = ngmca.load(folder / "found")
         expect(np.isfinite(found.A).all() and np.isfinite(found.S).all(), f"not finite, {what}")

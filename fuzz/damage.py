@@ -1,4 +1,4 @@
-"""Damage to files and folders, as disks, networks, editors and ill will do it; drawn by a generator."""
+"""Random damage to files and folders, as by disks, networks, editors and attackers."""
 
 import gzip
 import io
@@ -32,13 +32,13 @@ WORDS = tuple(
 
 
 def cut(content, rng):
-    """Without its end."""
+    """Cut off the end."""
     near = rng.random() < 0.3
     return content[: len(content) - int(rng.integers(1, 30)) if near else rng.integers(len(content))]
 
 
 def flip(content, rng):
-    """With a few bits turned."""
+    """Flip a few bits."""
     changed = bytearray(content)
     for place in _places(content, rng, int(rng.integers(1, 6))):
         changed[place] ^= 1 << int(rng.integers(8))
@@ -46,51 +46,51 @@ def flip(content, rng):
 
 
 def overwrite(content, rng):
-    """With noise in place of a part."""
+    """Replace a part by noise."""
     start, end = _part(content, rng)
     return content[:start] + _noise(content, end - start, rng) + content[end:]
 
 
 def zero(content, rng):
-    """With zeros in place of a part."""
+    """Replace a part by zeros."""
     start, end = _part(content, rng)
     return content[:start] + bytes(end - start) + content[end:]
 
 
 def insert(content, rng):
-    """With noise that was not there."""
+    """Insert noise."""
     start, end = _part(content, rng)
     return content[:start] + _noise(content, end - start, rng) + content[start:]
 
 
 def leave_out(content, rng):
-    """Without a part in the middle."""
+    """Remove a part in the middle."""
     start, end = _part(content, rng)
     return content[:start] + content[end:]
 
 
 def duplicate(content, rng):
-    """With a part twice."""
+    """Repeat a part."""
     start, end = _part(content, rng)
     return content[:end] + content[start:]
 
 
 def swap(content, rng):
-    """With two neighbouring parts in the wrong order."""
+    """Swap two neighbouring parts."""
     start, end = _part(content, rng)
     more = min(len(content), 2 * end - start)
     return content[:start] + content[end:more] + content[start:end] + content[more:]
 
 
 def word(content, rng):
-    """With an absurd binary number in it."""
+    """Insert an absurd binary number."""
     value = WORDS[rng.integers(len(WORDS))]
     place = int(_places(content, rng, 1)[0]) // 4 * 4
     return content[:place] + value + content[place + len(value) :]
 
 
 def number(content, rng):
-    """With an absurd number in place of one that is written out, of a header if there is a long one."""
+    """Replace a number in the text, often in the header, by an absurd one."""
     found = list(re.finditer(rb"(?<![\w.])[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?", content[:200_000]))
     if not found:
         return word(content, rng)
@@ -99,7 +99,7 @@ def number(content, rng):
 
 
 def line(content, rng):
-    """With a line less, twice, or in another place."""
+    """Remove, repeat or move a line."""
     lines = content.split(b"\n")
     i, j = (int(k) for k in rng.integers(len(lines), size=2))
     match rng.integers(3):
@@ -113,7 +113,7 @@ def line(content, rng):
 
 
 def inside(content, rng):
-    """Damaged below a compression that stays whole."""
+    """Damage the content of an archive, and compress it again."""
     if content[:2] == b"\x1f\x8b":
         return gzip.compress(damaged(gzip.decompress(content), rng)[0], mtime=0)
     if content[:2] != b"PK":
@@ -133,7 +133,7 @@ PLAIN = (cut, flip, overwrite, zero, insert, leave_out, duplicate, swap, word, n
 
 
 def damaged(content, rng, ways=PLAIN):
-    """Content after one damage, sometimes two or three; and their names."""
+    """Apply one to three kinds of damage; return the content and their names."""
     names = []
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         if not content:
@@ -145,14 +145,14 @@ def damaged(content, rng, ways=PLAIN):
 
 
 def damage_file(path, rng, ways=PLAIN):
-    """Damage a file where it is; the names of what was done."""
+    """Damage a file; return the names of the damage."""
     content, names = damaged(path.read_bytes(), rng, ways)
     path.write_bytes(content)
     return names
 
 
 def damage_folder(folder, rng, ways=PLAIN):
-    """Damage one of the files in a folder, or take it away; its name and what was done."""
+    """Damage or remove one of the files in a folder; return its name and the damage."""
     files = sorted(file for file in Path(folder).rglob("*") if file.is_file())
     file = files[rng.integers(len(files))]
     done = ["removed"]
@@ -173,20 +173,20 @@ def damage_folder(folder, rng, ways=PLAIN):
 
 
 def _places(content, rng, count):
-    """Positions, every second time near the beginning, where headers are."""
+    """Return random positions, half of the time near the beginning, where headers are."""
     most = len(content) if rng.random() < 0.5 else min(len(content), 1000)
     return rng.integers(most, size=count)
 
 
 def _noise(content, size, rng):
-    """Any bytes, or such as the content has, so that text stays text."""
+    """Return random bytes, mostly taken from the content, so that text stays text."""
     if rng.random() < 0.3:
         return rng.bytes(size)
     return bytes(content[place] for place in rng.integers(len(content), size=size))
 
 
 def _part(content, rng):
-    """A short part, rarely a long one."""
+    """Return the ends of a short part, rarely of a long one."""
     start = int(_places(content, rng, 1)[0])
     longest = len(content) if rng.random() < 0.1 else 64
     return start, min(len(content), start + int(rng.integers(1, longest + 1)))

@@ -1,26 +1,26 @@
-"""What a case may end with."""
+"""The possible outcomes of a case."""
 
-REFUSED = "refused"  # with an error that says what is wrong
-GUARDED = "guarded"  # likewise, but a reader crashed, hung or ate memory in its own process first
+ERROR = "error"  # an error that says what is wrong
+ISOLATED = "isolated"  # the same, after a reader crashed, hung or used too much memory
 ACCEPTED = "accepted"
-OUTCOMES = (REFUSED, GUARDED, ACCEPTED)
-OWN_FAULT = ("its reader crashed", "its reader took longer", "needs more memory")
-LONGEST = 1100  # characters of a message
+OUTCOMES = (ERROR, ISOLATED, ACCEPTED)
+MESSAGES_OF_ISOLATED = ("its reader crashed", "its reader took longer", "needs more memory")
+MAX_MESSAGE_LENGTH = 1100
 
 
-class Finding(Exception):  # noqa: N818
-    """What should not have been."""
+class Failure(Exception):  # noqa: N818
+    """A wrong outcome."""
 
 
-def refusal(text, name):
-    """The outcome for the text of a `ReadError`, which is one line that names the file."""
+def read_error(text, name):
+    """Return the outcome for the text of a `ReadError`, which must be one line that names the file."""
     expect(len(text.splitlines()) == 1, f"the message has several lines: {text[:300]!r}")
-    expect(len(text) <= LONGEST, f"the message has {len(text)} characters")
+    expect(len(text) <= MAX_MESSAGE_LENGTH, f"the message has {len(text)} characters")
     expect(name in text, f"the message does not name the file: {text[:300]!r}")
-    return GUARDED if any(words in text for words in OWN_FAULT) else REFUSED
+    return ISOLATED if any(words in text for words in MESSAGES_OF_ISOLATED) else ERROR
 
 
 def expect(condition, text):
-    """Raise a finding unless the condition holds."""
+    """Raise a failure unless the condition holds."""
     if not condition:
-        raise Finding(text)
+        raise Failure(text)

@@ -1,19 +1,19 @@
-"""Non-negative quadratic problems, singular and badly scaled: X >= 0, finite, and certified."""
+"""Random non-negative quadratic problems, some singular or badly scaled: X is finite, >= 0 and exact."""
 
 import numpy as np
-from outcome import ACCEPTED, REFUSED, expect
+from outcome import ACCEPTED, ERROR, expect
 from scipy.optimize import nnls
 
 from ngmca.nnqp import fista, objective, pivot, violation
 
 
 def prepare():
-    """Have the solver compiled."""
+    """Compile the solver."""
     pivot(np.eye(3), np.ones((3, 4)))
 
 
 def case(rng, folder):
-    """Solve a drawn problem."""
+    """Solve a random problem."""
     A, definite = _matrix(rng)
     m, r = A.shape
     n = int(rng.integers(1, 9))
@@ -31,8 +31,8 @@ def case(rng, folder):
     found = pivot(G, C, X0)
     expect(np.array_equal(G, before[0]) and np.array_equal(C, before[1]), "the problem was changed")
     _check(found, C)
-    told = violation(G, C, found.X)
-    expect(told <= found.violation, f"pivot: violation {told:.1e}, and it says {found.violation:.1e}")
+    actual = violation(G, C, found.X)
+    expect(actual <= found.violation, f"pivot: violation {actual:.1e}, it says {found.violation:.1e}")
     if definite:
         expect(found.violation <= 1e-8, f"pivot: violation {found.violation:.1e} of a definite problem")
     if not lam:
@@ -42,7 +42,7 @@ def case(rng, folder):
 
 
 def _matrix(rng):
-    """A matrix, and whether its Gram matrix is safely definite."""
+    """Return a matrix, and whether its Gram matrix is well conditioned."""
     r = int(rng.integers(1, 30))
     m = r + int(rng.integers(0, 10))
     A = rng.standard_normal((m, r)) if rng.random() < 0.5 else rng.random((m, r))
@@ -74,11 +74,11 @@ def _check(found, C):
 
 
 def _check_minimum(A, y, norms, X):
-    """The minimum is that of another solver; where A is nearly singular, half the digits are lost."""
+    """Compare with another solver; if A is nearly singular, half of the digits are lost."""
     for column, x in zip(y.T, X.T, strict=True):
         try:
             other = nnls(A, column, maxiter=100 * A.shape[1])[0]
-        except RuntimeError:  # it gives up on some
+        except RuntimeError:  # it does not converge
             continue
         G, C = A.T @ A, A.T @ column[:, None]
         least, found = (objective(G, C, z[:, None])[0] for z in (other, x * norms))
@@ -87,7 +87,7 @@ def _check_minimum(A, y, norms, X):
 
 
 def _wrong(G, C, rng, folder):
-    """A problem that is none must be refused."""
+    """Check that an invalid problem gives an error."""
     G = G.copy()
     kind = rng.choice(["nan", "asymmetric", "negative", "shape"])
     if kind == "nan":
@@ -103,6 +103,6 @@ def _wrong(G, C, rng, folder):
         pivot(G, C)
     except ValueError as error:
         expect(str(error).endswith("."), f"no sentence: {error}")
-        return REFUSED
+        return ERROR
     expect(False, f"a wrong problem ({kind}) was solved")
     return ACCEPTED

@@ -1,4 +1,4 @@
-"""Damaged files of every format: a sound data set comes out, or a `ReadError` that names the file."""
+"""Damaged files of every format: a valid data set, or a `ReadError` that names the file."""
 
 import shutil
 import tempfile
@@ -9,17 +9,17 @@ from unittest import mock
 import damage
 import numpy as np
 import samples
-from outcome import ACCEPTED, expect, refusal
+from outcome import ACCEPTED, expect, read_error
 
 from ngmca import io
 from ngmca._support.isolated_process import Apart
 
-UNSIZED = ("text, ", "folder of text")  # formats that do not say how much is in them
-SIZED_TEXT = "text, gzip"
+FORMATS_WITHOUT_SIZE = ("text, ", "folder of text")  # a cut file looks complete
+TEXT_WITH_SIZE = "text, gzip"
 
 
-class Kept(Apart):
-    """The process that reads, kept for the next case: starting one takes longer than most cases."""
+class ReusedProcess(Apart):
+    """The process that reads, reused for the next case: starting one takes longer than most cases."""
 
     def __exit__(self, *error):
         pass
@@ -27,25 +27,25 @@ class Kept(Apart):
 
 @cache
 def prepare():
-    """The folder with all samples, what to read in each, and what it holds."""
+    """Return the folder with all samples, the file to read in each, and the data in it."""
     folder = Path(tempfile.mkdtemp(prefix="samples-", dir=".")).absolute()
     entries = samples.write_all(folder)
     return folder, entries, {name: _read(folder / name / entry) for name, entry in entries.items()}
 
 
 @cache
-def _kept():
-    return Kept(2e9)
+def _process():
+    return ReusedProcess(2e9)
 
 
 def _read(path):
-    with mock.patch.object(io, "Apart", return_value=_kept()):
+    with mock.patch.object(io, "Apart", return_value=_process()):
         return io.read(path)
 
 
 def case(rng, folder):
     """Read a damaged sample."""
-    source, entries, wholes = prepare()
+    source, entries, undamaged = prepare()
     names = list(entries)
     name = names[rng.integers(len(names))]
     shutil.copytree(source / name, folder, dirs_exist_ok=True)
@@ -56,35 +56,38 @@ def case(rng, folder):
     try:
         data = _read(path.absolute())
     except io.ReadError as error:
-        return refusal(str(error), path.name)
+        return read_error(str(error), path.name)
     check_dataset(data)
-    _check_not_short(data, wholes[name], done, name)
+    _check_not_short(data, undamaged[name], done, name)
     return ACCEPTED
 
 
 def check_dataset(data):
-    """All that can be relied on in a data set."""
+    """Check what holds for every data set."""
     Y, axis = data.Y, data.axis
     expect(isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.size, f"Y is {np.shape(Y)}")
     expect(Y.dtype in (np.float32, np.float64), f"Y is {Y.dtype}")
-    expect(not np.isinf(Y).any() and not np.isnan(Y).all(), "Y is infinite, or nothing")
+    expect(not np.isinf(Y).any() and not np.isnan(Y).all(), "Y has infinite or only missing entries")
     if axis is not None:
         expect(axis.shape == Y.shape[1:], f"the axis is {axis.shape}, Y {Y.shape}")
         expect(axis.dtype.kind == "f", f"the axis is {axis.dtype}")
         expect(np.isfinite(axis).all(), "the axis is not finite")
     expect(len(data.row_names) in (0, len(Y)), f"{len(data.row_names)} names, Y {Y.shape}")
-    expect(all(isinstance(name, str) for name in data.row_names), "a name is no text")
+    expect(all(isinstance(name, str) for name in data.row_names), "a name is not text")
     shape = data.image_shape
     expect(shape is None or np.prod(shape) == len(Y), f"an image of {shape}, Y {Y.shape}")
     words = (data.axis_name, data.axis_unit, *data.notes)
-    expect(all(isinstance(word, str) for word in words), "a name or note is no text")
+    expect(all(isinstance(word, str) for word in words), "a name or note is not text")
 
 
-def _check_not_short(data, whole, done, name):
-    """A file that says how much is in it is not taken for whole without its end, or one of its parts."""
+def _check_not_short(data, undamaged, done, name):
+    """Check that a file that declares its size is not read without its end or one of its parts."""
     lost = done[1:] in (["cut"], ["removed"])
-    unsized = name.startswith(UNSIZED) and name != SIZED_TEXT
-    if not lost or unsized or done[0].endswith(".hdr") or set(data.notes) - set(whole.notes):
+    unsized = name.startswith(FORMATS_WITHOUT_SIZE) and name != TEXT_WITH_SIZE
+    if not lost or unsized or done[0].endswith(".hdr") or set(data.notes) - set(undamaged.notes):
         return
-    same = data.Y.shape == whole.Y.shape and (data.Y == whole.Y).all()
-    expect(same, f"{name}: silently short ({done[1]}), {data.Y.shape} instead of {whole.Y.shape}")
+    same = data.Y.shape == undamaged.Y.shape and (data.Y == undamaged.Y).all()
+    expect(
+        same,
+        f"{name}: shorter without an error ({done[1]}), {data.Y.shape}",
+    )

@@ -1,8 +1,8 @@
-"""Cases without end for every door of the library: `make fuzz`, or `python fuzz/run.py --minutes 20`.
+"""Random cases for every part of the library: `make fuzz`, or `python fuzz/run.py --minutes 20`.
 
-Each case is drawn by a generator of its own: `--only KIND --case K --seed S` repeats it. It is done in
-another process with limits of memory and time. What should not have been is printed, and kept with its
-input under fuzz/found/. See the docstrings of the kinds for what is expected of them.
+Each case has its own random generator: `--only KIND --case K --seed S` repeats it. It runs in another
+process with limited memory and time. Failures are printed, and saved with their input in fuzz/found/.
+The docstring of each kind says what is expected.
 """
 
 import argparse
@@ -23,18 +23,18 @@ from outcome import OUTCOMES
 
 KINDS = {"readers": 4, "arrays": 3, "nnqp": 1, "results": 1, "checkpoints": 1, "runs": 1, "commands": 2}
 FOUND = Path(__file__).with_name("found")
-SECONDS = 60.0  # that a case may take
-COMPILING = 1200.0  # and the start
-LONG = 5.0  # more than that is not held against a kind when time is shared out
-KEPT = 3  # inputs kept of findings that read alike
+SECONDS_PER_CASE = 60.0
+SECONDS_TO_START = 1200.0  # everything is compiled
+MAX_COUNTED_SECONDS = 5.0  # of one case, when time is shared between kinds
+SAVED_INPUTS = 3  # of failures with the same message
 PROCESSES = 2
-NUMBERS = re.compile(r"[0-9.e+-]+|\[.*")  # in which findings may differ and still be alike
+NUMBERS = re.compile(r"[0-9.e+-]+|\[.*")  # the part in which messages of the same failure may differ
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass
 class Tally:
-    """What became of the cases of one kind; `weight` is its share of the time."""
+    """The outcomes of the cases of one kind; `weight` is its share of the time."""
 
     weight: int
     next: int = 0
@@ -43,7 +43,7 @@ class Tally:
 
 
 class Worker:
-    """A process, and the case that it is at."""
+    """A process, and the case that it runs."""
 
     def __init__(self, seed, chosen):
         context = multiprocessing.get_context("spawn")
@@ -57,28 +57,28 @@ class Worker:
         self.task, self.begun = ("start", 0), time.monotonic()
 
     def give(self, kind, number):
-        """Begin a case."""
+        """Start a case."""
         self.task, self.begun = (kind, number), time.monotonic()
         self.pipe.send(self.task)
 
     def answer(self):
-        """Outcome and text, once there are any."""
+        """Return outcome and text, or None if the case is still running."""
         if self.pipe.poll():
             try:
                 return self.pipe.recv()
             except EOFError:
                 self.process.join()
                 return "died", f"the process ended with exit code {self.process.exitcode}"
-        limit = SECONDS if self.task[0] in KINDS else COMPILING
+        limit = SECONDS_PER_CASE if self.task[0] in KINDS else SECONDS_TO_START
         if time.monotonic() - self.begun > limit:
             return "died", f"took longer than {limit:g} s"
         return None
 
     def end(self):
-        """End the process, if need be by force, and remove what it left."""
+        """End the process, by force if necessary, and remove its folder."""
         with contextlib.suppress(OSError):
             self.pipe.send(None)
-            self.process.join(0 if time.monotonic() - self.begun > SECONDS else 5)
+            self.process.join(0 if time.monotonic() - self.begun > SECONDS_PER_CASE else 5)
         self.process.kill()
         self.process.join()
         self.pipe.close()
@@ -86,7 +86,7 @@ class Worker:
 
 
 class Fuzzer:
-    """The loop: cases to workers, findings to disk."""
+    """The loop: gives cases to workers and saves failures."""
 
     def __init__(self, args):
         self.args = args
@@ -94,30 +94,30 @@ class Fuzzer:
         self.tallies = {kind: Tally(KINDS[kind], args.case or 0) for kind in chosen}
         self.alike = collections.Counter()
         self.first = {}
-        self.end = None  # not before everything is compiled
+        self.end = None  # set once everything is compiled
 
     def run(self):
-        """Do cases until the time or their number is up."""
+        """Run cases until the limit of time or number is reached."""
         count = 1 if self.args.case is not None else PROCESSES
         workers = [self.worker() for _ in range(count)]
-        told = time.monotonic()
+        printed = time.monotonic()
         try:
             while workers:
                 wait([one.pipe for one in workers], timeout=1.0)
                 workers = [kept for one in workers if (kept := self.step(one)) is not None]
-                if time.monotonic() - told > 60:
-                    told = time.monotonic()
+                if time.monotonic() - printed > 60:
+                    printed = time.monotonic()
                     print(self.line(), flush=True)
         finally:
             for one in workers:
                 one.end()
 
     def worker(self):
-        """A new process for the chosen kinds."""
+        """Start a process for the chosen kinds."""
         return Worker(self.args.seed, list(self.tallies))
 
     def step(self, one):
-        """The worker after its answer was looked at, or another, or None if there is nothing to do."""
+        """Handle the answer of a worker; return it, a new one, or None if there is nothing to do."""
         found = one.answer()
         if found is None:
             return one
@@ -138,7 +138,7 @@ class Fuzzer:
         return one
 
     def next_task(self):
-        """A case of the kind that had the least time, or None at the end."""
+        """Return a case of the kind that had the least time, or None at the end."""
         most = 1 if self.args.case is not None else self.args.cases
         begin = self.args.case or 0
         open_ = [k for k, t in self.tallies.items() if most is None or t.next - begin < most]
@@ -151,39 +151,39 @@ class Fuzzer:
         return kind, self.tallies[kind].next - 1
 
     def count(self, one, outcome, text):
-        """Note an outcome; keep and tell a finding."""
+        """Count an outcome; save and print a failure."""
         kind, number = one.task
         tally = self.tallies[kind]
-        tally.seconds += min(time.monotonic() - one.begun, LONG)
-        tally.outcomes[outcome if outcome in OUTCOMES else "finding"] += 1
+        tally.seconds += min(time.monotonic() - one.begun, MAX_COUNTED_SECONDS)
+        tally.outcomes[outcome if outcome in OUTCOMES else "failure"] += 1
         if outcome not in OUTCOMES:
-            self.keep(kind, number, text, one.folder / "case")
+            self.save(kind, number, text, one.folder / "case")
 
-    def keep(self, kind, number, text, folder):
-        """Save a finding with its input, and print it if it is new."""
+    def save(self, kind, number, text, folder):
+        """Save a failure with its input, and print it if it is new."""
         title = text.strip().splitlines()[0][:400]
         command = f"{sys.executable} fuzz/run.py --only {kind} --seed {self.args.seed} --case {number}"
         alike = f"{kind}: {NUMBERS.sub('#', title)[:120]}"
         self.alike[alike] += 1
-        if self.alike[alike] <= KEPT:
+        if self.alike[alike] <= SAVED_INPUTS:
             target = FOUND / f"{kind}-{self.args.seed}-{number}"
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(folder, target, symlinks=True)
-            (target / "finding.txt").write_text(f"{text}\n\n{command}\n")
+            (target / "failure.txt").write_text(f"{text}\n\n{command}\n")
         if self.alike[alike] == 1:
             self.first[alike] = (title, command)
-            print(f"FOUND {kind}: {title}\n      {command}", flush=True)
+            print(f"FAILED {kind}: {title}\n       {command}", flush=True)
         if self.args.case is not None:
             print(text)
 
     def line(self):
-        """How far it is."""
+        """Return the progress in one line."""
         parts = (f"{kind} {t.outcomes.total()}" for kind, t in self.tallies.items())
-        return f"{', '.join(parts)}; {self.alike.total()} findings, {len(self.alike)} different"
+        return f"{', '.join(parts)}; {self.alike.total()} failures, {len(self.alike)} different"
 
     def table(self):
-        """What became of all cases."""
-        columns = (*OUTCOMES, "finding")
+        """Return a table of all outcomes."""
+        columns = (*OUTCOMES, "failure")
         rows = [f"{'kind':12}{'cases':>8}" + "".join(f"{name:>10}" for name in columns)]
         for kind, t in self.tallies.items():
             figures = "".join(f"{t.outcomes[name]:10d}" for name in columns)
@@ -195,13 +195,13 @@ class Fuzzer:
 
 
 def main():
-    """Run; 1 if there are findings."""
+    """Run; return 1 if there are failures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=list(KINDS), help="one kind of cases")
-    parser.add_argument("--cases", type=int, help="of each kind, at most")
-    parser.add_argument("--case", type=int, help="this one alone; needs --only")
+    parser.add_argument("--only", choices=list(KINDS), help="run only one kind of cases")
+    parser.add_argument("--cases", type=int, help="largest number of cases of each kind")
+    parser.add_argument("--case", type=int, help="run only this case; needs --only")
     args = parser.parse_args()
     if args.case is not None and not args.only:
         parser.error("--case needs --only")

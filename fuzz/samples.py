@@ -1,4 +1,4 @@
-"""A small valid file of every format that can be read, for damage to begin with."""
+"""A small valid file of every format that ngmca reads."""
 
 import gzip
 import warnings
@@ -16,7 +16,7 @@ NAMES = [f"tube {i}" for i in range(5)]
 
 
 def write_all(folder: Path) -> dict[str, str]:
-    """Write one sample of each kind into a folder of its name; the name of what to read in each."""
+    """Write one sample of each format into a folder of its name; return the file to read in each."""
     found = {}
     for name, (entry, writer) in SAMPLES.items():
         (folder / name).mkdir(parents=True)

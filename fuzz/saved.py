@@ -1,4 +1,4 @@
-"""Damaged results and checkpoints: a `ReadError`, or the numbers that were saved."""
+"""Damaged results and checkpoints: loading gives a `ReadError`, or the numbers that were saved."""
 
 import shutil
 import tempfile
@@ -7,20 +7,21 @@ from pathlib import Path
 
 import damage
 import numpy as np
-from outcome import ACCEPTED, Finding, refusal
+from outcome import ACCEPTED, Failure, read_error
 
 import ngmca
 from ngmca.io import Dataset, ReadError
-from ngmca.saving import checkpoints, results
+from ngmca.saving import checkpoints, interim, results
 from ngmca.saving.result_folder import CHECKPOINT, RESULT
 
-BYTES = (damage.cut, damage.flip, damage.overwrite, damage.zero, damage.insert, damage.leave_out,
-         damage.duplicate, damage.swap, damage.word)  # fmt: skip
+DAMAGE = (damage.cut, damage.flip, damage.overwrite, damage.zero, damage.insert, damage.leave_out,
+          damage.duplicate, damage.swap, damage.word)  # fmt: skip
+INTERIM = "separated.npz"
 
 
 @cache
 def prepare():
-    """A folder with a result, the same with its posterior, and a checkpoint; what each holds."""
+    """Return a folder with a result, one with a posterior, an interim separation and a checkpoint."""
     folder = Path(tempfile.mkdtemp(prefix="saved-", dir="."))
     Y = ngmca.simulate.sparse(m=6, n=50, r=2, snr=20, seed=0).Y
     data = Dataset(Y, np.linspace(9, 1, 50), "chemical shift", "ppm", tuple("abcdef"), notes=("read",))
@@ -28,6 +29,7 @@ def prepare():
     sampled = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), seed=0, posterior=True)
     results.save(folder / "plain.nc", plain, data)
     results.save(folder / "sampled.nc", sampled, data, instrument="400 MHz")
+    interim.save(folder / INTERIM, plain)
     so_far = checkpoints.Checkpoint()
     for state in ngmca.iterate(Y, ngmca.Task(2, method=ngmca.Soft(n_iter=8), seed=0)):
         so_far.add(state)
@@ -36,37 +38,40 @@ def prepare():
 
 
 def results_case(rng, folder):
-    """Load a damaged result, alone or out of a folder."""
+    """Load a damaged result, alone or in a folder."""
     source = prepare() / str(rng.choice(["plain.nc", "sampled.nc"]))
     path = folder / RESULT
     shutil.copy(source, path)
-    done = damage.damage_file(path, rng, BYTES)
+    done = damage.damage_file(path, rng, DAMAGE)
     (folder.parent / "what.txt").write_text(f"{source.name}: {done}\n")
     loads = {"load": partial(ngmca.load, with_data=True), "load_run": results.load_run}
     return _compare(loads[str(rng.choice(sorted(loads)))], source, path)
 
 
 def checkpoints_case(rng, folder):
-    """Load a damaged checkpoint."""
-    shutil.copy(prepare() / CHECKPOINT, folder)
-    done = damage.damage_file(folder / CHECKPOINT, rng, BYTES)
-    (folder.parent / "what.txt").write_text(f"{done}\n")
+    """Load a damaged checkpoint, or a damaged interim separation."""
+    name = str(rng.choice([CHECKPOINT, INTERIM]))
+    shutil.copy(prepare() / name, folder)
+    done = damage.damage_file(folder / name, rng, DAMAGE)
+    (folder.parent / "what.txt").write_text(f"{name}: {done}\n")
+    if name == INTERIM:
+        return _compare(interim.load, prepare() / name, folder / name)
     return _compare(checkpoints.load, prepare(), folder)
 
 
-def _compare(load, whole, path):
-    """Outcome of loading a damaged path, against what is in the whole one."""
+def _compare(load, undamaged, path):
+    """Load a damaged path; what it gives must equal what the undamaged one gives."""
     try:
         found = load(path)
     except ReadError as error:
-        return refusal(str(error), str(path))
-    for name in _different(load(whole), found):
-        raise Finding(f"{name} silently became another")
+        return read_error(str(error), str(path))
+    for name in _different(load(undamaged), found):
+        raise Failure(f"{name} changed without an error")
     return ACCEPTED
 
 
 def _different(one, other, name="it"):
-    """Names of what differs between two records."""
+    """Yield the names of the parts in which two records differ."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         same = np.shape(one) == np.shape(other) and np.array_equal(one, other, equal_nan=_floats(one))
     elif hasattr(one, "__dataclass_fields__"):

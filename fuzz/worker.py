@@ -1,4 +1,4 @@
-"""A process that does one case after the other, with limits to its memory."""
+"""A process that runs one case after another, with limited memory."""
 
 import gc
 import os
@@ -15,14 +15,14 @@ MEMORY = 4 * 2**30
 
 
 def rng_of(kind, seed, number):
-    """The generator of a case: the same whenever and wherever it is done."""
+    """Return the random generator of a case, always the same."""
     import numpy as np
 
     return np.random.default_rng([seed, zlib.crc32(kind.encode()), number])
 
 
 def kinds():
-    """Of every kind: what it needs once, and the function of a case."""
+    """Return for every kind its preparation and the function of a case."""
     import arrays
     import commands
     import problems
@@ -41,7 +41,7 @@ def kinds():
 
 
 def serve(pipe, folder, seed, chosen):
-    """Do cases (kind, number) that come through the pipe; answer with an outcome and a text."""
+    """Run the cases (kind, number) that the pipe sends; answer with an outcome and a text."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.chdir(folder)
@@ -53,20 +53,20 @@ def serve(pipe, folder, seed, chosen):
         pipe.send(("died", traceback.format_exc()))
         return
     pipe.send(("ready", ""))
-    gc.freeze()  # so that looking for what nobody holds is quick
+    gc.freeze()  # makes garbage collection fast
     while (task := pipe.recv()) is not None:
         kind, number = task
         os.ftruncate(printed, 0)
         outcome, text = _done(known[kind], rng_of(kind, seed, number), Path("case"))
         sys.stderr.flush()
         noise = Path("stderr.txt").read_text(errors="replace").strip()
-        if noise and outcome != "finding":
-            outcome, text = "finding", f"printed on stderr: {noise[-2000:]}"
+        if noise and outcome != "failure":
+            outcome, text = "failure", f"printed on stderr: {noise[-2000:]}"
         pipe.send((outcome, text))
 
 
 def _prepared(chosen):
-    """The functions of the chosen kinds, once all is compiled and written that they need."""
+    """Prepare the chosen kinds, and return their functions."""
     known = kinds()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -76,7 +76,7 @@ def _prepared(chosen):
 
 
 def _done(case, rng, folder):
-    """Outcome and text of one case, in a new folder."""
+    """Run one case in a new folder, and return its outcome and text."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "input").mkdir(parents=True)
     with warnings.catch_warnings(record=True) as caught:
@@ -84,17 +84,19 @@ def _done(case, rng, folder):
         try:
             outcome, text = case(rng, folder / "input"), ""
         except Exception as error:
-            ours = type(error).__name__ == "Finding"
-            text = str(error) if ours else f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
-            outcome = "finding"
-        gc.collect()  # files that were left open complain now, and not in a later case
-    strange = [w for w in caught if w.category is not UserWarning]
-    if strange and outcome != "finding":
-        first, outcome = strange[0], "finding"
+            expected = type(error).__name__ == "Failure"
+            text = (
+                str(error) if expected else f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
+            )
+            outcome = "failure"
+        gc.collect()  # warnings about open files come now, not in a later case
+    unexpected = [w for w in caught if w.category is not UserWarning]
+    if unexpected and outcome != "failure":
+        first, outcome = unexpected[0], "failure"
         text = f"{first.category.__name__}: {first.message} ({first.filename}:{first.lineno})"
     return outcome, text
 
 
 def new_folder():
-    """A place for a worker."""
+    """Return a new folder for a worker."""
     return Path(tempfile.mkdtemp(prefix="ngmca-fuzz-"))

@@ -23,12 +23,12 @@ import numpy as np
 
 import ngmca
 from ngmca.cli import app, loop
-from ngmca.cli.commands import demo as demo_command
 from ngmca.cli import pipeline as performing
+from ngmca.cli.commands import demo as demo_command
 from ngmca.cli.settings import Settings
 from ngmca.io import ReadError
 from ngmca.paper import runner
-from ngmca.saving.result_folder import WHOLE
+from ngmca.saving.result_folder import COMPLETE
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 EVENTS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
@@ -211,7 +211,7 @@ def _is_demo(name):
 
 def _is_whole_marker(path):
     """A kill at the very last event leaves the marker, which says that the result is whole."""
-    return path.name == "UNFINISHED" and path.read_text().endswith(WHOLE)
+    return path.name == "UNFINISHED" and path.read_text().endswith(COMPLETE)
 
 
 def gone_on(case, folder):

@@ -8,10 +8,12 @@ import pandas as pd
 import pytest
 from cases import case
 from scipy import sparse as scipy_sparse
+from task_options import records
 
 import ngmca
 from ngmca import rivals
 from ngmca.answers import how_sure as diagnosis
+from ngmca.answers.how_many import singular_values
 
 Y = ngmca.simulate.sparse(m=12, n=30, r=3, snr=20, seed=0).Y
 
@@ -92,19 +94,19 @@ BAD_OPTIONS = [
 def test_bad_options():
     for options, error, message in BAD_OPTIONS:
         with case(options), pytest.raises(error, match=message):
-            ngmca.separate(Y, 3, **options)
+            ngmca.separate(Y, 3, **records(**options))
 
 
 def test_iterate_checks_before_the_first_state():
     with pytest.raises(ValueError, match="tau"):
-        ngmca.iterate(Y, 3, tau=-1)
+        ngmca.iterate(Y, ngmca.Task(3, method=ngmca.Soft(tau=-1)))
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_itr'"):
-        ngmca.iterate(Y, 3, n_itr=10)
+        ngmca.iterate(Y, ngmca.Task(3, n_itr=10))
 
 
 def test_more_sources_than_measurements_work_with_a_warning():
     with pytest.warns(UserWarning, match="r=5 sources and 4 measurements"):
-        result = ngmca.separate(Y[:4], 5, n_iter=30, seed=0)
+        result = ngmca.separate(Y[:4], 5, method=ngmca.Soft(n_iter=30), n_init=1)
     assert np.isfinite(result.S).all()
 
 
@@ -112,7 +114,7 @@ def works(data, r=2, **options):
     before = np.array(data, copy=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = ngmca.separate(data, r, n_iter=40, seed=0, **options)
+        result = ngmca.separate(data, r, **records(n_iter=40, **options))
     np.testing.assert_array_equal(np.asarray(data), before)
     m, n = np.shape(data)
     assert result.A.shape == (m, r)
@@ -169,7 +171,7 @@ def test_units_do_not_matter(unit):
 
 def scaled_only(data):
     """The cost of such data is beyond the largest float; the factors are not."""
-    return ngmca.separate(data, 3, n_iter=40, seed=0)
+    return ngmca.separate(data, 3, method=ngmca.Soft(n_iter=40), n_init=1)
 
 
 def test_float32_units():
@@ -192,25 +194,25 @@ OBJECTS = {
     "huge integers": (np.full(Y.shape, 10**400, dtype=object), TypeError, "numbers only"),
     "text in a table": (pd.DataFrame(Y.astype(str)), TypeError, "numbers only"),
 }
-SEPARATED = ngmca.separate(Y, 3, n_iter=3, seed=0)
-FITTED = ngmca.NGMCA(3, max_iter=3, random_state=0).fit(Y)
+SEPARATED = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=3), n_init=1)
+FITTED = ngmca.NGMCA(3, method=ngmca.Soft(n_iter=3), n_init=1).fit(Y)
 CALLS = {
-    "separate": lambda X: ngmca.separate(X, 3, n_iter=3),
-    "iterate": lambda X: ngmca.iterate(X, 3, n_iter=3),
+    "separate": lambda X: ngmca.separate(X, 3, method=ngmca.Soft(n_iter=3), n_init=1),
+    "iterate": lambda X: ngmca.iterate(X, ngmca.Task(3, method=ngmca.Soft(n_iter=3))),
     "posterior": lambda X: ngmca.posterior(X, SEPARATED, n_samples=20, seed=0),
     "posterior, A": lambda X: ngmca.posterior(Y, None, A=X),
-    "fit": lambda X: ngmca.NGMCA(3, max_iter=3).fit(X),
-    "fit_transform": lambda X: ngmca.NGMCA(3, max_iter=3).fit_transform(X),
+    "fit": lambda X: ngmca.NGMCA(3, method=ngmca.Soft(n_iter=3), n_init=1).fit(X),
+    "fit_transform": lambda X: ngmca.NGMCA(3, method=ngmca.Soft(n_iter=3), n_init=1).fit_transform(X),
     "transform": lambda X: FITTED.transform(X),
     "inverse_transform": lambda X: FITTED.inverse_transform(X),
-    "start": lambda X: ngmca.separate(Y, 3, start=(X, np.ones((3, 30)))),
-    "noise": lambda X: ngmca.separate(Y, 3, noise=X),
+    "start": lambda X: ngmca.separate(Y, 3, start=(X, np.ones((3, 30))), n_init=1),
+    "noise": lambda X: ngmca.separate(Y, 3, noise=X, n_init=1),
     "evaluate": lambda X: ngmca.evaluate(X, Y),
     "evaluate, estimate": lambda X: ngmca.evaluate(Y, X),
     "evaluate, noise": lambda X: ngmca.evaluate(Y, Y, noise=X),
     "sdr_matrix": lambda X: ngmca.metrics.sdr_matrix(X, Y),
     "diagnose": lambda X: diagnosis.diagnose(X, SEPARATED),
-    "spectrum": lambda X: diagnosis.spectrum(X),
+    "spectrum": lambda X: singular_values.spectrum(X),
     "library": lambda X: ngmca.simulate.library([(np.arange(30.0), X)], r=1),
     "oracle": lambda X: rivals.oracle(X, np.ones((12, 2))),
     "oracle, A": lambda X: rivals.oracle(Y, X),
@@ -244,8 +246,10 @@ def test_only_arrays_of_real_numbers_are_accepted(kind):
 
 def test_a_masked_array_without_masked_entries_is_an_array():
     full = np.ma.masked_array(Y, mask=np.zeros(Y.shape, bool))
-    np.testing.assert_array_equal(ngmca.separate(full, 3, n_iter=3, seed=0).S, SEPARATED.S)
-    ngmca.NGMCA(3, max_iter=3, random_state=0).fit(full)
+    np.testing.assert_array_equal(
+        ngmca.separate(full, 3, method=ngmca.Soft(n_iter=3), n_init=1).S, SEPARATED.S
+    )
+    ngmca.NGMCA(3, method=ngmca.Soft(n_iter=3), n_init=1).fit(full)
     assert ngmca.evaluate(full, full).mean_sdr > 200
 
 
@@ -255,8 +259,10 @@ def test_missing_values_of_pandas_are_nan(dtype):
     table.iloc[3, 7] = None if dtype == "float64" else pd.NA
     holes = np.round(Y)
     holes[3, 7] = np.nan
-    expected = ngmca.separate(holes, 3, n_iter=3, seed=0)
-    np.testing.assert_array_equal(ngmca.separate(table, 3, n_iter=3, seed=0).S, expected.S)
+    expected = ngmca.separate(holes, 3, method=ngmca.Soft(n_iter=3), n_init=1)
+    np.testing.assert_array_equal(
+        ngmca.separate(table, 3, method=ngmca.Soft(n_iter=3), n_init=1).S, expected.S
+    )
     with pytest.raises(ValueError, match="Y contains NaN, first at row 3, column 7"):
         rivals.hals(table, 3)
 

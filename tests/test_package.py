@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import ngmca
 from ngmca._support import threads
-from ngmca._support.compiled import _Sealed
+from ngmca._support.compiled import _ChecksummedFiles
 from ngmca.engines.memory import MemoryEngine
 
 ROOT = Path(ngmca.__file__).parent
@@ -137,9 +137,9 @@ print(sum(thread.name.startswith("ngmca") for thread in threading.enumerate()))
 def test_bit_identical_whatever_the_number_of_threads():
     names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     pools, answers = [], []
-    for threads in (1, 2, 3):
-        environment = dict.fromkeys(names, str(threads))
-        *lines, pool = run(THREADS.format(threads=threads), **environment).splitlines()
+    for count in (1, 2, 3):
+        environment = dict.fromkeys(names, str(count))
+        *lines, pool = run(THREADS.format(threads=count), **environment).splitlines()
         pools.append(int(pool) > 0)
         answers.append(lines)
     assert len(answers[0]) == 5
@@ -385,7 +385,7 @@ def damaged(content):
 
 
 def test_files_of_the_cache_are_whole_or_not_there(tmp_path):
-    files = _Sealed(str(tmp_path), "kernel", ("stamp",))
+    files = _ChecksummedFiles(str(tmp_path), "kernel", ("stamp",))
     files.save("key", b"code")
     for path in tmp_path.iterdir():
         for content in damaged(path.read_bytes()):
@@ -429,20 +429,20 @@ def test_without_any_folder_for_it_nothing_is_cached(tmp_path):
 
 def test_code_of_another_kernel_is_not_taken(tmp_path):
     """Two processes that compile at once may choose the same name for different code."""
-    files = _Sealed(str(tmp_path), "kernel", ("stamp",))
+    files = _ChecksummedFiles(str(tmp_path), "kernel", ("stamp",))
     files.save("one", "code of one")
     files._save_index({"one": "kernel.1.nbc", "two": "kernel.1.nbc"})
     assert files.load("one") == "code of one"
     assert files.load("two") is None
 
 
-def test_every_promise_names_a_test_that_exists():
+def test_every_guarantee_names_a_test_that_exists():
     root = Path(__file__).parents[1]
-    promises = (root / "docs" / "safety.md").read_text(encoding="utf-8")
+    guarantees = (root / "docs" / "safety.md").read_text(encoding="utf-8")
     texts = [path.read_text(encoding="utf-8") for path in (root / "tests").rglob("test_*.py")]
     defined = {name for text in texts for name in re.findall(r"def (test_\w+)", text)}
-    named = set(re.findall(r"`(test_\w+)`", promises))
-    files = re.findall(r"`(tests/[\w/]+\.py)`", promises)
+    named = set(re.findall(r"`(test_\w+)`", guarantees))
+    files = re.findall(r"`(tests/[\w/]+\.py)`", guarantees)
     assert len(named) > 20
     assert named <= defined
     assert all((root / file).is_file() for file in files)

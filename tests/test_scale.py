@@ -5,10 +5,12 @@ import re
 import numpy as np
 import pytest
 from cases import case
+from task_options import records
 
 import ngmca
 from ngmca import metrics, rivals
 from ngmca.answers import how_sure as diagnosis
+from ngmca.answers.how_many import singular_values
 
 EXPONENTS = [-1000, -600, 600, 1000]
 DATA = ngmca.simulate.sparse(20, 40, 3, p_S=0.3, snr=20, seed=0)
@@ -27,7 +29,7 @@ WAYS = {
 
 
 def separated(Y, r, unit, **options):
-    found = ngmca.separate(Y * unit, r, seed=0, **options)
+    found = ngmca.separate(Y * unit, r, **records(**options))
     agreement = np.array([one.agreement for one in found.restarts])
     history = found.history
     same = (found.A, history.active, history.violation, agreement)
@@ -62,7 +64,7 @@ def test_lines_and_bands():
 
 
 def sampled(data, r, unit, **options):
-    found = ngmca.separate(data.Y * unit, r, seed=0, n_iter=10, **options)
+    found = ngmca.separate(data.Y * unit, r, **records(n_iter=10, **options))
     drawn = ngmca.posterior(data.Y * unit, found, n_samples=10, burn=10, seed=0)
     low, high = drawn.S.interval()
     same = (drawn.A.mean, drawn.A.sd, *drawn.rhat.values(), *drawn.ess.values())
@@ -91,9 +93,9 @@ def test_diagnoses():
     answers = []
     for size in (1.0, *(2.0**exponent for exponent in EXPONENTS)):
         Y = DATA.Y * size
-        found = ngmca.separate(Y, 3, seed=0, n_iter=10)
+        found = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=10), n_init=1)
         numbers = diagnosis.diagnose(Y, found)
-        seen = diagnosis.spectrum(Y)
+        seen = singular_values.spectrum(Y)
         answers.append(
             [
                 *(numbers.explained, numbers.negative, numbers.zeros, numbers.negative_energy),
@@ -101,7 +103,7 @@ def test_diagnoses():
                 *(numbers.autocorrelation, numbers.singular, numbers.singular_edge, numbers.share),
                 *(numbers.picks, numbers.sigma / size, numbers.row_rms / size, numbers.picked / size),
                 *(seen.values / size, seen.noise / size, seen.edge / size, seen.above),
-                *(diagnosis.noise_before(Y) / size, diagnosis.signal_to_noise(Y, seen.noise)),
+                *(singular_values.noise_before(Y) / size, diagnosis.signal_to_noise(Y, seen.noise)),
                 [finding.kind for finding in diagnosis.findings(found, numbers)],
                 len(diagnosis.summary(found, numbers)),
             ]
@@ -114,7 +116,7 @@ def test_diagnoses():
 
 def test_a_summary_of_huge_residuals_is_finite():
     Y = DATA.Y * 2.0**600
-    found = ngmca.separate(Y, 3, seed=0, n_iter=5)
+    found = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=5), n_init=1)
     told = diagnosis.summary(found, diagnosis.diagnose(Y, found))[1]
     assert not set(re.findall(r"[a-z]+", told)) & {"inf", "nan"}
 
@@ -132,7 +134,7 @@ def test_metrics(exponent):
 
 @pytest.mark.parametrize("method", ["soft", "gmca"])
 def test_estimators(method):
-    plain, scaled = (ngmca.NGMCA(3, method=method, max_iter=10, random_state=0) for _ in range(2))
+    plain, scaled = (ngmca.NGMCA(3, **records(method=method, n_iter=10)) for _ in range(2))
     W = plain.fit_transform(DATA.Y)
     for exponent in EXPONENTS:
         unit = 2.0**exponent
@@ -145,7 +147,7 @@ def test_estimators(method):
 
 def test_costs_in_the_units_of_the_data_overflow_to_infinity_and_vanish_to_0():
     for exponent, cost in ((600, np.inf), (-600, 0.0)):
-        found = ngmca.separate(DATA.Y * 2.0**exponent, 3, n_iter=3, seed=0)
+        found = ngmca.separate(DATA.Y * 2.0**exponent, 3, method=ngmca.Soft(n_iter=3), n_init=1)
         assert (found.history.cost == cost).all()
 
 
@@ -153,7 +155,11 @@ def test_costs_in_the_units_of_the_data_overflow_to_infinity_and_vanish_to_0():
 def test_data_at_the_end_of_the_range_are_refused_and_the_entry_named(size, side):
     Y = DATA.Y / np.abs(DATA.Y).max() * size
     i, j = np.unravel_index(np.abs(Y).argmax(), Y.shape)
-    for call in (lambda: ngmca.separate(Y, 3), lambda: diagnosis.spectrum(Y), lambda: rivals.hals(Y, 3)):
+    for call in (
+        lambda: ngmca.separate(Y, 3, n_init=1),
+        lambda: singular_values.spectrum(Y),
+        lambda: rivals.hals(Y, 3),
+    ):
         with pytest.raises(ValueError, match="largest entry of Y") as caught:
             call()
         assert f"{size:.3g} at row {i}, column {j}" in str(caught.value)
@@ -166,25 +172,25 @@ def test_data_at_the_end_of_the_range_are_refused_and_the_entry_named(size, side
 @pytest.mark.parametrize("method", ["soft", "hard", "wavelet"])
 def test_noise_far_above_the_data_leaves_no_sources(method, dtype, noise):
     chosen = {"domain": "wavelet"} if method == "wavelet" else {"method": method}
-    found = ngmca.separate(DATA.Y.astype(dtype), 3, noise=noise, n_iter=5, seed=0, **chosen)
+    found = ngmca.separate(DATA.Y.astype(dtype), 3, **records(noise=noise, n_iter=5, **chosen))
     assert not found.S.any()
     assert np.isfinite(found.lam).all()
 
 
 @pytest.mark.parametrize("noise", [1e-300, 1e-200])
 def test_noise_far_below_the_data_is_no_noise(noise):
-    found = ngmca.separate(DATA.Y, 3, noise=noise, n_iter=20, seed=0)
-    clean = ngmca.separate(DATA.Y, 3, noise=1e-30, n_iter=20, seed=0)
+    found = ngmca.separate(DATA.Y, 3, method=ngmca.Soft(n_iter=20), noise=noise, n_init=1)
+    clean = ngmca.separate(DATA.Y, 3, method=ngmca.Soft(n_iter=20), noise=1e-30, n_init=1)
     np.testing.assert_allclose(found.S, clean.S, atol=1e-6)
     np.testing.assert_allclose(found.lam, noise, rtol=1e-6)
 
 
 @pytest.mark.parametrize("noise", [1e160, 1e200, 1e308])
 def test_noise_beyond_all_measure_is_refused(noise):
-    found = ngmca.separate(DATA.Y, 3, n_iter=3, seed=0)
+    found = ngmca.separate(DATA.Y, 3, method=ngmca.Soft(n_iter=3), n_init=1)
     for call in (
-        lambda: ngmca.separate(DATA.Y, 3, noise=noise),
-        lambda: ngmca.separate(DATA.Y, 3, noise=noise, method="hals"),
+        lambda: ngmca.separate(DATA.Y, 3, noise=noise, n_init=1),
+        lambda: ngmca.separate(DATA.Y, 3, method="hals", noise=noise, n_init=1),
         lambda: ngmca.posterior(DATA.Y, found, noise=noise),
         lambda: rivals.oracle(DATA.Y, DATA.A, noise=noise),
     ):
@@ -192,7 +198,7 @@ def test_noise_beyond_all_measure_is_refused(noise):
             call()
     assert diagnosis.signal_to_noise(DATA.Y, noise) == -30.0
     with pytest.raises(ValueError, match="tau must be at most 1e6"):
-        ngmca.separate(DATA.Y, 3, tau=noise)
+        ngmca.separate(DATA.Y, 3, method=ngmca.Soft(tau=noise), n_init=1)
 
 
 @pytest.mark.parametrize("factor", [1e160, 1e300])
@@ -201,10 +207,10 @@ def test_a_start_for_other_data_is_refused(factor):
     for start in ((A * factor, S), (A, S * factor)):
         for method in ("soft", "hals"):
             with pytest.raises(ValueError, match="start is far larger than Y"):
-                ngmca.separate(DATA.Y, 3, start=start, method=method)
+                ngmca.separate(DATA.Y, 3, method=method, start=start, n_init=1)
     with pytest.raises(ValueError, match="A_ref is too large or too small"):
         rivals.oracle(DATA.Y, A * factor)
-    wrong = ngmca.separate(DATA.Y * factor, 3, n_iter=3, seed=0)
+    wrong = ngmca.separate(DATA.Y * factor, 3, method=ngmca.Soft(n_iter=3), n_init=1)
     with pytest.raises(ValueError, match="separation is far larger than Y"):
         ngmca.posterior(DATA.Y, wrong)
 
@@ -218,5 +224,5 @@ def test_chains_that_are_no_numbers_disagree():
 def test_residuals_far_beyond_the_noise_of_their_row_have_finite_numbers():
     Y = DATA.Y.copy()
     Y[3, 5] = -1e200  # no source explains it, and the noise of the other entries is 1e-200 of it
-    numbers = diagnosis.diagnose(Y, ngmca.separate(Y, 3, n_iter=5, seed=0))
+    numbers = diagnosis.diagnose(Y, ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=5), n_init=1))
     assert np.isfinite([numbers.autocorrelation, *numbers.column_rms]).all()

@@ -17,7 +17,7 @@ DATA = Dataset(
 
 @pytest.fixture(scope="module")
 def separation():
-    return ngmca.separate(MIXTURE.Y, 2, n_iter=20, domain="direct", seed=0)
+    return ngmca.separate(MIXTURE.Y, 2, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1)
 
 
 def test_shares_are_those_of_the_signal(separation):
@@ -61,7 +61,7 @@ def test_tables_of_a_frame_and_of_nothing(separation):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(MIXTURE.Y, columns=pd.Index(DATA.axis, name="ppm"), index=list("abcdef"))
     sources, mixing = separation.to_dataframe(frame)
-    assert (sources.index.name, list(mixing.index)) == ("ppm", list("abcdef"))
+    assert (sources.index.name, list(mixing.index)) == ("chemical shift [ppm]", list("abcdef"))
     np.testing.assert_array_equal(sources.index, DATA.axis)
     sources, mixing = separation.to_dataframe()
     assert (list(sources.index)[-1], list(mixing.index)[-1]) == (79, "6")
@@ -98,5 +98,7 @@ def test_a_missing_library_is_named(separation, monkeypatch, library, use):
 
 @pytest.mark.parametrize("use", ["plot", "to_dataframe"])
 def test_data_of_another_shape_are_named(separation, use):
-    with pytest.raises(ValueError, match=r"data are 80 x 6, and 6 x 80 were separated .* transposed"):
+    with pytest.raises(
+        ValueError, match=r"data have the shape 80 x 6, but 6 x 80 were separated .* transposed"
+    ):
         getattr(separation, use)(Dataset(MIXTURE.Y.T))

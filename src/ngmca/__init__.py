@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from ngmca import report as report
     from ngmca import rivals as rivals
     from ngmca import simulate as simulate
-    from ngmca.answers.how_many.choose_rank import RankChoice as RankChoice
     from ngmca.answers.how_many.choose_rank import choose_rank as choose_rank
-    from ngmca.answers.how_much.quantify import Amounts as Amounts
+    from ngmca.answers.how_many.rank_choice import RankChoice as RankChoice
+    from ngmca.answers.how_much.amounts import Amounts as Amounts
     from ngmca.answers.how_much.quantify import quantify as quantify
-    from ngmca.answers.which.identify import Identification as Identification
+    from ngmca.answers.which.identification import Identification as Identification
     from ngmca.answers.which.identify import identify as identify
     from ngmca.constraints import Baseline as Baseline
     from ngmca.constraints import Closure as Closure
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 # loading all of them takes a second, and a process that only reads a file needs few.
 _HOME = {
     "NGMCA": "estimator",
-    "Amounts": "answers.how_much.quantify",
+    "Amounts": "answers.how_much.amounts",
     "Anls": "task.methods",
     "Baseline": "constraints",
     "Checkpoint": "task.checkpoints",
@@ -65,14 +65,14 @@ _HOME = {
     "Fista": "task.methods",
     "Hard": "task.methods",
     "History": "result",
-    "Identification": "answers.which.identify",
+    "Identification": "answers.which.identification",
     "KnownMixing": "constraints",
     "KnownSources": "constraints",
     "Monotonic": "constraints",
     "Naive": "task.methods",
     "Others": "result",
     "Posterior": "result",
-    "RankChoice": "answers.how_many.choose_rank",
+    "RankChoice": "answers.how_many.rank_choice",
     "Restart": "result",
     "Rival": "task.methods",
     "Sampling": "task.task",

@@ -17,7 +17,8 @@ from ngmca._support.messages import ArgumentError, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.streaming import Stream
-from ngmca.answers.how_many.choose_rank import RankChoice, choose_rank
+from ngmca.answers.how_many.choose_rank import choose_rank
+from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.constraints import Closure, Constraint, constraint_arrays
 from ngmca.engines import (
     Counts,

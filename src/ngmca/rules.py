@@ -50,6 +50,10 @@ FEATURES: Mapping[str, Option | str] = {
     "threads": option("threads"),
     "auto rank": option("r", "auto"),
     "known A": option("A"),
+    "columns": option("columns"),
+    "standards": option("standards"),
+    "responses": option("responses"),
+    "totals": option("closure"),
     "partial_fit": "partial_fit",
 }
 
@@ -217,6 +221,14 @@ RULES: tuple[Rule, ...] = (
         "a known mixing leaves only the sources to sample",
         _LEAVE_OUT_ONE,
     ),
+    Rule(
+        ("columns",),
+        ("mask", "missing entries", "robust", "posterior in wavelets", *CONSTRAINTS),
+        "it needs all channels",
+        message("Leave out {}.", option("columns")),
+    ),
+    Rule(("standards",), ("responses", "totals"), "each of them gives a scale", _LEAVE_OUT_ONE),
+    Rule(("responses",), ("totals",), "each of them gives a scale", _LEAVE_OUT_ONE),
     Rule(
         ("out",),
         ("several",),

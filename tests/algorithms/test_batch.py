@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from host_device import HostDevice, needs_compiler
 from ngmca.algorithms.problem import Problem
+from task_options import records
 
 import ngmca
 from ngmca import separation, simulate
@@ -96,7 +97,7 @@ def same(one, other, tolerance=1e-8):
 def test_every_start_is_what_it_would_be_alone(device, alone, mixture, monkeypatch, options):
     sizes = counted(monkeypatch)
     there, here = (
-        ngmca.separate(mixture.Y, 4, n_init=5, seed=1, device=device, **options)
+        ngmca.separate(mixture.Y, 4, **records(n_init=5, seed=1, device=device, **options))
         for device in ("cuda", "cpu")
     )
     assert sizes == [5]
@@ -121,7 +122,7 @@ def test_starts_leave_the_batch_when_they_have_settled(device, alone, monkeypatc
 
     monkeypatch.setattr(batch._Batch, "_note", note)
     for device in ("cuda", "cpu"):
-        ngmca.separate(Y, 4, n_init=7, seed=0, device=device)
+        ngmca.separate(Y, 4, n_init=7, device=device)
     together, one_by_one = alone
     wanted = [one.n_iter for one in one_by_one]
     assert len(set(wanted)) > 3  # they end at different times, and not in their order
@@ -146,7 +147,7 @@ def test_a_source_that_dies_comes_back_as_it_would_alone(device, alone, monkeypa
         monkeypatch.setattr(place, "revive", revive)
     monkeypatch.setattr("ngmca.algorithms.soft_and_hard.revive", revive)
     for device in ("cuda", "cpu"):
-        ngmca.separate(Y, 6, n_init=4, seed=3, device=device, n_iter=25)
+        ngmca.separate(Y, 6, method=ngmca.Soft(n_iter=25), n_init=4, seed=3, device=device)
     assert revived.count(GpuEngine) == revived.count(MemoryEngine) > 0
     for one, other in zip(*alone, strict=True):
         same(one, other)
@@ -155,7 +156,7 @@ def test_a_source_that_dies_comes_back_as_it_would_alone(device, alone, monkeypa
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
 def test_units_of_the_data_do_not_matter(device, mixture, unit):
     there, here = (
-        ngmca.separate(mixture.Y * unit, 4, n_init=3, n_iter=12, seed=0, device=device)
+        ngmca.separate(mixture.Y * unit, 4, method=ngmca.Soft(n_iter=12), n_init=3, device=device)
         for device in ("cuda", "cpu")
     )
     np.testing.assert_allclose(there.A, here.A, atol=1e-8)
@@ -169,7 +170,7 @@ def test_units_of_the_data_do_not_matter(device, mixture, unit):
 def test_every_shape(device, alone, shape, r):
     Y = np.random.default_rng(0).random(shape)
     for device in ("cuda", "cpu"):
-        ngmca.separate(Y, r, n_init=3, n_iter=9, seed=0, device=device, domain="direct")
+        ngmca.separate(Y, r, method=ngmca.Soft(n_iter=9), n_init=3, device=device, domain="direct")
     for one, other in zip(*alone, strict=True):
         same(one, other)
 
@@ -177,7 +178,7 @@ def test_every_shape(device, alone, shape, r):
 @pytest.mark.parametrize("Y", [np.zeros((6, 20)), np.eye(6), -np.ones((6, 20))])
 def test_degenerate_data(device, alone, Y):
     for device in ("cuda", "cpu"):
-        ngmca.separate(Y, 2, n_init=3, n_iter=9, seed=0, device=device)
+        ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=9), n_init=3, device=device)
     for one, other in zip(*alone, strict=True):
         np.testing.assert_allclose(one.A @ one.S, other.A @ other.S, atol=1e-8)
         np.testing.assert_allclose(one.history.cost, other.history.cost, atol=1e-8)
@@ -190,7 +191,7 @@ def test_data_without_noise_have_no_threshold_left(device, alone):
     A, S = np.eye(6)[:, :3], np.zeros((3, 30))
     S[np.arange(30) % 3, np.arange(30)] = 1 + rng.integers(1, 9, 30)
     for device in ("cuda", "cpu"):
-        ngmca.separate(A @ S, 3, n_init=4, seed=0, device=device, domain="direct")
+        ngmca.separate(A @ S, 3, n_init=4, device=device, domain="direct")
     thresholds = [bool(one.lam.any()) for one in alone[1]]
     assert not all(thresholds)
     assert [bool(one.lam.any()) for one in alone[0]] == thresholds
@@ -231,7 +232,7 @@ def test_sources_of_a_sweep_stay_as_they_are_when_one_is_revived(device, mixture
 def test_single_precision(device, alone, mixture):
     Y = mixture.Y.astype(np.float32)
     for device in ("cuda", "cpu"):
-        ngmca.separate(Y, 4, n_init=5, seed=1, n_iter=12, device=device)
+        ngmca.separate(Y, 4, method=ngmca.Soft(n_iter=12), n_init=5, seed=1, device=device)
     for one, other in zip(*alone, strict=True):
         assert one.S.dtype == one.A.dtype == np.float32
         assert 0 < one.history.violation.max() <= 1e-5
@@ -242,11 +243,11 @@ def test_single_precision(device, alone, mixture):
 
 def test_the_number_of_starts_and_of_batches_changes_nothing(device, alone, mixture, monkeypatch):
     sizes = counted(monkeypatch)
-    many, again = (ngmca.separate(mixture.Y, 4, n_init=7, seed=0, device="cuda") for _ in range(2))
+    many, again = (ngmca.separate(mixture.Y, 4, n_init=7, device="cuda") for _ in range(2))
     monkeypatch.setattr(stacks, "MOST_AT_ONCE", 3)
-    parts = ngmca.separate(mixture.Y, 4, n_init=7, seed=0, device="cuda")
+    parts = ngmca.separate(mixture.Y, 4, n_init=7, device="cuda")
     monkeypatch.setattr(stacks, "MOST_AT_ONCE", 2)
-    ngmca.separate(mixture.Y, 4, n_init=2, seed=0, device="cuda")
+    ngmca.separate(mixture.Y, 4, n_init=2, device="cuda")
     assert sizes == [7, 7, 3, 3, 1, 2]
     assert many.restarts == again.restarts
     for name in ("A", "S", "lam", "noise"):  # to the bit
@@ -262,8 +263,8 @@ def test_what_does_not_suit_a_batch_is_run_one_by_one(device, mixture, monkeypat
     levels = np.linspace(0.1, 0.3, 30)
     for options in ({"n_init": 1}, {"method": "hard"}, {"solver": "fista"}, {"noise": levels}):
         given = {"n_init": 2, "n_iter": 3} | options
-        ngmca.separate(mixture.Y, 4, seed=0, device="cuda", **given)
-    ngmca.separate(mixture.Y, 4, seed=0, n_iter=3, n_init=2)
+        ngmca.separate(mixture.Y, 4, **records(device="cuda", **given))
+    ngmca.separate(mixture.Y, 4, method=ngmca.Soft(n_iter=3), n_init=2)
     assert sizes == []
     for shape, r in (((20, 5000), 4), ((300, 1000), 4), ((300, 300), 60)):
         large = GpuEngine(np.zeros(shape), device)  # for medians, for the noise, for the bounded step
@@ -276,11 +277,11 @@ def test_what_does_not_suit_a_batch_is_run_one_by_one(device, mixture, monkeypat
 
 
 def test_a_batch_is_as_large_as_there_is_room(device, mixture, monkeypatch):
-    whole = ngmca.separate(mixture.Y, 4, n_init=5, n_iter=8, seed=0, device="cuda")
+    whole = ngmca.separate(mixture.Y, 4, method=ngmca.Soft(n_iter=8), n_init=5, device="cuda")
     sizes = counted(monkeypatch)
     each = int(ROOM * device.room) // room_for_all(device, mixture, monkeypatch)
     device.room = int(2.5 * each / ROOM)
-    parts = ngmca.separate(mixture.Y, 4, n_init=5, n_iter=8, seed=0, device="cuda")
+    parts = ngmca.separate(mixture.Y, 4, method=ngmca.Soft(n_iter=8), n_init=5, device="cuda")
     assert sizes == [2, 2, 1]
     same(parts, whole)
 
@@ -299,7 +300,7 @@ def room_for_all(device, mixture, monkeypatch):
 def test_lines_and_bands_follow_as_they_would_alone(device):
     Y = simulate.bands(12, 128, 2, snr=20.0, seed=0).Y
     there, here = (
-        ngmca.separate(Y, 2, n_iter=4, n_init=2, seed=0, domain="wavelet", device=device)
+        ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=4), n_init=2, domain="wavelet", device=device)
         for device in ("cuda", "cpu")
     )
     assert there.domain == here.domain
@@ -309,7 +310,15 @@ def test_lines_and_bands_follow_as_they_would_alone(device):
 
 def test_costs_are_compared_at_once(device, mixture, monkeypatch):
     runs = [
-        ngmca.separate(mixture.Y, 4, seed=seed, n_iter=4, domain="direct", device="cuda")
+        ngmca.separate(
+            mixture.Y,
+            4,
+            method=ngmca.Soft(n_iter=4),
+            seed=seed,
+            domain="direct",
+            device="cuda",
+            n_init=1,
+        )
         for seed in range(3)
     ]
     engine = GpuEngine(mixture.Y, device)
@@ -335,6 +344,8 @@ def test_questions_about_stacks_have_the_answers_of_the_engine(device, mixture):
 
 
 def test_progress_tells_of_every_iteration(device, mixture, capsys):
-    found = ngmca.separate(mixture.Y, 4, n_init=3, n_iter=4, seed=0, device="cuda", progress=True)
+    found = ngmca.separate(
+        mixture.Y, 4, method=ngmca.Soft(n_iter=4), n_init=3, device="cuda", progress=True
+    )
     assert found.n_iter == 4
     assert "100%" in capsys.readouterr().out

@@ -5,18 +5,18 @@ import subprocess
 import sys
 from threading import Event
 
-from ngmca._support.compile_notice import telling
+from ngmca._support.compile_notice import compile_notice
 from ngmca.algorithms import compile_ahead as warming
 
 NEEDED = """
 import numpy as np, ngmca
 from threading import Event
-from ngmca._support.compile_notice import telling
+from ngmca._support.compile_notice import compile_notice
 from ngmca.algorithms import compile_ahead as warming
 told = []
-with telling(lambda: told.append("warming")):
+with compile_notice(lambda: told.append("warming")):
     warming.warm_up(Event())
-with telling(lambda: told.append("separating")):
+with compile_notice(lambda: told.append("separating")):
     for kind in (np.float64, np.float32):
         Y = ngmca.simulate.spectra(m=12, n=300, r=3, snr=20, seed=0).Y.astype(kind)
         assert ngmca.separate(Y, 3, seed=0, domain="wavelet").domain.name == "wavelet"
@@ -54,6 +54,6 @@ def test_what_is_over_in_a_moment_is_not_waited_for(monkeypatch):
 
 def test_nothing_is_told_where_nothing_is_compiled():
     told = []
-    with telling(lambda: told.append(1)):
+    with compile_notice(lambda: told.append(1)):
         pass
     assert told == []

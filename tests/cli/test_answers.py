@@ -57,7 +57,7 @@ def test_names_and_amounts_from_files_to_files(tmp_path, table, library, standar
         np.testing.assert_allclose(values[5:], 20 * mixture.A[5:, k], rtol=0.15, atol=0.4)
     for name in firsts:
         assert re.search(rf"^Source \d is {name}", told.stdout, re.MULTILINE)
-    assert "Amounts come from 5 standards" in told.stdout
+    assert "Amounts were calculated from 5 standards" in told.stdout
     page = (out / "report.html").read_text()
     opening = page[page.index("<h2>Summary") : page.index("<h2>Which")]
     assert [opening.find(f"<b>{name}</b>") > 0 for name in firsts] == [True] * 3
@@ -93,8 +93,10 @@ def test_a_choice_that_was_made_is_not_made_again(tmp_path, table, monkeypatch):
         told = run("separate", table, "-r", "auto", "-o", out, code=130)
     assert f"--resume {out}" in told.output
     found = []
-    real = answering.Unfinished.last
-    monkeypatch.setattr(answering.Unfinished, "last", lambda self: found.append(real(self)) or found[-1])
+    real = answering.UnfinishedSearch.last
+    monkeypatch.setattr(
+        answering.UnfinishedSearch, "last", lambda self: found.append(real(self)) or found[-1]
+    )
     run("separate", "--resume", out)
     assert found[0].rank >= 3
     assert load_run(out).answers.rank.rank == 3
@@ -180,12 +182,12 @@ def test_a_question_without_an_answer_does_not_cost_the_result(tmp_path, table, 
     alike.write_text("tube,alpha (mg/L)\n" + "".join(f"tube {i},3\n" for i in range(3)))
     out = tmp_path / "out"
     told = run("separate", table, "-r", 3, "-o", out, "--standards", alike)
-    assert "A question without an answer" in told.stdout
+    assert "A question has no answer" in told.stdout
     found = load_run(out)
     assert found.answers.amounts is None
     assert len(found.answers.refused) == 1
     before = (out / "result.nc").read_bytes()
-    assert "error: which source" in run("answer", out, "--standards", alike, code=2).stderr
+    assert "it is not clear which source" in run("answer", out, "--standards", alike, code=2).stderr
     assert (out / "result.nc").read_bytes() == before
     run("answer", out, "--library", library)  # nor does it stand in the way of another question
     assert all(load_run(out).answers.names(3))

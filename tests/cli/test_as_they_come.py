@@ -211,7 +211,7 @@ def test_files_share_sources_and_profiles_hold_within_each(tmp_path, truth):
         (["--noise", "loud"], "--noise loud: this file does not exist, and it is neither a number nor"),
         (["--closure", "all"], "--closure all: this file does not exist, and it is not a number"),
         (["--known-sources", "part.csv"], "Cut the data with --range 4.9799:9"),
-        (["--known-sources", "other.csv"], "the axes hardly meet"),
+        (["--known-sources", "other.csv"], "the axes hardly overlap"),
         (["--known-sources", "short.npy"], "needs the same channels, or an axis in both files"),
         (["--known-mixing", "short.npy"], "--known-mixing must have shape (16, k)"),
         (

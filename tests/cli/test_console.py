@@ -35,7 +35,7 @@ from ngmca.cli.settings import Settings
             "Give it, for instance --noise 0.12.",
         ),
         (message("choose one by {}: a, b.", option("dataset")), "choose one by --dataset: a, b."),
-        (message("leave it out ({}).", option("crop")), "leave it out (--range)."),
+        (message("leave it out ({}).", option("Dataset.crop")), "leave it out (--range)."),
         (message("use {} if not.", option("transpose", True)), "use --transpose if not."),
         (message("leave out {}.", option("transpose", False)), "leave out --no-transpose."),
         (
@@ -65,7 +65,7 @@ def test_arguments_become_options(text, expected):
 def test_every_option_that_messages_name_exists():
     help_of = " ".join(run(command, "--help").stdout for command in ("separate", "rank", "simulate"))
     names = {part.name for part in fields(Settings)} - {"data", "sources"}
-    names |= {"r", "n_iter", "n_samples", "crop", "max_rank", "folds", "entries", "force", "snr"}
+    names |= {"r", "n_iter", "n_samples", "Dataset.crop", "max_rank", "folds", "entries", "force", "snr"}
     for record in (ngmca.Closure, ngmca.KnownSources, ngmca.KnownMixing, ngmca.Unimodal, ngmca.Baseline):
         names.add(record.__name__)
     flags = {flag_of(name) for name in names}

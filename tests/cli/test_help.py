@@ -33,7 +33,7 @@ def test_the_docs_have_every_command_and_every_option_of_separate():
 
 def test_the_docs_have_the_suffixes_of_every_format():
     written = (DOCS / "formats.md").read_text()
-    suffixes = {*detect.TEXT, *detect.JCAMP, *detect.SHEETS, *detect.PIPE, *detect.ADVICE} - {".fid"}
+    suffixes = {*detect.BY_SUFFIX, *detect.SHEET_SUFFIXES, *detect.EXPORT_HINTS} - {".fid"}
     assert [suffix for suffix in sorted(suffixes) if f"`{suffix}`" not in written] == []
 
 

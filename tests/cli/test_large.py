@@ -1,4 +1,4 @@
-"""Files that are too large for the memory: read in blocks, said so, and the same answer."""
+"""Files that are too large for the memory: it is read in blocks, said so, and the same answer."""
 
 import json
 import warnings
@@ -11,11 +11,12 @@ import zarr
 from command_line import run
 
 import ngmca
-from ngmca.answers.how_sure import percent
+from ngmca.answers.wording import percent
 from ngmca.cli import pipeline as performing
 from ngmca.engines import opening
-from ngmca.io import ReadError, read, read_large
+from ngmca.io import ReadError, read
 from ngmca.io import large_files as lazy
+from ngmca.io.large_files import read_large
 from ngmca.result import Others
 from ngmca.saving import large_results as large
 from ngmca.saving.result_folder import unfinished
@@ -28,7 +29,7 @@ SHAPE = (18, 20, 60)  # rows, columns, channels
 def _little_memory(monkeypatch):
     for room in (lazy, opening):
         monkeypatch.setattr(room, "memory_left", lambda: 4000.0)
-    monkeypatch.setattr(large, "MEASUREMENTS", 100)
+    monkeypatch.setattr(large, "MAX_SHOWN_MEASUREMENTS", 100)
 
 
 def cube():
@@ -54,7 +55,7 @@ def test_a_cube_in_zarr_ends_as_maps_in_the_report(tmp_path):
     store.create_array("data", shape=SHAPE, dtype=float, chunks=(5, 20, 60))[...] = Y
     store.create_array("wavelength", shape=60, dtype=float)[...] = np.linspace(400, 700, 60)
     said = told(run("separate", tmp_path / "cube.zarr", "-r", 3, "-o", tmp_path / "out"))
-    assert "cube.zarr, 173 kB, is too large for the memory: read in blocks" in said
+    assert "cube.zarr, 173 kB, is too large for the memory: it is read in blocks" in said
     assert "the report and the tables show 90 of 360 measurements and 60 of 60 channels" in said
     expected = ngmca.separate(Y.reshape(-1, 60), 3, n_init=1)
     A, S = (np.load(tmp_path / "out" / name) for name in ("A.npy", "S.npy"))
@@ -114,7 +115,7 @@ def test_an_envi_image_stays_where_it_is(interleave, tmp_path):
 
 def test_what_hyperspy_writes_stays_where_it_is(tmp_path, monkeypatch):
     plugin = pytest.importorskip("rsciio.hspy")
-    monkeypatch.setattr(lazy, "UNPACKED", 1e6)  # the guard of small files, which these are
+    monkeypatch.setattr(lazy, "MAX_EXPANSION", {})  # these files are small, and no guess is made
     Y, path = cube(), tmp_path / "cube.hspy"
     axes = [
         {"name": "y", "size": 18, "scale": 1.0, "offset": 0.0, "units": "um", "navigate": True},
@@ -169,7 +170,7 @@ def test_a_background_is_thinned_with_the_rest(tmp_path):
 
 
 def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "CHANNELS", 30)
+    monkeypatch.setattr(large, "MAX_SHOWN_CHANNELS", 30)
 
     def several(*arguments, **options):
         first = found(*arguments, **options)
@@ -189,7 +190,7 @@ def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatc
 
 
 def test_what_is_shown_finds_room_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "ENTRIES", 40 * 60)
+    monkeypatch.setattr(large, "MAX_SHOWN_ENTRIES", 40 * 60)
     options = ("--iterations", 2, "--n-init", 1)
     said = told(run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options))
     assert "40 of 360 measurements and 60 of 60 channels" in said
@@ -269,10 +270,10 @@ def test_what_a_background_explains_counts(tmp_path):
         (("--method", "hals"), "--method hals needs all data in memory at once, and {} is too large"),
         (("-r", "auto"), "-r auto needs all data in memory at once, and {} is too large for that: give"),
         (("--range", "1:20"), "{} is too large for the memory, and --range would copy it"),
-        (("--axis", "none"), "{} is not a table in text: leave out --axis."),
-        (("--columns", "2-5"), "{} is not a table in text: leave out --columns."),
-        (("--header", 1), "{} is not a table in text: leave out --header."),
-        (("--skip", 2), "{} is not a table in text: leave out --skip."),
+        (("--axis", "none"), "{} is not a table: leave out --axis."),
+        (("--columns", "2-5"), "{} is not a table: leave out --columns."),
+        (("--header", 1), "{} is not a table: leave out --header."),
+        (("--skip", 2), "{} is not a table: leave out --skip."),
         (("--nucleus", "1H"), "{} has no experiments of several nuclei: leave out --nucleus."),
     ],
 )
@@ -309,7 +310,7 @@ def test_info_tells_what_is_known_without_a_look_at_the_numbers(tmp_path):
     assert "360 measurements x 60 channels (HDF5, float32), an image of 18 x 20 pixels" in told(result)
     assert "400 to 700" in result.stdout
     assert "noise and singular values are left out" in result.stdout
-    assert "too large for the memory: read in blocks" in told(result)
+    assert "too large for the memory: it is read in blocks" in told(result)
     facts = json.loads(run("info", tmp_path / "cube.h5", "--json").stdout)
     assert (facts["measurements"], facts["channels"], facts["type"]) == (360, 60, "float32")
     assert "noise" not in facts
@@ -355,19 +356,20 @@ def test_with_much_memory_no_size_is_large(monkeypatch, tmp_path):
 
 def test_places_are_named_as_in_the_store(tmp_path):
     turned = zarr.create_array(tmp_path / "t.zarr", shape=(60, 360), dtype=float, chunks=(60, 80))
-    told = lazy.Turned(turned).told_at(350, 7)
+    told = lazy.Transposed(turned).told_at(350, 7)
     assert told == "row 350, column 7, that is row 7, column 350 of the file (chunk 0.4)"
     pixels = zarr.create_array(tmp_path / "p.zarr", shape=SHAPE, dtype=float, chunks=(5, 6, 20))
     assert (
         lazy.Pixels(pixels).told_at(233, 45) == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
     )
     assert lazy.Pixels(cube()).told_at(233, 5) == "row 233, that is pixel 11, 13, column 5"
-    assert lazy.Turned(cube()[0]).told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
+    turned = lazy.Transposed(cube()[0])
+    assert turned.told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
 
 
 def test_rows_longer_than_a_piece_are_written_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(large, "PIECE", 7)
+    monkeypatch.setattr(large, "NUMBERS_PER_WRITE", 7)
     for array in (np.arange(60.0).reshape(3, 20), np.arange(60.0).reshape(20, 3).T, np.ones((9, 2))):
         with (tmp_path / "a.npy").open("wb") as file:
-            large._stream(array, file)
+            large._write_npy(array, file)
         np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), array)

@@ -20,19 +20,19 @@ def wide(tmp_path):
 
 def test_every_witness_is_shown(table):
     told = run("rank", table).stdout.splitlines()
-    assert " ".join(told[0].split()) == "sources held-out error seen in folds singular value stability"
+    assert " ".join(told[0].split()) == "sources held-out error better folds singular value stability"
     (chosen,) = [line for line in told if line.endswith("<-")]
     assert chosen.split()[0] == "3"
     assert chosen.split()[2:5] == ["5", "of", "5"]
-    assert told[-2] == "held-out entries 3, singular values 3, sources that come again 3"
-    assert told[-1] == "3: all witnesses agree."
+    assert told[-2] == "held-out entries 3, singular values 3, stability 3"
+    assert told[-1] == "3: all criteria agree."
 
 
 def test_json_is_what_python_finds(table, mixture):
     facts = json.loads(run("rank", table, "--json", "--max-rank", 4, "--folds", 3, "--seed", 7).stdout)
     expected = ngmca.choose_rank(ngmca.io.read(table).Y, 4, folds=3, seed=7)
     assert (facts["rank"], facts["advice"]) == (expected.rank, expected.advice)
-    assert facts["witnesses"] == expected.witnesses
+    assert facts["criteria"] == expected.criteria
     np.testing.assert_array_equal(facts["table"]["held_out"], expected.held_out.mean(axis=0))
     assert facts["table"]["stability"][0] is None  # JSON knows no NaN
 
@@ -41,7 +41,7 @@ def test_tables_and_pictures_are_written(wide, tmp_path):
     out = [tmp_path / name for name in ("a.csv", "a.PNG", "a.svg")]
     options = [part for path in out for part in ("-o", path)]
     run("rank", wide, "--max-rank", 3, *options)
-    assert out[0].read_text().startswith("sources,held_out,seen_in_folds,stability,singular_value")
+    assert out[0].read_text().startswith("sources,held_out,better_folds,stability,singular_value")
     assert len(out[0].read_text().splitlines()) == 5
     assert out[1].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in out[2].read_text()
@@ -59,8 +59,8 @@ def stopped(monkeypatch, after):
         if search.rank == after:
             raise KeyboardInterrupt
 
-    kept = command.Unfinished.keep
-    monkeypatch.setattr(command.Unfinished, "keep", keep)
+    kept = command.UnfinishedSearch.keep
+    monkeypatch.setattr(command.UnfinishedSearch, "keep", keep)
 
 
 def test_a_run_that_was_stopped_goes_on_and_ends_alike(wide, tmp_path, monkeypatch):
@@ -101,9 +101,9 @@ def test_noise_is_heeded(wide):
         json.loads(run("rank", wide, "--json", "--max-rank", 2, *more).stdout)
         for more in ((), ("--noise", "50"))
     )
-    assert white["witnesses"]["edge"] == 2
+    assert white["criteria"]["singular_values"] == 2
     assert given["edge"] == pytest.approx(50 * (20**0.5 + 40**0.5))
-    assert given["witnesses"]["edge"] < 2
+    assert given["criteria"]["singular_values"] < 2
 
 
 def test_what_is_wrong_is_said_in_one_line(wide, tmp_path):
@@ -121,7 +121,7 @@ def test_what_is_wrong_is_said_in_one_line(wide, tmp_path):
 
 def test_a_part_of_the_data_may_be_asked_for(wide):
     facts = json.loads(run("rank", wide, "--json", "--max-rank", 1, "--entries", 400).stdout)
-    assert facts["looked_at"] == [20, 20]
+    assert facts["fitted_shape"] == [20, 20]
 
 
 def test_an_automatic_number_does_not_go_with_what_is_not_heeded(wide, tmp_path):
@@ -146,7 +146,7 @@ def test_an_automatic_number_of_robust_runs_leaves_spikes_out(wide, tmp_path):
     np.save(wide, Y)
     (advice,) = run("rank", wide).stdout.splitlines()[-1:]
     assert advice.startswith("2")
-    assert advice.endswith(", with 1 spike left out.")
+    assert advice.endswith(". 1 spike was left out.")
     told = run("separate", wide, "-r", "auto", "--robust", "-o", tmp_path / "out", "--json")
     assert json.loads(told.stdout)["sources"] == 2
     assert advice in (tmp_path / "out" / "report.html").read_text()

@@ -72,10 +72,10 @@ def test_equally_good_answers_are_told_drawn_and_tabled(tmp_path, out):
     Y = ngmca.simulate.sparse(m=4, n=60, r=3, p_S=1.0, seed=0).Y  # without zeros many rotations fit
     np.save(tmp_path / "d.npy", Y)
     told = run("separate", tmp_path / "d.npy", "-r", 3, "--method", "anls", "-o", tmp_path / "several")
-    assert "! Other starts give other answers. 5 of 5 starts fit equally well" in told.stdout
+    assert "! Other starts give other sources. 5 of 5 starts fit equally well" in told.stdout
     assert "source 1 lowest,source 1 highest" in (tmp_path / "several" / "sources.csv").read_text()
     page = (tmp_path / "several" / "report.html").read_text()
-    assert "in answers of 4 starts that fit equally well" in page
+    assert "in 4 starts that fit equally well" in page
     found = ngmca.load(tmp_path / "several")
     expected = ngmca.separate(Y, 3, method="anls")
     np.testing.assert_array_equal(found.others.S_high, expected.others.S_high)
@@ -219,7 +219,7 @@ def test_force_never_removes_what_ngmca_did_not_write(out, table, tmp_path):
     refused = run("separate", table, "-r", 2, "-o", tmp_path, "--force", code=2)
     assert "did not write" in refused.stderr
     refused = run("separate", table, "-r", 2, "-o", table, "--force", code=2)
-    assert "is no folder" in refused.stderr
+    assert "is not a folder" in refused.stderr
     assert table.exists()
 
 

@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 import pytest
 import zarr
+from task_options import records
 
 import ngmca
 from ngmca.engines import open_data
@@ -68,9 +69,9 @@ def test_the_answer_is_that_in_memory_to_the_bit(chunks, scheduler):
     start = np.random.default_rng(1).random((M, R)), np.zeros((R, N))
     n_iter = 50 if (scheduler, chunks) == ("threads", CHUNKS[1]) else 4
     options = {"n_iter": n_iter, "start": start, "domain": "direct"}
-    expected = ngmca.separate(Y, R, **options)
+    expected = ngmca.separate(Y, R, **records(**options))
     with dask.config.set(scheduler=scheduler):
-        found = ngmca.separate(da.from_array(Y, chunks=chunks), R, **options)
+        found = ngmca.separate(da.from_array(Y, chunks=chunks), R, **records(**options))
         assert isinstance(found.S, da.Array)
         assert_same(found, expected)
 
@@ -89,26 +90,28 @@ OPTIONS = [
 def test_with_a_guess_of_its_own(options, dtype):
     Y = measured(dtype=dtype)
     expected = ngmca.separate(
-        Y, R, seed=3, domain="direct" if "method" not in options else "auto", **options
+        Y, R, **records(seed=3, domain="direct" if "method" not in options else "auto", **options)
     )
-    assert_same(ngmca.separate(da.from_array(Y, chunks=(M, 999)), R, seed=3, **options), expected)
+    assert_same(
+        ngmca.separate(da.from_array(Y, chunks=(M, 999)), R, **records(seed=3, **options)), expected
+    )
 
 
 @pytest.mark.parametrize("shape", [(4000, 60), (1, 400), (3, 1)])
 def test_tall_and_small_data_too(shape):
     Y, r = measured(shape), min(*shape, 3)
     options = {"seed": 0, "n_iter": 4, "domain": "direct"}
-    found = ngmca.separate(da.from_array(Y, chunks=(1000, 50)), r, **options)
-    assert_same(found, ngmca.separate(Y, r, **options))
+    found = ngmca.separate(da.from_array(Y, chunks=(1000, 50)), r, **records(**options))
+    assert_same(found, ngmca.separate(Y, r, **records(**options)))
 
 
 def test_large_blocks_stay_as_they_are_and_the_answer_is_the_same_to_rounding():
     Y = measured((M, 9000))
     array = da.from_array(Y, chunks=(M, (2500, 4100, 2400)))
     engine = open_data(array)
-    found = ngmca.separate(engine, R, seed=0, n_iter=20, domain="direct")
+    found = ngmca.separate(engine, R, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1)
     assert found.S.chunks[1] == (2500, 4100, 2400)
-    assert_near(found, ngmca.separate(Y, R, seed=0, n_iter=20, domain="direct"))
+    assert_near(found, ngmca.separate(Y, R, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1))
 
 
 @pytest.mark.parametrize("shape", [(M, N), (6000, 40)])
@@ -118,8 +121,8 @@ def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
     start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
     start[0][:, 1] = 0
     options = {"start": start, "n_iter": 4, "domain": "direct"}
-    found = ngmca.separate(da.from_array(Y, chunks=(M, 700)), R, **options)
-    assert_same(found, ngmca.separate(Y, R, **options))
+    found = ngmca.separate(da.from_array(Y, chunks=(M, 700)), R, **records(**options))
+    assert_same(found, ngmca.separate(Y, R, **records(**options)))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,7 @@ def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
 )
 def test_what_does_not_work_there_is_refused(options, told):
     with pytest.raises(ValueError, match=told):
-        ngmca.separate(da.from_array(measured(), chunks=(M, 700)), R, **options)
+        ngmca.separate(da.from_array(measured(), chunks=(M, 700)), R, **records(**options))
 
 
 def test_an_entry_that_is_no_number_is_named_with_its_chunk():
@@ -185,10 +188,10 @@ def test_arrays_of_xarray_without_dask_are_arrays():
     import xarray as xr
 
     Y = measured()
-    found = ngmca.separate(xr.DataArray(Y), R, seed=0, n_iter=4)
-    np.testing.assert_array_equal(found.S, ngmca.separate(Y, R, seed=0, n_iter=4).S)
+    found = ngmca.separate(xr.DataArray(Y), R, method=ngmca.Soft(n_iter=4), n_init=1)
+    np.testing.assert_array_equal(found.S, ngmca.separate(Y, R, method=ngmca.Soft(n_iter=4), n_init=1).S)
     with pytest.raises(TypeError, match="is not an array"):
-        ngmca.separate(xr.Dataset({"Y": (("x", "y"), da.from_array(Y))}), R)
+        ngmca.separate(xr.Dataset({"Y": (("x", "y"), da.from_array(Y))}), R, n_init=1)
 
 
 def test_an_array_of_xarray():
@@ -196,8 +199,8 @@ def test_an_array_of_xarray():
 
     Y = measured()
     inside = xr.DataArray(da.from_array(Y, chunks=(M, 700)), dims=("pixel", "energy"))
-    found = ngmca.separate(inside, R, seed=0, n_iter=4)
-    assert_same(found, ngmca.separate(Y, R, seed=0, n_iter=4, domain="direct"))
+    found = ngmca.separate(inside, R, method=ngmca.Soft(n_iter=4), n_init=1)
+    assert_same(found, ngmca.separate(Y, R, method=ngmca.Soft(n_iter=4), domain="direct", n_init=1))
 
 
 def test_a_lazy_signal_of_hyperspy():
@@ -206,22 +209,29 @@ def test_a_lazy_signal_of_hyperspy():
         hs = pytest.importorskip("hyperspy.api")
         cube = measured((24, 300)).reshape(4, 6, 300)
         signal = hs.signals.Signal1D(da.from_array(cube, chunks=(2, 3, 300))).as_lazy()
-    found = ngmca.separate(signal, R, seed=0, n_iter=4)
-    assert_same(found, ngmca.separate(cube.reshape(24, 300), R, seed=0, n_iter=4, domain="direct"))
+    found = ngmca.separate(signal, R, method=ngmca.Soft(n_iter=4), n_init=1)
+    assert_same(
+        found,
+        ngmca.separate(cube.reshape(24, 300), R, method=ngmca.Soft(n_iter=4), domain="direct", n_init=1),
+    )
 
 
 def test_two_workers_that_are_processes(cluster):
     Y = measured()
     start = np.random.default_rng(1).random((M, R)), np.zeros((R, N))
     options = {"n_iter": 50, "start": start, "domain": "direct"}
-    found = ngmca.separate(da.from_array(Y, chunks=(M, 650)), R, **options)
-    assert_near(found, ngmca.separate(Y, R, **options))
+    found = ngmca.separate(da.from_array(Y, chunks=(M, 650)), R, **records(**options))
+    assert_near(found, ngmca.separate(Y, R, **records(**options)))
 
 
 def test_a_worker_that_is_killed_costs_nothing_but_time(cluster):
     Y = measured()
     options = {"n_iter": 25, "seed": 0, "domain": "direct"}
-    expected, draw, over = ngmca.separate(Y, R, **options), random.Random(0), threading.Event()
+    expected, draw, over = (
+        ngmca.separate(Y, R, **records(**options)),
+        random.Random(0),
+        threading.Event(),
+    )
     killed = []
 
     def kill():
@@ -238,7 +248,9 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(cluster):
     thread.start()
     try:
         for _ in range(20):
-            assert_near(ngmca.separate(da.from_array(Y, chunks=(M, 650)), R, **options), expected)
+            assert_near(
+                ngmca.separate(da.from_array(Y, chunks=(M, 650)), R, **records(**options)), expected
+            )
             if len(killed) >= KILLS:
                 break
     finally:
@@ -262,9 +274,9 @@ def test_without_any_worker_there_is_an_error_and_a_checkpoint(cluster, monkeypa
     thread = threading.Thread(target=stop)
     thread.start()
     with pytest.raises(RuntimeError, match=r"all its workers are gone.*resume="):
-        ngmca.separate(array, R, checkpoint=path, checkpoint_every=1, **options)
+        ngmca.separate(array, R, **records(checkpoint=path, checkpoint_every=1, **options))
     thread.join()
     with dask.config.set(scheduler="threads"):
-        found = ngmca.separate(array, R, resume=path, **options)
-        assert_near(found, ngmca.separate(Y, R, **options))
+        found = ngmca.separate(array, R, **records(resume=path, **options))
+        assert_near(found, ngmca.separate(Y, R, **records(**options)))
     cluster.cluster.scale(2)

@@ -4,6 +4,7 @@ import h5py
 import numpy as np
 import pytest
 import zarr
+from task_options import records
 
 import ngmca
 from ngmca.engines import open_data, opening
@@ -70,10 +71,12 @@ CUTS = [
 def test_the_answer_is_that_in_memory_to_the_bit(kind, chunks, tmp_path):
     Y = measured()
     start = np.random.default_rng(1).random((M, R)), np.zeros((R, N))
-    expected = ngmca.separate(Y, R, n_iter=50, start=start, domain="direct")
+    expected = ngmca.separate(Y, R, method=ngmca.Soft(n_iter=50), start=start, domain="direct", n_init=1)
     engine = open_data(stored(Y, kind, tmp_path, chunks), lazily=True)
     assert isinstance(engine, DiskEngine)
-    found = ngmca.separate(engine, R, n_iter=50, start=start, domain="direct")
+    found = ngmca.separate(
+        engine, R, method=ngmca.Soft(n_iter=50), start=start, domain="direct", n_init=1
+    )
     for name in ("A", "S", "noise", "lam"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     np.testing.assert_array_equal(found.history.cost, expected.history.cost)
@@ -94,8 +97,8 @@ OPTIONS = [
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_method_with_a_guess_of_its_own(options, dtype):
     Y = measured((200, 2500), dtype=dtype)
-    expected = ngmca.separate(Y, R, seed=3, **options)
-    found = ngmca.separate(open_data(Sliced(Y), lazily=True, threads=2), R, seed=3, **options)
+    expected = ngmca.separate(Y, R, **records(seed=3, **options))
+    found = ngmca.separate(open_data(Sliced(Y), lazily=True, threads=2), R, **records(seed=3, **options))
     np.testing.assert_array_equal(found.A, expected.A)
     np.testing.assert_array_equal(found.S, expected.S)
     np.testing.assert_array_equal(found.noise, expected.noise)
@@ -110,8 +113,8 @@ def test_dead_sources_come_back_as_in_memory_without_reading_all_at_once(shape, 
     start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
     start[0][:, 1] = 0
     options = {"start": start, "n_iter": 4, "domain": "direct"}
-    expected, data = ngmca.separate(Y, R, **options), Sliced(Y)
-    found = ngmca.separate(open_data(data, lazily=True), R, **options)
+    expected, data = ngmca.separate(Y, R, **records(**options)), Sliced(Y)
+    found = ngmca.separate(open_data(data, lazily=True), R, **records(**options))
     assert expected.S.any(axis=1).all()
     np.testing.assert_array_equal(found.S, expected.S)
     np.testing.assert_array_equal(found.A, expected.A)
@@ -154,8 +157,8 @@ def test_the_final_noise_takes_a_few_passes(shape, chunks, monkeypatch):
 def test_tall_and_small_data_too(shape):
     Y, r = measured(shape), min(*shape, 3)
     options = {"seed": 0, "n_iter": 6, "domain": "direct"}
-    expected = ngmca.separate(Y, r, **options)
-    found = ngmca.separate(open_data(Sliced(Y), lazily=True), r, **options)
+    expected = ngmca.separate(Y, r, **records(**options))
+    found = ngmca.separate(open_data(Sliced(Y), lazily=True), r, **records(**options))
     np.testing.assert_array_equal(found.S, expected.S)
     np.testing.assert_array_equal(found.A, expected.A)
     np.testing.assert_array_equal(found.noise, expected.noise)
@@ -163,7 +166,7 @@ def test_tall_and_small_data_too(shape):
 
 def test_no_more_than_a_slab_is_read_at_once():
     Y = Sliced(measured())
-    ngmca.separate(open_data(Y, lazily=True), R, n_iter=3, domain="direct", seed=0)
+    ngmca.separate(open_data(Y, lazily=True), R, method=ngmca.Soft(n_iter=3), domain="direct", n_init=1)
     assert Y.largest * 8 <= 2 * source.SLAB
 
 
@@ -172,23 +175,31 @@ def test_units_are_those_in_memory(unit):
     Y = measured((30, 400)) * unit
     engine = open_data(Sliced(Y), lazily=True)
     assert engine.unit == open_data(Y).unit != 1
-    found = ngmca.separate(engine, R, n_iter=5, seed=0, domain="direct")
-    np.testing.assert_array_equal(found.S, ngmca.separate(Y, R, n_iter=5, seed=0, domain="direct").S)
+    found = ngmca.separate(engine, R, method=ngmca.Soft(n_iter=5), domain="direct", n_init=1)
+    np.testing.assert_array_equal(
+        found.S, ngmca.separate(Y, R, method=ngmca.Soft(n_iter=5), domain="direct", n_init=1).S
+    )
 
 
 def test_integers_are_floats():
     Y = np.round(100 * measured((30, 400))).astype(np.int16)
-    found = ngmca.separate(open_data(Sliced(Y), lazily=True), R, n_iter=5, seed=0, domain="direct")
-    np.testing.assert_array_equal(found.S, ngmca.separate(Y, R, n_iter=5, seed=0, domain="direct").S)
+    found = ngmca.separate(
+        open_data(Sliced(Y), lazily=True), R, method=ngmca.Soft(n_iter=5), domain="direct", n_init=1
+    )
+    np.testing.assert_array_equal(
+        found.S, ngmca.separate(Y, R, method=ngmca.Soft(n_iter=5), domain="direct", n_init=1).S
+    )
 
 
 def test_sources_in_a_file_without_a_name(tmp_path):
     Y = measured()
     engine = open_data(Y, scratch=tmp_path)
-    found = ngmca.separate(engine, R, n_iter=10, seed=0, domain="direct")
+    found = ngmca.separate(engine, R, method=ngmca.Soft(n_iter=10), domain="direct", n_init=1)
     assert isinstance(found.S, np.memmap)
     assert list(tmp_path.iterdir()) == []
-    np.testing.assert_array_equal(found.S, ngmca.separate(Y, R, n_iter=10, seed=0, domain="direct").S)
+    np.testing.assert_array_equal(
+        found.S, ngmca.separate(Y, R, method=ngmca.Soft(n_iter=10), domain="direct", n_init=1).S
+    )
 
 
 def test_an_entry_that_is_no_number_is_named_with_its_chunk(tmp_path):
@@ -211,7 +222,7 @@ def test_data_that_change_on_the_way_are_refused():
     engine = open_data(Y, lazily=True)
     Y._Y[5, 5] = np.nan
     with pytest.raises(ValueError, match="changed since it was opened"):
-        ngmca.separate(engine, R, n_iter=3, seed=0)
+        ngmca.separate(engine, R, method=ngmca.Soft(n_iter=3), n_init=1)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +240,7 @@ def test_data_that_change_on_the_way_are_refused():
 def test_what_needs_all_data_at_once_is_refused(options):
     engine = open_data(Sliced(measured()), lazily=True)
     with pytest.raises(ValueError, match="needs all data in memory"):
-        ngmca.separate(engine, R, seed=0, n_iter=2, **options)
+        ngmca.separate(engine, R, **records(n_iter=2, **options))
 
 
 def test_only_large_data_are_left_where_they_are(monkeypatch):
@@ -252,7 +263,7 @@ def test_other_numbers_on_the_way_are_noticed():
     engine = open_data(data, lazily=True)
     data.factor = 1.5
     with pytest.raises(ValueError, match="has changed since it was opened: it now has other numbers"):
-        ngmca.separate(engine, R, n_iter=5, domain="direct")
+        ngmca.separate(engine, R, method=ngmca.Soft(n_iter=5), domain="direct", n_init=1)
 
 
 def test_slices_that_are_too_short_are_noticed():
@@ -287,8 +298,8 @@ def test_masked_entries_are_missing_or_refused():
     Y = measured((40, 300))
     masked = np.ma.array(np.where(Y > 1, 1e6, Y), mask=Y > 1)
     options = {"n_iter": 5, "seed": 0, "domain": "direct"}
-    found = ngmca.separate(Sliced(masked), R, **options)
-    np.testing.assert_array_equal(found.S, ngmca.separate(masked, R, **options).S)
+    found = ngmca.separate(Sliced(masked), R, **records(**options))
+    np.testing.assert_array_equal(found.S, ngmca.separate(masked, R, **records(**options)).S)
     with pytest.raises(ValueError, match="masked entries at rows"):
         open_data(Sliced(masked), lazily=True)
     with pytest.raises(ValueError, match="mask needs all data"):

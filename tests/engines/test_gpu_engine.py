@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from host_device import HostDevice, HostTransfers, needs_compiler
+from task_options import records
 
 import ngmca
 from ngmca import simulate
@@ -50,7 +51,7 @@ def close(one, other, tolerance=1e-6):
 def test_the_answer_is_that_of_the_cpu(device, mixture, method):
     n_iter = 20 if method == "hard" else "auto"
     there, here = (
-        ngmca.separate(mixture.Y, 4, method=method, n_iter=n_iter, seed=0, device=device)
+        ngmca.separate(mixture.Y, 4, **records(method=method, n_iter=n_iter, device=device))
         for device in ("cuda", "cpu")
     )
     assert device.launches > 20
@@ -65,7 +66,7 @@ def test_the_answer_is_that_of_the_cpu(device, mixture, method):
 @needs_compiler
 def test_single_precision_is_certified(device, mixture):
     Y = mixture.Y.astype(np.float32)
-    there, here = (ngmca.separate(Y, 4, seed=0, device=device) for device in ("cuda", "cpu"))
+    there, here = (ngmca.separate(Y, 4, device=device, n_init=1) for device in ("cuda", "cpu"))
     assert there.S.dtype == np.float32
     assert 0 < there.history.violation.max() <= 1e-5
     sdr = [ngmca.evaluate(mixture.S, one.S).mean_sdr for one in (there, here)]
@@ -77,12 +78,12 @@ def test_single_precision_is_certified(device, mixture):
 def test_data_larger_than_the_gpu_give_the_same_answer(device, monkeypatch, order):
     monkeypatch.setattr(on_gpu, "PIECE", 1)
     mixture = simulate.sparse(40, 9000, 4, snr=15.0, p_S=0.2, seed=0)
-    whole = ngmca.separate(mixture.Y, 4, seed=0, n_iter=12, device="cuda")
+    whole = ngmca.separate(mixture.Y, 4, method=ngmca.Soft(n_iter=12), device="cuda", n_init=1)
     device.room = 4_000_000  # the sources and two pieces fit, the data do not
     engine = opening.open_data(np.asarray(mixture.Y, order=order), device="cuda")
     pieces = [columns for columns, _ in engine._pieces(4)]
     assert [columns.stop for columns in pieces] == [2048, 4096, 6144, 8192, 9000]
-    streamed = ngmca.separate(engine, 4, seed=0, n_iter=12)
+    streamed = ngmca.separate(engine, 4, method=ngmca.Soft(n_iter=12), n_init=1)
     np.testing.assert_array_equal(streamed.S, whole.S)
     np.testing.assert_array_equal(streamed.A, whole.A)
 
@@ -91,7 +92,7 @@ def test_data_larger_than_the_gpu_give_the_same_answer(device, monkeypatch, orde
 def test_too_little_memory_is_said_in_one_sentence(device, mixture):
     device.room = 100_000
     with pytest.raises(GpuError, match=r"the GPU has 0\.0001 GB free, and 4 sources in 40 x"):
-        ngmca.separate(mixture.Y, 4, device="cuda")
+        ngmca.separate(mixture.Y, 4, device="cuda", n_init=1)
 
 
 @needs_compiler
@@ -135,7 +136,7 @@ def test_levels_of_measurements_restarts_and_units_work_there_too(device, mixtur
             if "start" in scaled:
                 scaled = {"start": (mixture.A, mixture.S * unit)}
             there, here = (
-                ngmca.separate(mixture.Y * unit, 4, seed=0, n_iter=10, device=device, **scaled)
+                ngmca.separate(mixture.Y * unit, 4, **records(n_iter=10, device=device, **scaled))
                 for device in ("cuda", "cpu")
             )
             close(there, here)
@@ -145,7 +146,9 @@ def test_levels_of_measurements_restarts_and_units_work_there_too(device, mixtur
 def test_bands_are_those_of_the_cpu(device):
     mixture = simulate.bands(12, 128, 2, snr=20.0, seed=0)
     there, here = (
-        ngmca.separate(mixture.Y, 2, n_iter=4, seed=0, domain="wavelet", device=device)
+        ngmca.separate(
+            mixture.Y, 2, method=ngmca.Soft(n_iter=4), domain="wavelet", device=device, n_init=1
+        )
         for device in ("cuda", "cpu")
     )
     assert there.domain.name == "wavelet"
@@ -154,7 +157,11 @@ def test_bands_are_those_of_the_cpu(device):
 
 @needs_compiler
 def test_states_are_arrays_in_memory(device, mixture):
-    states = [*ngmca.iterate(mixture.Y, 4, n_iter=4, seed=0, domain="direct", device="cuda")]
+    states = [
+        *ngmca.iterate(
+            mixture.Y, ngmca.Task(4, method=ngmca.Soft(n_iter=4), domain="direct", device="cuda")
+        )
+    ]
     assert all(type(state.S) is np.ndarray for state in states)
     resumed = [
         *ngmca.iterate(mixture.Y, 4, n_iter=4, seed=0, domain="direct", device="cuda", resume=states[1])
@@ -165,7 +172,7 @@ def test_states_are_arrays_in_memory(device, mixture):
 @needs_compiler
 def test_the_estimator_fits_there(device, mixture):
     there, here = (
-        ngmca.NGMCA(4, max_iter=10, random_state=0, device=device).fit_transform(mixture.Y)
+        ngmca.NGMCA(4, method=ngmca.Soft(n_iter=10), device=device, n_init=1).fit_transform(mixture.Y)
         for device in ("cuda", "cpu")
     )
     np.testing.assert_allclose(there, here, atol=1e-6)
@@ -186,7 +193,7 @@ def test_a_start_on_a_part_is_made_there(device, monkeypatch, shape):
 
     monkeypatch.setattr(GpuEngine, "part", part)
     there, here = (
-        ngmca.separate(Y, 3, seed=0, domain="direct", device=device) for device in ("cuda", "cpu")
+        ngmca.separate(Y, 3, domain="direct", device=device, n_init=1) for device in ("cuda", "cpu")
     )
     assert [type(one) for one in parts] == [GpuEngine]
     assert parts[0].shape[1 if shape[1] > 40 else 0] < 5000
@@ -225,14 +232,17 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(
 
     monkeypatch.setattr(Keeper, "keep", stopping)
     with pytest.raises(KeyboardInterrupt):
-        ngmca.separate(Y, 4, **options, checkpoint=kept, checkpoint_every=1)
+        ngmca.separate(Y, 4, **records(checkpoint=kept, checkpoint_every=1, **options))
     assert states[-1] == 5
-    whole, resumed = ngmca.separate(Y, 4, **options), ngmca.separate(Y, 4, **options, resume=kept)
+    whole, resumed = (
+        ngmca.separate(Y, 4, **records(**options)),
+        ngmca.separate(Y, 4, **records(resume=kept, **options)),
+    )
     np.testing.assert_array_equal(resumed.S, whole.S)
     np.testing.assert_array_equal(resumed.A, whole.A)
     np.testing.assert_array_equal(resumed.history.cost, whole.history.cost)
     with pytest.raises(ValueError, match="its device was cuda, and is cpu now"):
-        ngmca.separate(Y, 4, **options | {"device": "cpu"}, resume=kept)
+        ngmca.separate(Y, 4, **records(resume=kept, **options | {"device": "cpu"}))
 
 
 @needs_compiler
@@ -242,8 +252,8 @@ def test_a_mapped_file_stays_one(device, mixture, tmp_path, monkeypatch):
     mapped = np.load(tmp_path / "Y.npy", mmap_mode="r")
     engine = opening.open_data(mapped, device="cuda")
     assert np.shares_memory(engine._given, mapped)
-    there = ngmca.separate(engine, 4, n_iter=8, seed=0)
-    here = ngmca.separate(mixture.Y, 4, n_iter=8, seed=0, device="cuda")
+    there = ngmca.separate(engine, 4, method=ngmca.Soft(n_iter=8), n_init=1)
+    here = ngmca.separate(mixture.Y, 4, method=ngmca.Soft(n_iter=8), device="cuda", n_init=1)
     np.testing.assert_array_equal(there.S, here.S)
 
 
@@ -262,19 +272,19 @@ def test_a_store_that_is_too_large_is_not_read_whole(device, mixture, monkeypatc
     np.testing.assert_array_equal(opening.open_data(store, device="cuda")._given, mixture.Y)
     monkeypatch.setattr(opening, "memory_left", lambda: 4)
     with pytest.raises(ValueError, match="device='cuda' does not read in blocks"):
-        ngmca.separate(store, 4, device="cuda")
+        ngmca.separate(store, 4, device="cuda", n_init=1)
 
 
 def test_a_dask_array_is_refused(device, mixture):
     array = pytest.importorskip("dask.array").from_array(mixture.Y)
     with pytest.raises(ValueError, match="a Dask array cannot be combined with device='cuda'"):
-        ngmca.separate(array, 4, device="cuda")
+        ngmca.separate(array, 4, device="cuda", n_init=1)
 
 
 def test_sources_on_disk_are_refused(device, mixture, tmp_path):
     for Y in (mixture.Y, GpuEngine(mixture.Y, device)):
         with pytest.raises(ValueError, match=r"out .* device='cuda'"):
-            ngmca.separate(Y, 4, device="cuda", out=tmp_path / "S.zarr")
+            ngmca.separate(Y, 4, device="cuda", out=tmp_path / "S.zarr", n_init=1)
     with pytest.raises(ValueError, match="data on a GPU are not read in blocks"):
         opening.open_data(mixture.Y, device="cuda", lazily=True)
     assert not [*tmp_path.iterdir()]
@@ -282,7 +292,7 @@ def test_sources_on_disk_are_refused(device, mixture, tmp_path):
 
 def test_a_stream_is_refused(mixture):
     with pytest.raises(ValueError, match="partial_fit would not heed device"):
-        ngmca.NGMCA(4, device="cuda").partial_fit(mixture.Y)
+        ngmca.NGMCA(4, device="cuda", n_init=1).partial_fit(mixture.Y)
 
 
 REFUSED = {
@@ -303,17 +313,17 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_the_gpu_does_not_know_is_refused_by_name(device, mixture, name):
     with pytest.raises(ValueError, match=name):
-        ngmca.separate(mixture.Y, 4, device="cuda", **REFUSED[name])
+        ngmca.separate(mixture.Y, 4, **records(device="cuda", **REFUSED[name]))
 
 
 def test_too_many_sources_are_refused(device):
     with pytest.raises(ValueError, match="at most 128 sources, got r=129"):
-        ngmca.separate(np.random.default_rng(0).random((150, 200)), 129, device="cuda")
+        ngmca.separate(np.random.default_rng(0).random((150, 200)), 129, device="cuda", n_init=1)
 
 
 def test_an_unknown_device_is_refused(mixture):
     with pytest.raises(ValueError, match="device"):
-        ngmca.separate(mixture.Y, 4, device="gpu")
+        ngmca.separate(mixture.Y, 4, device="gpu", n_init=1)
 
 
 def test_data_on_a_gpu_are_not_brought_to_memory_unasked():
@@ -321,7 +331,7 @@ def test_data_on_a_gpu_are_not_brought_to_memory_unasked():
         __cuda_array_interface__ = {}  # noqa: RUF012
 
     with pytest.raises(ValueError, match=r"Y is on a GPU\. Use device='cuda'"):
-        ngmca.separate(There(), 4)
+        ngmca.separate(There(), 4, n_init=1)
 
 
 def test_without_cupy_one_sentence_says_so(mixture, monkeypatch):
@@ -336,7 +346,7 @@ def test_without_cupy_one_sentence_says_so(mixture, monkeypatch):
     load_cupy.cache_clear()
     on_device.open_device.cache_clear()
     with pytest.raises(GpuError, match="device='cuda' needs CuPy, which cannot be imported"):
-        ngmca.separate(mixture.Y, 4, device="cuda")
+        ngmca.separate(mixture.Y, 4, device="cuda", n_init=1)
 
 
 def test_without_a_driver_one_sentence_says_so(mixture, monkeypatch):
@@ -355,7 +365,7 @@ def test_without_a_driver_one_sentence_says_so(mixture, monkeypatch):
     load_cupy.cache_clear()
     on_device.open_device.cache_clear()
     with pytest.raises(GpuError, match=r"finds no GPU that CuPy 14.0 can use: cudaErrorIns"):
-        ngmca.separate(mixture.Y, 4, device="cuda")
+        ngmca.separate(mixture.Y, 4, device="cuda", n_init=1)
 
 
 BARE = """
@@ -380,11 +390,11 @@ def test_the_core_does_without_what_the_machine_with_the_gpu_lacks():
 def test_several_data_sets_with_levels_of_their_own(device):
     Y = [simulate.sparse(m, 60, 3, snr=20.0, seed=m).Y for m in (10, 7)]
     options = {"noise": [np.full(10, 0.1), np.full(7, 0.2)], "seed": 0, "n_iter": 10}
-    close(*(ngmca.separate(Y, 3, device=device, **options) for device in ("cuda", "cpu")))
+    close(*(ngmca.separate(Y, 3, **records(device=device, **options)) for device in ("cuda", "cpu")))
     with pytest.raises(ValueError, match="must have the same channels"):
-        ngmca.separate([Y[0], Y[1][:, 1:]], 3, device="cuda")
+        ngmca.separate([Y[0], Y[1][:, 1:]], 3, device="cuda", n_init=1)
     with pytest.raises(ValueError, match="mask cannot be combined with device='cuda'"):
-        ngmca.separate(Y, 3, mask=[np.zeros_like(one, dtype=bool) for one in Y], device="cuda")
+        ngmca.separate(Y, 3, mask=[np.zeros_like(one, dtype=bool) for one in Y], device="cuda", n_init=1)
 
 
 def test_a_pass_that_is_given_up_leaves_the_next_one_whole(monkeypatch):
@@ -434,4 +444,4 @@ def test_long_products_need_little_more_room_than_what_they_give():
 def test_many_measurements_give_the_answer_of_the_cpu(device):
     Y = simulate.sparse(9000, 40, 3, snr=20.0, seed=0).Y
     options = {"seed": 0, "n_iter": 6, "domain": "direct"}
-    close(*(ngmca.separate(Y, 3, device=device, **options) for device in ("cuda", "cpu")))
+    close(*(ngmca.separate(Y, 3, **records(device=device, **options)) for device in ("cuda", "cpu")))

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from host_device import problem
+from task_options import records
 
 import ngmca
 from ngmca import nnqp, separation, simulate
@@ -143,7 +144,7 @@ def test_the_answer_is_that_of_the_cpu_from_the_same_start(mixture, method):
     start = (rng.random((60, 6)), rng.random((6, 20_000)))
     n_iter = 20 if method == "hard" else "auto"
     there, here = (
-        ngmca.separate(mixture.Y, 6, method=method, n_iter=n_iter, start=start, device=device)
+        ngmca.separate(mixture.Y, 6, **records(method=method, n_iter=n_iter, start=start, device=device))
         for device in ("cuda", "cpu")
     )
     close(there, here)
@@ -157,7 +158,7 @@ def test_the_same_sdr_as_the_cpu(dtype, p_S, seed):
     mixture = simulate.sparse(200, 2000, 10, snr=15.0, p_S=p_S, seed=seed)
     Y = mixture.Y.astype(dtype)
     sdr = [
-        ngmca.evaluate(mixture.S, ngmca.separate(Y, 10, seed=seed, device=device).S).mean_sdr
+        ngmca.evaluate(mixture.S, ngmca.separate(Y, 10, seed=seed, device=device, n_init=1).S).mean_sdr
         for device in ("cuda", "cpu")
     ]
     assert abs(sdr[0] - sdr[1]) <= 0.05
@@ -167,7 +168,10 @@ def test_the_same_sdr_as_the_cpu(dtype, p_S, seed):
 @pytest.mark.parametrize("method", ["soft", "anls", "hard"])
 def test_bit_identical_run_to_run(mixture, dtype, method):
     Y = mixture.Y.astype(dtype)
-    one, two = (ngmca.separate(Y, 6, method=method, n_iter=15, seed=3, device="cuda") for _ in range(2))
+    one, two = (
+        ngmca.separate(Y, 6, **records(method=method, n_iter=15, seed=3, device="cuda"))
+        for _ in range(2)
+    )
     np.testing.assert_array_equal(one.S, two.S)
     np.testing.assert_array_equal(one.A, two.A)
     np.testing.assert_array_equal(one.history.cost, two.history.cost)
@@ -186,8 +190,10 @@ def test_many_columns_are_bit_identical_run_to_run():
 
 def test_arrays_come_back_where_they_came_from(mixture):
     cupy = DEVICE.xp
-    there = ngmca.separate(cupy.asarray(mixture.Y), 6, n_iter=10, seed=0, device="cuda")
-    here = ngmca.separate(mixture.Y, 6, n_iter=10, seed=0, device="cuda")
+    there = ngmca.separate(
+        cupy.asarray(mixture.Y), 6, method=ngmca.Soft(n_iter=10), device="cuda", n_init=1
+    )
+    here = ngmca.separate(mixture.Y, 6, method=ngmca.Soft(n_iter=10), device="cuda", n_init=1)
     assert isinstance(there.S, cupy.ndarray)
     assert isinstance(there.A, cupy.ndarray)
     assert type(here.S) is np.ndarray
@@ -199,27 +205,27 @@ def test_numbers_on_a_gpu_are_checked():
     Y = cupy.ones((5, 8))
     Y[2, 3] = cupy.nan
     with pytest.raises(ValueError, match="NaN or infinite"):
-        ngmca.separate(Y, 2, device="cuda")
+        ngmca.separate(Y, 2, device="cuda", n_init=1)
     with pytest.raises(ValueError, match=r"Y is on a GPU\. Use device='cuda'"):
-        ngmca.separate(cupy.ones((5, 8)), 2)
+        ngmca.separate(cupy.ones((5, 8)), 2, n_init=1)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_data_larger_than_the_gpu_give_the_answer_of_the_whole(mixture, monkeypatch, order):
     monkeypatch.setattr(on_gpu, "PIECE", 1 << 20)
-    whole = ngmca.separate(mixture.Y, 6, n_iter=12, seed=0, device="cuda")
+    whole = ngmca.separate(mixture.Y, 6, method=ngmca.Soft(n_iter=12), device="cuda", n_init=1)
     engine = GpuEngine(np.asarray(mixture.Y, order=order), DEVICE)
     needed = 4 * 6 * 20_000 * 8 + 11 * 66 * 6 * 8
     monkeypatch.setattr(type(DEVICE), "free", lambda device: int(needed / 0.9) + 6_000_000)
     assert len([*engine._pieces(6)]) > 4
-    close(ngmca.separate(engine, 6, n_iter=12, seed=0), whole, 1e-9)
+    close(ngmca.separate(engine, 6, method=ngmca.Soft(n_iter=12), n_init=1), whole, 1e-9)
 
 
 def test_bands_images_and_restarts_work_there(mixture):
     bands = simulate.bands(20, 256, 3, snr=20.0, seed=0)
     for Y, r, options in ((bands.Y, 3, {"domain": "wavelet"}), (mixture.Y, 6, {"n_init": 3})):
         there, here = (
-            ngmca.separate(Y, r, n_iter=10, seed=0, device=device, **options)
+            ngmca.separate(Y, r, **records(n_iter=10, device=device, **options))
             for device in ("cuda", "cpu")
         )
         assert there.domain.name == here.domain.name
@@ -232,7 +238,7 @@ def test_a_batch_of_starts_gives_what_each_gives_alone(monkeypatch, dtype, metho
     Y = simulate.sparse(80, 120, 6, snr=15.0, seed=0).Y.astype(dtype)
 
     def costs(n_init, device="cuda"):
-        found = ngmca.separate(Y, 6, method=method, n_init=n_init, seed=0, n_iter=30, device=device)
+        found = ngmca.separate(Y, 6, **records(method=method, n_iter=30, n_init=n_init, device=device))
         return found, np.array([one.cost for one in found.restarts])
 
     (many, first), (again, second), (cpu, here) = costs(9), costs(9), costs(9, "cpu")

@@ -143,26 +143,26 @@ HEAD = "wavelength,a,b,c"
 # what is written, and what the notes say
 TOLD = {
     "concentrations below the names": (
-        [HEAD, "conc,0.1,0.2,0.3", *PLAIN], "line 2 (conc,0.1,0.2,0.3) is passed over"),
-    "a line without a position": ([HEAD, ",0.1,0.2,0.3", *PLAIN], "line 2 (0.1,0.2,0.3) is passed over"),
+        [HEAD, "conc,0.1,0.2,0.3", *PLAIN], "line 2 (conc,0.1,0.2,0.3) was left out"),
+    "a line without a position": ([HEAD, ",0.1,0.2,0.3", *PLAIN], "line 2 (0.1,0.2,0.3) was left out"),
     "a mean below": (
-        [HEAD, *PLAIN, "Mean,1,2,3"], "lines below the table that are passed over: 77 (Mean)"),
-    "a mean apart": ([HEAD, *PLAIN, "", "Mean,1,2,3"], "lines of numbers that are passed over: 78"),
+        [HEAD, *PLAIN, "Mean,1,2,3"], "lines below the table were left out: 77 (Mean)"),
+    "a mean apart": ([HEAD, *PLAIN, "", "Mean,1,2,3"], "lines of numbers were left out: 78"),
     "a line as a comment": (
-        [HEAD, *PLAIN[:9], "# 435,1,2,3", *PLAIN[9:]], "lines that are comments and passed over: 11."),
+        [HEAD, *PLAIN[:9], "# 435,1,2,3", *PLAIN[9:]], "comment lines with numbers were left out: 11."),
     "an empty column": (
         ["wavelength,a,b,comment", *(row + "," for row in lines(WL, *Y[:2]))],
-        "columns that are empty and passed over: comment."),
+        "empty columns were left out: comment."),
     "a column of words": (
         ["wavelength,a,flag,b", *lines(WL, Y[0], ["fine"] * 75, Y[1])],
-        "columns of words that are passed over: 3 flag."),
+        "columns of words were left out: 3 flag."),
     "no axis at all": (lines(*Y.T), "has no axis: its rows are taken as 12 measurements of 75 channels"),
     "transmittance in the header": (["wavelength,%T", *lines(WL, 10 ** (2 - Y[0]))], "transmittance"),
     "transmittance in a setting": (
         ["XUNITS\tNANOMETERS", "YUNITS\t%T", *lines(WL, 10 ** (2 - Y[0]), sep="\t")], "transmittance"),
     "a dark spectrum": (
         ["wavelength,sample,dark", *lines(WL, *Y[:2])],
-        "columns that are read and may be no measurements: 3 dark"),
+        "columns that may not be measurements: 3 dark"),
 }  # fmt: skip
 
 
@@ -188,45 +188,45 @@ REFUSED = {
     "thousands in the axis, up": (
         ["wavenumber,a,b,c", *lines(grouped(SHIFTS), *RAMAN)], "holds '1,008', which is not a number"),
     "thousands in the axis, down": (
-        ["wavenumber,a,b,c", *lines(grouped(SHIFTS[::-1]), *RAMAN)], "line 2, field 1 holds '1,788'"),
+        ["wavenumber,a,b,c", *lines(grouped(SHIFTS[::-1]), *RAMAN)], "line 2, column 1 holds '1,788'"),
     "thousands with a space": (
         ["wavenumber;a;b", *lines(grouped(SHIFTS, " ", ""), *RAMAN[:2], sep=";")], "holds '1 008'"),
     "thousands with a point": (
         ["wavelength;a;b", *lines(WL, *(grouped(c, ".", "") for c in COUNTS), sep=";")],
-        "decimals, or thousands set apart"),
+        "decimals or thousands"),
     "marks at the end": (
         [HEAD, *PLAIN[:-5], *(r.replace(",", "*,", 1) for r in PLAIN[-5:])], r"'680\*'"),
     "marks at the top": (
         [HEAD, *("~" + row for row in PLAIN[:9]), *PLAIN[9:]], "line 2, .* holds '~400'"),
     "nothing detected, first": (
-        [HEAD, *lines(WL, *(marked(c, FIRST, "ND") for c in Y[:3]))], "line 2, field 2 holds 'ND'"),
+        [HEAD, *lines(WL, *(marked(c, FIRST, "ND") for c in Y[:3]))], "line 2, column 2 holds 'ND'"),
     "nothing detected, last": (
-        [HEAD, *lines(WL, *(marked(c, LAST, "ND") for c in Y[:3]))], "line 76, field 2 holds 'ND'"),
+        [HEAD, *lines(WL, *(marked(c, LAST, "ND") for c in Y[:3]))], "line 76, column 2 holds 'ND'"),
     "no value as a comment": (
-        [HEAD, *PLAIN[:9], "#N/A,1,2,3", *PLAIN[9:]], "line 11, field 1 holds '#N/A'"),
+        [HEAD, *PLAIN[:9], "#N/A,1,2,3", *PLAIN[9:]], "line 11, column 1 holds '#N/A'"),
     "percent in the only column": (["wavelength,a", *lines(WL, [f"{v:.1f}%" for v in Y[0]])], "%'"),
     "percent in one of two": (
-        ["wavelength,a,b", *lines(WL, Y[0], [f"{v:.1f}%" for v in Y[1]])], "field 3"),
+        ["wavelength,a,b", *lines(WL, Y[0], [f"{v:.1f}%" for v in Y[1]])], "column 3"),
     "decimal commas in quotes": (
-        ["wavelength,a", *lines(WL, [f'"{v:.4f}"'.replace(".", ",") for v in Y[0]])], "line 2, field 2"),
+        ["wavelength,a", *lines(WL, [f'"{v:.4f}"'.replace(".", ",") for v in Y[0]])], "column 2 holds"),
     "overflow in most of a column": (
-        [HEAD, *lines(WL, Y[0], marked(Y[1], range(50), "OVR"), Y[2])], "line 2, field 3 holds 'OVR'"),
+        [HEAD, *lines(WL, Y[0], marked(Y[1], range(50), "OVR"), Y[2])], "line 2, column 3 holds 'OVR'"),
     "words in most of a column": (
         [HEAD, *lines(WL, Y[0], marked(Y[1], range(50), "saturated"), Y[2])],
-        "field 3 holds 'saturated'"),
+        "column 3 holds 'saturated'"),
     "units beside positions": (
-        ["wavelength,a,b", *lines([f"{w:g} nm" for w in WL], *Y[:2])], "line 2, field 1 holds '400 nm'"),
+        ["wavelength,a,b", *lines([f"{w:g} nm" for w in WL], *Y[:2])], "column 1 holds '400 nm'"),
     "decimal commas between commas": (
         [row.replace(".", ",") for row in lines(WL, np.abs(Y[0]), form="{:.4f}")],
-        "commas both decimal"),
+        "commas decimal signs and delimiters"),
     "names of half the columns": (
         ["wavelength,a", *(row.replace(".", ",") for row in lines(WL, np.abs(Y[0]), form="{:.1f}"))],
-        "line 1 names 2 columns, and the lines below have 4"),
+        "line 1 names 2 columns, but the lines below have 4"),
     "a heading on the axis that is no number": (
-        [row.replace("400", "400-402", 1) for row in across(TUBES)], "headed '400-402'"),
+        [row.replace("400", "400-402", 1) for row in across(TUBES)], "heading '400-402'"),
     "a last heading that is no number": (
-        [row.replace("696", "~696", 1) for row in across(TUBES)], "headed '~696'"),
-    "a last heading that is empty": ([r.replace(",696", ",", 1) for r in across(TUBES)], "headed ''"),
+        [row.replace("696", "~696", 1) for row in across(TUBES)], "heading '~696'"),
+    "a last heading that is empty": ([r.replace(",696", ",", 1) for r in across(TUBES)], "heading ''"),
     "times first, nothing named": (lines(np.linspace(0.5, 20, 40), *MANY.T, sep=" "), WAYS),
     "numbers of samples first, nothing named": (lines(np.arange(101, 141), *MANY.T), WAYS),
     "gaps in numbers of samples": (lines(1000 + 7 * np.arange(40) ** 2, *MANY.T), WAYS),
@@ -241,19 +241,19 @@ REFUSED = {
     "pairs with a falling intensity": (
         lines(WL, Y[0], WL + 1, np.linspace(1, 0, 75), sep="\t"), "column 3 rises or falls"),
     "a position twice, nothing named": (
-        lines(np.where(WL == 500, 496, WL), *Y[:3], sep="\t"), "line 26: the first column stands still"),
+        lines(np.where(WL == 500, 496, WL), *Y[:3], sep="\t"), "line 26: the first column repeats"),
     "two detectors that overlap": (
         [*lines(WL[:40], *Y[:3, :40]), *lines(WL[30:], *Y[:3, 30:])],
-        "line 41: the first column turns back"),
+        "line 41: the first column changes direction"),
     "up and down again": (
-        ["E,a,b", *lines(WL, *Y[:2]), *lines(WL, *Y[:2])[::-1]], "the first column stands still at 696"),
-    "an axis in the middle": (lines(Y[0], WL, Y[1]), "its column 2 rises or falls all the way"),
-    "an axis at the end": (lines(*Y[:3], WL), "its column 4 rises or falls all the way"),
+        ["E,a,b", *lines(WL, *Y[:2]), *lines(WL, *Y[:2])[::-1]], "column repeats a value at 696"),
+    "an axis in the middle": (lines(Y[0], WL, Y[1]), "column 2 rises or falls all the way"),
+    "an axis at the end": (lines(*Y[:3], WL), "column 4 rises or falls all the way"),
     "a map that was interrupted": (
-        lines(*zip(*POINTS[:-20], strict=True), sep="\t"), "spectrum is not whole"),
+        lines(*zip(*POINTS[:-20], strict=True), sep="\t"), "spectrum is not complete"),
     "an interrupted map with names": (
         ["#X\t\t#Y\t\t#Wave\t\t#Intensity", *lines(*zip(*POINTS[:-20], strict=True), sep="\t")],
-        "spectrum is not whole"),
+        "spectrum is not complete"),
     "absorbance beside transmittance": (["wavelength,%T,Abs", *lines(WL, *Y[:2])], "different kinds"),
     "a German spectrometer": (
         ["Wellenlänge;Probe;Dunkel;Referenz", *lines(WL, *Y[:3], sep=";")], "different kinds"),
@@ -286,7 +286,7 @@ def test_options_settle_what_is_asked(tmp_path):
     written(tmp_path, "t.csv", [HEAD, "conc,0.1,0.2,0.3", *PLAIN])
     data = read(path, header=1)
     assert (data.axis_name, data.row_names) == ("wavelength", ("a", "b", "c"))
-    assert any("passed over: 2." in note for note in data.notes)
+    assert any("left out: 2." in note for note in data.notes)
     written(tmp_path, "t.csv", across(np.linspace(0.5, 30, 12), corner="ppm"))
     assert read(path, axis="first-row").axis_name == "channel"
 
@@ -316,7 +316,7 @@ def test_a_strange_cell_loses_nothing_without_a_word(tmp_path_factory, seed):
     except ReadError:
         return
     told = " ".join([*data.notes, *data.row_names[:1]])  # a column may be a property in the names
-    assert data.Y.shape == shape or "passed over" in told or f"{word}=" in told, (i, j, word)
+    assert data.Y.shape == shape or "left out" in told or f"{word}=" in told, (i, j, word)
 
 
 def save(path, **arrays):
@@ -347,7 +347,7 @@ def test_what_numbers_the_measurements_is_no_axis(tmp_path, form, word):
 @pytest.mark.parametrize("form", FORMS)
 def test_a_vector_of_unknown_name_down_the_rows_is_asked_about(tmp_path, form):
     save(tmp_path / form, Y=MANY, theta=np.arange(40.0))
-    with pytest.raises(ReadError, match="'theta' is as long as the table of 40 x 500 is high"):
+    with pytest.raises(ReadError, match="'theta' has one number for each row of the table of 40 x 500"):
         read(tmp_path / form)
     assert read(tmp_path / form, transpose=False).axis is None
     data = read(tmp_path / form, transpose=True)
@@ -365,7 +365,7 @@ def test_concentrations_beside_spectra_are_no_data(tmp_path, form):
     np.testing.assert_array_equal(data.axis, wl)
     for arrays in ({"Xcal": MANY, "y": few}, {"spectra": MANY, "X": few}):
         save(tmp_path / form, **arrays)
-        with pytest.raises(ReadError, match=r"is much wider: choose one by dataset="):
+        with pytest.raises(ReadError, match=r"is much wider: choose one with dataset"):
             read(tmp_path / form)
 
 
@@ -376,7 +376,9 @@ def test_places_are_no_axis_of_a_cube(tmp_path):
     np.testing.assert_array_equal(data.Y, MANY)
     assert data.image_shape == (5, 8)
     save(tmp_path / "d.npz", cube=cube, x=np.arange(8.0))
-    with pytest.raises(ReadError, match="the last direction of 500x5x8 is one of places"):
+    with pytest.raises(
+        ReadError, match="the last dimension of 500x5x8 is as long as a vector of coordinates"
+    ):
         read(tmp_path / "d.npz")
     np.testing.assert_array_equal(read(tmp_path / "d.npz", transpose=True).Y, MANY)
 

@@ -68,7 +68,7 @@ def test_channels_in_rows_are_turned_by_their_axis(tmp_path, name):
     data = read(tmp_path / name)
     np.testing.assert_array_equal(data.Y, Y)
     assert any("transposed" in note for note in data.notes)
-    with pytest.raises(ReadError, match="does not fit an axis of 30"):
+    with pytest.raises(ReadError, match="does not fit an axis of length 30"):
         read(tmp_path / name, transpose=False)
 
 
@@ -83,11 +83,11 @@ def test_a_cube_becomes_pixels(tmp_path, name):
 @pytest.mark.parametrize("name", WRITERS)
 def test_several_tables_ask_for_a_choice(tmp_path, name):
     WRITERS[name](tmp_path / name, first=Y, second=2 * Y)
-    with pytest.raises(ReadError, match=r"dataset=.*first 4x30, .*second 4x30"):
+    with pytest.raises(ReadError, match=r"dataset: .*first 4x30, .*second 4x30"):
         read(tmp_path / name)
     chosen = "scan/second" if name == "d.h5" else "second"
     np.testing.assert_array_equal(read(tmp_path / name, dataset=chosen).Y, 2 * Y)
-    with pytest.raises(ReadError, match=r"no dataset 'third'.*first"):
+    with pytest.raises(ReadError, match=r"no data for dataset='third'.*first"):
         read(tmp_path / name, dataset="third")
 
 

@@ -175,7 +175,7 @@ def test_a_zarr_store_runs_no_code(tmp_path, build, name):
     if name == "d.zspy":
         pytest.importorskip("rsciio")
     build(tmp_path / name, tmp_path / "trace")
-    with pytest.raises(ReadError, match="'pickle', which is not known as safe"):
+    with pytest.raises(ReadError, match="'pickle', which is not known to be safe"):
         read(tmp_path / name)
     assert not (tmp_path / "trace").exists()
 
@@ -187,7 +187,7 @@ def test_nor_does_a_zipped_one(tmp_path, build):
     with zipfile.ZipFile(tmp_path / "d.zspy", "w") as archive:
         for file in (tmp_path / "d").rglob("*"):
             archive.write(file, file.relative_to(tmp_path / "d"))
-    with pytest.raises(ReadError, match="'pickle', which is not known as safe"):
+    with pytest.raises(ReadError, match="'pickle', which is not known to be safe"):
         read(tmp_path / "d.zspy")
     assert not (tmp_path / "trace").exists()
 
@@ -301,7 +301,7 @@ def test_hdf5_hands_over_no_other_file(tmp_path, build, name):
     secret(tmp_path)
     with h5py.File(tmp_path / name, "w") as file:
         build(file, tmp_path)
-    with pytest.raises(ReadError, match=r"lies in another file, .*secret\.\w+, which is not read"):
+    with pytest.raises(ReadError, match=r"are in another file, .*secret\.\w+, which is not read"):
         read(tmp_path / name)
 
 

@@ -45,13 +45,13 @@ def jcamp(path, unit, y):
 def test_absorbance_and_transmittance_in_one_folder_are_refused(tmp_path, one, other):
     table(tmp_path / "first.csv", one, BAND)
     table(tmp_path / "second.csv", other, 100 * 10**-BAND)
-    with pytest.raises(ReadError, match="first has absorbance and second transmittance"):
+    with pytest.raises(ReadError, match="first has absorbance and second has transmittance"):
         read(tmp_path)
 
 
 def test_text_in_transmittance_beside_jcamp_is_refused(tmp_path):
     files = [jcamp(tmp_path / "a.jdx", "ABSORBANCE", BAND), table(tmp_path / "b.csv", "%T", 90 - BAND)]
-    with pytest.raises(ReadError, match="a has absorbance and b transmittance"):
+    with pytest.raises(ReadError, match="a has absorbance and b has transmittance"):
         read(files)
 
 
@@ -78,12 +78,12 @@ def test_all_lists_of_peaks_of_every_file_are_kept(tmp_path):
     np.testing.assert_array_equal(data.axis, [10, 11, 12, 13, 20])
     np.testing.assert_array_equal(data.Y, [[1, 0, 2, 0, 0], [0, 0, 3, 4, 5], [0, 6, 0, 7, 0]])
     assert data.row_names == ("many: x", "many: y", "one")
-    assert "3 lists of peaks" in data.notes[-1]
+    assert "3 peak lists" in data.notes[-1]
 
 
 def test_a_list_of_peaks_beside_a_spectrum_is_refused(tmp_path):
     (tmp_path / "peaks.jdx").write_text(peaks("z", [(500, 6), (700, 7)]))
     lines = "m/z,counts\n" + "".join(f"{x},{x % 7}\n" for x in range(400, 900, 10))
     (tmp_path / "spectrum.csv").write_text(lines)
-    with pytest.raises(ReadError, match="peaks is a list of peaks and spectrum is none"):
+    with pytest.raises(ReadError, match="peaks is a peak list and spectrum is a spectrum"):
         read(tmp_path)

@@ -245,32 +245,32 @@ REFUSED = {
         "two ways: .*column [12].* or .*column [12]"),
     "long, other positions.csv": (
         ["x,y,wavenumber,intensity", *[f"{i},0,{w + i},1.5" for i in range(4) for w in X]],
-        "do not have the same positions"),
+        "have different positions"),
     "a position twice.csv": (
-        at(lines(X, Y1[0]), 9, "360.0,0.5"), r"line 10: the first column stands still at 360"),
+        at(lines(X, Y1[0]), 9, "360.0,0.5"), r"line 10: the first column repeats a value at 360"),
     "turning back.csv": (
         ["wavelength,a,b,c", *at(PLAIN, 9, "330.0,1,2,3")],
-        r"line 11: the first column turns back at 330"),
+        r"line 11: the first column changes direction at 330"),
     "a word.csv": (
-        at(PLAIN, 4, "280.0,0.1,oops,0.2"), "line 5, field 3 holds 'oops', which is not a number"),
+        at(PLAIN, 4, "280.0,0.1,oops,0.2"), "line 5, column 3 holds 'oops', which is not a number"),
     "a hole in the axis.csv": (
-        ["wavelength,a,b,c", *at(PLAIN, 4, ",0.1,0.3,0.2")], "line 6, field 1 is empty"),
-    "infinity.csv": (at(PLAIN, 4, "280.0,0.1,inf,0.2"), "line 5, field 3 is inf"),
-    "short.csv": (at(PLAIN, 4, "280.0,0.1"), "line 5 has 2 fields, other lines have 4"),
-    "short at the end.csv": ([*PLAIN, "820.0,0.1"], "line 32 has 2 fields, other lines have 4"),
+        ["wavelength,a,b,c", *at(PLAIN, 4, ",0.1,0.3,0.2")], "line 6, column 1 is empty"),
+    "infinity.csv": (at(PLAIN, 4, "280.0,0.1,inf,0.2"), "line 5, column 3 is inf"),
+    "short.csv": (at(PLAIN, 4, "280.0,0.1"), "line 5 has 2 cells, other lines have 4"),
+    "short at the end.csv": ([*PLAIN, "820.0,0.1"], "line 32 has 2 cells, other lines have 4"),
     "sizes at the top.txt": (
-        ["31 4", *lines(X, *Y3, sep=" ")], "line 1 has 2 fields.*skip=1 leaves it out"),
+        ["31 4", *lines(X, *Y3, sep=" ")], "line 1 has 2 cells.*skip=1 to ignore it"),
     "thousands.txt": (
         [f"{x:.0f}\t{1000 + 50 * i:,}" for i, x in enumerate(X)],
-        "'1,000' and '200': are these decimals, or thousands"),
+        "'1,000' and '200': are these decimals or thousands"),
     "thousands with decimals.txt": (
         [f"{x:.1f};{1000.5 + 50 * i:,.1f}" for i, x in enumerate(X)],
         "'1,000.5', which is not a number. Write it without"),
     "thousands with points.txt": (
         [f"{x:.1f}".replace(".", ",") + f";{1000 + i}"[:-3] + f".{i:03d}" for i, x in enumerate(X)],
-        "are these decimals, or thousands"),
+        "are these decimals or thousands"),
     "JASCO, cut.txt": (["TITLE\tx", "XUNITS\tnm", "NPOINTS\t40", "XYDATA", *lines(X, Y1[0], sep="\t")],
-                       "announces 40 points and holds 31"),
+                       "announces 40 points, but holds 31"),
     "JASCO, three kinds.txt": (
         ["TITLE\tx", "XUNITS\tNANOMETERS", "YUNITS\tCD [mdeg]", "YUNITS2\tHT [V]", "YUNITS3\tABSORBANCE",
          "NPOINTS\t31", "XYDATA", *lines(X, *Y3, sep="\t")],
@@ -278,7 +278,7 @@ REFUSED = {
     "Avantes, dark and reference.txt": (
         ["Integration time: 10", AVANTES, "[nm];[counts];[counts];[counts]", *lines(X, *Y3, sep=";")],
         r"different kinds: 1 Wave, 2 Sample, 3 Dark, 4 Reference\..*columns='2'"),
-    "position second.txt": (lines(Y1[0], X, sep=" "), "its column 2 rises or falls"),
+    "position second.txt": (lines(Y1[0], X, sep=" "), "column 2 rises or falls"),
     "axis in the middle.csv": (
         ["Row,Omega,Wavenumber,O1,O2", *lines(X % 7, X % 5, X, *Y3[:2])],
         "column 3 is called 'Wavenumber'"),
@@ -327,4 +327,4 @@ def test_where_pixels_are(tmp_path):
 def test_what_is_passed_over_is_said(tmp_path):
     rows, *_ = READ["BWTek.txt"]
     notes = read(written(tmp_path, "t.txt", rows)).notes
-    assert any("passed over: Pixel, Wavelength, Wavenumber, Dark, Reference" in note for note in notes)
+    assert any("left out: Pixel, Wavelength, Wavenumber, Dark, Reference" in note for note in notes)

@@ -100,9 +100,9 @@ def test_every_decision_can_be_overridden(tmp_path):
         np.testing.assert_array_equal(data.axis, TIMES)
     np.testing.assert_array_equal(read(path, axis="none").Y, np.column_stack([WN, Y.T]))
     np.testing.assert_array_equal(read(path, axis="none", columns="2-13", transpose=True).Y, Y)
-    with pytest.raises(ReadError, match="axis is in the first column: leave out transpose="):
+    with pytest.raises(ReadError, match="axis in the first column: leave out transpose"):
         read(path, axis="first-column", transpose=False)
-    with pytest.raises(ReadError, match="one of first-column, first-row, none"):
+    with pytest.raises(ReadError, match="one of 'first-column', 'first-row', 'none'"):
         read(path, axis="top")
 
 
@@ -126,7 +126,7 @@ def test_lines_to_skip_and_the_line_of_names(tmp_path):
     path = tmp_path / "t.csv"
     rows = frame(Y.T, WN, NAMES, "wavenumber").to_csv().splitlines()
     path.write_text("\n".join(["1,2,3", "9,9", *rows]))
-    with pytest.raises(ReadError, match=r"line 1 has 3 fields, other lines have 13. skip=1"):
+    with pytest.raises(ReadError, match=r"line 1 has 3 cells, other lines have 13. Give skip=1"):
         read(path)
     for options in ({"skip": 2}, {"header": 3}):
         data = read(path, **options)
@@ -141,7 +141,7 @@ def test_lines_to_skip_and_the_line_of_names(tmp_path):
 
 def test_options_for_tables_are_not_passed_over(tmp_path):
     np.save(tmp_path / "d.npy", Y)
-    with pytest.raises(ReadError, match=r"d\.npy is not a table in text: leave out axis="):
+    with pytest.raises(ReadError, match=r"d\.npy is not a table: leave out axis"):
         read(tmp_path / "d.npy", axis="none")
 
 

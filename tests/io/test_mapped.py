@@ -7,7 +7,7 @@ import pytest
 from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError, read
 from ngmca.io import isolated_reading as opening
-from ngmca.io.isolated_reading import open_here
+from ngmca.io.isolated_reading import read_here
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 CUBE = np.abs(np.random.default_rng(1).standard_normal((4, 3, 30)))
@@ -24,7 +24,9 @@ def written(path, array, attributes=(), block=0, **how):
 def sent(path, **options):
     """What the other process answers for the data."""
     with Apart() as apart:
-        return apart.call("ngmca.io.isolated_reading:open_plain", str(path), options, seconds=60)["Y"]
+        return apart.call(
+            "ngmca.io.isolated_reading:read_as_plain", str(path), options, "HDF5", seconds=60
+        )["Y"]
 
 
 def is_map(array):
@@ -51,7 +53,7 @@ def test_only_the_place_of_the_numbers_comes_from_the_other_process(
 ):
     path = written(tmp_path / "d.h5", stored, **how)
     assert isinstance(sent(path, **options), dict)
-    for data in (read(path, **options), open_here(path, options)):
+    for data in (read(path, **options), read_here(path, options)):
         np.testing.assert_array_equal(data.Y, expected)
         assert data.Y.dtype == expected.dtype
         assert data.Y.flags.writeable
@@ -85,14 +87,14 @@ def test_numbers_that_are_not_finite_are_named(tmp_path):
 
 def test_a_file_that_is_cut_between_the_look_and_the_reading_is_refused(tmp_path, monkeypatch):
     path = written(tmp_path / "d.h5", Y)
-    call = opening.call_apart
+    call = opening.call_isolated
 
     def cut_after(*arguments, **options):
         answer = call(*arguments, **options)
         path.write_bytes(path.read_bytes()[:-400])
         return answer
 
-    monkeypatch.setattr(opening, "call_apart", cut_after)
+    monkeypatch.setattr(opening, "call_isolated", cut_after)
     with pytest.raises(ReadError, match=r"d\.h5 became shorter while it was read"):
         read(path)
 

@@ -10,7 +10,7 @@ import pytest
 
 from ngmca.io import ReadError, read
 from ngmca.io import claimed_sizes as sizes
-from ngmca.io.tables import text
+from ngmca.io.tables import text_reader as text
 
 TABLES = {
     "short cells": "\n".join([",".join(["7"] * 1000)] * 1000),
@@ -43,7 +43,7 @@ def test_little_gzip_that_holds_much_is_not_unpacked(tmp_path, monkeypatch):
     assert path.stat().st_size < 3e6
     monkeypatch.setattr(text, "memory_left", lambda: 5e8)
     tracemalloc.start()
-    with pytest.raises(ReadError, match=r"16\.8 MB of text takes about .* and 500 MB of memory is left"):
+    with pytest.raises(ReadError, match=r"16\.8 MB of text takes about .* and 500 MB of memory is free"):
         read(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -60,7 +60,7 @@ def test_claims_are_held_against_what_is_left(tmp_path, monkeypatch):
         monkeypatch.setattr(sizes, "memory_left", lambda left=left: left)
         for name in names:
             with pytest.raises(
-                ReadError, match="reading takes twice as much, and 150 kB of memory is left"
+                ReadError, match="reading takes twice as much, and 150 kB of memory is free"
             ):
                 read(tmp_path / name, dataset="a0")
         if not names:
@@ -81,7 +81,7 @@ def group(folder, limit, used, version=2):
 )
 def test_the_limits_of_containers_and_jobs_count(tmp_path, monkeypatch, version, line, root):
     """Of the group of this process and of all around it, the one that leaves least."""
-    monkeypatch.setattr(sizes, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(sizes, "CONTROL_GROUPS", tmp_path / "groups")
     monkeypatch.setattr(sizes, "OWN_GROUPS", tmp_path / "own")
     without = sizes.memory_left()
     assert 0 < without <= sizes.memory_bytes()
@@ -104,7 +104,7 @@ def test_the_limits_of_containers_and_jobs_count(tmp_path, monkeypatch, version,
 LIMITED = """
 import resource
 from ngmca._support.isolated_process import Apart
-from ngmca.io import sizes
+from ngmca.io import claimed_sizes as sizes
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
 print(sizes.memory_left())
 with Apart(memory=1e12) as apart:

@@ -15,7 +15,7 @@ import zarr
 
 from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError, read
-from ngmca.io.isolated_reading import open_one
+from ngmca.io.isolated_reading import read_one
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 AXIS = np.arange(40.0)
@@ -172,7 +172,7 @@ def test_no_cut_is_taken_for_a_whole_file(tmp_path, apart, kind, monkeypatch):
     options = {"transpose": None, "dataset": None, "nucleus": None}
     for names in kind(tmp_path):
         name, part = (names, names) if isinstance(names, str) else names
-        whole = open_one(tmp_path / name, options, apart)
+        whole = read_one(tmp_path / name, options, apart)
         content = (tmp_path / part).read_bytes()
         ends = {len(content) - back for back in (1, 2, 8, 20)}
         for size in sorted(ends | set(rng.integers(1, len(content), CUTS - len(ends)).tolist())):
@@ -180,7 +180,7 @@ def test_no_cut_is_taken_for_a_whole_file(tmp_path, apart, kind, monkeypatch):
                 continue  # whole lines may be all that there is
             (tmp_path / part).write_bytes(content[:size])
             with contextlib.suppress(ReadError):
-                data = open_one(tmp_path / name, options, apart)
+                data = read_one(tmp_path / name, options, apart)
                 assert told_the_same(data, whole), f"{part} cut at {size} of {len(content)}"
         (tmp_path / part).write_bytes(content)
 
@@ -195,7 +195,7 @@ def test_a_pseudo_2d_spectrum_cut_to_its_first_row(tmp_path):
     (pdata / "1i").unlink(missing_ok=True)
     (pdata / "proc2s").write_text(text.replace(f"##$SI= {size}", "##$SI= 3"))
     np.zeros(size, ">i4").tofile(pdata / "2rr")
-    with pytest.raises(ReadError, match=f"announces 3 x {size} points and holds {size}"):
+    with pytest.raises(ReadError, match=f"announces 3 x {size} points, but holds {size}"):
         read(tmp_path / "3")
 
 
@@ -207,7 +207,7 @@ def test_an_experiment_without_its_parameters_is_told(tmp_path):
     (tmp_path / "4" / "acqus").unlink()
     data = read(tmp_path)
     assert data.row_names == ("3", "5")
-    assert "left out: 4 has pdata and no acqus." in data.notes
+    assert "left out: 4 has pdata, but no acqus." in data.notes
     assert not any("left out" in note for note in read(tmp_path / "4").notes)
 
 
@@ -216,7 +216,7 @@ def test_a_compound_file_with_a_block_less(tmp_path):
     text = (real_data.jcamp_files() / "blckpac1.jdx").read_text(errors="replace")
     first, second = (i for i, _ in list(enumerate_titles(text))[1:3])
     (tmp_path / "d.jdx").write_text(text[:first] + text[second:])
-    with pytest.raises(ReadError, match="announces 5 blocks and holds 4"):
+    with pytest.raises(ReadError, match="announces 5 blocks, but holds 4"):
         read(tmp_path / "d.jdx")
 
 
@@ -232,7 +232,7 @@ def test_an_electron_spectrum_with_a_point_less(tmp_path):
     electron_files(tmp_path)
     text = (tmp_path / "a.msa").read_text()
     (tmp_path / "a.msa").write_text(text.replace(f"{Y[0, 7]:.3f},\n", ""))
-    with pytest.raises(ReadError, match="announces 20 points and holds 19"):
+    with pytest.raises(ReadError, match="announces 20 points, but holds 19"):
         read(tmp_path / "a.msa")
 
 

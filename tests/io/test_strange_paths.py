@@ -29,7 +29,7 @@ def refusal(path):
 @posix
 def test_pipes_devices_and_sockets(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "d.csv")
-    assert "d.csv is a pipe: save what comes out of it to a file first" in refusal(tmp_path / "d.csv")
+    assert "d.csv is a pipe: save its output to a file first" in refusal(tmp_path / "d.csv")
     assert "is a device or a socket" in refusal("/dev/null")
     assert "is a device or a socket" in refusal("/dev/zero")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -55,7 +55,7 @@ def test_the_standard_input_is_read_where_it_is_a_file(tmp_path, name):
     assert out.strip() == "(5, 40)"
     content = (tmp_path / name).read_bytes()
     out = subprocess.run(command, input=content, capture_output=True, check=True).stdout
-    assert b"is a pipe: save what comes out of it" in out
+    assert b"is a pipe: save its output" in out
 
 
 @posix
@@ -155,7 +155,7 @@ def test_names_that_are_not_text(tmp_path):
 
 def test_long_cells_and_long_complaints_are_cut(tmp_path, monkeypatch):
     (tmp_path / "d.csv").write_text("1 2 3\n4 5 " + "x" * 5_000_000 + "\n")
-    assert "line 2, field 3 holds 'xxx" in refusal(tmp_path / "d.csv")
+    assert "line 2, column 3 holds 'xxx" in refusal(tmp_path / "d.csv")
     (tmp_path / "hidden").mkdir()
     code = "def readfile(path):\n    raise KeyError('y\\n' * 1_000_000)\n"
     (tmp_path / "hidden" / "jcamp.py").write_text(code)

@@ -81,7 +81,7 @@ def test_transpose_is_as_asked_and_the_axis_wins_without_asking(tmp_path):
     np.testing.assert_array_equal(read(path, transpose=True).Y, Y.T)
     path.write_text(table(np.column_stack([AXIS, Y.T])))
     np.testing.assert_array_equal(read(path, transpose=True).Y, Y)  # it says what is so already
-    with pytest.raises(ReadError, match="axis is in the first column"):
+    with pytest.raises(ReadError, match="axis in the first column"):
         read(path, transpose=False)
 
 

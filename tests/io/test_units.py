@@ -86,6 +86,6 @@ def test_without_an_axis_there_are_channels_and_no_flags_of_a_command(tmp_path):
     data = read(tmp_path / "d.npz")
     assert (data.axis, data.axis_label) == (None, "channel")
     (tmp_path / "d.xyz").write_bytes(bytes(range(256)))
-    with pytest.raises(ReadError, match=r"no reader knows this file. Known are NumPy") as error:
+    with pytest.raises(ReadError, match=r"this file has no known format. Known formats: NumPy") as error:
         read(tmp_path / "d.xyz")
     assert "--" not in str(error.value)

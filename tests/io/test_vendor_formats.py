@@ -10,7 +10,7 @@ import pytest
 import real_data
 
 from ngmca import io
-from ngmca.io.isolated_reading import open_here
+from ngmca.io.isolated_reading import read_here
 
 AXIS = np.linspace(4000.0, 400.0, 37)
 SPECTRA = np.round(np.random.default_rng(0).random((6, 37)), 3).astype(np.float32)
@@ -275,7 +275,7 @@ def test_the_table_of_a_spreadsheet_is_read_like_text(tmp_path, write, suffix):
 
 def test_of_several_tables_in_a_spreadsheet_one_is_chosen_by_name(tmp_path):
     xlsx(tmp_path / "runs.xlsx", {"Monday": sheet(), "Friday": sheet(Y=2 * SPECTRA)})
-    with pytest.raises(io.ReadError, match=r"several datasets.*Monday 38x7, Friday 38x7"):
+    with pytest.raises(io.ReadError, match=r"several data sets.*Monday 38x7, Friday 38x7"):
         io.read(tmp_path / "runs.xlsx")
     np.testing.assert_allclose(io.read(tmp_path / "runs.xlsx", dataset="Friday").Y, 2 * SPECTRA)
     with pytest.raises(io.ReadError, match="Sunday"):
@@ -301,7 +301,7 @@ def test_formulas_without_values_are_empty_columns(tmp_path):
     xlsx(tmp_path / "raw.xlsx", {"Run": rows})
     data = io.read(tmp_path / "raw.xlsx")
     np.testing.assert_allclose(data.Y, SPECTRA[:1])
-    assert any("columns that are empty and passed over: difference." in note for note in data.notes)
+    assert any("empty columns were left out: difference." in note for note in data.notes)
     xlsx(tmp_path / "axis.xlsx", {"Run": [[row[0], row[2]] for row in rows]})
     with pytest.raises(io.ReadError, match=r"axis\.xlsx, sheet Run: column 1 is called 'wavenumber"):
         io.read(tmp_path / "axis.xlsx")
@@ -389,7 +389,7 @@ def test_opus_gives_the_result_and_names_the_rest(tmp_path):
     assert data.meta["dataset"] == "a"
     assert any("sm (" in note for note in data.notes)
     np.testing.assert_array_equal(io.read(path, dataset="sm").Y, 2 * SPECTRA[:1])
-    with pytest.raises(io.ReadError, match="no spectrum 'km': it has sm, a"):
+    with pytest.raises(io.ReadError, match="no spectrum for dataset='km': it has sm, a"):
         io.read(path, dataset="km")
 
 
@@ -463,7 +463,7 @@ def test_mzml_of_both_polarities_is_told(tmp_path):
 
 def test_mzml_with_fewer_spectra_than_announced_is_refused(tmp_path):
     scans = [(1, 0.5, [100.0], [1])]
-    with pytest.raises(io.ReadError, match="announces 3 spectra and holds 1"):
+    with pytest.raises(io.ReadError, match="announces 3 spectra, but holds 1"):
         io.read(written(tmp_path / "run.mzML", mzml(scans, announced=3)))
 
 
@@ -506,21 +506,21 @@ NAMES = (
 @pytest.mark.parametrize("name", NAMES)
 def test_truncated_files_are_refused(tmp_path, name):
     content = wholes(tmp_path)[name]
-    open_here(written(tmp_path / name, content), {})
+    read_here(written(tmp_path / name, content), {})
     for length in sorted({*np.linspace(1, len(content) - 1, 12).astype(int).tolist(), len(content) - 8}):
         with pytest.raises(io.ReadError):
-            open_here(written(tmp_path / name, content[:length]), {})
+            read_here(written(tmp_path / name, content[:length]), {})
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("old.spc", "none of the SPC files"),
-        ("brain.map", "none of JEOL's maps"),
-        ("gamma.spe", "none of Princeton"),
+        ("old.spc", "not an SPC file"),
+        ("brain.map", "not a map of JEOL"),
+        ("gamma.spe", "not a file of Princeton"),
         ("raman.l6m", "export as .xml or .txt in LabSpec"),
-        ("any.sp", "no reader knows"),
-        ("any.0", "no reader knows"),
+        ("any.sp", "no known format"),
+        ("any.0", "no known format"),
     ],
 )
 def test_files_of_another_program_under_the_same_suffix_are_refused(tmp_path, name, words):
@@ -543,7 +543,7 @@ def test_a_map_that_is_text_is_read_as_text(tmp_path):
 
 
 def test_xml_of_another_program_is_refused(tmp_path):
-    with pytest.raises(io.ReadError, match="LabSpec and mzML are read"):
+    with pytest.raises(io.ReadError, match="LabSpec and mzML"):
         io.read(written(tmp_path / "settings.xml", b"<?xml version='1.0'?><settings>1 2 3</settings>"))
 
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from ngmca._support.isolated_process import Apart
 from ngmca.cli import app
 from ngmca.io import ReadError
-from ngmca.io.isolated_reading import open_one
+from ngmca.io.isolated_reading import read_one
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 GOOD = "\n".join(",".join(f"{v:.3f}" for v in row) for row in Y) + "\n"
@@ -54,16 +54,16 @@ FILES = {
     "empty.csv": (b"", "empty.csv is empty"),
     "blank.csv": (b"\n\n# nothing\n", "has no numbers in it"),
     "garbage.csv": (bytes(range(256)) * 20, "is not text: byte 0x00 at offset 0"),
-    "ragged.csv": (GOOD.encode() + b"1,2,3\n", "line 6 has 3 fields, other lines have 40"),
-    "text.csv": (replaced(3, 7, "abc"), "line 3, field 7 holds 'abc', which is not a number"),
-    "endless.csv": (replaced(5, 4, "inf"), "line 5, field 4 is inf"),
-    "words.txt": (b"dear sir\nplease find\n", "line 2, field 2 holds 'find', which is not a number"),
-    "header.csv": (b"ppm,a,b\n", "has a header and no numbers below it"),
-    "cut.csv.gz": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", "not a whole gzip file"),
+    "ragged.csv": (GOOD.encode() + b"1,2,3\n", "line 6 has 3 cells, other lines have 40"),
+    "text.csv": (replaced(3, 7, "abc"), "line 3, column 7 holds 'abc', which is not a number"),
+    "endless.csv": (replaced(5, 4, "inf"), "line 5, column 4 is inf"),
+    "words.txt": (b"dear sir\nplease find\n", "line 2, column 2 holds 'find', which is not a number"),
+    "header.csv": (b"ppm,a,b\n", "has a header, but no numbers below it"),
+    "cut.csv.gz": (b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03abc", "not a complete gzip file"),
     "empty.npy": (b"", "empty.npy is empty"),
-    "cut.npy": (npy_bytes(Y)[:-100], "claims 1.6 kB and the file holds"),
-    "huge.npy": (claim((10**4, 125_000)), "claims 10 GB and the file holds"),
-    "garbage.npy": (b"\x93NUMPY\x01\x00" + bytes(50), "is not a whole .npy file"),
+    "cut.npy": (npy_bytes(Y)[:-100], "claims 1.6 kB, but the file has"),
+    "huge.npy": (claim((10**4, 125_000)), "claims 10 GB, but the file has"),
+    "garbage.npy": (b"\x93NUMPY\x01\x00" + bytes(50), "is not a complete .npy file"),
     "objects.npy": (npy_bytes(np.array([Evil(), None]), allow_pickle=True), "(a pickle)"),
     "pickle.npy": (pickle.dumps(Evil()), "is a Python pickle"),
     "complex.npy": (npy_bytes(Y + 1j), "is complex"),
@@ -71,15 +71,15 @@ FILES = {
     "endless.npy": (npy_bytes(np.where(Y > 2.2, np.inf, Y)), "has infinity at index"),
     "nothing.npy": (npy_bytes(np.full((5, 40), np.nan)), "all 200 entries are missing"),
     "words.npy": (npy_bytes(np.array([["a", "b"]])), "holds text, not numbers"),
-    "cut.npz": (b"PK\x03\x04" + bytes(100), "is not a whole .npz file"),
-    "garbage.mat": (b"MATLAB 5.0 MAT-file" + bytes(range(200)), "is not a whole MATLAB file"),
-    "old.mat": (bytes(300), "is not a whole MATLAB file"),
-    "cut.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "is not a whole HDF5 file"),
-    "cut.nc": (b"CDF\x01" + bytes(3), "is not a whole NetCDF file"),
-    "garbage.xyz": (bytes(range(256)), "no reader knows this file"),
+    "cut.npz": (b"PK\x03\x04" + bytes(100), "is not a complete .npz file"),
+    "garbage.mat": (b"MATLAB 5.0 MAT-file" + bytes(range(200)), "is not a complete MATLAB file"),
+    "old.mat": (bytes(300), "is not a complete MATLAB file"),
+    "cut.h5": (b"\x89HDF\r\n\x1a\n" + bytes(40), "is not a complete HDF5 file"),
+    "cut.nc": (b"CDF\x01" + bytes(3), "is not a complete NetCDF file"),
+    "garbage.xyz": (bytes(range(256)), "this file has no known format"),
     "empty.jdx": (b"##TITLE=x\n##END=\n", "has no spectrum"),
     "bad.imzML": (b"<xml", "has no data file bad.ibd"),
-    "bad.hdr": (b"ENVI\nlines = 3\n", "is not a whole ENVI header: it has no 'samples'"),
+    "bad.hdr": (b"ENVI\nlines = 3\n", "is not a complete ENVI header: it has no 'samples'"),
     "bad.ft": (struct.pack("<f", 0) * 600, "is not an NMRPipe file"),
     "bad.hspy": (b"\x89HDF\r\n\x1a\n" + bytes(40), "rosettasciio cannot read it"),
     "bad.wdf": (b"WDF1" + bytes(100), "rosettasciio cannot read it"),
@@ -121,7 +121,7 @@ def test_a_truncated_file_of_every_binary_format(tmp_path):
     for name in ("d.npz", "d.mat", "d.h5"):
         path = tmp_path / name
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-        assert "whole" in complaint("info", str(path))
+        assert "complete" in complaint("info", str(path))
 
 
 def written(folder):
@@ -165,7 +165,7 @@ def test_no_damage_makes_anything_but_a_read_error(tmp_path):
                     damaged[place] = rng.integers(256)
                 (tmp_path / part).write_bytes(damaged)
                 with contextlib.suppress(ReadError):
-                    open_one(tmp_path / path, options, apart)
+                    read_one(tmp_path / path, options, apart)
             (tmp_path / part).write_bytes(whole)
 
 
@@ -173,7 +173,7 @@ def test_an_hdf5_file_that_claims_what_was_never_written(tmp_path):
     with h5py.File(tmp_path / "d.h5", "w") as file:
         file.create_dataset("data", (10**3, 12_500), "f8", chunks=(100, 100))
     line = complaint("info", str(tmp_path / "d.h5"))
-    assert "claims 100 MB and none of it was ever written" in line
+    assert "claims 100 MB, but none of it was ever written" in line
     assert (tmp_path / "d.h5").stat().st_size < 10_000
 
 
@@ -195,7 +195,7 @@ def test_paths_that_are_not_there(tmp_path):
     assert "does not exist" in complaint("info", str(tmp_path / "no.csv"))
     assert "holds nothing that can be read. It has no files" in complaint("info", str(tmp_path))
     (tmp_path / "a.csv").write_text("what\n")
-    assert "holds nothing that can be read. The first: left out: " in complaint("info", str(tmp_path))
+    assert "holds nothing that can be read. First error: " in complaint("info", str(tmp_path))
 
 
 def test_wrong_arguments(tmp_path):
@@ -207,7 +207,7 @@ def test_wrong_arguments(tmp_path):
     assert "folder for the result is missing" in complaint("separate", str(path), "-r", "2")
     assert "no data were given" in complaint("separate", "-r", "2", "-o", out)
     assert "must be at least 1" in complaint(*separate, "-r", "0")
-    assert "50 sources cannot be told apart" in complaint(*separate, "-r", "50")
+    assert "50 sources cannot be separated" in complaint(*separate, "-r", "50")
     assert "must be one of 'soft'" in complaint(*separate, "-r", "2", "--method", "magic")
     assert "must be at least 0" in complaint(*separate, "-r", "2", "--tau", "-1")
     assert "two numbers with a colon" in complaint(*separate, "-r", "2", "--range", "5")
@@ -223,6 +223,6 @@ def test_a_damaged_npy_header_is_refused_without_warnings(tmp_path):
     path.write_bytes(raw.replace(b"fortran_order", rb"\drtran_order", 1))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        with pytest.raises(ReadError, match=r"not a whole \.npy file"):
-            open_one(path, {}, Apart())
+        with pytest.raises(ReadError, match=r"not a complete \.npy file"):
+            read_one(path, {}, Apart())
     assert not told

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from task_options import records
 
 import ngmca
 from ngmca.algorithms import Options
@@ -61,7 +62,7 @@ def test_no_feasible_point_is_better(seed, r):
 @given(seeds, sizes, st.sampled_from(["soft", "hard", "naive"]))
 def test_factors_are_non_negative_with_unit_columns(seed, size, method):
     Y, r = data(seed, size)
-    for state in ngmca.iterate(Y, r, method=method, n_iter=12, seed=seed):
+    for state in ngmca.iterate(Y, ngmca.Task(r, **records(method=method, n_iter=12, seed=seed))):
         assert (state.A >= 0).all()
         assert (state.S >= 0).all()
         np.testing.assert_allclose(np.linalg.norm(state.A, axis=0), 1)
@@ -71,8 +72,8 @@ def test_factors_are_non_negative_with_unit_columns(seed, size, method):
 @given(seeds, sizes, st.integers(-40, 40), st.sampled_from(["soft", "hard", "naive"]))
 def test_scaling_the_data_scales_the_sources(seed, size, power, method):
     Y, r = data(seed, size)
-    plain = ngmca.separate(Y, r, method=method, n_iter=12, seed=seed)
-    scaled = ngmca.separate(Y * 2.0**power, r, method=method, n_iter=12, seed=seed)
+    plain = ngmca.separate(Y, r, **records(method=method, n_iter=12, seed=seed))
+    scaled = ngmca.separate(Y * 2.0**power, r, **records(method=method, n_iter=12, seed=seed))
     np.testing.assert_array_equal(scaled.A, plain.A)
     np.testing.assert_array_equal(scaled.S, plain.S * 2.0**power)
 
@@ -85,12 +86,13 @@ def test_order_of_samples_and_measurements_does_not_matter(seed, size):
     Y, start = mixture.Y, (mixture.A, mixture.S)
     rng = np.random.default_rng(seed)
     rows, columns, sources = (rng.permutation(k) for k in (*Y.shape, r))
-    plain = ngmca.separate(Y, r, n_iter=12, start=start)
+    plain = ngmca.separate(Y, r, method=ngmca.Soft(n_iter=12), start=start, n_init=1)
     moved = ngmca.separate(
         Y[rows][:, columns],
         r,
-        n_iter=12,
+        method=ngmca.Soft(n_iter=12),
         start=(start[0][rows][:, sources], start[1][sources][:, columns]),
+        n_init=1,
     )
     np.testing.assert_allclose(moved.A, plain.A[rows][:, sources], atol=1e-6)
     np.testing.assert_allclose(moved.S, plain.S[sources][:, columns], atol=1e-6 * plain.S.max())
@@ -100,7 +102,9 @@ def test_order_of_samples_and_measurements_does_not_matter(seed, size):
 @given(seeds, sizes)
 def test_each_half_step_lowers_its_own_objective(seed, size):
     Y, r = data(seed, size)
-    states = list(ngmca.iterate(Y, r, n_iter=15, refinement=0.4, seed=seed))
+    states = list(
+        ngmca.iterate(Y, ngmca.Task(r, method=ngmca.Soft(n_iter=15, refinement=0.4), seed=seed))
+    )
     for before, after in pairwise(states):
         least = penalised(Y, after.A, after.S, after.lam)
         assert least <= penalised(Y, after.A, before.S, after.lam) * (1 + 1e-9) + 1e-12
@@ -127,6 +131,6 @@ def penalised(Y, A, S, lam):
 @given(seeds, sizes)
 def test_transform_of_the_training_data_is_fit_transform(seed, size):
     Y, r = data(seed, size)
-    model = ngmca.NGMCA(r, max_iter=10, random_state=0)
+    model = ngmca.NGMCA(r, method=ngmca.Soft(n_iter=10), n_init=1)
     W = model.fit_transform(Y)
     np.testing.assert_allclose(model.transform(Y), W, atol=1e-8 * max(W.max(), 1))

@@ -17,6 +17,7 @@ import pytest
 from command_line import run as run_command
 from typer.testing import CliRunner
 
+import ngmca
 from ngmca import evaluate, separate, simulate
 from ngmca.cli import app
 from ngmca.engines import by_residual, open_data
@@ -54,7 +55,7 @@ def test_every_row_is_what_the_library_gives(tables):
     assert len(table) == 2 * 3 * 2
     data = simulate.sparse(m=12, n=30, snr=20, r=3, seed=2)
     Y = by_residual(open_data(data.Y, threads=1))  # noise as the paper has it
-    found = separate(Y, 3, n_iter=500, solver="fista", seed=2)
+    found = separate(Y, 3, method=ngmca.Soft(n_iter=500, solver="fista"), seed=2, n_init=1)
     row = table[(table["r"] == 3) & (table["sim"] == 2) & (table["method"] == "soft")].iloc[0]
     assert row["sdr"] == pytest.approx(evaluate(data.S, found.S).mean_sdr, rel=1e-5)
 
@@ -92,7 +93,7 @@ def test_a_table_of_other_settings_is_not_mixed_with_ours(tables, tmp_path, chan
     else:
         told[change] = "others"
     note.write_text(json.dumps(told))
-    with pytest.raises(TableError, match="begun with other settings"):
+    with pytest.raises(TableError, match="started with other settings"):
         plan([TINY], tmp_path, Size(3))  # even where nothing is left to run
 
 

@@ -14,9 +14,9 @@ import pytest
 
 import ngmca
 from ngmca.answers.how_sure import Finding, diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset
 from ngmca.report import html, write
-from ngmca.saving.results import Run
 
 FLAGS = [
     "--no-sandbox",
@@ -58,7 +58,7 @@ def reports(tmp_path_factory):
     """Reports of spectra in ppm, of an image, and of 50 sources with 5,000 samples."""
     folder = tmp_path_factory.mktemp("reports")
     Y = ngmca.simulate.spectra(m=20, n=600, r=3, lines=4, snr=20, seed=0).Y
-    small = ngmca.separate(Y, 3, n_iter=30, seed=0)
+    small = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=30), n_init=1)
     spectra = Dataset(Y, np.linspace(9, 1, 600), "chemical shift", "ppm")
     image = Dataset(Y, np.linspace(9, 1, 600), image_shape=(4, 5))
     rng = np.random.default_rng(0)
@@ -193,7 +193,7 @@ HOSTILE = (
 def hostile(tmp_path_factory):
     """The report of data of which every text is hostile."""
     Y = ngmca.simulate.spectra(m=8, n=200, r=2, lines=4, snr=20, seed=0).Y
-    separation = ngmca.separate(Y, 2, n_iter=10, seed=0)
+    separation = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=10), n_init=1)
     data = Dataset(
         Y,
         np.linspace(1, 9, 200),

@@ -7,13 +7,14 @@ import pytest
 
 import ngmca
 from ngmca.answers.how_sure import diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset
 from ngmca.report import figures
 from ngmca.report.mixing_figures import weights
 from ngmca.report.sections import mixing, sources
 from ngmca.result import Domain, Marginals
 from ngmca.sampling.posterior_warnings import disagreement
-from ngmca.saving.results import Run, _write_tables, describe
+from ngmca.saving.results import _write_tables, describe
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def found():
     """Data, and a separation with error bars of both kinds."""
     data = ngmca.simulate.spectra(m=12, n=120, r=2, lines=4, width=3.0, snr=25, seed=0)
-    separation = ngmca.separate(data.Y, 2, n_iter=20, domain="direct", seed=0)
+    separation = ngmca.separate(data.Y, 2, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1)
     brief = {"n_samples": 10, "burn": 5, "seed": 0}
     sparse = ngmca.posterior(data.Y, separation, domain="direct", **brief)
     bands = ngmca.posterior(data.Y, separation, domain="wavelet", **brief)
@@ -49,7 +50,7 @@ def test_bands_have_an_interval_around_the_answer(found):
     np.testing.assert_allclose(drawn(figures.sources(run), "source 1"), found[1].S[0], rtol=1e-6)
     assert "90 % interval" in names(weights(run))
     assert "the 90 % interval around the answer" in sources(run).body
-    assert any("for lines and bands: 90 % intervals" in words for words in run.summary)
+    assert any("They are 90 % intervals around the sources" in words for words in run.summary)
     assert describe(run)["posterior"]["model"] == "bands"
 
 
@@ -59,9 +60,9 @@ def test_a_refuted_posterior_is_not_drawn(found):
     assert names(figures.sources(run)) == names(weights(run)) == {"source 1", "source 2"}
     assert "There are no error bars" in sources(run).body
     assert "There are no error bars" in mixing(run).body
-    assert any("they are not shown" in words for words in run.summary)
+    assert any("They are not shown" in words for words in run.summary)
     told = [finding for finding in run.findings if finding.kind == "chains"]
-    assert [finding.title for finding in told] == ["Error bars are wrong here"]
+    assert [finding.title for finding in told] == ["The error bars are not valid"]
     assert told[0].text == "These data are not so."
     np.testing.assert_allclose(drawn(figures.sources(run), "source 1"), found[1].S[0], rtol=1e-6)
 

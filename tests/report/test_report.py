@@ -8,21 +8,25 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.answers.how_sure import diagnose, peaks, percent
+from ngmca._support.messages import message, option
+from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.finding import Finding
+from ngmca.answers.run import Run
+from ngmca.answers.wording import percent
 from ngmca.io import Dataset
-from ngmca.report import figures, html, write
+from ngmca.report import figures, html, residual_figures, write
 from ngmca.report import plotly_style as drawing
 from ngmca.report.maps import image
 from ngmca.report.mixing_figures import shares
-from ngmca.report.sections import fits, made_of, sources
+from ngmca.report.sections import composition, fits, sources
+from ngmca.report.strongest_peaks import peaks
 from ngmca.result import Others, Restart
-from ngmca.saving.results import Run, _write_tables
+from ngmca.saving.results import _write_tables
 
 
 def made_run(r=3, m=8, n=200, image=None, **fields):
     mixture = ngmca.simulate.spectra(m=m, n=n, r=r, lines=4, snr=20, seed=0)
-    separation = ngmca.separate(mixture.Y, r, n_iter=20, seed=0)
+    separation = ngmca.separate(mixture.Y, r, method=ngmca.Soft(n_iter=20), n_init=1)
     data = Dataset(mixture.Y, np.linspace(1, 9, n), image_shape=image, **fields)
     return Run(separation, diagnose(mixture.Y, separation), data)
 
@@ -42,7 +46,7 @@ def test_axes_are_drawn_as_the_field_draws_them(fields, falling, expected):
     axis = np.linspace(9, 1, 200) if falling else np.linspace(1, 9, 200)
     run = made_run()
     run = replace(run, data=replace(run.data, axis=axis, **fields))
-    for figure in (figures.sources(run), figures.fit(run, 0), figures.along_axis(run)):
+    for figure in (figures.sources(run), figures.fit(run, 0), residual_figures.along_axis(run)):
         left, right = figure.layout.xaxis.range
         assert (left > right) is expected
 
@@ -53,7 +57,7 @@ def test_numbers_of_any_size_are_drawn(exponent, shape):
     Y = ngmca.simulate.spectra(m=8, n=200, r=3, lines=4, snr=20, seed=0).Y
     told = []
     for unit in (1.0, 2.0**exponent):
-        separation = ngmca.separate(unit * Y, 3, n_iter=20, seed=0)
+        separation = ngmca.separate(unit * Y, 3, method=ngmca.Soft(n_iter=20), n_init=1)
         run = Run(separation, diagnose(unit * Y, separation), Dataset(unit * Y, image_shape=shape))
         told.append(re.search(r"<b>([\d.]+ dB)</b><span>signal to noise", html(run))[1])
         for found, drawn in zip(separation.S, figures.sources(run).data, strict=True):
@@ -65,7 +69,7 @@ def test_long_lines_keep_their_peaks():
     y = np.zeros(200_003)
     y[[77_777, 150_001, 200_002]] = [5, -3, 2]
     x, thinned = drawing.thin(np.arange(len(y)), y)
-    assert len(x) <= drawing.LONGEST + 100
+    assert len(x) <= drawing.MAX_POINTS + 100
     assert (np.diff(x) > 0).all()
     for place in (77_777, 150_001, 200_002):
         assert thinned[list(x).index(place)] == y[place]
@@ -116,7 +120,7 @@ def test_shares_are_drawn_and_written_in_percent(tmp_path):
         np.array(first.split(",")[1:], float),
         [*run.separation.A[0], *(100 * run.separation.shares[0])],
     )
-    maps = made_of(replace(run, data=replace(run.data, image_shape=(2, 4)))).plots
+    maps = composition(replace(run, data=replace(run.data, image_shape=(2, 4)))).plots
     np.testing.assert_allclose(maps[1].data[0].z.ravel(), 100 * run.separation.shares[:, 1], rtol=1e-6)
 
 
@@ -147,11 +151,11 @@ def test_fits_of_names_that_begin_alike_have_titles_of_their_own():
 
 def test_warnings_are_told_in_the_words_of_the_reader():
     run = made_run()
-    told = Finding("chains", "Care", "Sample longer (n_samples=).")
+    told = Finding("chains", "Care", message("Sample longer ({}).", option("n_samples", 500)))
     vars(run)["findings"] = [told]  # a cached property
-    assert "Sample longer (n_samples=)." in html(run)
-    page = html(run, lambda text: text.replace("n_samples=", "--samples"))
-    assert "Sample longer (--samples)." in page
+    assert "Sample longer (n_samples=500)." in html(run)
+    page = html(run, lambda one: f"--{one.name} {one.value}")
+    assert "Sample longer (--n_samples 500)." in page
     assert "n_samples=" not in page
 
 
@@ -211,7 +215,7 @@ def test_certificates_and_thresholds_are_folded_away():
 )
 def test_logarithmic_axes_have_a_few_round_ticks(low, high):
     figure = figures.go.Figure()
-    figures.logarithmic(figure, low, high)
+    drawing.logarithmic(figure, low, high)
     axis = figure.layout.yaxis
     assert 2 <= len(axis.tickvals) <= 6
     assert len(set(axis.ticktext)) == len(axis.tickvals)
@@ -225,7 +229,10 @@ def test_logarithmic_axes_have_a_few_round_ticks(low, high):
 def test_frames_and_arrays_with_names_keep_their_axis(tmp_path):
     pd, xr = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     Y = ngmca.simulate.spectra(m=6, n=60, r=2, snr=20, seed=0).Y
-    result, axis = ngmca.separate(Y, 2, n_iter=5, seed=0), np.linspace(4000, 400, 60)
+    result, axis = (
+        ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=5), n_init=1),
+        np.linspace(4000, 400, 60),
+    )
     frame = pd.DataFrame(
         Y, columns=pd.Index(axis, name="wavenumber"), index=[f"day {i}" for i in range(6)]
     )
@@ -242,13 +249,13 @@ def test_frames_and_arrays_with_names_keep_their_axis(tmp_path):
 
 def test_data_of_another_shape_are_named(tmp_path):
     Y = ngmca.simulate.spectra(m=6, n=60, r=2, snr=20, seed=0).Y
-    result = ngmca.separate(Y, 2, n_iter=5, seed=0)
+    result = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=5), n_init=1)
     for wrong, told in (
-        (Y.T, "60 x 6, and 6 x 60"),
-        (Y[:, 1:], "6 x 59, and 6 x 60"),
-        (Y[0], "60, and 6 x 60"),
+        (Y.T, "60 x 6, but 6 x 60"),
+        (Y[:, 1:], "6 x 59, but 6 x 60"),
+        (Y[0], "60, but 6 x 60"),
     ):
-        with pytest.raises(ValueError, match=f"data are {told} were separated"):
+        with pytest.raises(ValueError, match=f"data have the shape {told} were separated"):
             write(tmp_path / "r.html", result, wrong)
 
 
@@ -273,7 +280,7 @@ def test_equally_good_answers_are_drawn_around_the_sources_that_differ():
     high[1, 7] += 2 * S.max()
     others = Others(2, S_low=0.5 * (high > S) * S + (high == S) * S, S_high=high, A_low=A, A_high=A)
     run = replace(run, separation=replace(run.separation, others=others))
-    assert "in answers of 2 starts that fit equally well" in sources(run).body
+    assert "in 2 starts that fit equally well" in sources(run).body
     figure = figures.sources(run)
     assert [trace.name for trace in figure.data] == [
         "source 1", "source 2", "lowest", "highest", "source 3",
@@ -306,20 +313,24 @@ def test_names_that_are_not_utf_8_are_written_out(tmp_path):
 @pytest.mark.parametrize("shape", [None, (2, 4)])
 def test_three_lines_of_python(tmp_path, shape):
     Y = ngmca.simulate.spectra(m=8, n=100, r=2, snr=20, seed=0).Y
-    result = ngmca.separate(Y, 2, n_iter=10, seed=0)
+    result = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=10), n_init=1)
     path = write(tmp_path / "r.html", result, Dataset(Y, image_shape=shape) if shape else Y, seed=0)
     page = path.read_text()
     assert ("Mixing maps" if shape else "Mixing weights") in page
     assert result.domain.name == "wavelet"  # there is one panel less about convergence
     assert page.count("<div class=plot") == 1 + 2 * (2 if shape else 1) + 4 + 4 + 3
-    assert "in wavelets" in page
+    assert "with wavelets" in page
 
 
 def test_methods_without_a_certificate_and_single_rows(tmp_path):
     Y = ngmca.simulate.spectra(m=5, n=60, r=2, snr=20, seed=0).Y
-    assert "this method has none" in html_of(ngmca.separate(Y, 2, method="naive", n_iter=5, seed=0), Y)
-    html_of(ngmca.separate(Y[:1], 1, n_iter=5, seed=0), Y[:1])
-    html_of(ngmca.separate(np.zeros((3, 20)), 1, n_iter=3, seed=0), np.zeros((3, 20)))
+    assert "not available for this method" in html_of(
+        ngmca.separate(Y, 2, method=ngmca.Naive(n_iter=5), n_init=1), Y
+    )
+    html_of(ngmca.separate(Y[:1], 1, method=ngmca.Soft(n_iter=5), n_init=1), Y[:1])
+    html_of(
+        ngmca.separate(np.zeros((3, 20)), 1, method=ngmca.Soft(n_iter=3), n_init=1), np.zeros((3, 20))
+    )
 
 
 def html_of(separation, Y):
@@ -330,7 +341,7 @@ def test_the_page_of_many_sources_and_measurements_is_small_enough_to_send():
     rng = np.random.default_rng(0)
     A, S = rng.random((500, 50)), np.where(rng.random((50, 5000)) < 0.1, rng.random((50, 5000)), 0.0)
     Y = A @ S + 0.01 * rng.standard_normal((500, 5000))
-    states = list(ngmca.iterate(Y[:, :200], 50, n_iter=2, seed=0))
+    states = list(ngmca.iterate(Y[:, :200], ngmca.Task(50, method=ngmca.Soft(n_iter=2))))
     last = states[-1]
     separation = ngmca.Separation(
         A=A, S=S, lam=last.lam, noise=np.full(500, 0.01), n_iter=2, stopped="iterations", violation=0.0,

@@ -7,6 +7,7 @@ import pytest
 from cases import case
 from sklearn.decomposition import NMF
 from sklearn.utils.estimator_checks import check_estimator
+from task_options import records
 
 import ngmca
 from ngmca import rivals
@@ -79,7 +80,7 @@ def _try(name, kind):
         assert found.S.min() >= 0
     if kind == "zero":
         assert np.abs(found.A @ found.S).max() < 1e-6
-    named = ngmca.separate(Y, r, method=name, **iterations(name, 10), seed=0)
+    named = ngmca.separate(Y, r, **records(method=name, **iterations(name, 10)))
     np.testing.assert_allclose(np.linalg.norm(named.A, axis=0), 1, rtol=1e-5)
     assert all(np.isfinite(array).all() for array in (named.A, named.S, named.noise))
 
@@ -88,9 +89,9 @@ def _try(name, kind):
 def test_units_of_the_data_do_not_matter(name):
     """Nor where squares of the data are beyond the range of floats."""
     Y = ngmca.simulate.sparse(12, 20, 3, snr=20, seed=0).Y
-    plain = ngmca.separate(Y, 3, method=name, **iterations(name, 20, tol=0.0), seed=0)
+    plain = ngmca.separate(Y, 3, **records(method=name, **iterations(name, 20, tol=0.0)))
     for unit in (1e300, 1e150, 7.0, 1e-150, 1e-300):
-        scaled = ngmca.separate(Y * unit, 3, method=name, **iterations(name, 20, tol=0.0), seed=0)
+        scaled = ngmca.separate(Y * unit, 3, **records(method=name, **iterations(name, 20, tol=0.0)))
         np.testing.assert_allclose(scaled.A, plain.A, atol=1e-6)
         np.testing.assert_allclose(scaled.S / unit, plain.S, atol=1e-6 * np.abs(plain.S).max())
         np.testing.assert_allclose(scaled.noise / unit, plain.noise, rtol=1e-4)
@@ -185,13 +186,13 @@ def test_same_seed_same_answer_and_the_first_guess_is_that_of_separate(name):
     assert (one.S == two.S).all()
     if name != "spa":  # which draws nothing
         assert any(not np.allclose(method(Y, 3, **few, seed=seed).S, one.S) for seed in (5, 6, 7))
-    named = ngmca.separate(Y, 3, method=name, **iterations(name, 5, tol=0.0), seed=4)
+    named = ngmca.separate(Y, 3, **records(method=name, seed=4, **iterations(name, 5, tol=0.0)))
     assert (named.history.cost == one.cost).all()
 
 
 def test_a_separation_is_a_start():
     Y = ngmca.simulate.sparse(15, 20, 3, snr=20, seed=0).Y
-    start = ngmca.separate(Y, 3, n_iter=20, seed=0)
+    start = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=20), n_init=1)
     pair = rivals.hals(Y, 3, n_iter=5, start=(start.A, start.S))
     assert (rivals.hals(Y, 3, n_iter=5, start=start).S == pair.S).all()
     assert (rivals.hals(Y, 3, n_iter=5, start=pair).cost <= pair.cost[-1] * (1 + 1e-12)).all()
@@ -200,7 +201,7 @@ def test_a_separation_is_a_start():
 @pytest.mark.parametrize("name", METHODS)
 def test_separate_by_name(name):
     Y = ngmca.simulate.sparse(15, 30, 3, snr=20, seed=0).Y
-    found = ngmca.separate(Y, 3, method=name, **iterations(name, 25, tol=0.0), seed=0)
+    found = ngmca.separate(Y, 3, **records(method=name, **iterations(name, 25, tol=0.0)))
     direct = rivals.METHODS[name](Y, 3, **iterations(name, 25), seed=0)
     np.testing.assert_allclose(np.linalg.norm(found.A, axis=0), 1)
     np.testing.assert_allclose(found.A @ found.S, direct.A @ direct.S, atol=1e-10)
@@ -215,22 +216,22 @@ def test_separate_by_name(name):
 
 def test_separate_keeps_the_run_with_the_lowest_cost():
     Y = ngmca.simulate.sparse(15, 30, 4, p_S=0.8, snr=20, seed=0).Y
-    found = ngmca.separate(Y, 4, method="hals", n_iter=10, n_init=5, seed=0, tol=0.0)
+    found = ngmca.separate(Y, 4, method=ngmca.Rival("hals", n_iter=10, tol=0.0), n_init=5)
     costs = [restart.cost for restart in found.restarts]
     assert len(set(costs)) == 5
     assert found.history.cost[-1] == min(costs)
     assert found.restarts[int(np.argmin(costs))].agreement == CEILING
-    alone = ngmca.separate(Y, 4, method="hals", n_iter=10, seed=0, tol=0.0)
+    alone = ngmca.separate(Y, 4, method=ngmca.Rival("hals", n_iter=10, tol=0.0), n_init=1)
     assert alone.history.cost[-1] == costs[0]
 
 
 def test_separate_passes_known_noise_on_and_settles():
     Y = ngmca.simulate.sparse(15, 30, 3, snr=20, seed=0).Y
-    found = ngmca.separate(Y, 3, method="hals", n_iter=5000, tol=1e-6, seed=0, noise=0.25)
+    found = ngmca.separate(Y, 3, method=ngmca.Rival("hals", n_iter=5000, tol=1e-6), noise=0.25, n_init=1)
     assert (found.noise == 0.25).all()
     assert found.stopped == "settled"
     assert found.n_iter < 5000
-    assert ngmca.separate(Y, 3, method="hals", seed=0).n_iter == 500  # its own default, to the end
+    assert ngmca.separate(Y, 3, method="hals", n_init=1).n_iter == 500  # its own default, to the end
 
 
 def test_separate_refuses_what_a_rival_has_no_use_for():
@@ -238,17 +239,17 @@ def test_separate_refuses_what_a_rival_has_no_use_for():
     for option in ({"tau": 2.0}, {"refinement": 0.5}, {"bounded": False}, {"solver": "fista"}):
         name = next(iter(option))
         with pytest.raises(ValueError, match=f"{name} has no meaning for method='hals'"):
-            ngmca.separate(Y, 2, method="hals", **option)
+            ngmca.separate(Y, 2, **records(method="hals", **option))
     with pytest.raises(ValueError, match=r"'soft'.*'hals'.*'gmca'"):
-        ngmca.separate(Y, 2, method="halls")
+        ngmca.separate(Y, 2, method="halls", n_init=1)
     with pytest.raises(ValueError, match="start fixes the first guess"):
         ngmca.separate(Y, 2, method="hals", n_init=2, start=(np.ones((6, 2)), np.ones((2, 8))))
 
 
 def test_separate_gives_gmca_its_threshold():
     Y = ngmca.simulate.sparse(15, 60, 3, snr=10, seed=0).Y
-    few = ngmca.separate(Y, 3, method="gmca", n_iter=50, seed=0, tau=4.0)
-    many = ngmca.separate(Y, 3, method="gmca", n_iter=50, seed=0, tau=0.5)
+    few = ngmca.separate(Y, 3, method=ngmca.Rival("gmca", tau=4.0, n_iter=50), n_init=1)
+    many = ngmca.separate(Y, 3, method=ngmca.Rival("gmca", tau=0.5, n_iter=50), n_init=1)
     assert np.mean(few.S != 0) < np.mean(many.S != 0) - 0.1
 
 
@@ -256,11 +257,11 @@ def test_separate_gives_gmca_its_threshold():
 def test_estimator_by_name(name):
     X = ngmca.simulate.sparse(15, 30, 3, snr=30, seed=0).Y
     iterative = {} if name in AT_ONCE else {"max_iter": 30}
-    model = ngmca.NGMCA(3, method=name, **iterative, random_state=0)
+    model = ngmca.NGMCA(3, **records(method=name, **iterative))
     W = model.fit_transform(X)
     np.testing.assert_allclose(model.transform(X), W, atol=1e-10)
     assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - W @ model.components_))
-    found = ngmca.separate(X, 3, method=name, **iterations(name, 30), seed=0)
+    found = ngmca.separate(X, 3, **records(method=name, **iterations(name, 30)))
     np.testing.assert_array_equal(model.components_, found.S)
     # the weights are the best ones for these components, so that no method is measured below its worth
     assert model.reconstruction_err_ <= np.linalg.norm(X - found.A @ found.S) * (1 + 1e-9)
@@ -269,7 +270,7 @@ def test_estimator_by_name(name):
 
 @pytest.mark.parametrize("name", ["hals", "gmca"])
 def test_estimator_contract(name):
-    check_estimator(ngmca.NGMCA(method=name, max_iter=20), on_skip=None)
+    check_estimator(ngmca.NGMCA(**records(method=name, n_iter=20)), on_skip=None)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +297,7 @@ def test_methods_without_iterations_do_not_support_options_about_them():
         for option in ("n_iter", "tol"):
             wrong = f"{option} has no meaning for method='{name}'"
             with case((name, option)), pytest.raises(ValueError, match=wrong):
-                ngmca.separate(Y, 2, method=name, **{option: 1})
+                ngmca.separate(Y, 2, **records(method=name, **{option: 1}))
 
 
 def test_the_best_of_several_runs_does_not_depend_on_units():
@@ -304,8 +305,8 @@ def test_the_best_of_several_runs_does_not_depend_on_units():
     Y = ngmca.simulate.sparse(20, 40, 4, p_S=0.3, snr=10, seed=1).Y
     chosen = []
     for unit in (1.0, 2.0**600, 2.0**-600):
-        found = ngmca.separate(Y * unit, 4, method="hals", n_iter=5, n_init=6, seed=3)
+        found = ngmca.separate(Y * unit, 4, method=ngmca.Rival("hals", n_iter=5), n_init=6, seed=3)
         chosen.append(found.A)
-    first = ngmca.separate(Y, 4, method="hals", n_iter=5, seed=3).A
+    first = ngmca.separate(Y, 4, method=ngmca.Rival("hals", n_iter=5), seed=3, n_init=1).A
     assert not np.array_equal(chosen[0], first)  # it is not the first run that is the best
     assert all(np.array_equal(A, chosen[0]) for A in chosen)

@@ -178,7 +178,9 @@ def test_oracle_is_exact_and_its_threshold_is_that_of_soft(paper):
 def test_oracle_agrees_with_soft_that_keeps_the_true_mixing(paper):
     A = paper.A / np.linalg.norm(paper.A, axis=0)
     sigma = float(paper.noise.std())
-    soft = ngmca.separate(paper.Y, 15, start=(A, np.zeros((15, 200))), n_iter=1, noise=sigma)
+    soft = ngmca.separate(
+        paper.Y, 15, method=ngmca.Soft(n_iter=1), start=(A, np.zeros((15, 200))), noise=sigma, n_init=1
+    )
     np.testing.assert_allclose(soft.A, A)
     np.testing.assert_allclose(rivals.oracle(paper.Y, A, noise=sigma).S, soft.S, atol=1e-10)
 

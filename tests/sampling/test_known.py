@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from task_options import records
 
 import ngmca
 from ngmca.sampling.held_entries import (
@@ -29,7 +30,13 @@ def test_known_sources_are_held_and_their_amounts_are_drawn_from_their_law():
     Y = A @ data.S + level * rng.standard_normal(data.Y.shape)
     separation = SimpleNamespace(A=data.A, S=data.S, noise=np.full(40, level))
     found = ngmca.posterior(
-        Y, separation, known_sources=data.S, noise=level, n_samples=2000, burn=50, seed=0
+        Y,
+        separation,
+        noise=level,
+        n_samples=2000,
+        burn=50,
+        seed=0,
+        constraints=[ngmca.KnownSources(data.S)],
     )
     np.testing.assert_allclose(found.S.mean, data.S)
     assert (found.S.sd == 0).all()
@@ -44,8 +51,8 @@ def test_one_known_source_helps_the_others():
     norm = np.linalg.norm(data.A, axis=0)
     known = np.full((1, 150), np.nan)
     known[0] = data.S[0]
-    separation = ngmca.separate(data.Y, 4, known_sources=known, seed=0)
-    found = ngmca.posterior(data.Y, separation, known_sources=known, seed=0)
+    separation = ngmca.separate(data.Y, 4, constraints=[ngmca.KnownSources(known)], n_init=1)
+    found = ngmca.posterior(data.Y, separation, seed=0, constraints=[ngmca.KnownSources(known)])
     np.testing.assert_allclose(found.S.mean[0], data.S[0])
     assert (found.S.sd[0] == 0).all()
     assert (found.S.sd[1:] > 0).any(axis=1).all()
@@ -57,8 +64,10 @@ def test_one_known_source_helps_the_others():
 
 def test_all_columns_known_are_a_known_mixing():
     data = small()
-    separation = ngmca.separate(data.Y, 4, known_mixing=data.A, seed=0)
-    held = ngmca.posterior(data.Y, separation, known_mixing=data.A, n_samples=800, seed=0)
+    separation = ngmca.separate(data.Y, 4, constraints=[ngmca.KnownMixing(data.A)], n_init=1)
+    held = ngmca.posterior(
+        data.Y, separation, n_samples=800, seed=0, constraints=[ngmca.KnownMixing(data.A)]
+    )
     given = ngmca.posterior(data.Y, None, A=data.A, n_samples=800, seed=1)
     np.testing.assert_allclose(held.A.mean, data.A)
     assert (held.A.sd == 0).all()
@@ -74,7 +83,7 @@ def test_zeros_stay():
     Y = A @ data.S + data.noise
     zero_sources, zero_mixing = data.S == 0, A == 0
     options = {"zero_sources": zero_sources, "zero_mixing": zero_mixing}
-    separation = ngmca.separate(Y, 4, start=(A, data.S), **options)
+    separation = ngmca.separate(Y, 4, **records(start=(A, data.S), **options))
     found = ngmca.posterior(Y, separation, n_samples=200, seed=0, **options)
     for part, zero in ((found.S, zero_sources), (found.A, zero_mixing)):
         assert (part.mean[zero] == 0).all()
@@ -94,7 +103,7 @@ def with_baseline(seed=0):
 
 def test_a_baseline_is_drawn_along():
     data, Y, basis = with_baseline()
-    separation = ngmca.separate(Y, 4, baseline=basis, domain="direct", seed=0)
+    separation = ngmca.separate(Y, 4, constraints=[ngmca.Baseline(basis)], domain="direct", n_init=1)
     found = ngmca.posterior(Y, separation, seed=0)
     assert found.S.mean.shape == (4, 200)
     assert found.A.mean.shape == (60, 4)
@@ -125,7 +134,7 @@ def test_a_posterior_in_wavelets_supports_less(name):
 
 def test_a_baseline_among_bands_is_not_ignored():
     _, Y, basis = with_baseline()
-    separation = ngmca.separate(Y, 4, baseline=basis, domain="direct", seed=0)
+    separation = ngmca.separate(Y, 4, constraints=[ngmca.Baseline(basis)], domain="direct", n_init=1)
     with pytest.raises(ValueError, match="posterior in wavelets cannot be combined with baseline"):
         ngmca.posterior(Y, separation, domain="wavelet", **BRIEF)
 

@@ -29,7 +29,7 @@ def coverage(make, seeds=3):
     sources, mixing, gain = [], [], []
     for seed in range(seeds):
         data, Y, noise = make(seed)
-        separation = ngmca.separate(Y, len(data.S), noise=noise, domain="direct", seed=seed)
+        separation = ngmca.separate(Y, len(data.S), noise=noise, domain="direct", seed=seed, n_init=1)
         found = ngmca.posterior(Y, separation, noise=noise, seed=seed)
         assert found.settled
         assert max(found.rhat["S"].max(), found.rhat["A"].max()) < 1.1
@@ -87,7 +87,7 @@ def test_counts_taken_for_equally_noisy_have_intervals_that_are_too_narrow():
 def test_nan_mask_masked_arrays_and_outliers_say_the_same():
     data = small()
     gaps = np.random.default_rng(0).random(data.Y.shape) < 0.2
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     wild = np.where(gaps, 1e6, data.Y)
     first = ngmca.posterior(np.where(gaps, np.nan, data.Y), separation, **BRIEF)
     others = [
@@ -103,7 +103,7 @@ def test_nan_mask_masked_arrays_and_outliers_say_the_same():
 @ignoring
 def test_levels_of_entries_that_are_those_of_rows_change_nothing():
     data = small()
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     rows = 0.2 * np.linspace(0.5, 2, 40)
     plain = ngmca.posterior(data.Y, separation, noise=rows, **BRIEF)
     entries = np.broadcast_to(rows[:, None], data.Y.shape)
@@ -117,7 +117,7 @@ def test_noise_is_the_root_mean_square_of_what_was_observed():
     data = small()
     levels = np.where(np.arange(150) % 2, 0.1, 0.3) * np.ones((40, 1))
     Y = np.where(np.arange(150) % 4 == 1, np.nan, data.Y)
-    found = ngmca.posterior(Y, ngmca.separate(data.Y, 4, seed=0), noise=levels, **BRIEF)
+    found = ngmca.posterior(Y, ngmca.separate(data.Y, 4, n_init=1), noise=levels, **BRIEF)
     seen = levels[:, np.arange(150) % 4 != 1]
     np.testing.assert_allclose(found.noise.mean, np.sqrt(np.mean(seen**2, axis=1)))
 
@@ -128,7 +128,7 @@ def test_nothing_observed_is_an_infinite_spread(domain):
     data = small()
     Y = data.Y.copy()
     Y[3], Y[:, 20:23] = np.nan, np.nan
-    start = ngmca.separate(data.Y, 4, seed=0)
+    start = ngmca.separate(data.Y, 4, n_init=1)
     found = ngmca.posterior(Y, start, domain=domain, **BRIEF)
     assert np.isinf(found.A.sd[3]).all()
     assert np.isinf(found.S.sd[:, 20:23]).all()
@@ -147,7 +147,7 @@ def test_nothing_observed_is_an_infinite_spread(domain):
 @ignoring
 def test_several_data_sets_have_their_own_levels():
     data = small()
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     sets, levels = [data.Y[:15], data.Y[15:]], [0.2, 0.4]
     found = ngmca.posterior(sets, separation, noise=levels, **BRIEF)
     np.testing.assert_allclose(found.noise.mean, np.repeat(levels, [15, 25]))
@@ -158,7 +158,7 @@ def test_several_data_sets_have_their_own_levels():
 def test_same_seed_same_answer_whatever_the_threads(noise):
     data = small()
     Y = np.where(np.random.default_rng(0).random(data.Y.shape) < 0.1, np.nan, data.Y)
-    separation = ngmca.separate(Y, 4, seed=0)
+    separation = ngmca.separate(Y, 4, n_init=1)
     one, other = (ngmca.posterior(Y, separation, noise=noise, threads=k, **BRIEF) for k in (1, 3))
     for mine, its in zip(arrays(one), arrays(other), strict=True):
         np.testing.assert_array_equal(mine, its)
@@ -168,7 +168,7 @@ def test_same_seed_same_answer_whatever_the_threads(noise):
 def test_units_and_single_precision():
     data = small()
     Y = np.where(np.random.default_rng(0).random(data.Y.shape) < 0.1, np.nan, data.Y)
-    separation = ngmca.separate(Y, 4, seed=0)
+    separation = ngmca.separate(Y, 4, n_init=1)
     levels = np.random.default_rng(1).uniform(0.2, 0.4, Y.shape)
     one = ngmca.posterior(Y, separation, noise=levels, **BRIEF)
     unit = 2.0**500

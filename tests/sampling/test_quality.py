@@ -23,7 +23,7 @@ def test_sources_beat_the_oracle():
     gains = []
     for seed in range(3):
         data = ngmca.simulate.sparse(p_S=0.1, snr=15, seed=seed)
-        found = ngmca.separate(data.Y, 15, seed=seed, posterior=True).posterior
+        found = ngmca.separate(data.Y, 15, seed=seed, posterior=True, n_init=1).posterior
         known = ngmca.posterior(data.Y, None, A=data.A, seed=seed)
         oracle = ngmca.evaluate(data.S, ngmca.rivals.oracle(data.Y, data.A).S).mean_sdr
         gains.append([ngmca.evaluate(data.S, x.S.mean).mean_sdr - oracle for x in (found, known)])
@@ -37,7 +37,7 @@ def test_intervals_cover_and_activities_are_calibrated():
     covered, covered_A, chance, truth = [], [], [], []
     for seed in range(6):
         data = ngmca.simulate.sparse(60, 300, 5, p_S=0.2, snr=15, seed=seed)
-        found = ngmca.separate(data.Y, 5, seed=seed, posterior=True).posterior
+        found = ngmca.separate(data.Y, 5, seed=seed, posterior=True, n_init=1).posterior
         order = ngmca.evaluate(data.S, found.S.mean).order
         norm = np.linalg.norm(data.A, axis=0)
         S, A = data.S * norm[:, None], data.A / norm
@@ -57,7 +57,7 @@ def test_intervals_cover_and_activities_are_calibrated():
 
 def test_moments_and_quantiles_are_those_of_stored_draws():
     data = small(snr=5)
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     problem = Target.of(open_data(data.Y), separation, None, None)
     chain = problem.chains(np.random.default_rng(0), 2, 1).tracks[0].chain
     sums, stored, mixing = SparseSums(data.Y.shape, 4), [], []
@@ -104,7 +104,7 @@ def test_weak_sources_of_small_data_do_not_die_unnoticed():
     lost = 0
     for seed in range(4):
         data = ngmca.simulate.sparse(8, 80, 3, p_S=0.2, snr=3, seed=seed)
-        separation = ngmca.separate(data.Y, 3, seed=seed)
+        separation = ngmca.separate(data.Y, 3, seed=seed, n_init=1)
         with warnings.catch_warnings(record=True):
             warnings.simplefilter("always")
             found = ngmca.posterior(data.Y, separation, seed=seed)
@@ -118,7 +118,7 @@ def test_weak_sources_of_small_data_do_not_die_unnoticed():
 def test_a_source_that_the_data_do_not_have_is_said_to_be_silent():
     rng = np.random.default_rng(0)
     data = small()
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     level = separation.noise.mean()
     A = np.column_stack([separation.A, np.abs(rng.standard_normal(40)) / np.sqrt(40)])
     extra = 3 * level * (rng.random(100) < 0.1)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from task_options import records
 
 import ngmca
 from ngmca.sampling.target import streams
@@ -26,7 +27,7 @@ def arrays(found):
 def test_same_seed_same_answer_whatever_the_threads():
     for data, count in ((small(), 10), (ngmca.simulate.sparse(60, 12_000, 15, snr=15, seed=0), 4)):
         r = data.A.shape[1]
-        separation = ngmca.separate(data.Y, r, n_iter=3, seed=0)
+        separation = ngmca.separate(data.Y, r, method=ngmca.Soft(n_iter=3), n_init=1)
         options = {"n_samples": count, "burn": 2, "seed": 3}
         one, *others = (ngmca.posterior(data.Y, separation, threads=k, **options) for k in (1, 2, 3))
         other_seed = ngmca.posterior(data.Y, separation, n_samples=count, burn=2, seed=4)
@@ -38,20 +39,20 @@ def test_same_seed_same_answer_whatever_the_threads():
 
 def test_separation_is_the_same_with_and_without():
     data = small()
-    plain = ngmca.separate(data.Y, 4, seed=5)
-    sampled = ngmca.separate(data.Y, 4, seed=5, posterior=True)
+    plain = ngmca.separate(data.Y, 4, seed=5, n_init=1)
+    sampled = ngmca.separate(data.Y, 4, seed=5, posterior=True, n_init=1)
     np.testing.assert_array_equal(plain.S, sampled.S)
     assert plain.posterior is None
-    estimator = ngmca.NGMCA(4, posterior=True, random_state=5).fit(data.Y)
+    estimator = ngmca.NGMCA(4, posterior=True, random_state=5, n_init=1).fit(data.Y)
     np.testing.assert_array_equal(estimator.components_, sampled.posterior.S.mean)
     assert estimator.set_params(posterior=False).fit(data.Y).posterior_ is None
-    rival = ngmca.separate(data.Y, 4, method="hals", seed=5, posterior=True)
+    rival = ngmca.separate(data.Y, 4, method="hals", seed=5, posterior=True, n_init=1)
     assert ngmca.evaluate(data.S, rival.posterior.S.mean).mean_sdr > 15
 
 
 def test_memory_does_not_grow_with_the_samples():
     data = small(n=2000)
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     peaks = []
     for count in (20, 20, 200):
         tracemalloc.start()
@@ -65,7 +66,7 @@ def test_memory_does_not_grow_with_the_samples():
 @pytest.mark.filterwarnings("ignore:the chains disagree")
 def test_units_do_not_matter():
     data = small()
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     one = ngmca.posterior(data.Y, separation, n_samples=10, burn=10, seed=0)
     for unit in (2.0**500, 2.0**-500):
         scaled = replace(separation, S=separation.S * unit, noise=separation.noise * unit)
@@ -136,7 +137,7 @@ DEGENERATE = {  # data, number of sources, options, and what must be true of the
 def test_degenerate_data_give_finite_numbers(case):
     make, r, options, truth = DEGENERATE[case]
     Y = make()
-    separation = ngmca.separate(Y, r, seed=0, **options)
+    separation = ngmca.separate(Y, r, **records(**options))
     found = ngmca.posterior(Y, separation, noise=options.get("noise"), n_samples=60, seed=0)
     assert all(np.isfinite(x).all() for x in arrays(found))
     assert all((x >= 0).all() for x in arrays(found))
@@ -146,7 +147,7 @@ def test_degenerate_data_give_finite_numbers(case):
 
 def test_a_dead_source_stays_finite():
     data = small()
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     A, S = separation.A.copy(), separation.S.copy()
     A[:, 1] = S[1] = 0
     start = SimpleNamespace(A=A, S=S, noise=separation.noise)
@@ -187,7 +188,7 @@ def test_a_dead_source_stays_finite():
 )
 def test_wrong_arguments(options, error, words):
     data = small()
-    options = {"separation": ngmca.separate(data.Y, 4, n_iter=3, seed=0)} | options
+    options = {"separation": ngmca.separate(data.Y, 4, method=ngmca.Soft(n_iter=3), n_init=1)} | options
     with pytest.raises(error, match=words):
         ngmca.posterior(data.Y, options.pop("separation"), **options)
 
@@ -207,7 +208,7 @@ def test_seeds():
 
 def test_a_budget_that_is_spent_is_said(monkeypatch):
     data = small(snr=5)
-    separation = ngmca.separate(data.Y, 4, seed=0)
+    separation = ngmca.separate(data.Y, 4, n_init=1)
     for module in (ngmca.sampling.parallel_chains, ngmca.sampling.posterior_warnings):
         monkeypatch.setattr(module, "ERROR_GOAL", 1e-3)
     short = replace(ngmca.sampling.parallel_chains.SPARSE_LENGTH, most=250)

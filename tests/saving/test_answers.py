@@ -5,7 +5,8 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 
 import ngmca
-from ngmca.saving.answers_in_file import NONE, Answers, from_variables, to_variables
+from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
+from ngmca.saving.answers_in_file import from_variables, to_variables
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.results import described
 
@@ -34,7 +35,7 @@ def same(a, b):
 
 def all_answers():
     mixture = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1)
-    found = ngmca.separate(mixture.Y, 3, n_iter=30, seed=0)
+    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=30), n_init=1)
     axis = np.linspace(1, 9, 300)
     library = {f"a <b> {i}": (axis, row) for i, row in enumerate(mixture.S)}
     return found, Answers(
@@ -48,7 +49,7 @@ def test_all_answers_come_back(tmp_path):
     found, answers = all_answers()
     write_result(tmp_path / "all.nc", found, described(found, None), None, {}, answers)
     assert same(answers, read_result(tmp_path / "all.nc")[-1])
-    one = replace(NONE, amounts=answers.amounts)
+    one = replace(NO_ANSWERS, amounts=answers.amounts)
     write_result(tmp_path / "one.nc", found, described(found, None), None, {}, one)
     back = read_result(tmp_path / "one.nc")[-1]
     assert back.rank is None
@@ -56,5 +57,5 @@ def test_all_answers_come_back(tmp_path):
 
 
 def test_nothing_asked_is_nothing_kept():
-    assert to_variables(NONE) == {}
-    assert from_variables({"A": np.zeros(2)}) == NONE
+    assert to_variables(NO_ANSWERS) == {}
+    assert from_variables({"A": np.zeros(2)}) == NO_ANSWERS

@@ -7,9 +7,10 @@ import pytest
 
 import ngmca
 from ngmca.answers.how_sure import defects, diagnose
-from ngmca.report import figures
+from ngmca.answers.run import Run
+from ngmca.report import figures, plotly_style
 from ngmca.saving import checkpoints
-from ngmca.saving.results import Run, described
+from ngmca.saving.results import described
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,9 @@ def data():
 @pytest.fixture(scope="module")
 def found(data):
     parts = [data[:8], data[8:]]
-    return ngmca.separate(parts, 3, baseline="polynomial", robust=True, seed=0, domain="direct")
+    return ngmca.separate(
+        parts, 3, constraints=[ngmca.Baseline("polynomial")], robust=True, domain="direct", n_init=1
+    )
 
 
 def test_all_of_it_comes_back(tmp_path, data, found):
@@ -37,7 +40,9 @@ def test_all_of_it_comes_back(tmp_path, data, found):
 
 
 def test_a_checkpoint_keeps_them(tmp_path, data):
-    for state in ngmca.iterate(data, 3, baseline="polynomial", robust=True, seed=0, domain="direct"):
+    for state in ngmca.iterate(
+        data, ngmca.Task(3, constraints=[ngmca.Baseline("polynomial")], robust=True, domain="direct")
+    ):
         last = state
     so_far = checkpoints.Checkpoint()
     so_far.add(last)
@@ -82,7 +87,7 @@ def test_gaps_are_drawn_as_gaps_and_outliers_as_crosses(data, found):
 def test_long_lines_with_gaps_keep_their_extremes():
     y = np.zeros(20_000)
     y[5_000], y[10_000:12_000], y[10_500] = 3.0, np.nan, np.nan
-    x, thinned = figures.thin(np.arange(20_000.0), y)
+    x, thinned = plotly_style.thin(np.arange(20_000.0), y)
     assert np.nanmax(thinned) == 3
     assert np.isnan(thinned[(x > 10_050) & (x < 11_950)]).all()
     assert np.isfinite(thinned[(x < 9_900) | (x > 12_100)]).all()

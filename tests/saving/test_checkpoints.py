@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from task_options import records
 
 import ngmca
 from ngmca.io import ReadError
@@ -20,7 +21,7 @@ RUNS = [
 
 def states(until, data=Y, **options):
     so_far = checkpoints.Checkpoint()
-    for state in ngmca.iterate(data, 3, seed=0, **options):
+    for state in ngmca.iterate(data, ngmca.Task(3, **records(**options))):
         so_far.add(state)
         if state.k == until:
             break

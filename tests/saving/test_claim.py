@@ -118,8 +118,8 @@ def test_a_link_is_followed(tmp_path):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda out: out.write_text("x"), "is no folder"),
-        (lambda out: out.symlink_to(out), "is no folder"),
+        (lambda out: out.write_text("x"), "is not a folder"),
+        (lambda out: out.symlink_to(out), "is not a folder"),
         (lambda out: result(out), "force=True replaces it"),
         (lambda out: (result(out) / "thesis.txt").write_text("x"), r"holds thesis\.txt"),
         (lambda out: (result(out) / "sub").mkdir(), "holds sub"),
@@ -167,7 +167,7 @@ def test_a_second_run_is_refused(tmp_path):
 def broken_run(out, *, force=False, kept=False):
     with claimed(out, force=force) as claim:
         claim.begin(SIGN, resume=False)
-        assert not claim.whole
+        assert not claim.complete
         (claim.work / "sources.csv").write_text("half")
         if kept:
             (claim.work / CHECKPOINT).write_text("x")
@@ -205,7 +205,7 @@ def test_a_whole_result_that_was_not_put_in_place_is_not_lost(tmp_path, monkeypa
     with pytest.raises(FileExistsError, match=r"`ngmca separate --resume` puts it in its place"):
         put(out, text="another")
     with claimed(out, force=False, resume=True) as claim:
-        assert claim.whole
+        assert claim.complete
         assert claim.finish() == out
     assert texts(out)["result.nc"] == "new"
     assert MARKER not in texts(out)
@@ -235,9 +235,9 @@ def test_an_error_while_it_is_put_in_place_costs_nothing(tmp_path, monkeypatch, 
     with pytest.raises((KeyboardInterrupt, OSError)):
         whole_run()
     with claimed(tmp_path / "out", force=False, resume=True) as claim:
-        assert claim.kept
-        assert (claim.work / SEPARATED).is_file() or claim.whole
-        if claim.whole:
+        assert claim.can_resume
+        assert (claim.work / SEPARATED).is_file() or claim.complete
+        if claim.complete:
             assert claim.finish() == tmp_path / "out"
             assert sorted(os.listdir(tmp_path / "out")) == sorted([*FILES[:3], RECORD])
 

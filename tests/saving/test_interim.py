@@ -39,15 +39,28 @@ def with_background_and_spikes():
     hills = np.outer(np.linspace(1, 2, 6), ngmca.backgrounds.polynomial(50)[2]) * Y.max()
     data = Y + hills
     data[4, 30] += 50 * Y.max()
-    return ngmca.separate([data[:3], data[3:]], 2, baseline="polynomial", robust=True, seed=0, n_iter=8)
+    return ngmca.separate(
+        [data[:3], data[3:]],
+        2,
+        method=ngmca.Soft(n_iter=8),
+        constraints=[ngmca.Baseline("polynomial")],
+        robust=True,
+        n_init=1,
+    )
 
 
 KINDS = {
-    "soft": lambda: ngmca.separate(Y, 2, n_iter=8, seed=0),
-    "hals": lambda: ngmca.separate(Y, 2, method="hals", n_iter=8, seed=0),  # NaN, order in memory
-    "single precision": lambda: ngmca.separate(Y.astype(np.float32), 2, n_iter=8, seed=0),
-    "several starts": lambda: ngmca.separate(Y, 2, method="anls", n_iter=50, n_init=3, seed=0),
-    "huge": lambda: ngmca.separate(Y * 2.0**600, 2, n_iter=8, seed=0),  # infinite costs
+    "soft": lambda: ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), n_init=1),
+    "hals": lambda: ngmca.separate(
+        Y, 2, method=ngmca.Rival("hals", n_iter=8), n_init=1
+    ),  # NaN, order in memory
+    "single precision": lambda: ngmca.separate(
+        Y.astype(np.float32), 2, method=ngmca.Soft(n_iter=8), n_init=1
+    ),
+    "several starts": lambda: ngmca.separate(Y, 2, method=ngmca.Anls(n_iter=50), n_init=3),
+    "huge": lambda: ngmca.separate(
+        Y * 2.0**600, 2, method=ngmca.Soft(n_iter=8), n_init=1
+    ),  # infinite costs
     "background and spikes": with_background_and_spikes,
 }
 
@@ -72,7 +85,7 @@ def _spread(found):
 
 def test_a_second_one_replaces_the_first(tmp_path):
     path = tmp_path / "kept.npz"
-    first, second = (ngmca.separate(Y, 2, n_iter=n, seed=0) for n in (3, 5))
+    first, second = (ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=n), n_init=1) for n in (3, 5))
     interim.save(path, first)
     interim.save(path, second)
     assert_same(interim.load(path), second)
@@ -81,7 +94,7 @@ def test_a_second_one_replaces_the_first(tmp_path):
 
 def test_a_damaged_file_is_not_read(tmp_path):
     path = tmp_path / "kept.npz"
-    interim.save(path, ngmca.separate(Y, 2, n_iter=3, seed=0))
+    interim.save(path, ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=3), n_init=1))
     good = path.read_bytes()
     rng = np.random.default_rng(0)
     for k in range(60):
@@ -97,7 +110,7 @@ def test_a_damaged_file_is_not_read(tmp_path):
 
 def test_a_file_of_another_kind_is_not_read(tmp_path):
     path = tmp_path / "kept.npz"
-    found = ngmca.separate(Y, 2, n_iter=3, seed=0)
+    found = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=3), n_init=1)
     ngmca.save(path, found)  # it has a checksum, too
     with pytest.raises(ReadError, match="not a separation that this version of ngmca can read"):
         interim.load(path)

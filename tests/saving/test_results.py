@@ -6,10 +6,12 @@ import h5py
 import numpy as np
 import pytest
 import xarray as xr
+from task_options import records
 
 import ngmca
 from ngmca._support import atomic_files
 from ngmca.answers.how_sure import agreement, diagnose
+from ngmca.answers.run import Run
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Restart
 from ngmca.saving import results
@@ -18,10 +20,10 @@ from ngmca.saving import results
 def test_loading_what_is_no_result(tmp_path):
     with pytest.raises(ReadError, match="does not exist"):
         ngmca.load(tmp_path / "no")
-    with pytest.raises(ReadError, match=r"is no result of ngmca: it has no result\.nc"):
+    with pytest.raises(ReadError, match=r"is not a result of ngmca: it has no result\.nc"):
         ngmca.load(tmp_path)
     (tmp_path / "result.nc").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(30))
-    with pytest.raises(ReadError, match="is not a whole result"):
+    with pytest.raises(ReadError, match="is not a complete result"):
         ngmca.load(tmp_path)
     assert results.source_names(2) == ["source 1", "source 2"]
 
@@ -33,7 +35,7 @@ def mixture():
 
 @pytest.fixture(scope="module")
 def found(mixture):
-    return ngmca.separate(mixture.Y, 2, n_iter=8, seed=0, n_init=2, posterior=True)
+    return ngmca.separate(mixture.Y, 2, method=ngmca.Soft(n_iter=8), n_init=2, posterior=True)
 
 
 def assert_same(one, other):
@@ -57,7 +59,7 @@ def test_what_is_saved_comes_back(tmp_path, mixture, found):
 
 def test_factors_come_back_as_they_lay_in_memory(tmp_path, mixture):
     for method in ("soft", "hals"):
-        found = ngmca.separate(mixture.Y, 2, method=method, n_iter=8, seed=0)
+        found = ngmca.separate(mixture.Y, 2, **records(method=method, n_iter=8))
         ngmca.save(tmp_path / "a.nc", found)
         again = ngmca.load(tmp_path / "a.nc")
         assert (again.A.strides, again.S.strides) == (found.A.strides, found.S.strides)
@@ -90,7 +92,7 @@ def test_a_saved_file_is_a_run(tmp_path, mixture, found):
 
 
 def test_data_that_do_not_fit_are_refused(tmp_path, mixture, found):
-    with pytest.raises(ValueError, match="data are 50 x 6, and 6 x 50 were separated"):
+    with pytest.raises(ValueError, match="data have the shape 50 x 6, but 6 x 50 were separated"):
         ngmca.save(tmp_path / "a.nc", found, mixture.Y.T)
     assert not list(tmp_path.iterdir())
 
@@ -169,7 +171,7 @@ def test_no_column_of_a_table_is_lost(tmp_path, mixture, found, name):
 
 def test_the_domain_comes_back(tmp_path):
     data = ngmca.simulate.bands(12, 200, 2, snr=25, seed=0)
-    found = ngmca.separate(data.Y, 2, seed=0, n_iter=20)
+    found = ngmca.separate(data.Y, 2, method=ngmca.Soft(n_iter=20), n_init=1)
     assert found.domain.name == "wavelet"
     back = ngmca.load(ngmca.save(tmp_path / "r.nc", found, data.Y))
     assert back.domain == found.domain
@@ -199,7 +201,7 @@ def test_masked_entries_are_no_data(tmp_path, mixture, found):
 def ambiguous():
     """Dense sources, of which many rotations fit equally well."""
     Y = ngmca.simulate.sparse(m=4, n=50, r=2, p_S=1.0, seed=0).Y
-    return Y, ngmca.separate(Y, 2, method="anls", n_iter=100, n_init=3, seed=0)
+    return Y, ngmca.separate(Y, 2, method=ngmca.Anls(n_iter=100), n_init=3)
 
 
 def test_equally_good_answers_come_back(tmp_path):
@@ -238,7 +240,7 @@ def test_tables_hold_the_range_of_sources_that_differ_and_of_no_other(tmp_path):
         ("none", replace(found, others=None)),
     ):
         (tmp_path / name).mkdir()
-        results.write(tmp_path / name, results.Run(separation, diagnose(Y, separation), Dataset(Y)))
+        results.write(tmp_path / name, Run(separation, diagnose(Y, separation), Dataset(Y)))
     sources, mixing = (read_columns(tmp_path / "some" / file) for file in ("sources.csv", "mixing.csv"))
     assert [name for name in sources if "est" in name] == ["source 2 lowest", "source 2 highest"]
     np.testing.assert_array_equal(sources["source 2 lowest"], others.S_low[1])

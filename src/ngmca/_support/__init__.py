@@ -1,1 +1,1 @@
-"""What every room needs: argument checks, compile options, threads, progress, seeds."""
+"""Shared tools: argument checks, messages, atomic files, compiled kernels, threads, seeds, progress."""

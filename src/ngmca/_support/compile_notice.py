@@ -1,27 +1,28 @@
-"""Whether kernels have to be compiled, told to who waits for it."""
+"""A notice while kernels are compiled, for users who wait."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from numba.core.event import Listener, install_listener
+from numba.core.event import Event, Listener, install_listener
 
 
-class _Once(Listener):
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell: Callable[[], None] | None = tell
+class _FirstCompilation(Listener):
+    """Call a function when the first compilation starts."""
 
-    def on_start(self, event: Any) -> None:
-        tell, self._tell = self._tell, None
-        if tell is not None:
-            tell()
+    def __init__(self, notify: Callable[[], None]) -> None:
+        self._notify: Callable[[], None] | None = notify
 
-    def on_end(self, event: Any) -> None:
+    def on_start(self, event: Event) -> None:
+        notify, self._notify = self._notify, None
+        if notify is not None:
+            notify()
+
+    def on_end(self, event: Event) -> None:
         pass
 
 
 @contextmanager
-def telling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call `tell` once if anything is compiled inside; what the cache on disk has is not."""
-    with install_listener("numba:compile", _Once(tell)):
+def compile_notice(notify: Callable[[], None]) -> Iterator[None]:
+    """Call `notify` once if a kernel is compiled inside; loading it from the cache does not count."""
+    with install_listener("numba:compile", _FirstCompilation(notify)):
         yield

@@ -1,9 +1,9 @@
-"""How kernels are compiled: on first use, cached on disk, without the interpreter's lock.
+"""Decorators that compile kernels on first use, cache them on disk and release the interpreter lock.
 
-Multiply-adds may be fused, except in `strict` kernels; in `swift` ones sums may be reordered as well,
-where nothing depends on their order. Nothing else about the arithmetic is relaxed.
+Multiply-adds may be fused, except in `strict` kernels. Sums may be reordered in `swift` kernels, where
+nothing depends on their order. Nothing else about the arithmetic is relaxed.
 
-The cache is Numba's, but it never ends a run: what is damaged is compiled anew, and replaced.
+The cache is Numba's, but it never stops a run: a damaged file is compiled again and replaced.
 """
 
 import hashlib
@@ -19,20 +19,20 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 
 @cache
-def _tell_once() -> None:
-    """Warn that every process will have to compile."""
+def _warn_once() -> None:
+    """Warn that every process has to compile."""
     warnings.warn(
-        "compiled code cannot be kept, and is made anew by every process, which takes up to a minute: "
-        "set NUMBA_CACHE_DIR to a folder with room in it that may be written to.",
+        "compiled code cannot be cached, so every process compiles it again, up to a minute each time: "
+        "set NUMBA_CACHE_DIR to a folder that can be written to and has free space.",
         UserWarning,
         stacklevel=2,
     )
 
 
-class _Sealed(IndexDataCacheFile):
-    """Files that begin with a checksum: what has been cut or changed is as good as not there.
+class _ChecksummedFiles(IndexDataCacheFile):
+    """Cache files that begin with a checksum: a file that was cut or changed is ignored.
 
-    Damaged machine code would end the process, and a damaged pickle may do anything.
+    Damaged machine code could crash the process, and a damaged pickle can do anything.
     """
 
     def save(self, key: Any, data: Any) -> None:
@@ -40,7 +40,7 @@ class _Sealed(IndexDataCacheFile):
 
     def load(self, key: Any) -> Any:
         kept, data = super().load(key) or (None, None)
-        return data if kept == key else None  # another process may have taken the same name
+        return data if kept == key else None  # another process may have used the same name
 
     def _save_index(self, overloads: dict[Any, str]) -> None:
         self._write(self._index_path, (self._source_stamp, overloads))
@@ -61,49 +61,49 @@ class _Sealed(IndexDataCacheFile):
     def _write(self, path: str, content: Any) -> None:
         content = self._dump(content)
         with self._open_for_write(path) as file:
-            file.write(self._seal(content) + content)
+            file.write(self._checksum(content) + content)
 
     def _read(self, path: str) -> Any:
-        whole = Path(path).read_bytes()
-        seal, content = whole[:32], whole[32:]
-        if seal != self._seal(content):
-            raise OSError(f"{path} is damaged, or not of this version.")
+        stored = Path(path).read_bytes()
+        checksum, content = stored[:32], stored[32:]
+        if checksum != self._checksum(content):
+            raise OSError(f"{path} is damaged, or of another version.")
         return pickle.loads(content)
 
-    def _seal(self, content: bytes) -> bytes:
+    def _checksum(self, content: bytes) -> bytes:
         return hashlib.sha256(self._version.encode() + content).digest()
 
 
 class _Cache(FunctionCache):
-    """The compiled versions of a kernel on disk; a folder that takes no more is no reason to stop."""
+    """The compiled versions of a kernel on disk; a folder without write access gives a warning."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp()
-        self._cache_file = _Sealed(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file = _ChecksummedFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
         except OSError:
-            _tell_once()
+            _warn_once()
 
 
 class _NoCache(NullCache):
-    """For where no folder can be written to."""
+    """No cache: no folder can be written to."""
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
-        _tell_once()
+        _warn_once()
 
 
 def _kernels(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator that compiles, with these options, and keeps what it has compiled."""
+    """Return a decorator that compiles with these options, and caches."""
 
     def decorate(function: Callable[..., Any]) -> Any:
         kernel = njit(nogil=True, error_model="numpy", **options)(function)
         try:
             kernel._cache = _Cache(function)
-        except (RuntimeError, OSError):  # Numba found no place for it
+        except (RuntimeError, OSError):  # Numba found no folder for it
             kernel._cache = _NoCache()
         return kernel
 

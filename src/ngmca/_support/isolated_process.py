@@ -1,11 +1,11 @@
-"""Work in a process of its own: it may crash, hang or ask for too much memory without harm to this one.
+"""Work in a separate process: it may crash, hang or ask for too much memory without harm to this one.
 
     with Apart(memory=4e9) as apart:
-        answer = apart.call("ngmca.io.isolated_reading:open_plain", "data.h5", {}, seconds=60)
+        answer = apart.call("ngmca.io.isolated_reading:read_as_plain", "data.h5", {}, "HDF5", seconds=60)
 
 Arguments and answers are None, bool, int, float, str, lists, dicts with str keys, and arrays of numbers
-or text: they travel as JSON and raw bytes. A pickle would let a file that took over the other process
-into this one.
+or text: they are sent as JSON and raw bytes. With pickles, a malicious file that took over the other
+process could take over this one too.
 """
 
 import contextlib
@@ -22,12 +22,11 @@ from typing import IO, Any
 
 import numpy as np
 
-LONGEST = 1e6  # seconds: timers of longer waits overflow
-START_SECONDS = 60.0  # within which a process answers for the first time
-PLAIN = "biufcmMSU"  # kinds of arrays that are nothing but their bytes
-ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-ONE_THREAD["MALLOC_ARENA_MAX"] = "2"  # others reserve memory, which is limited, and never use it
-TRUST = ("NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE",)  # by which a library is told to run code out of files
+MAX_TIMER_SECONDS = 1e6  # longer timers overflow
+PLAIN_KINDS = "biufcmMSU"  # kinds of arrays that are nothing but their bytes
+ENVIRONMENT = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+ENVIRONMENT["MALLOC_ARENA_MAX"] = "2"  # more arenas reserve memory, which is limited, without use
+UNSAFE = ("NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE",)  # lets a library run code from files
 START = (
     "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
     "from ngmca._support.isolated_process import serve; serve()"
@@ -35,15 +34,15 @@ START = (
 
 
 class NotStartedError(RuntimeError):
-    """No second process can be started here; the text says why."""
+    """A second process cannot be started; the text says why."""
 
 
 class CrashedError(RuntimeError):
-    """The process ended in the middle of its work; the text says how."""
+    """The process ended during its work; the text says how."""
 
 
 class TooLongError(RuntimeError):
-    """The process was ended because its time was up."""
+    """The process was stopped after its time limit."""
 
 
 class RaisedError(RuntimeError):
@@ -55,10 +54,16 @@ class RaisedError(RuntimeError):
 
 
 class Apart:
-    """A process that does one call after the other; started by the first, and anew after a crash."""
+    """A process that does one call after another; the first call starts it, and the next after a crash.
+
+    Parameters
+    ----------
+    memory : float
+        Bytes that it may use.
+    """
 
     def __init__(self, memory: float = float("inf")) -> None:
-        self._memory = memory  # bytes that it may take
+        self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "Apart":
@@ -68,7 +73,7 @@ class Apart:
         self.close()
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -78,29 +83,29 @@ class Apart:
                     pipe.close()  # type: ignore[union-attr]
 
     def call(self, function: str, *arguments: Any, seconds: float) -> Any:
-        """What `function`, "module:name", returns for plain arguments within so many seconds."""
+        """Return what `function`, "module:name", returns for plain arguments, within a time limit."""
         process = self._process or self._start()
         try:
             return self._ask(process, [function, seconds, list(arguments)], seconds)
         except RaisedError:
             raise
-        except BaseException:  # an interrupt among them: what comes next would be half an old answer
+        except BaseException:  # also Ctrl-C: the pipe may hold a part of an old answer
             self.close()
             raise
 
     def _start(self) -> subprocess.Popen[bytes]:
-        """A process that has answered, so that whatever happens later is due to its work."""
+        """Start the process and wait for its first answer: later errors are then due to its work."""
         if getattr(sys, "frozen", False) or not _is_python(sys.executable):
-            raise NotStartedError("this program has no Python interpreter of its own")
+            raise NotStartedError("this program has no separate Python interpreter")
         try:
             self._process = subprocess.Popen(
                 _command(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={key: os.environ[key] for key in os.environ if key not in TRUST} | ONE_THREAD,
+                env={key: os.environ[key] for key in os.environ if key not in UNSAFE} | ENVIRONMENT,
             )
-            self._ask(self._process, min(self._memory, 2.0**62), START_SECONDS)
+            self._ask(self._process, min(self._memory, 2.0**62), seconds=60.0)
         except (OSError, CrashedError, TooLongError) as error:
             self.close()
             raise NotStartedError(f"a second process cannot be started: {error}") from error
@@ -112,11 +117,11 @@ class Apart:
     def _ask(self, process: subprocess.Popen[bytes], request: Any, seconds: float) -> Any:
         late = Event()
 
-        def give_up() -> None:
+        def stop() -> None:
             late.set()
             process.kill()
 
-        timer = Timer(min(seconds, LONGEST), give_up)
+        timer = Timer(min(seconds, MAX_TIMER_SECONDS), stop)
         timer.daemon = True
         timer.start()
         try:
@@ -135,10 +140,10 @@ class Apart:
 
 def serve() -> None:
     """Answer requests from the standard input until it ends: the main loop of the other process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):  # what libraries print would end up between the answers
+    for number in (0, 1, 2):  # prints of libraries would mix with the answers
         os.dup2(nothing, number)
     _limit(_receive(requests))
     _send(answers, _packed(["", None]))
@@ -153,23 +158,23 @@ def _answer(function: str, arguments: list[Any]) -> list[Any]:
     module, name = function.split(":")
     try:
         return _packed(["", getattr(importlib.import_module(module), name)(*arguments)])
-    except BaseException as error:  # SystemExit of a library among them
+    except BaseException as error:  # also SystemExit of a library
         return _packed([type(error).__name__, str(error)])
 
 
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[None]:
-    """Should the parent be killed, nobody else would end a function that hangs."""
+    """End a function that hangs, also if the parent was killed."""
     if not hasattr(signal, "alarm"):
         yield
         return
-    signal.alarm(int(min(seconds, LONGEST)) + 10)
+    signal.alarm(int(min(seconds, MAX_TIMER_SECONDS)) + 10)
     yield
     signal.alarm(0)
 
 
 def _limit(memory: float) -> None:
-    """Take no more than so many bytes beyond those in use, and dump no core, where that can be had."""
+    """Limit the memory of this process to so many more bytes, and dump no core, where possible."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -181,42 +186,42 @@ def _limit(memory: float) -> None:
 
 
 def _command() -> list[str]:
-    """An interpreter that finds the same modules as this one."""
+    """Return the command of an interpreter that finds the same modules as this one."""
     flags = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
     chosen = [flag for flag, on in flags.items() if on]
     paths = json.dumps([path for path in sys.path if isinstance(path, str)])
-    utf8 = f"utf8={sys.flags.utf8_mode}"  # names of files are the same bytes then
+    utf8 = f"utf8={sys.flags.utf8_mode}"  # so that names of files are the same bytes
     return [sys.executable, *chosen, "-P", "-W", "ignore", "-X", utf8, "-c", START, paths]
 
 
 def _is_python(executable: str | None) -> bool:
-    """Whether this is an interpreter, and not a program with one inside: that would start once more."""
+    """Return whether this is an interpreter: a program that embeds Python would start itself again."""
     return Path(executable or "").stem.lower().startswith(("python", "pypy"))
 
 
 def _ending(code: int) -> str:
     if code == -getattr(signal, "SIGKILL", 0):
-        return "killed by the system, which may be short of memory"
+        return "killed by the system, perhaps for lack of memory"
     return (signal.strsignal(-code) or f"signal {-code}").lower() if code < 0 else f"exit code {code}"
 
 
 def _packed(value: Any) -> list[Any]:
-    """What is written for a value: the length of a JSON text, the text, the bytes of all arrays."""
+    """Return the parts to send: the length of a JSON text, the text, the bytes of all arrays."""
     arrays: list[Any] = []
     text = json.dumps(_described(value, arrays)).encode()
     return [len(text).to_bytes(8, "little"), text, *arrays]
 
 
 def _described(value: Any, arrays: list[Any]) -> Any:
-    """A value as JSON can tell it, its arrays moved to a list."""
+    """Return a value that JSON can hold; append its arrays to a list."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "OT" and all(isinstance(entry, str) for entry in value.flat):
             value = value.astype(str)
-        if value.dtype.kind not in PLAIN:
-            raise TypeError(f"an array of {value.dtype} is not plain.")
-        turned = not value.flags.c_contiguous and value.flags.f_contiguous  # no copy for its sake
+        if value.dtype.kind not in PLAIN_KINDS:
+            raise TypeError(f"an array of {value.dtype} cannot be sent to another process.")
+        turned = not value.flags.c_contiguous and value.flags.f_contiguous  # avoids a copy
         arrays.append(np.ascontiguousarray(value.T if turned else value).reshape(-1).view(np.uint8))
         return {"array": [value.dtype.str, value.shape, turned]}
     if isinstance(value, dict):
@@ -237,24 +242,24 @@ def _receive(pipe: IO[bytes]) -> Any:
     return _rebuilt(json.loads(_filled(pipe, bytearray(size))), pipe)
 
 
-def _rebuilt(told: Any, pipe: IO[bytes]) -> Any:
-    """The value that `_described` told, its arrays read from the pipe in the same order."""
-    if isinstance(told, list):
-        return [_rebuilt(entry, pipe) for entry in told]
-    if not isinstance(told, dict):
-        return told
-    if "dict" in told:
-        return {key: _rebuilt(entry, pipe) for key, entry in told["dict"].items()}
-    kind, shape, turned = told["array"]
-    if np.dtype(kind).kind not in PLAIN:  # bytes of the other process are never taken for objects
-        raise TypeError(f"an array of {kind} is not plain.")
+def _rebuilt(value: Any, pipe: IO[bytes]) -> Any:
+    """Return the value that `_described` described; read its arrays from the pipe in the same order."""
+    if isinstance(value, list):
+        return [_rebuilt(entry, pipe) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    if "dict" in value:
+        return {key: _rebuilt(entry, pipe) for key, entry in value["dict"].items()}
+    kind, shape, turned = value["array"]
+    if np.dtype(kind).kind not in PLAIN_KINDS:  # bytes of the other process never become objects
+        raise TypeError(f"an array of {kind} cannot be received from another process.")
     array = np.empty(shape[::-1] if turned else shape, kind)
     _filled(pipe, array.reshape(-1).view(np.uint8))
     return array.T if turned else array
 
 
 def _filled(pipe: IO[bytes], buffer: Any) -> Any:
-    """The buffer, full of what comes from the pipe."""
+    """Fill the buffer from the pipe, and return it."""
     rest = memoryview(buffer)
     while len(rest):
         count = pipe.readinto(rest)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A progress bar for long work."""
+"""A progress bar."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

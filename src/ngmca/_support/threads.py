@@ -1,7 +1,7 @@
-"""Threads over blocks of the data, with BLAS held to one thread inside.
+"""Threads over blocks of the data, with BLAS limited to one thread inside.
 
-Results do not depend on the number of threads: what a block computes, and the order in which the parts
-are added up, are fixed by the shape of the data.
+Results do not depend on the number of threads: the shape of the data alone fixes the blocks and the
+order in which their results are added.
 """
 
 import os
@@ -11,13 +11,13 @@ from functools import cache, wraps
 from threading import RLock
 from typing import Any, ParamSpec, TypeVar
 
-import scipy.linalg  # noqa: F401  so that its BLAS is there to be held, before libraries are looked up
+import scipy.linalg  # noqa: F401  loads its BLAS, so that it is limited too
 from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 
-PARTS = 16  # into which the blocks are grouped, whatever the number of threads
+GROUPS = 16  # of blocks, for any number of threads
 
 
 @cache
@@ -26,23 +26,24 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 class _OneBlasThread:
-    """The limit is the process's: the first to enter sets it, the last to leave takes it away.
+    """A decorator: BLAS uses one thread while a decorated function runs.
 
-    A function that it decorates runs inside. Ctrl-C may come between any two steps of Python's: every
-    step here can be taken again, what has been before is noted down first, and leaving is tried twice,
-    the second time from outside of the first.
+    The limit holds for the whole process: the first call sets it, the last one to return removes it.
+    Ctrl-C may come between any two steps of Python. Therefore every step here can be repeated, the
+    earlier numbers of threads are stored first, and leaving is tried twice, the second time outside of
+    the first.
     """
 
     def __init__(self) -> None:
         self._lock = RLock()
         self._inside: set[object] = set()
         self._libraries: list[Any] | None = None
-        self._before: dict[Any, int] = {}  # threads of each library, as long as it may have but one
+        self._before: dict[Any, int] = {}  # threads of each library before the limit
         self._set = False
 
-    def __call__(self, work: Callable[Given, Part]) -> Callable[Given, Part]:
+    def __call__(self, work: Callable[Arguments, Part]) -> Callable[Arguments, Part]:
         @wraps(work)
-        def inside(*args: Given.args, **kwargs: Given.kwargs) -> Part:
+        def inside(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Part:
             ticket = object()
             try:
                 try:
@@ -78,11 +79,11 @@ class _OneBlasThread:
             self._before = {}
 
 
-one_blas_thread = _OneBlasThread()  # in which matrix products use one thread
+one_blas_thread = _OneBlasThread()
 
 
 def _after_fork() -> None:
-    """A forked child has none of its parent's threads: it makes its own, and starts to count anew."""
+    """Start again in a forked child, which has none of the threads of its parent."""
     _pool.cache_clear()
     one_blas_thread.__init__()  # type: ignore[misc]
 
@@ -92,15 +93,15 @@ if hasattr(os, "register_at_fork"):
 
 
 def available() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def grouped(length: int, block: int, most: int | None = None) -> list[range]:
-    """Starts of blocks in PARTS groups, or in more where these would have over `most` blocks."""
+    """Return the starts of blocks in GROUPS groups, or in more groups of at most `most` blocks."""
     starts = range(0, length, block)
-    size = max(1, -(-len(starts) // PARTS))
+    size = max(1, -(-len(starts) // GROUPS))
     size = size if most is None else max(1, min(size, most))
     return [starts[i : i + size] for i in range(0, len(starts), size)]
 
@@ -108,7 +109,7 @@ def grouped(length: int, block: int, most: int | None = None) -> list[range]:
 def in_parts(
     work: Callable[[range], Part], length: int, block: int, threads: int, most: int | None = None
 ) -> list[Part]:
-    """work(starts of blocks) for each group of blocks, in their order."""
+    """Return work(starts of blocks) for each group of blocks, in order."""
     groups = grouped(length, block, most)
     if threads == 1 or len(groups) <= 1:
         return [work(group) for group in groups]

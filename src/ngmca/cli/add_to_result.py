@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from ngmca._support.messages import ArgumentError, message, option
+from ngmca.answers.run import Run
 from ngmca.cli.console import note
 from ngmca.cli.errors import INTERRUPTED, fail
 from ngmca.cli.pipeline import perform, print_run
 from ngmca.cli.settings import QUESTION_FILES, Settings, changed_input, from_file, provenance
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
-from ngmca.saving.results import Run, load_run
+from ngmca.saving.results import load_run
 
 
 def found_in(out: Path, instead: str) -> tuple[Run, Settings, dict[str, Any]]:
@@ -24,7 +25,7 @@ def found_in(out: Path, instead: str) -> tuple[Run, Settings, dict[str, Any]]:
 
 def check_not_stopped(out: Path) -> None:
     """Raise an error if a stopped run for the folder would be discarded."""
-    if result_folder.kept(result_folder.unfinished(result_folder.absolute(out))):
+    if result_folder.can_resume(result_folder.unfinished(result_folder.absolute(out))):
         raise ReadError(
             f"there is a stopped run for {out}. Continue it with `ngmca separate --resume {out} "
             "--force`, or discard it with --force."

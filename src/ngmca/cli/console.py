@@ -17,8 +17,8 @@ from rich.text import Text
 
 from ngmca._support.messages import rendered
 from ngmca.answers.how_sure import Finding
+from ngmca.answers.run import Run
 from ngmca.cli.options import as_flag
-from ngmca.saving.results import Run
 
 MAX_CHARACTERS = 500  # of a message; a damaged file may have cells with millions
 CONTROL_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode's controls, hidden marks, line ends

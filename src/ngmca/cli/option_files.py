@@ -23,8 +23,9 @@ from ngmca.constraints import (
 from ngmca.domains import backgrounds
 from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
-from ngmca.io.detect import reader_of
-from ngmca.io.resampling import at, ends, has_axis, overlap, rising, sources_in
+from ngmca.io.detect import TABLE_FORMATS, format_of
+from ngmca.io.resampling import axis_range, has_axis, interpolate, overlap, rising
+from ngmca.saving.sources_in_file import sources_in
 from ngmca.task.methods import method_with
 from ngmca.task.task import NoiseModel, Sampling, Task
 
@@ -111,7 +112,7 @@ def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
                 "channels, or an axis in both files."
             )
         return found.Y
-    told = f"{path} goes from {ends(found)}, the data from {ends(data)}"
+    told = f"{path} goes from {axis_range(found)}, the data from {axis_range(data)}"
     overlap(told, found, data)
     step = float(np.median(np.abs(np.diff(there)))) if len(there) > 1 else 0.0
     if there.min() < here[0] - step or there.max() > here[-1] + step:
@@ -119,7 +120,7 @@ def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
             f"{flag} must cover all channels: {told}. Cut the data with "
             f"--range {max(here[0], there.min()):g}:{min(here[-1], there.max()):g}."
         )
-    return at(there, here, X)
+    return interpolate(there, here, X)
 
 
 def _mixing(path: str, data: Dataset) -> NDArray:
@@ -143,5 +144,5 @@ def _totals(closure: float | str, data: Dataset) -> float | NDArray:
 
 def _read(path: str, *, numbers: bool) -> Dataset:
     """Read a table that an option names; a table of plain numbers has no axis."""
-    plain = numbers and reader_of(Path(path))[0] in io.TABLES
+    plain = numbers and format_of(Path(path)) in TABLE_FORMATS
     return io.read(path, axis="none") if plain else io.read(path)

@@ -68,7 +68,7 @@ OTHER_NAMES = {  # arguments of the library whose option has another name
     "r": "-r",
     "n_iter": "--iterations",
     "n_samples": "--samples",
-    "crop": "--range",
+    "Dataset.crop": "--range",
     "Unimodal": "--profiles",
     "Monotonic": "--profiles",
 }

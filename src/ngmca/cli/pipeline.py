@@ -10,12 +10,15 @@ from typing import Any
 
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.compile_notice import telling
+from ngmca._support.compile_notice import compile_notice
 from ngmca._support.messages import ArgumentError, message, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
-from ngmca.answers.how_many.choose_rank import MOST, RankChoice
+from ngmca.answers.answers_of_run import Answers
+from ngmca.answers.how_many.part_to_fit import MAX_RANK
+from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
+from ngmca.answers.run import Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail
@@ -28,7 +31,6 @@ from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
 from ngmca.saving import interim, result_folder, results
 from ngmca.saving import large_results as large
-from ngmca.saving.answers_in_file import Answers
 from ngmca.saving.folder_claim import Claim, claimed
 from ngmca.task.checkpoints import Checkpoint
 from ngmca.task.driver import Prepared, StoppedRunError
@@ -47,8 +49,8 @@ def perform(
     resume: bool = False,
     quiet: bool = False,
     before: dict[str, Any] | None = None,
-    found: results.Run | None = None,
-) -> tuple[results.Run, Path]:
+    found: Run | None = None,
+) -> tuple[Run, Path]:
     """Read, separate and write; return the run and its folder.
 
     Parameters
@@ -69,9 +71,9 @@ def perform(
         The result of an earlier run with the same data, to which only missing parts are added.
     """
     text = "compiling for the first time on this machine, which takes about half a minute."
-    compiling = telling(lambda: note(text, quiet=quiet))
+    compiling = compile_notice(lambda: note(text, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):
-        if resume and claim.whole:
+        if resume and claim.complete:
             run, error = results.load_run(claim.work / result_folder.RESULT), None
         else:
             run = _run(claim, settings, before or {}, found, resume=resume, quiet=quiet)
@@ -91,11 +93,11 @@ def _run(
     claim: Claim,
     settings: Settings,
     before: dict[str, Any],
-    found: results.Run | None,
+    found: Run | None,
     *,
     resume: bool,
     quiet: bool,
-) -> results.Run:
+) -> Run:
     """Read, separate and write all files except the report to the work folder; return the run."""
     data, record = _read(settings, quiet=quiet)
     _check_input(before, record, resume=resume, quiet=quiet)
@@ -132,7 +134,7 @@ def _run(
     if seen.explained is not None:
         diagnostics = replace(diagnostics, explained=seen.explained)
         record["shown"] = seen.told
-    run = results.Run(seen.separation, diagnostics, seen.data, described, answers)
+    run = Run(seen.separation, diagnostics, seen.data, described, answers)
     results.write(claim.work, run)
     return run
 
@@ -169,7 +171,7 @@ def _prepared(data: Dataset, settings: Settings) -> Prepared:
     rules.check(features | {"auto rank": option("r", AUTO)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # shown once the number is known
-        return one_blas_thread(Prepared)(replace(task, r=min(MOST, *engine.shape)), engine)
+        return one_blas_thread(Prepared)(replace(task, r=min(MAX_RANK, *engine.shape)), engine)
 
 
 def _with_number(
@@ -239,12 +241,12 @@ def _explained_stops(claim: Claim) -> Iterator[None]:
     except StoppedRunError as stop:
         raise fail(f"{stop}; nothing is lost. {onward}", INTERRUPTED) from None
     except KeyboardInterrupt:
-        if not claim.kept:
+        if not claim.can_resume:
             raise
         text = f"stopped; the result so far is kept{large.stored(claim.work)}. {onward}"
         raise fail(text, INTERRUPTED) from None
     except Exception as error:
-        if claim.kept and not isinstance(error, ReadError | ArgumentError):
+        if claim.can_resume and not isinstance(error, ReadError | ArgumentError):
             note(f"the result so far is kept{large.stored(claim.work)}. {onward}")
         raise
 
@@ -261,7 +263,7 @@ def _size(data: Dataset, settings: Settings, prepared: Prepared) -> float:
     return 2 * (REPORT_BYTES + BYTES_PER_NUMBER * shown) + 3 * whole
 
 
-def _draw(folder: Path, run: results.Run) -> Exception | None:
+def _draw(folder: Path, run: Run) -> Exception | None:
     """Write the report of a run; return an error, which must not cost the result."""
     try:
         from ngmca import report  # Plotly takes a second to load
@@ -272,7 +274,7 @@ def _draw(folder: Path, run: results.Run) -> Exception | None:
     return None
 
 
-def print_run(run: results.Run, place: Path, *, quiet: bool, as_json: bool) -> None:
+def print_run(run: Run, place: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result and its folder, as sentences or as JSON."""
     if as_json:
         warnings_of_run = [as_warning(finding) for finding in run.findings]

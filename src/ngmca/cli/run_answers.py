@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngmca._support.arguments import check_number
-from ngmca.answers.how_many.choose_rank import FOLDS, RankChoice, choose_rank
+from ngmca._support.messages import ArgumentError
+from ngmca.answers.answers_of_run import Answers
+from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
+from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.which.identify import identify
@@ -21,8 +24,7 @@ from ngmca.cli.settings import AUTO, Settings
 from ngmca.constraints import Closure
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
-from ngmca.saving.answers_in_file import Answers
-from ngmca.saving.rank_search import Unfinished, fingerprint
+from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
 from ngmca.saving.result_folder import SEARCH
 from ngmca.task.driver import Prepared
 from ngmca.task.task import Task
@@ -60,8 +62,13 @@ def counted(
     if settings.sources != AUTO:
         return None
     noise = prepared.task.noise
-    options: dict[str, Any] = {"folds": FOLDS, "entries": None, "seed": settings.seed, "noise": noise}
-    kept = Unfinished(work / SEARCH, fingerprint(data.Y, options), note)
+    options: dict[str, Any] = {
+        "folds": DEFAULT_FOLDS,
+        "entries": None,
+        "seed": settings.seed,
+        "noise": noise,
+    }
+    kept = UnfinishedSearch(work / SEARCH, fingerprint(data.Y, options), note)
     with as_bad_input():
         choice = choose_rank(prepared.engine, kept=kept, progress=shows_progress(quiet), **options)
     if not choice.rank:
@@ -117,4 +124,4 @@ def _refusals() -> Iterator[list[str]]:
         try:
             yield refused
         except (ValueError, TypeError) as error:
-            refused.append(str(error))
+            refused.append(error.message if isinstance(error, ArgumentError) else str(error))

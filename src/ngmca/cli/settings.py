@@ -118,37 +118,21 @@ class Settings:
 
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""
-        large = self._large()
-        if large is not None and self.device == "cuda":
+        one = self.data[0] if len(self.data) == 1 else self.data
+        names = ("transpose", "dataset", "nucleus", "axis", "header", "skip", "columns")
+        data = io.read(one, large="leave", **{name: getattr(self, name) for name in names})
+        if data.in_memory:
+            return data.crop(*parse_range(self.range)) if self.range else data
+        if self.range:
+            raise ReadError(
+                f"{self.data[0]} is too large for the memory, and --range would copy it: cut it first."
+            )
+        if self.device == "cuda":
             raise ReadError(
                 f"{self.data[0]} is too large to be read whole, as --device cuda does: take --device "
                 "cpu, or in Python ngmca.separate(numpy.load(..., mmap_mode='r'), ..., device='cuda')."
             )
-        if large is not None:
-            return large
-        one = self.data[0] if len(self.data) == 1 else self.data
-        data = io.read(one, transpose=self.transpose, dataset=self.dataset, **self._for_some)
-        return data.crop(*parse_range(self.range)) if self.range else data
-
-    def _large(self) -> Dataset | None:
-        """Data that are read in blocks, or None where they are to be read whole."""
-        if len(self.data) != 1 or not Path(self.data[0]).exists():
-            return None
-        path = Path(self.data[0])
-        found = io.read_large(path, transpose=self.transpose, dataset=self.dataset)
-        if found is None:
-            return None
-        io.check_options(path, self._for_some)
-        if self.range:
-            raise ReadError(
-                f"{path} is too large for the memory, and --range would copy it: cut it first."
-            )
-        return found
-
-    @property
-    def _for_some(self) -> dict[str, Any]:
-        """Options of reading that only some formats know."""
-        return {name: getattr(self, name) for name in io.FOR_SOME}
+        return data
 
     @property
     def method_options(self) -> dict[str, Any]:

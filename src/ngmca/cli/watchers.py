@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngmca.algorithms.schedule import BANDS
-from ngmca.answers.how_sure import percent
+from ngmca.answers.wording import percent
 from ngmca.cli.console import stderr
 from ngmca.result import Separation, State
 from ngmca.saving import interim

@@ -2,7 +2,7 @@
 
 One class for each kind of constraint, one file for each family. To add one: write its record here with
 the checks of its own values, translate it in `arrays.constraint_arrays`, solve it in
-`algorithms/steps.py`, and say in `task/rules.py` what it cannot be combined with.
+`algorithms/steps.py`, and say in `rules.py` what it cannot be combined with.
 """
 
 from ngmca.constraints.arrays import Constraint, as_constraints, constraint_arrays, transposed

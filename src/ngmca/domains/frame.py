@@ -1,15 +1,16 @@
 """Undecimated tight frames for lines and for images: analysis W, its exact adjoint W', and W'W = 1.
 
-The axis is reflected (x0 x0 x1 ... | xn xn), never wrapped. An orthonormal wavelet has no symmetry to
-keep the reflection, so that its coefficients fill the doubled period: 2n per scale, half of which belong
-to the wavelet and half to its mirror image. A spline framelet is symmetric, so that n do. In both cases
-each level splits what the level before left over into a smooth part and details, and keeps the energy.
+The axis is reflected (x0 x0 x1 ... | xn xn), never wrapped. An orthonormal wavelet is not symmetric, so
+its coefficients fill the doubled period: 2n for each scale, half of which belong to the wavelet and half
+to its mirror image. A spline framelet is symmetric and has n coefficients. In both cases each level
+splits the smooth part of the level before into a smooth part and details, and keeps the energy.
 
-An image has the products of two filters, across and down; only the product of both smooth ones is split
-again. A wavelet has 4n per band there; framelets, which are shorter, do as well on what is smooth, and
-better on edges.
+For an image, filters are products of two, across and down; only the product of both smooth ones is split
+again. A wavelet has 4n coefficients for each band of an image. Framelets, which are shorter, are as good
+on smooth images, and better on edges.
 
-Coefficients of a source are (bands, period): details from fine to coarse, and last what is smooth.
+Coefficients of a source have shape (bands, period): details from fine to coarse, and the smooth part
+last.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ngmca.domains.frame_kernels import analyse_row, synthesise_row
 
-BLOCK = 4  # taps that are applied in one pass; filters are filled up with zeros
+TAPS_PER_PASS = 4  # filters are padded with zeros to a multiple of it
 SYM4 = (
     -0.07576571478927333,
     -0.02963552764599851,
@@ -56,42 +57,62 @@ SPLINES = {"linear": 2, "cubic": 4}  # power of the cosine in the low-pass filte
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A tight frame for sources of n samples: the filters of one level, the smooth one last."""
+    """A tight frame for sources of n channels.
+
+    Attributes
+    ----------
+    n : int
+        Number of channels.
+    levels : int
+        Number of levels.
+    period : int
+        Coefficients in each band.
+    filters : ndarray of shape (filters, taps)
+        Filters of one level, the smooth one last, applied at x[t + step * (tap - centre)].
+    centre : int
+        Index of the central tap.
+    parity : ndarray of shape (filters,)
+        Symmetry of the coefficients under reflection; 0 if the period is doubled.
+    height : int
+        Rows of an image, whose pixels are the channels row by row; 0 for a spectrum.
+    """
 
     n: int
     levels: int
-    period: int  # coefficients per band
-    filters: NDArray  # (channels, taps), applied at x[t + step * (tap - centre)]
+    period: int
+    filters: NDArray
     centre: int
-    parity: NDArray  # of each channel's coefficients under reflection; 0 where the period is doubled
-    height: int = 0  # rows of an image, whose pixels are the samples row by row; 0 for a line
+    parity: NDArray
+    height: int = 0
 
     @property
     def bands(self) -> int:
-        """Bands of details, and one of what is smooth."""
+        """Number of bands: the details, and one smooth band."""
         channels = len(self.filters)
         return self.levels * ((channels**2 if self.height else channels) - 1) + 1
 
     @property
     def shares(self) -> NDArray:
-        """How much of each band a basis would have, n in all: the frame is a mean over its bases."""
+        """Share of each band that a basis would have: the frame is a mean over its bases."""
         return np.asarray(self.norms**2)
 
     @property
     def norms(self) -> NDArray:
-        """Norm of the filter of each band: what it makes of white noise of deviation 1."""
+        """Norm of the filter of each band: its output for white noise of standard deviation 1."""
         return _norms(self)
 
 
 @lru_cache(maxsize=64)
 def frame(n: int, wavelet: str = "sym4", levels: int = 5, shape: tuple[int, int] | None = None) -> Frame:
-    """The frame for n samples, or for images of a shape, with at most so many levels.
+    """Return the frame for n channels, or for images of a shape, with at most this many levels.
 
-    No filter is longer than the axis and its reflection, or the longer axis of an image.
+    There are fewer levels if a filter would be longer than the axis and its reflection, or than the
+    longer axis of an image.
     """
     if n < 1 or levels < 0:
         raise ValueError(
-            f"a frame needs samples (n = {n}) and a number of levels ({levels}), 0 or more."
+            f"a frame needs at least one channel (n = {n}) and a number of levels of 0 or more "
+            f"({levels})."
         )
     if wavelet in ORTHONORMAL:
         low = _polished(np.array(ORTHONORMAL[wavelet]))
@@ -104,16 +125,16 @@ def frame(n: int, wavelet: str = "sym4", levels: int = 5, shape: tuple[int, int]
     else:
         raise ValueError(f"wavelet must be one of {[*ORTHONORMAL, *SPLINES]}, got {wavelet!r}.")
     if shape is not None and (min(shape) < 1 or shape[0] * shape[1] != n):
-        raise ValueError(f"images of {shape[0]} x {shape[1]} pixels do not have {n}.")
+        raise ValueError(f"images of {shape[0]} x {shape[1]} pixels do not have {n} pixels.")
     fitting = int(np.floor(np.log2(max(2 * max(shape or (n,)) / (filters.shape[1] - 1), 1))))
-    filters = np.pad(filters, ((0, 0), (0, -filters.shape[1] % BLOCK)))
+    filters = np.pad(filters, ((0, 0), (0, -filters.shape[1] % TAPS_PER_PASS)))
     period = n * (1 if parity.any() else 4 if shape else 2)
     height = shape[0] if shape else 0
     return Frame(n, min(levels, fitting), period, np.ascontiguousarray(filters), centre, parity, height)
 
 
 def _polished(low: NDArray) -> NDArray:
-    """The filter made orthonormal to rounding: published taps are so to 1e-12 only."""
+    """Return the filter, orthonormal to rounding: published taps are accurate to 1e-12 only."""
     size = low.size
     for _ in range(3):
         shifts = [np.concatenate([np.zeros(2 * k), low[: size - 2 * k]]) for k in range(size // 2)]
@@ -126,7 +147,7 @@ def _polished(low: NDArray) -> NDArray:
 
 
 def _framelet(power: int) -> tuple[NDArray, NDArray]:
-    """Tight framelets of B-splines (Ron and Shen, 1997): sqrt(binomial) sin^k cos^(power-k)."""
+    """Return tight framelets of B-splines (Ron and Shen, 1997): sqrt(binomial) sin^k cos^(power-k)."""
     from math import comb
 
     filters = []
@@ -140,7 +161,7 @@ def _framelet(power: int) -> tuple[NDArray, NDArray]:
 
 
 def analyse(frame: Frame, S: NDArray) -> NDArray:
-    """W S: coefficients (r, bands, period) of the rows of S (r, n)."""
+    """Return W S: coefficients (r, bands, period) of the rows of S (r, n)."""
     S = np.ascontiguousarray(S)
     coefficients = np.empty((len(S), frame.bands, frame.period), dtype=S.dtype)
     buffers = scratch(frame, S.dtype)[:2]
@@ -150,7 +171,7 @@ def analyse(frame: Frame, S: NDArray) -> NDArray:
 
 
 def synthesise(frame: Frame, coefficients: NDArray) -> NDArray:
-    """W' c: the adjoint of `analyse`, which is also its inverse on the coefficients of a signal."""
+    """Return W' c: the adjoint of `analyse`, and its inverse on the coefficients of a signal."""
     S = np.empty((len(coefficients), frame.n), dtype=coefficients.dtype)
     buffers = scratch(frame, S.dtype)[:2]
     for row, given in zip(S, coefficients, strict=True):
@@ -159,13 +180,13 @@ def synthesise(frame: Frame, coefficients: NDArray) -> NDArray:
 
 
 def plan(frame: Frame, dtype: DTypeLike) -> tuple:
-    """What the kernels ask to know of a frame; the height last, of an image only."""
+    """Return the arguments of the kernels for a frame; only images have a height, the last one."""
     line = frame.levels, frame.filters.astype(dtype), frame.centre, frame.parity
     return (*line, frame.height) if frame.height else line
 
 
 def scratch(frame: Frame, dtype: DTypeLike) -> tuple[NDArray, NDArray, NDArray]:
-    """Buffers for the kernels: an axis with both margins, a band (two of an image), and all bands."""
+    """Return buffers for the kernels: an axis with margins, a band (two for an image), and all bands."""
     reach = (frame.filters.shape[1]) << max(frame.levels - 1, 0)
     axis = frame.period // (frame.height or 1)  # the doubled width of an image at least
     bands = frame.period * (2 if frame.height else 1)
@@ -175,7 +196,7 @@ def scratch(frame: Frame, dtype: DTypeLike) -> tuple[NDArray, NDArray, NDArray]:
 
 @lru_cache(maxsize=64)
 def _norms(given: Frame) -> NDArray:
-    """Norms of the filters of all levels before one, and of one of its own, convolved."""
+    """Return the norms of the filters of each band: smooth filters of the levels before, and its own."""
     if not given.levels:
         return np.ones(1)
     doubled = not given.parity.any()

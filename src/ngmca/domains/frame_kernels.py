@@ -1,4 +1,4 @@
-"""Kernels of the frames: a level's filters along an axis, or along both of an image, and their adjoints.
+"""Kernels of the frames: filters of a level along one axis, or both axes of an image, and adjoints.
 
 `analyse_row` and `synthesise_row` are the one place where lines and images part; what they know of a
 frame is `frame.plan`.
@@ -8,7 +8,7 @@ import numpy as np
 
 from ngmca._support.compiled import swift
 
-LINE = 4  # length of the plan of a line; an image has its height besides, and is compiled only if met
+LINE = 4  # length of the plan of a spectrum; that of an image has a height, and is compiled on first use
 
 
 @swift
@@ -52,7 +52,7 @@ def extend(x, size, parity, margin, out):
 
 @swift
 def extend_far(x, size, parity, margin, out):
-    """The same where the margins are longer than x."""
+    """Do the same if the margins are longer than x."""
     for t in range(margin):
         for place in (-1 - t, size + t):
             if parity == 0:
@@ -129,7 +129,7 @@ def synthesise_line(coefficients, x, levels, filters, centre, parity, padded, sm
 
 @swift
 def folded(place, size, parity):
-    """Index inside an axis of what is continued at `place`, and its sign."""
+    """Return the index inside an axis of the value continued at `place`, and its sign."""
     if 0 <= place < size:
         return place, 1
     if parity == 0:
@@ -149,7 +149,7 @@ def correlate_down(X, step, taps, centre, parity, add, out):
             i1, s1 = folded(t + step * (k + 1 - centre), height, parity)
             i2, s2 = folded(t + step * (k + 2 - centre), height, parity)
             i3, s3 = folded(t + step * (k + 3 - centre), height, parity)
-            a = taps[k] if s0 > 0 else -taps[k]  # not times s0, which would make it double precision
+            a = taps[k] if s0 > 0 else -taps[k]  # not taps[k] * s0, which would be double precision
             b = taps[k + 1] if s1 > 0 else -taps[k + 1]
             c = taps[k + 2] if s2 > 0 else -taps[k + 2]
             d = taps[k + 3] if s3 > 0 else -taps[k + 3]
@@ -164,7 +164,7 @@ def correlate_down(X, step, taps, centre, parity, add, out):
 
 @swift
 def correlate_along(X, margin, first, step, taps, parity, add, padded, out):
-    """The same along the rows of an image, with the filter placed as in `correlate`."""
+    """Do the same along the rows of an image, with the filter placed as in `correlate`."""
     width = X.shape[1]
     for t in range(X.shape[0]):
         extend(X[t], width, parity, margin, padded)
@@ -173,7 +173,7 @@ def correlate_along(X, margin, first, step, taps, parity, add, padded, out):
 
 @swift
 def analyse_image(x, out, height, levels, filters, centre, parity, padded, smooth):
-    """out (bands, period) := W x for an image of so many rows; bands of a level by (across, down)."""
+    """out (bands, period) := W x for an image of this height; bands of a level by (across, down)."""
     channels, taps = filters.shape
     width = x.size // height
     double = 2 if parity[channels - 1] == 0 else 1
@@ -204,7 +204,7 @@ def analyse_image(x, out, height, levels, filters, centre, parity, padded, smoot
 
 @swift
 def synthesise_image(coefficients, x, height, levels, filters, centre, parity, padded, smooth):
-    """x := W' coefficients for an image of so many rows; the last band is overwritten."""
+    """x := W' coefficients for an image with this many rows; the last band is overwritten."""
     channels, taps = filters.shape
     width = x.size // height
     double = 2 if parity[channels - 1] == 0 else 1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.threads import one_blas_thread
@@ -76,10 +77,7 @@ def open_data(
         return engine
     if device == "cuda":
         if lazily or scratch is not None:
-            raise ArgumentError(
-                "{} cannot be combined with {}: data on a GPU are not read in blocks. Use {}.",
-                *(option("out"), option("device", "cuda"), option("device", "cpu")),
-            )
+            rules.check(rules.written(["disk" if scratch is None else "out", "gpu"]))
         return _on_gpu(data, mask, threads)
     if hasattr(data, "__cuda_array_interface__"):
         raise ArgumentError(
@@ -91,7 +89,7 @@ def open_data(
         return _on_dask(data, mask, threads)
     if lazily or scratch is not None or (lazily is None and is_large(data)):
         if mask is not None or np.ma.is_masked(data):
-            raise ArgumentError("{} needs all data in memory, but Y is read in blocks.", option("mask"))
+            rules.check(rules.written(["mask", "disk"]))
         return DiskEngine(Source.of(data), threads=threads, scratch=scratch)
     data = _read_whole(data)
     if is_several(data):
@@ -163,24 +161,21 @@ def _on_gpu(data: Any, mask: Any, threads: int | None) -> GpuEngine:
         )
     if hasattr(data, "__cuda_array_interface__"):
         if mask is not None:
-            raise _not_on_gpu(option("mask"))
+            rules.check(rules.written(["mask", "gpu"]))
         return GpuEngine(*there_in_own_units(data, open_device()))
     _check_in_reach(data)
     parts: tuple[slice, ...] = (slice(None),)
     if is_several(data):
         check_several(data)
         if mask is not None:
-            raise _not_on_gpu(option("mask"))
+            rules.check(rules.written(["mask", "gpu"]))
         parts = _slices([len(one) for one in data])
         data = np.concatenate([arguments.check_data(one) for one in data])
     else:
         data = _read_whole(data)
     values, missing = arguments.check_observed(data, mask)
     if missing is not None:
-        raise ArgumentError(
-            "{} does not support missing entries. Use {}.",
-            *(option("device", "cuda"), option("device", "cpu")),
-        )
+        rules.check(rules.written(["missing entries", "gpu"]))
     Y, unit = in_own_units(values)
     check_unit(Y, unit)
     engine = GpuEngine(Y, open_device(), unit)
@@ -188,18 +183,10 @@ def _on_gpu(data: Any, mask: Any, threads: int | None) -> GpuEngine:
     return engine
 
 
-def _not_on_gpu(what: object) -> ArgumentError:
-    return ArgumentError(
-        "{} cannot be combined with {}: a GPU supports neither missing entries nor data in blocks. "
-        "Use {}.",
-        *(what, option("device", "cuda"), option("device", "cpu")),
-    )
-
-
 def _check_in_reach(data: Any) -> None:
     """Raise an error if data are neither in memory nor mapped to it, and will not be read whole."""
     if is_dask(data):
-        raise _not_on_gpu("a Dask array")
+        rules.check(rules.written(["dask", "gpu"]))
     if is_large(data) and not isinstance(data, np.ndarray):
         raise ArgumentError(
             "Y is too large to be read whole, and {} does not read in blocks. Pass a mapped .npy file, "

@@ -1,14 +1,14 @@
-"""What headings, names of variables and units say about an axis: one table for all readers."""
+"""The meaning of headings, names of variables and units: one table for all readers."""
 
 import re
 
 UNIT_LAST = (
-    re.compile(r"^(.*\S)\s*/\s*(\S+)$"),
-    re.compile(r"^(.*[^\s,_])[\s,_]+(\S+?)\.?$"),
-)  # name/unit, name unit
-REPEATED = re.compile(r"\.\d+$")  # a second `wavelength` that pandas made `wavelength.1`
+    re.compile(r"^(.*\S)\s*/\s*(\S+)$"),  # name/unit
+    re.compile(r"^(.*[^\s,_])[\s,_]+(\S+?)\.?$"),  # name unit
+)
+PANDAS_SUFFIX = re.compile(r"\.\d+$")  # pandas renames a second `wavelength` to `wavelength.1`
 BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]$")  # name [unit], name (unit)
-NO_AXIS = "channel"  # what the points of an axis are called where nothing is known of it
+NO_AXIS = "channel"  # the name of an unknown axis
 
 SHIFT = ("chemical shift", "ppm")
 WAVENUMBER = ("wavenumber", "cm-1")
@@ -16,7 +16,7 @@ NANOMETRES = ("wavelength", "nm")
 MICROMETRES = ("wavelength", "um")
 MASS = ("m/z", "")
 
-MEANINGS = {  # words in small letters, with spaces, to name and unit
+MEANINGS = {  # words in lower case to name and unit of an axis
     "ppm": SHIFT,
     "chemical shift": SHIFT,
     "chemical shifts": SHIFT,
@@ -76,24 +76,24 @@ MEASURED = {"au", "a.u.", "a.u", "abs", "absorbance", "counts", "cts", "cnt", "i
 
 
 def meaning(word: str) -> tuple[str, str] | None:
-    """Name and unit of the axis that a word such as `ppm`, `chemical_shift` or `nm` stands for."""
+    """Return name and unit of the axis that a word such as `ppm`, `chemical_shift` or `nm` means."""
     return MEANINGS.get(" ".join(word.lower().replace("_", " ").split()))
 
 
 def is_spectral(word: str) -> bool:
-    """Whether a word stands for the axis of a spectrum; time may well count the measurements."""
+    """Return whether a word means the axis of a spectrum; time may also number the measurements."""
     found = meaning(word)
     return found is not None and found[0] != "time"
 
 
 def known_unit(unit: str) -> str:
-    """A unit as it is written everywhere here, or as it stands where it is not known."""
+    """Return a unit in the spelling of this package; an unknown unit stays as it is."""
     found = meaning(unit)
     return unit if found is None else found[1]
 
 
 def heading(text: str) -> tuple[str, str]:
-    """Name and unit out of a heading such as `ppm`, `wavelength [nm]` or `Energy (keV)`."""
+    """Return name and unit from a heading such as `ppm`, `wavelength [nm]` or `Energy (keV)`."""
     match = BRACKETS.match(text)
     if match is None:
         return meaning(text) or _unit_last(text) or (text or NO_AXIS, "")
@@ -103,26 +103,26 @@ def heading(text: str) -> tuple[str, str]:
 
 
 def _unit_last(text: str) -> tuple[str, str] | None:
-    """Name and unit out of `Raman shift/cm-1`, `wavelength_nm`."""
+    """Return name and unit from `Raman shift/cm-1` or `wavelength_nm`."""
     found = (pattern.match(text) for pattern in UNIT_LAST)
     return next(((one[1], known_unit(one[2])) for one in found if one and meaning(one[2])), None)
 
 
 def from_unit(unit: str, otherwise: str = "x") -> tuple[str, str]:
-    """Name and unit of an axis of which a file gives the unit alone."""
+    """Return name and unit of an axis if the file gives only its unit."""
     match = BRACKETS.match(unit)  # wavelength (nm)
     return meaning(match[2] if match else unit) or (otherwise, unit)
 
 
 def role(text: str) -> str:
-    """What a heading stands for: `spectral`, `channel`, `time`, `counting`, or nothing known."""
-    name, unit = heading(REPEATED.sub("", text.strip()))
-    if (
-        not text.strip() or is_place(name) or name[:1].isdigit()
-    ):  # 400 nm is a place on an axis, not its name
+    """Return the role of a column with this heading: `spectral`, `channel`, `time`, `counting` or ``."""
+    name, unit = heading(PANDAS_SUFFIX.sub("", text.strip()))
+    if not text.strip() or is_place(name) or name[:1].isdigit():  # 400 nm is a position, not a name
         return ""
     quantity = " ".join(name.lower().replace("_", " ").split())
-    if is_spectral(name) or (is_spectral(unit) and quantity not in COUNTING):  # a depth in um is none
+    if is_spectral(name) or (
+        is_spectral(unit) and quantity not in COUNTING
+    ):  # a depth in um is not spectral
         return "spectral"
     words = {quantity, unit.lower()}
     if words & TIMES or "time" in name.lower().split():
@@ -133,17 +133,17 @@ def role(text: str) -> str:
 
 
 def is_place(name: str) -> bool:
-    """Whether a heading is that of a coordinate: x, y or z."""
+    """Return whether a heading is a coordinate: x, y or z."""
     return heading(name)[0].strip().lower() in PLACES
 
 
 def is_known(text: str) -> bool:
-    """Whether a heading says what a column holds."""
+    """Return whether the meaning of a heading is known."""
     return bool(role(text)) or is_place(text) or text.strip().lower() in MEASURED
 
 
 def is_unit(text: str) -> bool:
-    """Whether a word is a unit and no quantity."""
+    """Return whether a word is a unit, not a quantity."""
     word = text.strip().lower()
     found = meaning(word)
     return (

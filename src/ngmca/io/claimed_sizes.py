@@ -1,4 +1,4 @@
-"""Sizes that a file claims, against those that can be true."""
+"""Compare the size that a file claims with its real size and with the free memory."""
 
 import contextlib
 import os
@@ -6,30 +6,30 @@ from collections.abc import Iterator
 from itertools import starmap
 from pathlib import Path
 
-from ngmca.io.dataset import ReadError
+from ngmca.io.read_error import ReadError
 
-GROUPS = Path("/sys/fs/cgroup")
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
 OWN_GROUPS = Path("/proc/self/cgroup")
-FILES = {2: ("max", "current", "stat"), 1: ("limit_in_bytes", "usage_in_bytes", "stat")}
+MEMORY_FILES = {2: ("max", "current", "stat"), 1: ("limit_in_bytes", "usage_in_bytes", "stat")}
 
 
 def check_claim(claimed: float, present: float | None, where: str) -> None:
-    """Refuse a header that claims more bytes than the file or the memory of this machine holds."""
+    """Raise an error if a file claims more bytes than it has, or more than the memory can hold."""
     if present is not None and claimed > present:
         raise ReadError(
-            f"{where} claims {in_words(claimed)} and the file holds {in_words(present)}: "
+            f"{where} claims {in_words(claimed)}, but the file has {in_words(present)}: "
             "it is truncated or damaged."
         )
     left = memory_left()
     if 2 * claimed > left:
         raise ReadError(
             f"{where} claims {in_words(claimed)}, reading takes twice as much, and {in_words(left)} of "
-            "memory is left: it is damaged, or too large to be read whole."
+            "memory is free: the file is damaged, or too large for this machine."
         )
 
 
 def memory_bytes() -> float:
-    """Memory of this machine, infinite where the system does not tell."""
+    """Return the memory of this machine, or infinity if the system does not say."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
@@ -37,7 +37,7 @@ def memory_bytes() -> float:
 
 
 def memory_left() -> float:
-    """Memory that can still be had: on this machine, in the groups of this process, by its own limit."""
+    """Return the free memory: of the machine, of its control groups, and by the limit of the process."""
     return max(0.0, min(_free_on_machine(), _free_to_process(), *starmap(_free_in_group, _groups())))
 
 
@@ -50,7 +50,7 @@ def _free_on_machine() -> float:
 
 
 def _free_to_process() -> float:
-    """What this process may still take by its own limit (ulimit -v)."""
+    """Return what the limit of this process (ulimit -v) still allows."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -61,12 +61,12 @@ def _free_to_process() -> float:
 
 
 def _groups() -> Iterator[tuple[Path, int]]:
-    """The control groups (a container, a job) of this process, up to the root, with their version."""
+    """Yield the control groups (container, job) of this process up to the root, and their version."""
     with contextlib.suppress(OSError, ValueError):
         for line in OWN_GROUPS.read_text().splitlines():
             _, controllers, own = line.split(":", 2)
             if controllers in ("", "memory"):
-                root = GROUPS / controllers
+                root = CONTROL_GROUPS / controllers
                 inside = root / own.lstrip("/")
                 for folder in (inside, *inside.parents):
                     if folder.is_relative_to(root):
@@ -74,9 +74,9 @@ def _groups() -> Iterator[tuple[Path, int]]:
 
 
 def _free_in_group(folder: Path, version: int) -> float:
-    """What a control group may still take; files kept in memory give way."""
-    limit, used, details = (folder / f"memory.{name}" for name in FILES[version])
-    with contextlib.suppress(OSError, ValueError):  # "max" is no limit, nor a number
+    """Return what a control group may still take; cached files count as free."""
+    limit, used, details = (folder / f"memory.{name}" for name in MEMORY_FILES[version])
+    with contextlib.suppress(OSError, ValueError):  # "max" means no limit
         most, taken = float(limit.read_text()), float(used.read_text())
         lines = (line.split() for line in details.read_text().splitlines())
         kept = {name: float(size) for name, size in lines}
@@ -85,7 +85,7 @@ def _free_in_group(folder: Path, version: int) -> float:
 
 
 def in_words(size: float) -> str:
-    """A size with its unit, 3 digits."""
+    """Return a number of bytes as text with its unit, 3 digits."""
     for unit in ("bytes", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""Tables for spreadsheets and for `read`: columns of numbers or words as .csv."""
+"""Write tables as .csv, for spreadsheets and for `read`."""
 
 import csv
 import re
@@ -12,17 +12,43 @@ from numpy.typing import NDArray
 
 Column = Sequence[Any] | NDArray
 
-# A sign with which a cell begins that a spreadsheet would run, also where it parts cells by ; or |.
-FORMULA = re.compile(r"(^|[;|]) *(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")  # full-width ones, too
+# The start of a formula in a cell, also if a spreadsheet separates cells at ; or |. The last four
+# characters are full-width forms.
+FORMULA = re.compile(r"(^|[;|]) *(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def write_table(
     path: Path, columns: Mapping[str, Column] | Iterable[tuple[str, Column]], *, comment: str = ""
 ) -> None:
-    """Write columns of numbers or words, with all digits, below a line of their names.
+    """Write columns of numbers or words to a .csv file, below a line with their names.
 
-    Names that come twice are numbered. Words that a spreadsheet would run as a formula get a ' in front;
-    tabs and ends of lines in them become spaces.
+    Numbers are written with all digits. A repeated name is numbered. A word that a spreadsheet would run
+    as a formula gets a ' in front; tabs and line ends in words become spaces.
+
+    Parameters
+    ----------
+    path : path
+        The file; an existing file is replaced.
+    columns : dict, or iterable of (name, column) pairs
+        Columns of equal length.
+    comment : str
+        Text of a first line that begins with #.
+
+    Raises
+    ------
+    ValueError
+        If the columns have different lengths.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "table.csv"
+    >>> write_table(path, {"ppm": np.array([1.5, 2.0]), "water": [0.1, 0.2]}, comment="two channels")
+    >>> print(path.read_text(), end="")
+    # two channels
+    ppm,water
+    1.5,0.1
+    2.0,0.2
     """
     pairs = list(columns.items() if isinstance(columns, Mapping) else columns)
     with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
@@ -48,7 +74,7 @@ def _no_formula(value: Any) -> Any:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names of which none comes twice: a second `x` becomes `x (2)`."""
+    """Return names that are all different: a second `x` becomes `x (2)`."""
     chosen: list[str] = []
     for name in names:
         others = (f"{name} ({i})" for i in count(2))

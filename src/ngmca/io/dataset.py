@@ -1,6 +1,5 @@
-"""What a reader gives back, and the error it raises when it cannot."""
+"""A data set: measurements x channels, with its axis and names."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -9,81 +8,75 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import Message, message, option
 from ngmca.io.axis_units import NO_AXIS
-
-LONGEST = 1000  # characters of an error: a file may have a cell of 50 MB, and a library cite it
-
-
-class ReadError(ValueError):
-    """One line that says what is wrong, where, and what to do about it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(shown(_shortened(text, LONGEST)))
-
-
-def shown(text: Any) -> str:
-    r"""A name or message with control characters, and bytes that are no UTF-8, written as \x1b."""
-    text = str(text)
-    return text if text.isprintable() else "".join(c if _harmless(c) else _escaped(c) for c in text)
-
-
-def told(error: BaseException, longest: int = 300) -> str:
-    """What another library's error says, on one line."""
-    return " ".join(_shortened(str(error), longest).split()).rstrip(".") or type(error).__name__
-
-
-def _shortened(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 3 :]}"
-
-
-def _harmless(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte that is no UTF-8
-        return f"\\x{code - 0xDC00:02x}"
-    return character.encode("unicode_escape").decode()
+from ngmca.io.read_error import ReadError, printable
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Measurements x channels, with all that the file says about its rows and columns.
+    """Measurements x channels, with everything that the file says about its rows and columns.
 
-    `ngmca.io.read` returns one; made by hand, all but Y may be left out:
+    `ngmca.io.read` returns one. A data set made by hand needs Y only.
 
-    >>> Dataset(np.ones((2, 3)), np.array([400.0, 410.0, 420.0]), "wavelength", "nm", ("a", "b"))
+    Attributes
+    ----------
+    Y : (m, n) array
+        One row for each measurement, one column for each channel. NaN where an entry is missing.
+    axis : (n,) array or None
+        Position of each channel, in the order of the file. None if the file has no axis.
+    axis_name, axis_unit : str
+        Name and unit of the axis, such as "wavelength" and "nm".
+    row_names : tuple of str
+        One name for each measurement, or an empty tuple.
+    image_shape : (int, int) or None
+        Rows and columns of an image whose pixels are the measurements.
+    meta : dict
+        Other facts: format, path, title, kind of intensity, coordinates of pixels.
+    notes : tuple of str
+        Decisions that the reader made, for the user to check.
+
+    Examples
+    --------
+    >>> data = Dataset(np.ones((2, 3)), np.array([400.0, 410.0, 420.0]), "wavelength", "nm", ("a", "b"))
+    >>> data
     Dataset: 2 x 3, wavelength [nm] from 400 to 420
+    >>> data.crop(405, 420).axis
+    array([410., 420.])
     """
 
-    Y: NDArray  # (m, n)
-    axis: NDArray | None = None  # (n,) position of each channel, as in the file
+    Y: NDArray
+    axis: NDArray | None = None
     axis_name: str = NO_AXIS
     axis_unit: str = ""
-    row_names: tuple[str, ...] = ()  # (m,), or empty
-    image_shape: tuple[int, int] | None = None  # rows, columns of an image whose pixels are measurements
-    meta: dict[str, Any] = field(default_factory=dict)  # format, title and the like
-    notes: tuple[str, ...] = ()  # decisions a reader took, for the user to see
+    row_names: tuple[str, ...] = ()
+    image_shape: tuple[int, int] | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def positions(self) -> NDArray:
-        """The axis, or the number of each channel where the file has none."""
+        """The axis, or the number of each channel, from 0, if there is no axis."""
         return np.arange(self.Y.shape[1], dtype=float) if self.axis is None else self.axis
 
     @property
     def axis_label(self) -> str:
-        """Name and unit of the axis, as they stand in a figure."""
+        """Name and unit of the axis, as a figure shows them: ``wavelength [nm]``."""
         return f"{self.axis_name} [{self.axis_unit}]" if self.axis_unit else self.axis_name
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One name a measurement, numbers from 1 where the file has none."""
+        """One name for each measurement; numbers from 1 if the measurements have no names."""
         return self.row_names or tuple(str(i + 1) for i in range(len(self.Y)))
 
     @property
+    def in_memory(self) -> bool:
+        """Whether Y is an array in memory; if not, Y is read from its file by slicing."""
+        return isinstance(self.Y, np.ndarray) and not isinstance(self.Y, np.memmap)
+
+    @property
     def parts(self) -> tuple[slice, ...]:
-        """The measurements of each of several files; all of them where there is one."""
+        """The rows of each file if the data come from several files, else one slice of all rows."""
         sizes = [size for _, size in self.meta.get("parts", ())]
         ends = np.cumsum([0, *sizes]).tolist()
         if len(sizes) < 2 or ends[-1] != len(self.Y):
@@ -91,30 +84,67 @@ class Dataset:
         return tuple(slice(a, b) for a, b in pairwise(ends))
 
     def __repr__(self) -> str:
-        told = [" x ".join(map(str, self.Y.shape)), shown(self.axis_label)]
+        words = [" x ".join(map(str, self.Y.shape)), printable(self.axis_label)]
         if self.axis is not None and len(self.axis):
-            told[-1] += f" from {self.axis[0]:g} to {self.axis[-1]:g}"
+            words[-1] += f" from {self.axis[0]:g} to {self.axis[-1]:g}"
         if self.image_shape:
-            told.append("an image of {} x {}".format(*self.image_shape))
-        return f"Dataset: {', '.join(told)}"
+            words.append("an image of {} x {}".format(*self.image_shape))
+        return f"Dataset: {', '.join(words)}"
 
-    def noted(self, *notes: str) -> "Dataset":
-        """The same with more notes."""
+    def with_notes(self, *notes: str) -> "Dataset":
+        """Return the same data set with more notes.
+
+        Parameters
+        ----------
+        *notes : str
+            Sentences for the user.
+
+        Returns
+        -------
+        Dataset
+
+        Examples
+        --------
+        >>> Dataset(np.ones((2, 3))).with_notes("The lamp was changed after row 1.").notes
+        ('The lamp was changed after row 1.',)
+        """
         return replace(self, notes=self.notes + notes)
 
     def crop(self, low: float, high: float) -> "Dataset":
-        """Channels whose position lies in [low, high]."""
+        """Return the channels whose positions are in [low, high].
+
+        Parameters
+        ----------
+        low, high : float
+            Both ends of the range, in any order, in the unit of the axis.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        ReadError
+            If the range has no channel.
+
+        Examples
+        --------
+        >>> Dataset(np.ones((2, 4)), np.array([9.0, 7.0, 5.0, 3.0])).crop(4, 8)
+        Dataset: 2 x 2, channel from 7 to 5
+        """
         low, high = sorted((low, high))
         keep = (self.positions >= low) & (self.positions <= high)
         if not keep.any():
-            ends = f"{self.positions.min():g} to {self.positions.max():g}"
-            raise ReadError(f"no channel lies in {low:g}:{high:g}: the axis goes from {ends}.")
+            raise ReadError(
+                "no channel lies in {:g}:{:g}: the axis goes from {:g} to {:g}.",
+                *(low, high, float(self.positions.min()), float(self.positions.max())),
+            )
         axis = self.positions[keep]
         return replace(self, Y=np.ascontiguousarray(self.Y[:, keep]), axis=axis)
 
 
 def monotonic(values: NDArray) -> bool:
-    """Whether values rise or fall all along, as an axis does."""
+    """Return whether finite values rise or fall all the way, as an axis does."""
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
         return False
     steps = np.diff(values)
@@ -129,10 +159,10 @@ def from_array(
     where: str = "the array",
     **fields: Any,
 ) -> Dataset:
-    """A dataset of a matrix or image cube, turned so that channels are in the columns.
+    """Return the data set of a matrix or image cube, turned so that channels are in the columns.
 
-    `transpose` says whether channels are in the rows (of a cube: along the first direction); None
-    leaves it to the length of the axis, and to the layout (measurements, channels) without one.
+    `transpose` says whether channels are in the rows (in a cube: along the first dimension). None
+    decides by the length of the axis; without an axis, rows are measurements.
     """
     array = real_numbers(array, where)
     if array.ndim == 1:
@@ -143,7 +173,7 @@ def from_array(
             "(rows, columns, channels) is needed."
         )
     if 0 in array.shape:
-        raise ReadError(f"{where} has shape {array.shape}: there is nothing in it.")
+        raise ReadError(f"{where} has shape {array.shape}: it is empty.")
     turned, note = channels_first(array.shape, axis, transpose, where)
     if turned:
         array = np.moveaxis(array, 0, -1)
@@ -151,34 +181,38 @@ def from_array(
     if array.ndim == 3:
         rows, columns, channels = array.shape
         data = replace(data, Y=array.reshape(rows * columns, channels), image_shape=(rows, columns))
-    return data.noted(note) if note else data
+    return data.with_notes(note) if note else data
 
 
 def channels_first(
     shape: Sequence[int], axis: NDArray | None, transpose: bool | None, where: str
-) -> tuple[bool, str]:
-    """Whether channels are along the first direction, and what to tell the user about it."""
+) -> tuple[bool, Message | None]:
+    """Return whether channels are along the first dimension, and a note about it or None."""
     first, last = shape[0], shape[-1]
     if axis is None:
-        return bool(transpose), ""
+        return bool(transpose), None
     fits = [turned for turned, size in ((False, last), (True, first)) if size == len(axis)]
     if transpose is not None:
         fits = [turned for turned in fits if turned == transpose]
     if not fits:
-        asked = "" if transpose is None else f", read with{'' if transpose else 'out'} transposition,"
-        raise ReadError(f"{where} of shape {tuple(shape)}{asked} does not fit an axis of {len(axis)}.")
-    note = ""
-    if transpose is None and len(fits) == 2 and first > 1:
-        note = (
-            f"{where} is as high as it is wide: rows are taken as measurements (transpose=True if not)."
+        given = "" if transpose is None else message(", read with {},", option("transpose", transpose))
+        raise ReadError(
+            "{} of shape {}{} does not fit an axis of length {}.", where, tuple(shape), given, len(axis)
         )
-    elif transpose is None and fits[0]:
-        note = "channels are in the rows, as the axis shows: transposed."
-    return fits[0], note
+    if transpose is None and len(fits) == 2 and first > 1:
+        note = message(
+            "{} has as many rows as columns: rows are taken as measurements. Give {} if they are "
+            "channels.",
+            *(where, option("transpose", True)),
+        )
+        return fits[0], note
+    if transpose is None and fits[0]:
+        return True, message("channels are in the rows, as the axis shows: the table was transposed.")
+    return fits[0], None
 
 
 def real_numbers(array: Any, where: str) -> NDArray:
-    """A float array, NaN where it is missing, or an error that says why it is none."""
+    """Return a float array, NaN where an entry is missing; raise an error if it is not one."""
     array = np.asarray(array)
     if array.dtype.kind == "c":
         raise ReadError(f"{where} is complex: save its real part (phased) or its modulus.")
@@ -189,7 +223,7 @@ def real_numbers(array: Any, where: str) -> NDArray:
     if array.dtype.kind not in "fiub":
         raise ReadError(f"{where} holds {array.dtype}, not numbers.")
     if array.dtype != np.float32:
-        with np.errstate(all="ignore"):  # what no float64 can hold becomes infinite, and is refused
+        with np.errstate(all="ignore"):  # numbers beyond float64 become infinite: an error below
             array = array.astype(np.float64, copy=False)
     if np.isinf(array).any():
         place = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
@@ -197,20 +231,21 @@ def real_numbers(array: Any, where: str) -> NDArray:
     return array
 
 
-def with_gaps_told(data: Dataset, where: str) -> Dataset:
-    """The same with a note about how many entries are missing; an error where all of them are.
+def note_missing(data: Dataset, where: str) -> Dataset:
+    """Return the data set with a note about missing entries.
 
-    Infinity is refused: a scale that overflows leads to it.
+    Raise an error if all entries are missing, or if an entry is infinite: a damaged scale factor
+    overflows to infinity.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(data.Y)):
             return data
     if np.isinf(data.Y).any():
-        raise ReadError("its numbers are beyond the largest that there is: a scale in it is damaged.")
+        raise ReadError("its numbers are too large for 64 bits: a scale factor in it is damaged.")
     count = int(np.count_nonzero(np.isnan(data.Y)))
-    if not count:  # only their sum is too large
+    if not count:  # only the sum is too large
         return data
     if count == data.Y.size:
         raise ReadError(f"there are no numbers, all {count} entries are missing.")
     share = f"{100 * count / data.Y.size:.2g} %"
-    return data.noted(f"{where} has {count} missing entries ({share}): they count nowhere.")
+    return data.with_notes(f"{where} has {count} missing entries ({share}), which are ignored.")

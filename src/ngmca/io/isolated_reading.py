@@ -1,11 +1,12 @@
-"""One file or folder, read where its reader can do no harm: in another process, unless it is ours."""
+"""Read one file or folder, in a second process unless its reader is part of this package."""
 
+import importlib
 import math
 import os
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,59 +18,106 @@ from ngmca._support.isolated_process import (
     RaisedError,
     TooLongError,
 )
-from ngmca.io.dataset import Dataset, ReadError, shown, told, with_gaps_told
-from ngmca.io.detect import reader_of
+from ngmca._support.messages import option
+from ngmca.io.dataset import Dataset, note_missing
+from ngmca.io.detect import HEAD_BYTES, READERS, TABLE_FORMATS, format_of
+from ngmca.io.large_files import read_large
+from ngmca.io.message_transfer import from_plain, to_plain
+from ngmca.io.read_error import ReadError, printable, reason
 
-OURS = ("npy", "npz", "text", "pickle")  # formats that no third-party or compiled reader touches
-SECONDS = 60.0  # that any file may take
-BYTES_PER_SECOND = 2e6  # of which a slow reader is capable
-VARIABLE = "NGMCA_READ_SECONDS"
+OWN_FORMATS = ("npy", "npz", "text", "pickle")  # read without any other library or compiled code
+TIMEOUT_VARIABLE = "NGMCA_READ_SECONDS"
+TABLE_OPTIONS = ("axis", "header", "skip", "columns")
 
 
-def open_one(path: Path, options: dict[str, Any], apart: Apart) -> Dataset:
-    """The data in a file or in a folder that is one data set."""
+def read_one(
+    path: Path,
+    options: dict[str, Any],
+    process: Apart,
+    *,
+    check_options: bool = False,
+    leave_large: bool = False,
+) -> Dataset:
+    """Read a file, or a folder that is one data set; open it once in this process.
+
+    With `check_options`, raise an error for options that its format does not have. With `leave_large`,
+    data that are too large for the memory stay in the file.
+    """
     try:
-        name, _ = reader_of(path)
-        size = sum(part.stat().st_size for part in parts_of(path))
+        if path.is_dir():
+            return _read_as(format_of(path), path, options, process, None, check_options, leave_large)
+        with path.open("rb") as stream:
+            name = format_of(path, stream.read(HEAD_BYTES))
+            return _read_as(name, path, options, process, stream, check_options, leave_large)
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
-    if name in OURS:
-        return open_here(path, options)
+
+
+def _read_as(
+    name: str,
+    path: Path,
+    options: dict[str, Any],
+    process: Apart,
+    stream: BinaryIO | None,
+    check_options: bool,
+    leave_large: bool,
+) -> Dataset:
+    if check_options:
+        _check_options(name, path, options)
+    if leave_large:
+        chosen = {key: options.get(key) for key in ("transpose", "dataset")}
+        large = read_large(path, name=name, **chosen)
+        if large is not None:
+            return large
+    if name in OWN_FORMATS:
+        return read_here(path, options, name, stream)
     try:
-        return _open_apart(path, options, apart, size)
+        return _read_isolated(name, path, options, process, stream)
     except NotStartedError as error:
         note = "was read without protection against readers that hang or crash"
-        return open_here(path, options).noted(f"{shown(path.name)} {note}: {error}.")
+        return read_here(path, options, name).with_notes(f"{printable(path.name)} {note}: {error}.")
 
 
-def whereabouts(path: Path) -> Path:
-    """The path of a file or folder that can be read more than once, or an error for any other thing."""
+def _check_options(name: str, path: Path, options: dict[str, Any]) -> None:
+    """Raise an error for an option that the format does not have, so that none is silently ignored."""
+    given = [key for key in (*TABLE_OPTIONS, "nucleus") if options.get(key) is not None]
+    for key in given[:1]:
+        if key == "nucleus" and name != "Bruker":
+            raise ReadError("{} has no experiments of several nuclei: leave out {}.", path, option(key))
+        if key != "nucleus" and name not in TABLE_FORMATS:
+            raise ReadError("{} is not a table: leave out {}.", path, option(key))
+
+
+def readable_path(path: Path) -> Path:
+    """Return the path of a file or folder that can be read more than once; else raise an error."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        hint = " Save the standard input to a file first, and give that." if str(path) == "-" else ""
+        hint = (
+            " Save the standard input to a file first, and give that file." if str(path) == "-" else ""
+        )
         raise ReadError(f"{path} does not exist.{hint}") from None
     except (OSError, ValueError) as error:  # loops of links, no permission, a null byte in the name
         raise ReadError(
             f"{path} cannot be read: {getattr(error, 'strerror', None) or error}."
         ) from error
     if stat.S_ISFIFO(mode):
-        raise ReadError(f"{path} is a pipe: save what comes out of it to a file first, and give that.")
+        raise ReadError(f"{path} is a pipe: save its output to a file first, and give that file.")
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise ReadError(f"{path} is a device or a socket, not a file.")
-    return _named(path) if path.parts[:2] in (("/", "dev"), ("/", "proc")) else path
+    return _real_name(path) if path.parts[:2] in (("/", "dev"), ("/", "proc")) else path
 
 
-def _named(path: Path) -> Path:
-    """The name of an open file (/dev/stdin < file), which is another file in another process."""
+def _real_name(path: Path) -> Path:
+    """Return the name of an open file (/dev/stdin < file), which another process can open too."""
     real = Path(os.path.realpath(path))
-    if not (real.exists() and real.samefile(path)):  # a file that was removed since, or never had a name
-        raise ReadError(f"{path} is a file without a name: save it to a file first, and give that.")
+    if not (real.exists() and real.samefile(path)):  # the file was deleted, or never had a name
+        raise ReadError(f"{path} is a file without a name: save it to a file first, and give that file.")
     return real
 
 
-def parts_of(path: Path) -> list[Path]:
-    """The files that a path stands for: those of a folder, and the data beside a header."""
+def files_of(path: Path) -> list[Path]:
+    """Return the files that belong to a path: all in a folder, or a header and the data beside it."""
     if path.is_dir():
         return sorted(file for file in path.rglob("*") if file.is_file())
     if path.suffix.lower() in (".hdr", ".imzml"):
@@ -79,105 +127,127 @@ def parts_of(path: Path) -> list[Path]:
     return [path]
 
 
-def open_here(path: Path, options: dict[str, Any]) -> Dataset:
-    """The data in a file, read by this process."""
-    data = _opened(path, options)
+def read_here(
+    path: Path, options: dict[str, Any], name: str | None = None, stream: BinaryIO | None = None
+) -> Dataset:
+    """Read a file in this process; `stream` is the file if it is open already."""
+    data = _read(path, options, name or format_of(path), stream)
     return data if _place(data.Y, path) is None else replace(data, Y=np.array(data.Y))
 
 
-def _opened(path: Path, options: dict[str, Any]) -> Dataset:
-    """The data in a file, of which Y may be a map: that crashes whoever uses it when the file is cut."""
-    name, reader = reader_of(path)
+def _read(path: Path, options: dict[str, Any], name: str, stream: BinaryIO | None = None) -> Dataset:
+    """Read a file; Y may be a memory map, which crashes its user if the file becomes shorter."""
+    opened: dict[str, Any] = {}
+    if stream is not None and name in OWN_FORMATS:
+        stream.seek(0)
+        opened = {"stream": stream}
     try:
-        data = reader(path, **options)
+        data = READERS[name](path, **opened, **options)
         if not data.Y.size:
             raise ReadError(f"{path} holds no numbers: {len(data.Y)} x {data.Y.shape[1]}.")
         if data.axis is not None and not np.isfinite(data.axis).all():
             raise ReadError(f"{path}: its axis has an entry that is not a finite number.")
-        data = with_gaps_told(data, shown(path.name))
+        data = note_missing(data, printable(path.name))
     except ReadError as error:
-        named = any(shown(part) in str(error) for part in (path.name, path))
-        raise error if named else ReadError(f"{path}: {error}") from error
+        named = any(printable(part) in str(error) for part in (path.name, path))
+        raise error if named else ReadError("{}: {}", path, error.message) from error
     except MemoryError:
         raise ReadError(f"{path} needs more memory than this machine has.") from None
-    except Exception as error:  # a damaged file makes the libraries raise what comes
-        raise ReadError(f"{path} cannot be read as {name}: {told(error)}.") from error
-    return replace(data, meta={"format": name, "path": shown(path), **data.meta})
+    except Exception as error:  # a damaged file makes libraries raise errors of any type
+        raise ReadError(f"{path} cannot be read as {name}: {reason(error)}.") from error
+    return replace(data, meta={"format": name, "path": printable(path), **data.meta})
 
 
-def open_plain(path: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The fields of what is in a file, for the way from one process to another.
+def read_as_plain(path: str, options: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the fields of the data set in a file, as plain values for another process.
 
-    Instead of a Y that lies in the file as it is: where. It need not go through a pipe.
+    If Y is stored in the file as it is in memory, return its place in the file instead.
     """
-    data = _opened(Path(path), options)
+    data = _read(Path(path), options, name)
     place = _place(data.Y, Path(path))
-    return vars(data) | ({} if place is None else {"Y": place})
+    fields = vars(data) | {"notes": [to_plain(note) for note in data.notes]}
+    return fields if place is None else fields | {"Y": place}
 
 
 def _place(Y: NDArray, path: Path) -> dict[str, Any] | None:
-    """Offset, type and shape of an array that is part of a map of this file, None for any other."""
+    """Return offset, type and shape of an array that is a memory map of this file, else None."""
     whole = Y
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
     turned = not Y.flags.c_contiguous
     if not isinstance(whole, np.memmap) or whole.mode != "r" or (turned and not Y.flags.f_contiguous):
         return None
-    if whole.filename is None or not path.samefile(whole.filename):  # but the data beside a header
+    if whole.filename is None or not path.samefile(whole.filename):  # the data file beside a header
         return None
     offset = whole.offset + Y.ctypes.data - whole.ctypes.data
     return {"offset": offset, "dtype": Y.dtype.str, "shape": Y.shape, "turned": turned}
 
 
-def _read_at(path: Path, place: dict[str, Any]) -> NDArray:
-    """The array at a place in a file."""
+def _read_at(path: Path, stream: BinaryIO, place: dict[str, Any]) -> NDArray:
+    """Return the array at a place in a file."""
     shape = place["shape"][::-1] if place["turned"] else place["shape"]
+    stream.seek(0)
     try:
-        flat = np.fromfile(path, place["dtype"], math.prod(shape), offset=place["offset"])
+        flat = np.fromfile(stream, place["dtype"], math.prod(shape), offset=place["offset"])
     except MemoryError:
         raise ReadError(f"{path} needs more memory than this machine has.") from None
     if flat.size < math.prod(shape):
-        raise ReadError(f"{path} became shorter while it was read: try again when it is whole.")
+        raise ReadError(f"{path} became shorter while it was read: try again when it is complete.")
     return flat.reshape(shape).T if place["turned"] else flat.reshape(shape)
 
 
-def call_apart(apart: Apart, function: str, path: Path, *arguments: Any, size: float = 0.0) -> Any:
-    """What a function, "module:name", returns for a path in the other process; errors are ReadErrors."""
-    seconds = _seconds(size or path.stat().st_size)
+def call_isolated(process: Apart, function: str, path: Path, *arguments: Any, size: float = 0.0) -> Any:
+    """Call a function, "module:name", with a path in the second process; errors become ReadErrors."""
+    seconds = _timeout(size or path.stat().st_size)
     try:
-        return apart.call(function, str(path), *arguments, seconds=seconds)
+        called = (f"{__name__}:value_or_error", function, str(path), *arguments)
+        answer = process.call(*called, seconds=seconds)
     except RaisedError as error:
-        if error.kind == "ReadError":
-            raise ReadError(str(error)) from None
-        raise ReadError(f"{path} cannot be read: {error.kind}, {told(error)}.") from None
+        raise ReadError(f"{path} cannot be read: {error.kind}, {reason(error)}.") from None
     except CrashedError as error:
         raise ReadError(f"{path}: its reader crashed ({error}): the file is damaged.") from error
     except TooLongError as error:
-        more = f"{VARIABLE}={math.ceil(10 * seconds)} allows more"
+        more = f"{TIMEOUT_VARIABLE}={math.ceil(10 * seconds)} allows more time"
         raise ReadError(f"{path}: its reader {error}: the file is damaged, or {more}.") from error
     except MemoryError:
         raise ReadError(f"{path} needs more memory than this machine has.") from None
+    if "error" in answer:
+        raise ReadError("{}", from_plain(answer["error"]))
+    return answer["value"]
 
 
-def _open_apart(path: Path, options: dict[str, Any], apart: Apart, size: float) -> Dataset:
-    fields: dict[str, Any] = call_apart(
-        apart, "ngmca.io.isolated_reading:open_plain", path, options, size=size
+def value_or_error(function: str, *arguments: Any) -> dict[str, Any]:
+    """Call a function in the second process; return its value, or the message of its ReadError."""
+    module, name = function.split(":")
+    try:
+        return {"value": getattr(importlib.import_module(module), name)(*arguments)}
+    except ReadError as error:
+        return {"error": to_plain(error.message)}
+
+
+def _read_isolated(
+    name: str, path: Path, options: dict[str, Any], process: Apart, stream: BinaryIO | None
+) -> Dataset:
+    size = sum(file.stat().st_size for file in files_of(path))
+    fields: dict[str, Any] = call_isolated(
+        process, f"{__name__}:read_as_plain", path, options, name, size=size
     )
-    listed: dict[str, Any] = {key: tuple(v) for key, v in fields.items() if isinstance(v, list)}
-    if isinstance(fields["Y"], dict):
-        listed["Y"] = _read_at(path, fields["Y"])
-    return Dataset(**fields | listed)
+    fields["notes"] = [from_plain(note) for note in fields["notes"]]
+    tuples: dict[str, Any] = {key: tuple(v) for key, v in fields.items() if isinstance(v, list)}
+    if isinstance(fields["Y"], dict) and stream is not None:
+        tuples["Y"] = _read_at(path, stream, fields["Y"])
+    return Dataset(**fields | tuples)
 
 
-def _seconds(size: float) -> float:
-    """How long reading so many bytes may take."""
-    asked = os.environ.get(VARIABLE)
+def _timeout(size: float) -> float:
+    """Return how many seconds reading this many bytes may take, at 2 MB for each second."""
+    asked = os.environ.get(TIMEOUT_VARIABLE)
     if asked is None:
-        return SECONDS + size / BYTES_PER_SECOND
+        return 60.0 + size / 2e6
     try:
         seconds = float(asked)
     except ValueError:
         seconds = math.nan
     if not seconds > 0:
-        raise ReadError(f"{VARIABLE} is {asked!r}: a number of seconds is needed.")
+        raise ReadError(f"{TIMEOUT_VARIABLE} is {asked!r}: it must be a number of seconds.")
     return seconds

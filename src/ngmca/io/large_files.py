@@ -1,4 +1,4 @@
-"""Files that are too large to be read whole: those of some formats are left where they are."""
+"""Files that are too large to be read at once: in some formats the data stay in the file."""
 
 import math
 from collections.abc import Callable
@@ -9,60 +9,71 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io.array_choice import choose_array, find_axis
 from ngmca.io.claimed_sizes import in_words, memory_left
-from ngmca.io.containers.array_choice import choose, find_axis
 from ngmca.io.containers.hdf5_and_zarr import (
     arrays_in_hdf5,
     arrays_in_zarr,
     notes_on,
     vectors_beside,
 )
-from ngmca.io.dataset import Dataset, ReadError, channels_first, shown
-from ngmca.io.detect import reader_of
+from ngmca.io.dataset import Dataset, channels_first
+from ngmca.io.detect import format_of
+from ngmca.io.read_error import ReadError, printable
 from ngmca.io.vendors.spectral_images import Axis, open_envi, open_rosetta
 
-UNPACKED = 16  # times the size on disk that numbers in it are expected to take at most
-PACKED = ("HDF5", "rosettasciio")
-CHUNKS = 10_000_000  # of a Zarr array at most
+# Floats in memory may take this many times the bytes on disk; smaller files need no look inside.
+MAX_EXPANSION = {"npy": 8, "HDF5": 16, "rosettasciio": 16}
+MAX_ZARR_CHUNKS = 10_000_000
 
-# What is along the axis, whether the array is to be transposed, and notes; asked of large ones only.
-Described = Callable[[bool | None], tuple[Axis, bool, list[str]]]
-Opened = tuple[Any, str, Described]  # an array that is read by slicing, and its name
+# Returns the axis, whether the array must be transposed, and notes.
+Describe = Callable[[bool | None], tuple[Axis, bool, list[str]]]
+Opened = tuple[Any, str, Describe]  # an array that is read by slicing, and its name
 
 
 def read_large(
-    path: Path, *, transpose: bool | None = None, dataset: str | None = None, most: float | None = None
+    path: Path,
+    *,
+    transpose: bool | None = None,
+    dataset: str | None = None,
+    max_bytes: float | None = None,
+    name: str | None = None,
 ) -> Dataset | None:
-    """A data set whose Y is read in parts, by slicing; None for a file that can be read whole.
+    """Return a data set whose Y is read from the file by slicing; None if it fits into the memory.
 
-    `most` is the size in bytes of its floats up to which it can: a quarter of the memory that is left.
+    The limit is `max_bytes` for all numbers as floats, by default a quarter of the free memory. `name`
+    is the format, if it is known.
     """
-    limit = memory_left() / 4 if most is None else most
+    limit = memory_left() / 4 if max_bytes is None else max_bytes
     try:
-        kind = reader_of(path)[0]
-        if kind not in KINDS or (kind in PACKED and path.stat().st_size < limit / UNPACKED):
-            return None  # what is not huge is opened elsewhere: a damaged file can make HDF5 crash
-        array, where, described = KINDS[kind](path, dataset)
+        name = name or format_of(path)
+        if name not in OPENERS:
+            return None
+        if name in MAX_EXPANSION and path.stat().st_size * MAX_EXPANSION[name] < limit:
+            return None  # it is read in another process: a damaged file can make HDF5 crash
+        array, where, describe = OPENERS[name](path, dataset)
     except (ReadError, OSError, ValueError, TypeError, NotImplementedError):
-        return None  # whoever reads it whole tells what is wrong
+        return None  # the reader of the whole file says what is wrong
     shape = tuple(map(int, array.shape))
     size = math.prod(shape) * (4.0 if array.dtype == np.float32 else 8.0)
     if size <= limit or len(shape) not in (2, 3) or array.dtype.kind not in "fiub":
         return None
-    if getattr(array, "nchunks", 0) > CHUNKS:
-        return None  # to look which were written would take for ever
-    (axis, name, unit), turned, notes = described(transpose)
+    if getattr(array, "nchunks", 0) > MAX_ZARR_CHUNKS:
+        return None  # to check which chunks were written would take too long
+    (axis, axis_name, unit), turned, notes = describe(transpose)
     if len(shape) == 3 and turned:
         raise ReadError(
-            f"{where}, {in_words(size)}, has its channels along the first of three directions: "
-            "it is too large to be turned. Write it with channels last, in chunks."
+            f"{where}, {in_words(size)}, has its channels along the first of three dimensions and is "
+            "too large to be transposed. Write it with channels last, in chunks."
         )
-    Y: Any = Pixels(array) if len(shape) == 3 else Turned(array) if turned else array
-    data = Dataset(Y=Y, axis=axis, axis_name=name, axis_unit=unit)
+    Y: Any = Pixels(array) if len(shape) == 3 else Transposed(array) if turned else array
+    data = Dataset(Y=Y, axis=axis, axis_name=axis_name, axis_unit=unit)
     if len(shape) == 3:
         data = replace(data, image_shape=(shape[0], shape[1]))
-    notes.append(f"{shown(path.name)}, {in_words(size)}, is too large for the memory: read in blocks.")
-    return replace(data, meta={"format": kind, "path": shown(path)}).noted(*notes)
+    notes.append(
+        f"{printable(path.name)}, {in_words(size)}, is too large for the memory: it is read in blocks."
+    )
+    return replace(data, meta={"format": name, "path": printable(path)}).with_notes(*notes)
 
 
 def _npy(path: Path, _: str | None) -> Opened:
@@ -88,7 +99,7 @@ def _rosetta(path: Path, dataset: str | None) -> Opened:
     return Computed(array), where, lambda _: (axis, False, [])
 
 
-KINDS: dict[str, Callable[[Path, str | None], Opened]] = {
+OPENERS: dict[str, Callable[[Path, str | None], Opened]] = {
     "npy": _npy,
     "HDF5": _hdf5,
     "Zarr": _zarr,
@@ -99,26 +110,26 @@ KINDS: dict[str, Callable[[Path, str | None], Opened]] = {
 
 
 def _in_container(found: dict[str, Any], path: Path, dataset: str | None) -> Opened:
-    """The array that is asked for among those in a file."""
+    """Return the array that was asked for among those in a file."""
     shapes = {key: item.shape for key, item in found.items()}
-    key = "" if list(found) == [""] else choose(shapes, dataset, path)
+    key = "" if list(found) == [""] else choose_array(shapes, dataset, path)
     where = f"{key} in {path}" if key else str(path)
     return found[key], where, _container(found, key, where)
 
 
-def _container(found: dict[str, Any], key: str, where: str) -> Described:
-    def described(transpose: bool | None) -> tuple[Axis, bool, list[str]]:
+def _container(found: dict[str, Any], key: str, where: str) -> Describe:
+    def describe(transpose: bool | None) -> tuple[Axis, bool, list[str]]:
         array, plain = found[key], isinstance(found[key], np.ndarray)
         notes = [] if plain else list(notes_on(array, where))
         axis = find_axis({} if plain else vectors_beside(found, key), array.shape, transpose)
         turned, note = channels_first(tuple(array.shape), axis[0], transpose, where)
         return axis, turned, [*notes, note] if note else notes
 
-    return described
+    return describe
 
 
 class Computed:
-    """A Dask array whose parts are computed here, when they are asked for."""
+    """A Dask array whose parts are computed here when they are sliced."""
 
     def __init__(self, array: Any) -> None:
         self._array, self.shape, self.dtype = array, tuple(map(int, array.shape)), array.dtype
@@ -128,7 +139,7 @@ class Computed:
         return np.asarray(self._array[where])
 
 
-class Turned:
+class Transposed:
     """A matrix on disk, transposed."""
 
     def __init__(self, array: Any) -> None:
@@ -144,7 +155,7 @@ class Turned:
         return np.asarray(self._array[columns, rows]).T
 
     def told_at(self, i: int, j: int) -> str:
-        """Where an entry is, in words: here and in the file."""
+        """Return the place of an entry in words: here and in the file."""
         there = f"row {j}, column {i} of the file" + _chunk(self._array, (j, i))
         return f"row {i}, column {j}, that is {there}"
 
@@ -170,13 +181,13 @@ class Pixels:
         return flat[start - first * self._across : stop - first * self._across : step]
 
     def told_at(self, i: int, j: int) -> str:
-        """Where an entry is, in words: here and in the image."""
+        """Return the place of an entry in words: here and in the image."""
         y, x = divmod(i, self._across)
         return f"row {i}, that is pixel {y}, {x}, column {j}" + _chunk(self._cube, (y, x, j))
 
 
 def _chunk(array: Any, place: tuple[int, ...]) -> str:
-    """The name that a store gives to the chunk of an entry; empty where it has no chunks."""
+    """Return the name of the chunk of an entry, or "" if the array has no chunks."""
     chunks = getattr(array, "chunks", None)
     if chunks is None:
         return ""

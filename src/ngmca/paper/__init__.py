@@ -1,4 +1,4 @@
-"""The paper's experiments: declarations, a runner, tables, pictures, and claims that are checked."""
+"""The experiments of the paper: declarations, a runner, tables, figures, and checked claims."""
 
 from ngmca.paper.catalogue import EXPERIMENTS
 from ngmca.paper.claims import Claim, Evidence, Finding

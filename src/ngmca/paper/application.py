@@ -6,7 +6,7 @@ import numpy as np
 
 from ngmca import rivals
 from ngmca.metrics import unit_rows
-from ngmca.paper import examples, experiment_figures, pictures
+from ngmca.paper import example_figures, examples, experiment_figures
 from ngmca.paper.claims import Claim, Comparison, ahead, close, exactly, falls, lead_between, measured
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.measures import spectra
@@ -80,7 +80,7 @@ EXPERIMENTS = (
     Experiment(
         "NMRspectra",
         "NMR spectra of four compounds",
-        pictures.nmr_spectra(SHOWN),
+        example_figures.nmr_spectra(SHOWN),
         example=Example("nmr_spectra", examples.nmr_spectra, NOISE_LEVELS, 15),
         claims=(
             Claim(
@@ -99,7 +99,7 @@ EXPERIMENTS = (
     Experiment(
         "appli_mixture",
         "A measurement with one main component (15 dB)",
-        pictures.nmr_mixture,
+        example_figures.nmr_mixture,
         example=Example("appli_mixture", examples.nmr_mixture, NOISE_LEVELS, 15),
         claims=(
             Claim(
@@ -149,7 +149,7 @@ EXPERIMENTS = (
     Experiment(
         "appli_reconstruction_example",
         "A reconstructed spectrum (15 dB)",
-        pictures.nmr_reconstruction,
+        example_figures.nmr_reconstruction,
         NOISE_LEVELS,
         Example("appli_reconstruction_example", examples.nmr_reconstruction, NOISE_LEVELS, 15),
         claims=(

@@ -13,7 +13,7 @@ SEQUEL = frozenset(experiment.label for experiment in sequel.EXPERIMENTS)
 
 
 def full(experiment: Experiment) -> str:
-    """How many simulations `--full` makes, in words."""
+    """Return a text with the number of simulations of `--full`."""
     sims = experiment.study.sims if experiment.study else None
     if sims is None:
         return "one example in the paper"

@@ -1,4 +1,4 @@
-"""One simulation, looked at closely: functions of it that return tidy tables."""
+"""One simulation in detail: functions that return tidy tables."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ POINTS = ((1.5, 2.6), (0.45, 2.0), (2.4, 0.6))  # two large coefficients, or one
 
 
 def cost_curves(trial: Trial) -> "pd.DataFrame":
-    """Cost after every iteration of the nGMCA methods."""
+    """Return the cost after each iteration of the nGMCA methods."""
     import pandas as pd
 
     curves = []
@@ -30,7 +30,7 @@ def cost_curves(trial: Trial) -> "pd.DataFrame":
 
 
 def correlation_matrix(trial: Trial) -> "pd.DataFrame":
-    """Normalised scalar products of estimates with references."""
+    """Return normalised scalar products of estimates with references."""
     import pandas as pd
 
     S, found = _estimates(trial)
@@ -42,7 +42,7 @@ def correlation_matrix(trial: Trial) -> "pd.DataFrame":
 
 
 def biased_sources(trial: Trial) -> "pd.DataFrame":
-    """The source that leaks most and the one after it, true and found, in the first 80 samples."""
+    """Return the source that leaks most and the next one, true and found, in the first 80 channels."""
     import pandas as pd
 
     S, found = _estimates(trial)
@@ -55,13 +55,13 @@ def biased_sources(trial: Trial) -> "pd.DataFrame":
 
 
 def _estimates(trial: Trial) -> tuple[NDArray, NDArray]:
-    """References, and the estimates of nGMCA^S in their order and scale."""
+    """Return references, and the estimates of nGMCA^S in their order and scale."""
     score = metrics.evaluate(trial.mixture.S, METHODS["soft"].run(trial).S)
     return trial.mixture.S, score.S
 
 
 def thresholded_points(trial: Trial) -> "pd.DataFrame":
-    """Three points before and after thresholds at 1; the simulation is not looked at."""
+    """Return three points before and after thresholds of 1; the simulation has no influence."""
     import pandas as pd
 
     x = np.array(POINTS)
@@ -70,7 +70,7 @@ def thresholded_points(trial: Trial) -> "pd.DataFrame":
 
 
 def nmr_spectra(trial: Trial) -> "pd.DataFrame":
-    """All spectra."""
+    """Return all spectra."""
     import pandas as pd
 
     data = trial.mixture
@@ -81,7 +81,7 @@ def nmr_spectra(trial: Trial) -> "pd.DataFrame":
 
 
 def nmr_mixture(trial: Trial) -> "pd.DataFrame":
-    """The measurement in which one compound has the largest share, and that compound."""
+    """Return the measurement in which one compound has the largest share, and that compound."""
     import pandas as pd
 
     data = trial.mixture
@@ -95,7 +95,7 @@ def nmr_mixture(trial: Trial) -> "pd.DataFrame":
 
 
 def nmr_reconstruction(trial: Trial) -> "pd.DataFrame":
-    """A spectrum as it is and as two methods find it: the one of median gain, not the best."""
+    """Return a true spectrum and two estimates of it: the one with the median gain, not the best."""
     import pandas as pd
 
     data = trial.mixture

@@ -1,4 +1,4 @@
-"""Pictures of the tables, in one style: methods differ by colour, marker and dashes."""
+"""Figures of the tables, in one style: methods differ by colour, marker and dashes."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -47,7 +47,7 @@ STYLES: dict[str, tuple[str, str, Any]] = {
 }
 COLOURS = 96
 SIZE = (6.4, 4.2)
-LOWEST = -12.0  # dB below the oracle that are drawn: what is near it matters
+MIN_DRAWN = -12.0  # dB, relative to the oracle: lower values are not drawn
 RC: dict[Any, Any] = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -62,19 +62,19 @@ RC: dict[Any, Any] = {
 
 
 def label_of(method: str) -> str:
-    """The name of a method in a picture: nGMCA^S becomes nGMCA with a superscript."""
+    """Return the name of a method in a figure: nGMCA^S becomes nGMCA with a superscript."""
     return re.sub(r"\^(\w+)", r"$^\\mathrm{\1}$", METHODS[method].label)
 
 
 def style() -> Any:
-    """A context in which figures are drawn in our style."""
+    """Return a context that draws figures in our style."""
     import matplotlib as mpl
 
     return mpl.rc_context(RC)
 
 
 def new_figure(rows: int = 1, *, size: tuple[float, float] = SIZE) -> tuple["Figure", list["Axes"]]:
-    """An empty figure with axes below each other."""
+    """Return an empty figure with axes below each other."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size, layout="constrained")
@@ -82,7 +82,7 @@ def new_figure(rows: int = 1, *, size: tuple[float, float] = SIZE) -> tuple["Fig
 
 
 def save(figure: "Figure", path: Any) -> None:
-    """Write PATH.png, in few colours and so in a third of the bytes, and PATH.svg."""
+    """Write PATH.png, with few colours to save bytes, and PATH.svg."""
     from PIL import Image  # comes with matplotlib
 
     whole: dict[str, Any] = {"bbox_inches": "tight", "pad_inches": 0.08}  # no label is cut off
@@ -96,7 +96,7 @@ def save(figure: "Figure", path: Any) -> None:
 
 
 def against(xlabel: str, *, beside: str | None = None) -> Draw:
-    """Mean SDR_S of each method against what varies, bars for the standard deviation.
+    """Return a function that draws the mean SDR_S of each method, with standard deviations.
 
     With `beside` it is the difference to that method on the same data.
     """
@@ -108,12 +108,12 @@ def against(xlabel: str, *, beside: str | None = None) -> Draw:
         ylabel = "SDR$_S$ (dB)"
         if beside is not None:
             wide = wide.sub(wide[beside], axis=0).drop(columns=beside)
-            ylabel = f"SDR$_S$ less that of the {label_of(beside)} (dB)"
+            ylabel = f"SDR$_S$ minus that of the {label_of(beside)} (dB)"
             axes.axhline(0, color="black", linewidth=1)
         shown = [method for method in STYLES if method in wide]
         draw_curves(axes, wide, shown)
-        if beside is not None and axes.get_ylim()[0] < LOWEST:
-            axes.set_ylim(LOWEST, None)
+        if beside is not None and axes.get_ylim()[0] < MIN_DRAWN:
+            axes.set_ylim(MIN_DRAWN, None)
             axes.text(0.01, 0.02, "what lies lower is left out", transform=axes.transAxes, fontsize=9)
         top = wide.groupby(level=0).mean().max(axis=None)
         if (
@@ -130,7 +130,7 @@ def against(xlabel: str, *, beside: str | None = None) -> Draw:
 
 
 def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> None:
-    """One curve a method; wide has values in its first index level, methods in its columns."""
+    """Draw one curve for each method; `wide` has values in its first index level, methods in columns."""
     methods = list(methods)
     values = np.array(sorted(wide.index.get_level_values(0).unique()), dtype=float)
     step = np.diff(values).min() if len(values) > 1 else 1.0
@@ -156,7 +156,7 @@ def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> N
 
 
 def conditioning(printed: dict[float, float]) -> Draw:
-    """The conditioning numbers beside those that the paper prints."""
+    """Return a function that draws the conditioning numbers and those printed in the paper."""
 
     def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
         assert table is not None

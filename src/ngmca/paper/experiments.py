@@ -1,4 +1,4 @@
-"""What an experiment is: simulated data, what varies, methods, what is measured, drawn and claimed."""
+"""An experiment: simulated data, the setting that varies, methods, measures, figures and claims."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """Many simulations: each method on the same data, for each value of what varies.
+    """Many simulations: each method on the same data, for each value of one setting.
 
     Simulation k draws its data with seed k, and every method starts with seed k. A table has one row
     a simulation, value and method.
@@ -35,13 +35,13 @@ class Study:
     at_least: int = 1  # simulations, where they cost next to nothing
 
     def trial(self, value: float, sim: int) -> Trial:
-        """The data of one simulation."""
+        """Return the data of one simulation."""
         settings = {**self.fixed, self.varies: value, "seed": sim}
         mixture: Mixture = getattr(simulate, self.simulator)(**settings)
         return Trial(mixture, self.tau, sim)
 
     def perform(self, value: float, sim: int, method: str) -> Row:
-        """One row of the table; `seconds` is processor time of the method alone."""
+        """Return one row of the table; `seconds` is the processor time of the method alone."""
         trial = self.trial(value, sim)
         start = time.process_time()
         found = METHODS[method].run(trial)
@@ -51,13 +51,13 @@ class Study:
 
     @property
     def data(self) -> str:
-        """How the data are simulated, in a line."""
+        """Return one line that says how the data are simulated."""
         fixed = ", ".join(f"{key}={_short(value)}" for key, value in self.fixed.items())
         return f"{self.simulator}({fixed}), {self.varies} varies, tau={self.tau:g}"
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that a row depends on beside its value, simulation and method."""
+        """Return everything that a row depends on, except its value, simulation and method."""
         methods = {name: METHODS[name].settings for name in self.methods}
         fixed = {key: list(v) if isinstance(v, tuple) else v for key, v in self.fixed.items()}
         data = {"simulator": self.simulator, "fixed": fixed, "varies": self.varies, "tau": self.tau}
@@ -66,7 +66,7 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """One simulation of a study, looked at closely: a tidy table."""
+    """One simulation of a study in detail, as a tidy table."""
 
     name: str
     look: Callable[[Trial], "pd.DataFrame"]
@@ -75,18 +75,18 @@ class Example:
     seed: int = 0
 
     def make(self) -> "pd.DataFrame":
-        """The table."""
+        """Return the table."""
         return self.look(self.study.trial(self.value, self.seed))
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that the table depends on."""
+        """Return everything that the table depends on."""
         return {**self.study.identity, "value": self.value, "seed": self.seed}
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A figure or table of the paper: where its numbers come from and what is said about it."""
+    """A figure or table of the paper: the source of its numbers, and the claims about it."""
 
     label: str
     title: str

@@ -1,4 +1,4 @@
-"""What is measured on what a method found."""
+"""Measures of the factors that a method found."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from ngmca.metrics import unit_rows
 from ngmca.paper.methods import Found, Trial
 
 Row = dict[str, Any]
-STEADY = 100  # last iterations of 500, at a constant threshold
-PEAK = 0.02  # of the largest: a true peak
-EMPTY = 1e-6  # of the largest: no signal
-SEEN = 0.5  # of its true height: a peak is found
+LAST_ITERATIONS = 100  # of 500, with a constant threshold
+MIN_PEAK = 0.02  # of the largest value: a true peak
+MIN_SIGNAL = 1e-6  # of the largest value
+MIN_HEIGHT_FOUND = 0.5  # of its true height, for a peak that was found
 
 
 def quality(trial: Trial, found: Found) -> Row:
-    """SDR_S and its parts, in dB."""
+    """Return SDR_S and its parts in dB."""
     score = metrics.evaluate(trial.mixture.S, found.S, noise=trial.mixture.noise)
     return {
         "sdr": score.mean_sdr,
@@ -29,21 +29,21 @@ def quality(trial: Trial, found: Found) -> Row:
 
 
 def conditioning(trial: Trial, found: Found) -> Row:
-    """cond(A) for unit columns; the method is not looked at."""
+    """Return cond(A) for unit columns; the method has no influence."""
     unit, _ = unit_columns(trial.mixture.A, trial.mixture.S)
     return {"cond": float(np.linalg.cond(unit))}
 
 
 def convergence(trial: Trial, found: Found) -> Row:
-    """The final cost, and the share of the last iterations that raise it."""
+    """Return the final cost, and the share of the last iterations that raise it."""
     cost = 2 * found.history.cost  # type: ignore[attr-defined]
-    steps = np.diff(cost[-STEADY - 1 :])
+    steps = np.diff(cost[-LAST_ITERATIONS - 1 :])
     rises = steps > 1e-9 * cost[0]
     return quality(trial, found) | {"cost": float(cost[-1]), "rises": float(rises.mean())}
 
 
 def compensation(trial: Trial, found: Found) -> Row:
-    """How far one estimate takes up what the thresholds took from the others.
+    """Return how far one estimate compensates for the thresholds of the others.
 
     `leak` is the mean correlation of an estimate with the references of other sources, less that of
     its own reference with them; `offset` is its mean where its reference is zero, over the mean of
@@ -63,17 +63,17 @@ def compensation(trial: Trial, found: Found) -> Row:
 
 
 def leaks(S: NDArray, found: NDArray) -> NDArray:
-    """Mean correlation of each estimate with other references, less that of its own reference."""
+    """Return the mean correlation of each estimate with other references, minus that of its own."""
     true, estimated = unit_rows(S), unit_rows(found)
     excess = (estimated - true) @ true.T
     return (excess.sum(axis=1) - np.diag(excess)) / (len(S) - 1)
 
 
 def spectra(trial: Trial, found: Found) -> Row:
-    """Quality, conditioning, the noise level as found over the true one, and peaks found."""
+    """Return quality, conditioning, estimated over true noise level, and the share of peaks found."""
     score = metrics.evaluate(trial.mixture.S, found.S)
     unit, _ = unit_columns(trial.mixture.A, trial.mixture.S)
-    empty = trial.mixture.S / trial.mixture.S.max() < EMPTY
+    empty = trial.mixture.S / trial.mixture.S.max() < MIN_SIGNAL
     noise = getattr(found, "noise", None)
     true = np.sqrt(np.mean(trial.mixture.noise**2))
     return quality(trial, found) | {
@@ -85,7 +85,9 @@ def spectra(trial: Trial, found: Found) -> Row:
 
 
 def peaks_found(S: NDArray, estimated: NDArray) -> float:
-    """Share of the true peaks at which the (scaled) estimate is at least half as high."""
+    """Return the share of true peaks at which the scaled estimate is at least half as high."""
     inner = S[:, 1:-1]
-    is_peak = (inner > S[:, :-2]) & (inner >= S[:, 2:]) & (inner > PEAK * S.max(axis=1, keepdims=True))
-    return float(np.mean(estimated[:, 1:-1][is_peak] >= SEEN * inner[is_peak]))
+    is_peak = (
+        (inner > S[:, :-2]) & (inner >= S[:, 2:]) & (inner > MIN_PEAK * S.max(axis=1, keepdims=True))
+    )
+    return float(np.mean(estimated[:, 1:-1][is_peak] >= MIN_HEIGHT_FOUND * inner[is_peak]))

@@ -34,7 +34,7 @@ SETTLED = 1e-6  # Kim and Park's method runs "until convergence": until A moves 
 
 @dataclass(frozen=True)
 class Trial:
-    """A simulated mixture, and what a method is told about it."""
+    """A simulated mixture, and the information that a method gets."""
 
     mixture: Mixture
     tau: float

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngmca.paper import examples, experiment_figures, pictures
+from ngmca.paper import example_figures, examples, experiment_figures
 from ngmca.paper.claims import Claim, Comparison, ahead, exactly, falls, measured, printed, together
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.measures import compensation, conditioning, convergence
@@ -93,7 +93,7 @@ EXPERIMENTS = (
     Experiment(
         "oscillations",
         "Cost during the iterations (80 % active, r = 40, noiseless)",
-        pictures.cost_curves,
+        example_figures.cost_curves,
         OSCILLATIONS,
         Example("oscillations_example", examples.cost_curves, OSCILLATIONS, 40),
         claims=(
@@ -154,7 +154,7 @@ EXPERIMENTS = (
     Experiment(
         "soft-hard",
         "What soft and hard thresholds do to two coefficients",
-        pictures.thresholds,
+        example_figures.thresholds,
         example=Example("soft_hard", examples.thresholded_points, BIAS, 15),
         claims=(
             Claim(
@@ -172,7 +172,7 @@ EXPERIMENTS = (
     Experiment(
         "correlationBias",
         "Correlation of found with true sources (nGMCA^S, r = 15, 80 % active, noiseless)",
-        pictures.correlation_matrix,
+        example_figures.correlation_matrix,
         BIAS,
         Example("correlation_bias", examples.correlation_matrix, BIAS, 15),
         claims=(
@@ -196,7 +196,7 @@ EXPERIMENTS = (
     Experiment(
         "biasedSources",
         "Two true and found sources, one of which compensates for the others (nGMCA^S)",
-        pictures.biased_sources,
+        example_figures.biased_sources,
         BIAS,
         Example("biased_sources", examples.biased_sources, BIAS, 15),
         claims=(

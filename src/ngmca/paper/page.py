@@ -1,4 +1,4 @@
-"""The report: one page with every picture, its settings, its claims and the numbers behind them."""
+"""The report: one page with every figure, its settings, its claims and the numbers behind them."""
 
 import base64
 from collections import Counter
@@ -31,7 +31,7 @@ sup{line-height:0}
 
 
 def render(results: Sequence[Result], figures: Path) -> str:
-    """The whole page, pictures inside."""
+    """Return the page with its figures."""
     judged = [(one, [(claim, one.judge(claim)) for claim in one.experiment.claims]) for one in results]
     parts = [_overview(judged), *(_section(result, claims, figures) for result, claims in judged)]
     title = "The experiments of “Sparse and Non-negative BSS for Noisy Data”"
@@ -64,7 +64,7 @@ def _overview(judged: Sequence[tuple[Result, Claims]]) -> str:
 
 def _counted(judged: Sequence[tuple[Result, Claims]]) -> str:
     count = Counter(finding.verdict for _, claims in judged for _, finding in claims)
-    tiles = (("claims", count.total()), *((told, count[told]) for told in CHIPS if count[told]))
+    tiles = (("claims", count.total()), *((marked, count[marked]) for marked in CHIPS if count[marked]))
     shown = "".join(
         f"<div class=tile><b>{number}</b><span>{name}</span></div>" for name, number in tiles
     )
@@ -87,11 +87,11 @@ def _section(result: Result, claims: Claims, figures: Path) -> str:
     body = f"<img alt='{escape(experiment.title)}' src='{_picture(figures / f'{anchor}.png')}'>"
     if not result.ready:
         body = "<p class='note warn'>Not run yet.</p>"
-    told = "".join(_claim(claim, finding) for claim, finding in claims)
+    marked = "".join(_claim(claim, finding) for claim, finding in claims)
     remark = f"<p>{_marked(experiment.remark)}</p>" if experiment.remark else ""
     return (
         f"<section id={anchor}><h2>{escape(experiment.label)}: {_marked(experiment.title)}</h2>"
-        f"{body}{remark}{_settings(result)}{told}</section>"
+        f"{body}{remark}{_settings(result)}{marked}</section>"
     )
 
 
@@ -163,8 +163,8 @@ def _picture(path: Path) -> str:
 
 
 def _marked(text: str) -> str:
-    """HTML of a text in which nGMCA^S has a superscript."""
-    told = escape(text)
+    """Return a text as HTML, with a superscript in nGMCA^S."""
+    marked = escape(text)
     for name in ("naive", "S", "H"):
-        told = told.replace(f"nGMCA^{name}", f"nGMCA<sup>{name}</sup>")
-    return told
+        marked = marked.replace(f"nGMCA^{name}", f"nGMCA<sup>{name}</sup>")
+    return marked

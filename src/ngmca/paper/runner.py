@@ -1,4 +1,4 @@
-"""Run studies in parallel processes; what is finished is never lost and never repeated."""
+"""Run studies in parallel processes; finished simulations are never lost and never repeated."""
 
 import os
 import signal
@@ -19,29 +19,30 @@ from ngmca.paper.measures import Row
 from ngmca.paper.tables import Key, StudyTable, example_is_there, locked, missing, write_example
 
 THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
-FEW, SPREAD = 3, 3  # simulations of a quick look, and values from the first to the last
-PICTURED = 48  # simulations where the paper shows one example
+QUICK_SIMULATIONS = 3
+QUICK_VALUES = 3  # from the first to the last
+SIMULATIONS_OF_EXAMPLES = 48  # if the paper shows only one example
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much of a study to run: simulations (None: as many as the paper), at all values or some."""
+    """How much of a study to run: simulations (None: as many as the paper), at all or some values."""
 
     sims: int | None = 12
     thinned: bool = False
 
     @classmethod
     def quick(cls) -> "Size":
-        """A few simulations at a few values."""
-        return cls(FEW, thinned=True)
+        """Return a few simulations at a few values."""
+        return cls(QUICK_SIMULATIONS, thinned=True)
 
     def of(self, study: Study) -> tuple[int, tuple[float, ...]]:
-        """Number of simulations, and values."""
+        """Return the number of simulations, and the values."""
         values = study.values
-        if self.thinned and len(values) > SPREAD:
+        if self.thinned and len(values) > QUICK_VALUES:
             last = len(values) - 1
-            values = tuple(values[round(k * last / (SPREAD - 1))] for k in range(SPREAD))
-        return max(self.sims or study.sims or PICTURED, study.at_least), values
+            values = tuple(values[round(k * last / (QUICK_VALUES - 1))] for k in range(QUICK_VALUES))
+        return max(self.sims or study.sims or SIMULATIONS_OF_EXAMPLES, study.at_least), values
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ class Task:
 
     @property
     def kind(self) -> tuple[str, str, float]:
-        """Tasks of one kind take about the same time."""
+        """Kind of the task: tasks of one kind take about the same time."""
         return (self.source.name, self.key[2], self.key[0]) if self.key else (self.source.name, "", 0)
 
 
 def plan(sources: Iterable[Study | Example], folder: Path, size: Size) -> list[Task]:
-    """What is still to do."""
+    """Return the tasks that are left."""
     tasks = []
     for source in dict.fromkeys(sources):
         if isinstance(source, Example):
@@ -68,13 +69,13 @@ def plan(sources: Iterable[Study | Example], folder: Path, size: Size) -> list[T
         sims, values = size.of(source)
         done = StudyTable(folder, source).keys()
         tasks += [Task(source, key) for key in missing(source, done, sims, values)]
-    # The first simulation of everything before the second of anything: what is there early is balanced.
+    # All first simulations come before the second ones, so that early results are balanced.
     return sorted(tasks, key=lambda task: task.key[1] if task.key else 0)
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A task that could not be performed, and why."""
+    """A task that failed, and the reason."""
 
     task: Task
     error: BaseException
@@ -95,7 +96,7 @@ def run(
     workers: int | None = None,
     after: Callable[[Task, float], Any] = lambda task, seconds: None,
 ) -> list[Failure]:
-    """Perform the tasks and write every result as soon as it is there; what failed.
+    """Perform the tasks, write each result as soon as it is finished, and return the failures.
 
     `after` is told about every finished task and the seconds that it took.
     """
@@ -124,7 +125,7 @@ def run(
 
 
 def perform(task: Task) -> Any:
-    """The row, or the example's table."""
+    """Return the row of a simulation, or the table of an example."""
     if isinstance(task.source, Example):
         return task.source.make()
     assert task.key is not None
@@ -135,7 +136,7 @@ def perform(task: Task) -> Any:
 
 @contextmanager
 def _performed(tasks: Sequence[Task], workers: int) -> Iterator[Iterator[tuple[Task, "Future[Any]"]]]:
-    """Tasks with their results, in the order in which they end; nothing goes on after an error."""
+    """Yield tasks with their results in the order in which they end; stop at an error."""
     others = set(active_children())
     with _one_thread_each():
         pool = _pool(min(workers, max(len(tasks), 1)))
@@ -156,7 +157,7 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Processes that begin in here use one thread for linear algebra."""
+    """Let processes that start inside use one thread for linear algebra."""
     before = {name: os.environ.get(name) for name in THREAD_LIMITS}
     os.environ.update(dict.fromkeys(THREAD_LIMITS, "1"))
     try:
@@ -170,7 +171,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the parent, and end with it even if it is killed."""
+    """Leave Ctrl-C to the parent process, and end with it, even if it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:
@@ -183,7 +184,7 @@ def _end_with(sentinel: int) -> None:
 
 
 class Clock:
-    """How long the rest will take, from how long tasks of each kind took so far."""
+    """Estimate of the remaining time, from the times of finished tasks of each kind."""
 
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._left: dict[tuple[str, str, float], int] = defaultdict(int)
@@ -193,12 +194,12 @@ class Clock:
             self._left[task.kind] += 1
 
     def finished(self, task: Task, seconds: float) -> None:
-        """Take note of a finished task."""
+        """Add a finished task."""
         self._left[task.kind] -= 1
         self._times[task.kind].append(max(seconds, 1e-3))
 
     def remaining(self) -> float | None:
-        """Seconds, or None before anything is known."""
+        """Return the seconds, or None before a task has finished."""
         known = {kind: sum(times) / len(times) for kind, times in self._times.items()}
         if not known:
             return None

@@ -1,4 +1,4 @@
-"""Where each experiment stands, by a folder of tables: its state, its picture, its claims."""
+"""State of each experiment in a folder of tables: what was run, its figure, its claims."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """An experiment with its tables; None where they are missing."""
+    """An experiment with its tables; missing tables are None."""
 
     experiment: Experiment
     table: "pd.DataFrame | None"
@@ -24,25 +24,25 @@ class Result:
 
     @property
     def ready(self) -> bool:
-        """Whether there is all that the picture needs."""
+        """Whether all tables of the figure exist."""
         has_study = self.experiment.study is None or self.table is not None
         return has_study and (self.experiment.example is None or self.example is not None)
 
     @property
     def varies(self) -> str:
-        """The column of what varies."""
+        """Name of the column that varies."""
         return self.experiment.study.varies if self.experiment.study else ""
 
     @property
     def sims(self) -> int:
-        """Simulations that are complete at every value that is in the table."""
+        """Number of simulations that are complete at every value of the table."""
         if self.table is None:
             return 0
         return int(self.table.groupby(self.varies)["sim"].nunique().min())
 
     @property
     def done(self) -> str:
-        """How much there is, in words."""
+        """Return a text that says how much was run."""
         if self.experiment.study is None:
             return "yes" if self.ready else "no"
         values = 0 if self.table is None else self.table[self.varies].nunique()
@@ -50,7 +50,7 @@ class Result:
         return f"{self.sims}" if values in (0, wanted) else f"{self.sims} at {values} of {wanted} values"
 
     def means(self) -> "pd.DataFrame | None":
-        """Mean SDR_S for every value (row) and method (column), or None where there is no SDR."""
+        """Return the mean SDR_S for each value (row) and method (column), or None without SDR."""
         study = self.experiment.study
         if self.table is None or study is None or "sdr" not in self.table:
             return None
@@ -58,12 +58,12 @@ class Result:
         return wide[list(study.methods)]
 
     def judge(self, claim: Claim) -> Finding:
-        """The verdict on a claim."""
+        """Return the verdict on a claim."""
         table = self.example if self.experiment.study is None else self.table
         return Finding(NOT_RUN) if table is None else claim.judge(table, self.varies)
 
     def draw(self, folder: Path) -> Path:
-        """Write the picture as PNG and SVG, and return the path of the PNG."""
+        """Write the figure as PNG and SVG, and return the path of the PNG."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file_name(self.experiment.label)
         with experiment_figures.style():
@@ -72,13 +72,13 @@ class Result:
 
 
 def sources(experiments: Iterable[Experiment]) -> list[Study | Example]:
-    """All that has to be run for these experiments, each once."""
+    """Return the studies and examples of these experiments, each once."""
     found = [part for e in experiments for part in (e.study, e.example) if part is not None]
     return list(dict.fromkeys(found))
 
 
 def load(experiment: Experiment, folder: Path) -> Result:
-    """The experiment with what there is in a folder of tables."""
+    """Return the experiment with its tables in a folder."""
     study, example = experiment.study, experiment.example
     table = shown = None
     if study is not None and StudyTable(folder, study).keys():
@@ -89,14 +89,14 @@ def load(experiment: Experiment, folder: Path) -> Result:
 
 
 def file_name(label: str) -> str:
-    """A label as the name of a file."""
+    """Return a label as a file name."""
     return label.replace(":", "-")
 
 
 def _complete(table: "pd.DataFrame", study: Study) -> Any:
-    """The simulations that have all methods, or None if there is none."""
+    """Return the simulations that have all methods, or None if there is none."""
     known = table[table["method"].isin(study.methods) & table[study.varies].isin(study.values)]
     count = known.groupby([study.varies, "sim"])["method"].transform("nunique")
     whole = known[count == len(study.methods)].copy()
-    whole.attrs["values"] = study.values  # what claims are about, whether it is there or not
+    whole.attrs["values"] = study.values  # claims are about all values, also missing ones
     return None if whole.empty else whole

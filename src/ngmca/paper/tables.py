@@ -1,4 +1,4 @@
-"""Tables on disk: one CSV a study, which grows by a row at a time, and one an example.
+"""Tables on disk: one CSV for each study, which grows row by row, and one for each example.
 
 Beside each lies a JSON file that says what its rows depend on.
 """
@@ -24,11 +24,11 @@ REMOVE = "Choose another folder with -o, or remove the file to run it again."
 
 
 class TableError(ValueError):
-    """A table that cannot be used, and what to do about it."""
+    """A table cannot be used; the message says what to do."""
 
 
 class StudyTable:
-    """The rows of a study in a folder. A whole line is a simulation; a torn last line is dropped."""
+    """The rows of a study in a folder, one for each simulation; an incomplete last line is dropped."""
 
     def __init__(self, folder: Path, study: Study) -> None:
         self.study = study
@@ -37,7 +37,7 @@ class StudyTable:
         self._columns: list[str] | None = None
 
     def keys(self) -> set[Key]:
-        """The simulations that are done."""
+        """Return the finished simulations."""
         if not self.path.exists() or not _whole_lines(self.path):
             return set()
         table = self.read()
@@ -45,7 +45,7 @@ class StudyTable:
         return {(float(x), int(sim), str(method)) for x, sim, method in zip(*columns, strict=True)}
 
     def read(self) -> "pd.DataFrame":
-        """All rows but a torn one, each once."""
+        """Return all complete rows, each once."""
         self._check_identity()
         key = [self.study.varies, "sim", "method"]
         table = _read(self.path, _whole_lines(self.path), {*key, "seconds"})
@@ -55,7 +55,7 @@ class StudyTable:
         return table.drop_duplicates(key)
 
     def open(self) -> None:
-        """Make the file ready for more rows."""
+        """Open the file for more rows."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists() and _whole_lines(self.path):
             self._columns = list(self.read().columns)
@@ -63,48 +63,48 @@ class StudyTable:
         elif self.path.exists():
             if self.path.stat().st_size and not _read_note(self.path):
                 raise TableError(f"{self.path} was not written by ngmca. {REMOVE}")
-            self.path.unlink()  # its first line is torn
+            self.path.unlink()  # its first line is incomplete
         identity = self.study.identity
         methods = _read_note(self.path).get("methods", {}) | identity["methods"]
         _write_note(self.path, identity | {"methods": methods})
         self._file = self.path.open("a", encoding="utf-8")
 
     def append(self, row: Row) -> None:
-        """Write a row so that it survives a kill."""
+        """Write a row to disk before returning."""
         assert self._file is not None
         text = ",".join(map(_written, row.values())) + "\n"
         if self._columns is None:
             self._columns = list(row)
             text = ",".join(row) + "\n" + text
         if self._columns != list(row):
-            raise TableError(f"{self.path} has other columns than this version measures. {REMOVE}")
+            raise TableError(f"{self.path} has other columns than this version writes. {REMOVE}")
         self._file.write(text)
         self._file.flush()
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """No more rows for now."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _check_identity(self) -> None:
-        """Methods may be added to a table; nothing else may differ from what it was begun with."""
+        """Raise an error if the settings of a table differ in more than additional methods."""
         before, mine = _read_note(self.path), self.study.identity
         methods = before.get("methods", {})
         same = all(before.get(name) == mine[name] for name in ("data", "measure"))
         if not same or any(methods.get(name, told) != told for name, told in mine["methods"].items()):
-            raise TableError(f"{self.path} was begun with other settings. {REMOVE}")
+            raise TableError(f"{self.path} was started with other settings. {REMOVE}")
 
 
 def example_is_there(folder: Path, example: Example) -> bool:
-    """Whether the table of an example is there, and made with the settings of today."""
+    """Return whether the table of an example exists and has the current settings."""
     path = folder / f"{example.name}.csv"
     return path.exists() and _read_note(path) == example.identity
 
 
 def write_example(folder: Path, example: Example, table: "pd.DataFrame") -> None:
-    """The table of an example, whole or not at all."""
+    """Write the table of an example atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{example.name}.csv"
     write_atomically(path, table.to_csv(index=False, float_format="%.6g"))
@@ -112,24 +112,24 @@ def write_example(folder: Path, example: Example, table: "pd.DataFrame") -> None
 
 
 def read_example(folder: Path, example: Example) -> "pd.DataFrame":
-    """The table of an example."""
+    """Return the table of an example."""
     path = folder / f"{example.name}.csv"
     return _read(path, path.read_bytes(), set())
 
 
 def missing(study: Study, done: set[Key], sims: int, values: Iterable[float]) -> list[Key]:
-    """The simulations still to do, all values and methods of one before the next."""
+    """Yield the simulations that are left, all values and methods of one before the next."""
     wanted = ((x, sim, name) for sim in range(sims) for x in values for name in study.methods)
     return [key for key in wanted if key not in done]
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The folder for one run alone."""
+    """Lock the folder, so that only one run writes to it."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl
-    except ImportError:  # where there is no such lock two runs are not kept apart
+    except ImportError:  # systems without such a lock do not separate two runs
         yield
         return
     with (folder / LOCK).open("a") as file:

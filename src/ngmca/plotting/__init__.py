@@ -1,1 +1,1 @@
-"""Pictures with matplotlib, drawn from plain arrays."""
+"""Pictures with matplotlib: sources, criteria for their number, matches, and calibration lines."""

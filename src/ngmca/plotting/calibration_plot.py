@@ -1,18 +1,19 @@
-"""Amounts as a picture of matplotlib: lines through standards, and what is in all measurements."""
+"""Calibration lines and amounts as a matplotlib figure."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngmca.plotting.sources_plot import NEEDED
+from ngmca.plotting.pyplot import load_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
-def picture(amounts: Any) -> Any:
-    """A figure: a row a substance, the line through its standards and beside it all amounts."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(NEEDED["matplotlib"]) from error
+def picture(amounts: Any) -> "Figure":
+    """Return a figure of `ngmca.Amounts`, with calibration line and amounts of each substance."""
+    pyplot = load_pyplot()
     k, calibrated = len(amounts.substances), bool(np.isfinite(amounts.known).any())
     figure, panels = pyplot.subplots(
         k, 2 if calibrated else 1, figsize=(9, 1.2 + 1.9 * k), squeeze=False, layout="constrained",
@@ -33,8 +34,8 @@ def picture(amounts: Any) -> Any:
     return figure
 
 
-def _line(panel: Any, amounts: Any, j: int) -> None:
-    """Standards and the line through the origin."""
+def _line(panel: "Axes", amounts: Any, j: int) -> None:
+    """Draw standards and the line through 0."""
     known, weights = amounts.known[:, j], amounts.weights[:, j]
     top = np.nanmax(known)
     panel.plot([0, top], [0, top / amounts.factors[j]], color="0.6", linewidth=1)
@@ -42,8 +43,8 @@ def _line(panel: Any, amounts: Any, j: int) -> None:
     panel.set_ylabel(f"source {amounts.sources[j] + 1}")
 
 
-def _amounts(panel: Any, amounts: Any, j: int) -> None:
-    """Amounts in all measurements with their intervals; standards as open circles."""
+def _amounts(panel: "Axes", amounts: Any, j: int) -> None:
+    """Draw amounts in all measurements with their intervals, and standards as open circles."""
     values, places = amounts.values[:, j], np.arange(1, len(amounts.values) + 1)
     ends = np.stack([values - amounts.low[:, j], amounts.high[:, j] - values])
     ends = np.where(np.isfinite(ends), np.maximum(ends, 0), 0)

@@ -1,26 +1,27 @@
-"""The witnesses about a number of sources as a picture of matplotlib."""
+"""The criteria for the number of sources as a matplotlib figure."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ngmca.plotting.sources_plot import NEEDED
+from ngmca.plotting.pyplot import load_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
-def picture(choice: Any, stable: float) -> Any:
-    """A figure of three panels: prediction of held-out entries, singular values, stability."""
-    try:
-        from matplotlib import pyplot
-        from matplotlib.ticker import MaxNLocator
-    except ImportError as error:
-        raise ImportError(NEEDED["matplotlib"]) from error
+def picture(choice: Any, stable: float) -> "Figure":
+    """Return a figure with one panel for each criterion of an `ngmca.RankChoice`."""
+    pyplot = load_pyplot()
+    from matplotlib.ticker import MaxNLocator
+
     figure, panels = pyplot.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
     _predicted(panels[0], choice)
     _values(panels[1], choice)
-    _again(panels[2], choice, stable)
-    for panel, name in zip(panels, ("held_out", "edge", "stability"), strict=True):
-        said = choice.witnesses[name]
-        panel.set_title(f"{panel.get_title()}: {said}", fontsize=10)
+    _stability(panels[2], choice, stable)
+    for panel, name in zip(panels, ("held_out", "singular_values", "stability"), strict=True):
+        panel.set_title(f"{panel.get_title()}: {choice.criteria[name]}", fontsize=10)
         panel.axvline(choice.rank, color="0.8", linewidth=6, zorder=0)
         panel.set_xlabel("sources")
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -28,15 +29,15 @@ def picture(choice: Any, stable: float) -> Any:
     return figure
 
 
-def _predicted(panel: Any, choice: Any) -> None:
+def _predicted(panel: "Axes", choice: Any) -> None:
     panel.plot(choice.ranks, choice.held_out.T, color="C0", linewidth=0.7, alpha=0.5)
     panel.plot(choice.ranks, choice.held_out.mean(axis=0), "o-", color="C0", markersize=4)
     panel.set_yscale("log")
-    panel.set_ylabel("error, 1 without any source")
+    panel.set_ylabel("error (1 without sources)")
     panel.set_title("held-out entries")
 
 
-def _values(panel: Any, choice: Any) -> None:
+def _values(panel: "Axes", choice: Any) -> None:
     values = choice.singular_values[: len(choice.ranks) + 9]
     values = np.where(values > 0, values, np.nan)
     panel.plot(np.arange(1, len(values) + 1), values, "o", color="C1", markersize=4)
@@ -48,9 +49,9 @@ def _values(panel: Any, choice: Any) -> None:
     panel.set_title("singular values")
 
 
-def _again(panel: Any, choice: Any, stable: float) -> None:
+def _stability(panel: "Axes", choice: Any, stable: float) -> None:
     panel.plot(choice.ranks, choice.stability, "o-", color="C2", markersize=4)
     panel.axhline(stable, color="C2", linestyle=":")
     panel.set_ylim(-1.05, 1.05)
-    panel.set_ylabel("least sure source, 1 is surely")
-    panel.set_title("sources that come again")
+    panel.set_ylabel("least stable source (1 is perfect)")
+    panel.set_title("stability")

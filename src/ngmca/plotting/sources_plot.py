@@ -1,22 +1,26 @@
-"""Sources and weights as a picture of matplotlib or as tables of pandas, for work in Python."""
+"""Sources and weights as a matplotlib figure, or as tables of pandas."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-NEEDED = {
-    "matplotlib": "plot needs matplotlib: pip install 'ngmca[plot]'",
-    "pandas": "to_dataframe needs pandas: pip install pandas",
-}
+from ngmca._support.messages import ArgumentError, option
+from ngmca.io import as_dataset
+from ngmca.io.conversion import is_dataframe
+from ngmca.plotting.pyplot import load_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
 
 
-def tables(A: NDArray, S: NDArray, shares: NDArray, data: Any) -> tuple[Any, Any]:
-    """Two DataFrames: sources with one row a channel, and weights with one row a measurement."""
+def tables(A: NDArray, S: NDArray, shares: NDArray, data: Any) -> tuple["DataFrame", "DataFrame"]:
+    """Return two DataFrames: sources with one row for each channel, weights for each measurement."""
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError(NEEDED["pandas"]) from error
+        raise ImportError("to_dataframe needs pandas: pip install pandas") from error
     axis, label, names = described(data, len(A), S.shape[1])
     columns = [f"source {i + 1}" for i in range(len(S))]
     sources = pd.DataFrame(S.T, index=pd.Index(axis, name=label), columns=columns)
@@ -25,12 +29,9 @@ def tables(A: NDArray, S: NDArray, shares: NDArray, data: Any) -> tuple[Any, Any
     return sources, pd.concat([pd.DataFrame(A, index=rows, columns=columns), parts], axis=1)
 
 
-def picture(S: NDArray, shares: NDArray, data: Any) -> Any:
-    """A figure: each source against the axis, and beside it its share in every measurement."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(NEEDED["matplotlib"]) from error
+def picture(S: NDArray, shares: NDArray, data: Any) -> "Figure":
+    """Return a figure: each source against the axis, and beside it its share in every measurement."""
+    pyplot = load_pyplot()
     axis, label, names = described(data, len(shares), S.shape[1])
     shape = getattr(data, "image_shape", None)
     figure, panels = pyplot.subplots(
@@ -56,28 +57,28 @@ def picture(S: NDArray, shares: NDArray, data: Any) -> Any:
 
 
 def _ends(axis: NDArray) -> tuple[Any, Any]:
-    """The first and the last position: axes that fall are drawn so. Those of names have none."""
+    """Return the first and the last position, so that falling axes are drawn falling; None for names."""
     return (axis[0], axis[-1]) if axis.dtype.kind in "fiu" and len(axis) > 1 else (None, None)
 
 
-def described(data: Any, m: int, n: int) -> tuple[Any, str, list[str]]:
-    """Axis, its label and the names of the measurements: of a Dataset, a DataFrame, or none."""
+def described(data: Any, m: int, n: int) -> tuple[NDArray, str, list[str]]:
+    """Return axis, its label and names of the measurements, from a Dataset, a DataFrame, or None."""
     if data is None:
         return np.arange(n), "channel", [str(i + 1) for i in range(m)]
-    if hasattr(data, "columns"):
-        axis, label, names = data.columns, data.columns.name, data.index
-    else:
-        axis, label, names = data.positions, data.axis_label, data.names
+    known = as_dataset(data)
+    names, axis = known.names, known.positions
     if (len(names), len(axis)) != (m, n):
-        raise ValueError(misfit((len(names), len(axis)), (m, n)))
-    return np.asarray(axis), str(label or "channel"), [str(name) for name in names]
+        raise wrong_shape((len(names), len(axis)), (m, n))
+    if known.axis is None and is_dataframe(data):
+        axis = np.asarray(data.columns)  # the columns have names, not positions
+    return axis, known.axis_label, list(names)
 
 
-def misfit(given: tuple[int, ...], separated: tuple[int, int]) -> str:
-    """The words about data of another shape than what was separated."""
-    sizes = " x ".join(map(str, given))
-    turned = given == separated[::-1]
-    return (
-        f"data are {sizes}, and {separated[0]} x {separated[1]} were separated (measurements x "
-        f"channels): give {'them transposed' if turned else 'those that were separated'}."
-    )
+def wrong_shape(given: tuple[int, ...], separated: tuple[int, int]) -> ArgumentError:
+    """Return the error for data of another shape than those that were separated."""
+    transposed = given == separated[::-1]
+    return ArgumentError(
+        "{} have the shape {}, but {} x {} were separated (measurements x channels): give {}.",
+        option("data"), " x ".join(map(str, given)), *separated,
+        "them transposed" if transposed else "the data that were separated",
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page around the figures: one file, with Plotly and its style inside."""
+"""The page around the sections: one file that contains Plotly and its style."""
 
 import hashlib
 from base64 import b64encode
@@ -8,7 +8,7 @@ from importlib import metadata
 
 from plotly.offline import get_plotlyjs
 
-from ngmca.report.sections import Section
+from ngmca.report.section import Section
 
 STYLE = """
 :root{--ink:#1d2733;--soft:#5c6875;--line:#dde3e8;--back:#f4f6f8;--blue:#0072B2}
@@ -52,8 +52,8 @@ footer{color:var(--soft);font-size:13px;padding:0 2px}
  header h1{font-size:19px}}
 """
 
-# Two buttons, to keep a picture and to see all again. More would lie on the titles of narrow figures,
-# and the one that sends a figure to Plotly's servers, there by default, has no place beside data.
+# Two buttons: save the picture, and reset the zoom. More would cover the titles of narrow figures. The
+# button that sends a figure to Plotly's servers is removed: data must not leave the computer.
 DRAW = """
 const plots=[...document.querySelectorAll('.plot')];
 const settings={responsive:true,displaylogo:false,showSendToCloud:false,plotlyServerURL:'',
@@ -75,13 +75,13 @@ next(0);
 
 
 def render(title: str, sections: Sequence[Section]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     plotly = get_plotlyjs()
     links = "".join(f"<a href='#{s.anchor}'>{escape(s.heading)}</a>" for s in sections)
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>{policy(plotly, DRAW)}"
         "<meta name=viewport content='width=device-width,initial-scale=1'>"
-        "<link rel=icon href='data:,'>"  # or browsers ask for one
+        "<link rel=icon href='data:,'>"  # otherwise browsers ask for one
         f"<title>{escape(title)} · ngmca</title><style>{STYLE}</style>"
         f"<script>{plotly}</script></head><body>"
         f"<header><h1>{escape(title)}</h1><p>Sparse non-negative source separation</p>"
@@ -92,9 +92,9 @@ def render(title: str, sections: Sequence[Section]) -> str:
 
 
 def policy(*scripts: str) -> str:
-    """The tag that lets a page run these scripts, draw itself, and ask for nothing from elsewhere.
+    """Return the tag that allows these scripts only, and no request to any other place.
 
-    Styles are not told apart: Plotly writes its own, and none of them can load anything.
+    All styles are allowed: Plotly writes its own, and they cannot load anything.
     """
     hashes = (b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
@@ -120,5 +120,5 @@ def _section(section: Section) -> str:
 
 
 def _json(text: str) -> str:
-    """JSON that no name in the data can break out of its script element."""
+    """Return JSON that cannot end its script element early, whatever names the data have."""
     return text.replace("<", "\\u003c")

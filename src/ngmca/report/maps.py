@@ -1,4 +1,4 @@
-"""Maps of images: one value a pixel, against the coordinates that the file has."""
+"""Maps of images: one value for each pixel, against the coordinates in the file."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from ngmca.io import Dataset
 from ngmca.report.plotly_style import compact, literal, small, style
 
-LARGEST_MAP = 1 << 16  # pixels of one map
+MAX_PIXELS = 1 << 16  # of one map
 
 
 def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> go.Figure:
-    """A map of one value a pixel, thinned to a size that a screen can show."""
+    """Return a map of one value for each pixel; large maps are averaged to the size of a screen."""
     shape = data.image_shape or (1, len(values))
     pixels = values.reshape(shape)
     (x, across), (y, down) = _coordinates(data, "x", 1), _coordinates(data, "y", 0)
-    step = int(np.ceil(np.sqrt(pixels.size / LARGEST_MAP)))
+    step = int(np.ceil(np.sqrt(pixels.size / MAX_PIXELS)))
     if step > 1:
         rows, columns = (size // step * step for size in shape)
         pixels = pixels[:rows, :columns].reshape(rows // step, step, columns // step, step).mean((1, 3))
@@ -41,7 +41,7 @@ def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> go
 
 
 def _coordinates(data: Dataset, name: str, direction: int) -> tuple[NDArray, str]:
-    """Where the columns (x) or rows (y) of the image are, and what to call it: numbers if unknown."""
+    """Return positions and label of the columns (x) or rows (y) of the image; numbers if unknown."""
     shape = data.image_shape or (1, len(data.names))
     size, count = shape[direction], np.arange(shape[direction], dtype=float)
     plain = "column" if direction else "row"

@@ -1,4 +1,4 @@
-"""The figures of the mixing: what each measurement is made of, and the columns of A."""
+"""Figures of the mixing: the composition of each measurement, and the columns of A."""
 
 from html import escape
 from typing import Any
@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
+from ngmca.answers.run import Run
 from ngmca.report.plotly_style import (
     INK,
     SOFT,
@@ -20,29 +21,23 @@ from ngmca.report.plotly_style import (
     shortened_all,
     style,
 )
+from ngmca.report.section import table
 from ngmca.result import Marginals, Posterior
-from ngmca.saving.results import Run
 
-BARS = 400  # more measurements than this are drawn as a line
-NAMED = 30  # more measurements than this are numbered, not named
-ROOM = 110  # letters that fit below a figure side by side
+MAX_BARS = 400  # more measurements are drawn as a line
+MAX_NAMES = 30  # more measurements are numbered
+LETTERS_BELOW_FIGURE = 110
 
 
 def shares(run: Run) -> go.Figure:
-    """The share of each source in the signal of every measurement, one on top of the other."""
+    """Return the shares of all sources in the signal of every measurement, stacked."""
     parts, figure = 100 * run.separation.shares, go.Figure()
     m, r = parts.shape
     for i, column in enumerate(parts.T):
-        shared: dict[str, Any] = {
-            "x": np.arange(1, m + 1),
-            "y": column.astype(np.float32),
-            "name": literal(shortened(run.labels[i], 34)),
-            "text": [literal(name) for name in run.data.names],
-            "hovertemplate": "%{text}: %{y:.3g} %<extra>%{fullData.name}</extra>",
-        }
+        shared = _trace(run, i, column.astype(np.float32), " %")
         figure.add_trace(
             go.Bar(**shared, marker_color=colour(i), marker_line_width=0, textposition="none")
-            if m <= BARS
+            if m <= MAX_BARS
             else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=colour(i))
         )
     style(figure, 320)
@@ -54,25 +49,19 @@ def shares(run: Run) -> go.Figure:
 
 
 def weights(run: Run) -> go.Figure:
-    """The weight of each source in every measurement, one row of bars a source."""
-    A, names = run.separation.answer[0], run.data.names
+    """Return the weights of each source in every measurement, one row of bars for each source."""
+    A = run.separation.answer[0]
     (m, r), tops, posterior = A.shape, A.max(axis=0), shown_posterior(run)
     place = np.arange(1, m + 1)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
-        shared: dict[str, Any] = {
-            "x": place,
-            "y": column,
-            "name": literal(shortened(run.labels[i], 34)),
-            "text": [literal(name) for name in names],
-            "hovertemplate": "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>",
-        }
-        if m <= BARS:
+        shared = _trace(run, i, column)
+        if m <= MAX_BARS:
             trace = go.Bar(**shared, marker_color=colour(i), marker_line_width=0, textposition="none")
         else:
             trace = go.Scatter(**shared, mode="lines", line={"color": colour(i), "width": 1})
         figure.add_trace(trace, row=i + 1, col=1)
-        if m <= BARS and posterior is not None:
+        if m <= MAX_BARS and posterior is not None:
             bars = _error_bars(posterior, i, place)
             figure.add_trace(bars, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(bars.y + bars.error_y.array))
@@ -85,24 +74,35 @@ def weights(run: Run) -> go.Figure:
     return figure
 
 
-def scale_told(run: Run) -> str:
-    """What the sizes of weights mean, in words."""
+def _trace(run: Run, i: int, values: NDArray, unit: str = "") -> dict[str, Any]:
+    """Return what bars and lines of source i share: places, values, names and texts."""
+    return {
+        "x": np.arange(1, len(values) + 1),
+        "y": values,
+        "name": literal(shortened(run.labels[i], 34)),
+        "text": [literal(name) for name in run.data.names],
+        "hovertemplate": f"%{{text}}: %{{y:.3g}}{unit}<extra>%{{fullData.name}}</extra>",
+    }
+
+
+def scale_of_weights(run: Run) -> str:
+    """Return a sentence about the scale of the weights."""
     if run.record.get("separate", {}).get("closure"):
         return (
-            "Those of a measurement sum up to the given total: scales are physical, the weights are "
-            "concentrations in its unit, and can be compared between sources."
+            "The weights of a measurement add up to the given total: they are concentrations in its "
+            "unit, and can be compared between sources."
         )
     norms = np.linalg.norm(run.separation.A, axis=0)
     if np.allclose(norms[norms > 0], 1, rtol=1e-3):
-        return "Columns have norm 1: compare within a source."
+        return "Each column has norm 1: compare weights of the same source only."
     return (
-        "Columns of sources or weights that were known are in their units, the others have norm 1: "
-        "compare within a source."
+        "Weights of known sources and known weights are in the given units. The other columns have norm "
+        "1: compare weights of the same source only."
     )
 
 
 def parts_of(run: Run) -> list[tuple[str, slice]]:
-    """Name and measurements of each of several files; none where there is one."""
+    """Return name and measurements of each file; an empty list if there is only one."""
     parts = run.data.parts if len(run.data.parts) > 1 else run.separation.parts
     names = [name for name, _ in run.data.meta.get("parts", ())]
     if len(names) != len(parts):
@@ -111,33 +111,31 @@ def parts_of(run: Run) -> list[tuple[str, slice]]:
 
 
 def by_file(run: Run) -> str:
-    """A table of HTML with the mean share of each source in each of several files."""
+    """Return a table with the mean share of each source in each of several files."""
     parts, found = parts_of(run), 100 * run.separation.shares
     if not parts:
         return ""
     head = "".join(f"<th>source {i + 1}" for i in range(found.shape[1]))
-    rows = "".join(
-        f"<tr><th>{escape(name)}" + "".join(f"<td>{value:.3g} %" for value in found[part].mean(axis=0))
+    rows = [
+        f"<th>{escape(name)}" + "".join(f"<td>{value:.3g} %" for value in found[part].mean(axis=0))
         for name, part in parts
-    )
-    return (
-        f"<p>On average, file by file:</p><div class=wide><table><tr><th>file{head}{rows}</table></div>"
-    )
+    ]
+    return f"<p>Mean shares of each file:</p>{table(f'<th>file{head}', rows)}"
 
 
 def shown_posterior(run: Run) -> Posterior | None:
-    """The posterior, if its intervals are to be shown: not if what was found contradicts its model."""
+    """Return the posterior, or None if the result contradicts its model."""
     posterior = run.separation.posterior
     return None if posterior is None or posterior.refuted else posterior
 
 
 def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
-    """The axis of the measurements below the last row: their names where there is room, or numbers."""
+    """Draw the axis of the measurements below the last row, with names if there is room."""
     m, place = len(run.separation.A), {} if row is None else {"row": row, "col": 1}
     ticks: dict[str, Any] = {"title": "measurement", "tickformat": "d", "nticks": min(m + 1, 15)}
-    if m <= NAMED and run.data.row_names:
+    if m <= MAX_NAMES and run.data.row_names:
         names = shortened_all(list(run.data.names))
-        upright = sum(map(len, names)) > ROOM  # slanted ones hide the last
+        upright = sum(map(len, names)) > LETTERS_BELOW_FIGURE  # slanted names hide the last one
         ticks = {"tickvals": np.arange(1, m + 1), "title": None, "tickangle": -90 if upright else None}
         ticks["ticktext"] = [literal(name) for name in names]
     figure.update_xaxes(ticks, **place)
@@ -153,7 +151,7 @@ def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
 
 
 def _error_bars(posterior: Posterior, i: int, place: NDArray) -> go.Scatter:
-    """The 90 % interval of column i of A."""
+    """Return the 90 % intervals of column i of A."""
     low, high = Marginals(posterior.A.mean[:, i], posterior.A.sd[:, i]).interval(0.9)
     centre = (low + high) / 2
     return go.Scatter(
@@ -161,7 +159,7 @@ def _error_bars(posterior: Posterior, i: int, place: NDArray) -> go.Scatter:
         y=centre,
         mode="markers",
         name="90 % interval",
-        marker={"color": INK, "opacity": 0},  # the bar itself is the answer: no second mark
+        marker={"color": INK, "opacity": 0},  # the bar itself is enough
         error_y={"array": np.maximum(high - centre, 0), "thickness": 1, "width": 2, "color": INK},
         customdata=np.stack([low, high], axis=1),
         hovertemplate="%{customdata[0]:.3g} to %{customdata[1]:.3g}<extra>%{fullData.name}</extra>",

@@ -1,4 +1,4 @@
-"""What the figures of the report share: lines, axes, labels and the look of it all."""
+"""What the figures of the report share: lines, axes, labels, colours and short names."""
 
 import re
 from html import escape
@@ -23,21 +23,21 @@ COLOURS = (
     "#7A8F00",
 )
 INK, SOFT, GRID = "#1d2733", "#6b7785", "#e6eaee"
-LONGEST = 6000  # points of one line; longer ones are drawn by their extremes
+MAX_POINTS = 6000  # of one line; longer lines are drawn by their extremes
 
 
 def colour(i: int) -> str:
-    """The colour of source i, the same in every figure."""
+    """Return the colour of source i, the same in every figure."""
     return COLOURS[i % len(COLOURS)]
 
 
 def literal(text: str) -> str:
-    """Text out of the data as Plotly shows it letter by letter: it takes tags for its own markup."""
+    """Return text of the data escaped, as Plotly would take tags in it for its own markup."""
     return escape(text, quote=False)
 
 
 def is_reversed(data: Dataset) -> bool:
-    """Whether the field draws this axis from right to left: chemical shifts and wavenumbers."""
+    """Return whether this axis is usually drawn from right to left: chemical shifts and wavenumbers."""
     if "raman" in data.axis_name.lower():
         return False
     axis = data.axis
@@ -46,27 +46,27 @@ def is_reversed(data: Dataset) -> bool:
     return unit in ("ppm", "cm-1", "1/cm", "cm^-1", "cm⁻¹") or (unit == "hz" and falls)
 
 
-def thin(x: NDArray, y: NDArray, most: int = LONGEST) -> tuple[NDArray, NDArray]:
-    """The line with at most `most` points, keeping the lowest and highest of every stretch."""
-    if len(x) <= most:
+def thin(x: NDArray, y: NDArray, limit: int = MAX_POINTS) -> tuple[NDArray, NDArray]:
+    """Return a line with at most `limit` points: the lowest and the highest of every stretch."""
+    if len(x) <= limit:
         return x, y
-    size = int(np.ceil(2 * len(x) / most))
+    size = int(np.ceil(2 * len(x) / limit))
     whole = len(x) // size * size
     blocks = y[:whole].reshape(-1, size)
     start = np.arange(0, whole, size)
-    gone = np.isnan(blocks)  # a gap is drawn where all of a stretch is missing
+    gone = np.isnan(blocks)  # a gap is drawn if all of a stretch is missing
     low, high = (
         np.where(gone, np.inf, blocks).argmin(axis=1),
         np.where(gone, -np.inf, blocks).argmax(axis=1),
     )
     both = np.stack([start + low, start + high], axis=1)
     keep = np.concatenate([np.sort(both, axis=1).ravel(), np.arange(whole, len(x))])
-    keep = np.unique(keep)  # lowest and highest of a flat stretch are one
+    keep = np.unique(keep)  # of a flat stretch both are the same
     return x[keep], y[keep]
 
 
 def compact(values: NDArray) -> NDArray:
-    """The values in single precision, half as long in the page, unless that cannot hold them."""
+    """Return the values in single precision, which halves the page, unless they would overflow."""
     peak = float(np.nanmax(np.abs(values), initial=0.0))
     return values.astype(np.float32) if peak == 0 or 1e-30 < peak < 1e38 else values
 
@@ -74,7 +74,7 @@ def compact(values: NDArray) -> NDArray:
 def line(
     data: Dataset, y: NDArray, name: str, tint: str, *, width: float, fill: str | None = None
 ) -> go.Scatter:
-    """One row against the axis."""
+    """Return a row against the axis as a line."""
     x, y = thin(data.positions, np.asarray(y))
     tinted = f"rgba({int(tint[1:3], 16)},{int(tint[3:5], 16)},{int(tint[5:7], 16)},0.15)"
     return go.Scatter(
@@ -90,7 +90,7 @@ def line(
 
 
 def style(figure: go.Figure, height: int) -> None:
-    """The look that all figures share."""
+    """Give a figure the look that all figures share."""
     figure.update_layout(
         height=height,
         template="none",
@@ -109,10 +109,10 @@ def style(figure: go.Figure, height: int) -> None:
 
 
 def axis_of(figure: go.Figure, data: Dataset, row: int | None = None) -> None:
-    """The spectral axis below the last row, drawn in the direction of the field.
+    """Label the spectral axis below the last row, and draw it in the usual direction.
 
-    Its ends are given, not left to Plotly: a double click then finds its way back from a zoom even
-    where several rows share the axis.
+    Its ends are set, not left to Plotly: then a double click resets a zoom even if several rows share
+    the axis.
     """
     place = {} if row is None else {"row": row, "col": 1}
     figure.update_xaxes(title=literal(data.axis_label), **place)
@@ -123,7 +123,7 @@ def axis_of(figure: go.Figure, data: Dataset, row: int | None = None) -> None:
 
 
 def label(figure: go.Figure, i: int, text: str, tint: str) -> None:
-    """A source's number in the corner of its row."""
+    """Write the number of a source into the corner of its row."""
     ref = "" if i == 0 else str(i + 1)
     figure.add_annotation(
         text=text, x=0.004, y=0.98, xref="paper", yref=f"y{ref} domain", xanchor="left", yanchor="top",
@@ -132,7 +132,7 @@ def label(figure: go.Figure, i: int, text: str, tint: str) -> None:
 
 
 def bare_rows(figure: go.Figure, tops: NDArray) -> None:
-    """Rows without ticks, with room for their labels above the highest value of each."""
+    """Remove the ticks of all rows, and leave room for a label above the highest value of each."""
     figure.update_layout(margin={"l": 10, "t": 28})
     figure.update_yaxes(showticklabels=False, showgrid=False, automargin=False)
     for i, top in enumerate(tops):
@@ -140,18 +140,18 @@ def bare_rows(figure: go.Figure, tops: NDArray) -> None:
 
 
 def above() -> dict[str, Any]:
-    """A legend on a line of its own above the figure."""
+    """Return the place of a legend above the figure."""
     return {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 1, "xanchor": "right"}
 
 
 def small(title: str) -> dict[str, Any]:
-    """A title in the size of the text, at the left."""
+    """Return a title in the size of the text, at the left."""
     return {"text": title, "font": {"size": 13}, "x": 0, "xref": "paper", "xanchor": "left", "y": 0.97,
             "yanchor": "top"}  # fmt: skip
 
 
 def top_right() -> dict[str, Any]:
-    """A legend inside the figure."""
+    """Return the place of a legend inside the figure."""
     return {
         "x": 0.99,
         "xanchor": "right",
@@ -161,42 +161,65 @@ def top_right() -> dict[str, Any]:
     }
 
 
+def logarithmic(figure: go.Figure, low: float, high: float) -> None:
+    """Make the y-axis logarithmic, with at most six round numbers: 1, 2 and 5, or powers of ten."""
+    ends = np.log10([low, high])
+    powers = np.arange(np.floor(ends[0]), np.ceil(ends[1]) + 1)
+    rounds = np.add.outer(powers, np.log10([1, 2, 5])).ravel()
+    for candidates in (rounds, *(powers[powers % k == 0] for k in range(1, 20))):
+        inside = candidates[(candidates >= ends[0]) & (candidates <= ends[1])]
+        if len(inside) <= 6:
+            break
+    figure.update_yaxes(
+        type="log", range=ends, tickvals=10**inside, ticktext=[_power(value) for value in inside]
+    )
+
+
+def _power(exponent: float) -> str:
+    """Return 10^exponent as a short text."""
+    power = int(np.floor(exponent + 1e-9))
+    digit = round(10 ** (exponent - power))
+    if -3 <= power <= 3:
+        return f"{digit * 10.0**power:g}"
+    return (f"{digit}·" if digit > 1 else "") + f"10<sup>{power}</sup>"
+
+
 def place_of(data: Dataset, i: int) -> str:
-    """What measurement i is called in a title of Plotly."""
+    """Return the name of measurement i for a title of Plotly."""
     if data.image_shape:
         row, column = divmod(i, data.image_shape[1])
         return f"pixel in row {row}, column {column}"
     return f"measurement {literal(shortened_all(list(data.names), 30)[i])}"
 
 
-def shortened_all(names: list[str], most: int = 14) -> list[str]:
-    """Names of at most `most` letters that differ where the names do: their beginnings, if those do.
+def shortened_all(names: list[str], limit: int = 14) -> list[str]:
+    """Return names of at most `limit` letters that still differ: their beginnings if these differ.
 
-    Otherwise what all have in common is left out, and where that does not help they are numbered.
+    Otherwise the words that all names share are left out. If that does not help, they are numbered.
     """
     middles = _differing(names)
-    ends = [name if len(name) <= most else "…" + name[1 - most :] for name in middles]
-    for short in ([shortened(name, most) for name in one] for one in (names, middles, ends)):
+    ends = [name if len(name) <= limit else "…" + name[1 - limit :] for name in middles]
+    for short in ([shortened(name, limit) for name in one] for one in (names, middles, ends)):
         if len(set(short)) == len(set(names)):
             return short
-    return [shortened(f"{i}: {name}", most) for i, name in enumerate(names, 1)]
+    return [shortened(f"{i}: {name}", limit) for i, name in enumerate(names, 1)]
 
 
 def _differing(names: list[str]) -> list[str]:
-    """Names without the words that all begin or end with."""
+    """Return names without the words that all of them begin or end with."""
     words = [re.split(r"(?<=[ _/-])", name) for name in names]
     fewest = min(map(len, words))
-    before = _alike(words, fewest)
-    after = _alike([one[::-1] for one in words], fewest - before)
+    before = _common(words, fewest)
+    after = _common([one[::-1] for one in words], fewest - before)
     kept = ["".join(one[before : len(one) - after]).rstrip(" _/-") for one in words]
     return [("…" if before else "") + one + ("…" if after else "") for one in kept]
 
 
-def _alike(words: list[list[str]], most: int) -> int:
-    """How many of the first words are the same in all, at most so many."""
-    return next((i for i in range(most) if len({one[i] for one in words}) > 1), most)
+def _common(words: list[list[str]], limit: int) -> int:
+    """Return how many of the first words are the same in all names, at most `limit`."""
+    return next((i for i in range(limit) if len({one[i] for one in words}) > 1), limit)
 
 
-def shortened(name: str, most: int = 14) -> str:
-    """A name that fits below a bar."""
-    return name if len(name) <= most else name[: most - 1] + "…"
+def shortened(name: str, limit: int = 14) -> str:
+    """Return a name of at most `limit` letters."""
+    return name if len(name) <= limit else name[: limit - 1] + "…"

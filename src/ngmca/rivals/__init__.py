@@ -33,8 +33,7 @@ from ngmca.rivals._sparseness import project_norms, sparseness
 from ngmca.rivals._vca import vca
 from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
 from ngmca.rivals.alternation import Factors
-from ngmca.rivals.as_separation import as_separation
-from ngmca.rivals.by_name import DIRECT, METHODS, SIGNED
+from ngmca.rivals.by_name import DIRECT, METHODS, SIGNED, as_separation
 
 __all__ = [
     "DIRECT",

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.engines import Counts, Engine, by_part, stretches
@@ -59,16 +60,10 @@ class Columns:
     def separation(self, separation: Factorisation | None) -> Factorisation | None:
         """Return the start of the chains at the sampled channels."""
         if getattr(separation, "background", None) is not None:
-            raise ArgumentError(
-                "{} cannot be combined with {}: a baseline needs all channels.",
-                *(option("columns"), option("Baseline")),
-            )
+            rules.check(rules.written(["columns", "Baseline"]))
         outliers = getattr(separation, "outliers", None)
         if outliers is not None and len(outliers):
-            raise ArgumentError(
-                "{} cannot be combined with {}: the outliers that it found are indices of all channels.",
-                *(option("columns"), option("robust", True)),
-            )
+            rules.check(rules.written(["columns", "robust"]))
         if separation is None:
             return None
         S = np.ascontiguousarray(separation.S[:, self.sampled])

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ngmca import rules
 from ngmca._support import arguments
-from ngmca._support.messages import ArgumentError, option
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
@@ -140,12 +140,11 @@ def posterior(
     if columns is None:
         require_whole(engine, "the posterior of all columns (columns=1000 takes some)")
     else:
-        if wavelet or known or mask is not None:
-            raise ArgumentError(
-                "{} can only be combined with {}, without constraints and without {}: wavelets and "
-                "constraints need all channels. Leave out {}.",
-                *(option("columns"), option("domain", "direct"), option("mask"), option("columns")),
-            )
+        names = ["columns", *(type(one).__name__ for one in known)]
+        names += ["posterior in wavelets"] if wavelet else []
+        names += ["mask"] if mask is not None else []
+        names += ["missing entries"] if engine.weights is not None else []
+        rules.check(rules.written(names))
         chosen = Columns.of(columns, engine)
         noise = chosen.noise(noise, engine)
         separation = chosen.separation(separation)

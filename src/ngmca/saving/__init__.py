@@ -1,4 +1,4 @@
-"""Where results are kept: files that are whole or not there, folders of runs, checkpoints."""
+"""Results on disk: one file of a separation, the folder of a run, and checkpoints."""
 
 from ngmca.saving.results import load, save
 

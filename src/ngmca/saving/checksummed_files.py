@@ -15,8 +15,8 @@ from ngmca._support.atomic_files import write_atomically
 from ngmca._support.isolated_process import Apart
 from ngmca.io import ReadError
 from ngmca.io.claimed_sizes import check_claim, memory_left
-from ngmca.io.containers.guards import check_hdf5
-from ngmca.io.isolated_reading import call_apart
+from ngmca.io.containers.safety_checks import check_hdf5
+from ngmca.io.isolated_reading import call_isolated
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,7 +80,7 @@ def read_netcdf(file: Path) -> Contents:
     if has_checksum(file):
         return read_netcdf_here(str(file))
     with Apart(memory=memory_left() / 2) as apart:
-        found: Contents = call_apart(apart, "ngmca.saving.checksummed_files:read_netcdf_here", file)
+        found: Contents = call_isolated(apart, "ngmca.saving.checksummed_files:read_netcdf_here", file)
     return found
 
 
@@ -104,7 +104,7 @@ def is_written_by_ngmca(file: Path) -> bool:
     if has_checksum(file):
         return True
     with Apart(memory=memory_left() / 2) as apart:
-        return bool(call_apart(apart, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
+        return bool(call_isolated(apart, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
 
 
 def has_ngmca_attribute(path: str) -> bool:

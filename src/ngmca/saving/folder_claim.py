@@ -1,7 +1,7 @@
-"""The right to put a result into a folder: held while a run works, and used in one step at its end.
+"""The claim on a result folder: a lock while a run works, and a move in one step at its end.
 
-A run works in a folder of its own beside the one that was asked for. What is replaced is first moved
-aside. Only files that a run of ngmca wrote are ever removed, one by one and by their names.
+A run works in its own folder beside the result folder. An earlier result is first moved aside, then
+replaced. Only files that a run of ngmca wrote are removed, one by one and by their names.
 """
 
 import errno
@@ -18,97 +18,108 @@ from typing import IO
 from ngmca._support.atomic_files import name_beside, occupied, sync, write_atomically
 from ngmca._support.messages import message, option
 from ngmca.saving.result_folder import (
-    CHECKPOINT,
+    COMPLETE,
     FACTORS,
     FILES,
     MARKER,
     RECORD,
     REPLACED,
-    SEARCH,
-    SEPARATED,
-    WHOLE,
+    TO_RESUME_FROM,
+    can_resume,
+    check_only_ours,
     clear,
-    is_whole,
-    kept,
-    refuse_foreign,
+    is_complete,
     unfinished,
     why_no_result,
 )
 
-IN_THE_WAY = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+EXISTS_ALREADY = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A folder to work in, held against other runs, for a result that is to be in `folder`."""
+    """A folder to work in, locked against other runs.
+
+    Attributes
+    ----------
+    folder : Path
+        Where the result will be.
+    work : Path
+        Where the run works until then.
+    force : bool
+        Whether an earlier result in `folder` is replaced.
+    marker : IO[str]
+        The locked file that says how far the run is.
+    made : tuple[Path, ...]
+        Folders above `work` that were created, the lowest first.
+    """
 
     folder: Path
     work: Path
     force: bool
     marker: IO[str]
-    made: tuple[Path, ...] = ()  # folders above it that were not there, the lowest first
+    made: tuple[Path, ...] = ()
 
     @property
-    def whole(self) -> bool:
-        """Whether all of a result is in it, so that only `finish` is left to do."""
-        return is_whole(self.work)
+    def complete(self) -> bool:
+        """Whether all of a result is written, so that only `finish` is left to do."""
+        return is_complete(self.work)
 
     @property
-    def kept(self) -> bool:
-        """Whether there is anything to go on from."""
-        return self.whole or kept(self.work)
+    def can_resume(self) -> bool:
+        """Whether a stopped run can be resumed from what is there."""
+        return self.complete or can_resume(self.work)
 
     def begin(self, record: str, *, resume: bool) -> None:
-        """Make room, unless the run in it goes on, and note what this run will do."""
+        """Remove the files of an earlier run, unless it is resumed, and write the record of this one."""
         if not resume:
             self.marker.truncate(0)
             self._mark(f"A run of ngmca for {self.folder.name!a} works here, or was stopped.\n")
             clear(self.work, keep=(MARKER,))
-        write_atomically(
-            self.work / RECORD, record.encode(errors="surrogateescape")
-        )  # paths as they are
+        content = record.encode(errors="surrogateescape")  # paths may be no UTF-8
+        write_atomically(self.work / RECORD, content)
 
     def check_room(self, size: float) -> None:
-        """Refuse to begin what the disk has no room for."""
+        """Raise an error if the disk has less than `size` bytes left."""
         free = shutil.disk_usage(self.work).free
         if free < size:
-            told = f"{free / 1e6:.0f} MB are free and the result needs about {size / 1e6:.0f} MB"
-            raise OSError(errno.ENOSPC, told, str(self.folder))
+            text = f"{free / 1e6:.0f} MB are free and the result needs about {size / 1e6:.0f} MB"
+            raise OSError(errno.ENOSPC, text, str(self.folder))
 
     def finish(self) -> Path:
-        """Put what is completely written in its place; where that is.
+        """Move the complete result to its place, and return that.
 
-        It is another place than was asked for where something came into being there meanwhile.
+        It is another place if something else was created there in the meantime.
         """
         sync(self.work)
-        if not self.whole:
-            self._mark(WHOLE)
-        clear(self.work, keep=(*FILES, MARKER))  # not before: until then it is gone on from the rest
-        if os.name == "nt":  # which moves no folder with an open file
+        if not self.complete:
+            self._mark(COMPLETE)
+        clear(self.work, keep=(*FILES, MARKER))  # not earlier: a run is resumed from the other files
+        if os.name == "nt":  # Windows cannot move a folder with an open file
             self.marker.close()
-        aside = self._make_room()
+        aside = self._move_earlier_result()
         place = _moved(self.work, self.folder)
         sync(place.parent)
         (place / MARKER).unlink()
         if aside is not None:
             clear(aside)
-            _remove_empty(aside)  # what somebody put into it meanwhile stays
+            _remove_empty(aside)  # files that others put into it stay
         return place
 
     def _mark(self, line: str) -> None:
-        """Say in the marker how far the run is."""
+        """Write into the marker how far the run is."""
         self.marker.write(line)
         self.marker.flush()
         os.fsync(self.marker.fileno())
 
-    def _make_room(self) -> Path | None:
-        """Where the result is now that is to be replaced; what is no result stays where it is."""
+    def _move_earlier_result(self) -> Path | None:
+        """Move the result that is replaced aside, and return its new place; other folders stay."""
         if not self.folder.is_dir():
             return None
         empty = not os.listdir(self.folder)
         if not empty and (not self.force or why_no_result(self.folder)):
             return None
-        shutil.copymode(self.folder, self.work)  # what was private stays so
+        shutil.copymode(self.folder, self.work)  # a private folder stays private
         if empty:
             self.folder.rmdir()
             return None
@@ -117,27 +128,27 @@ class Claim:
         return aside
 
     def abandon(self) -> None:
-        """Take away what an error left, except what a run can go on from."""
-        if not self.work.exists() or self.whole:
+        """Remove the files that an error left, except those from which the run can be resumed."""
+        if not self.work.exists() or self.complete:
             return
-        going_on = (MARKER, RECORD, CHECKPOINT, SEPARATED, SEARCH, *FACTORS)
-        clear(self.work, keep=going_on if self.kept else ())
+        to_resume = (MARKER, RECORD, *TO_RESUME_FROM, *FACTORS)
+        clear(self.work, keep=to_resume if self.can_resume else ())
         for folder in (self.work, *self.made):
             _remove_empty(folder)
 
 
 @contextmanager
 def claimed(folder: Path, *, force: bool, resume: bool = False) -> Iterator[Claim]:
-    """The right to put a result into `folder`, which is absolute.
+    """Claim `folder`, an absolute path, for a result.
 
-    All that can be wrong with the folder is told now, before anything is computed. After an error
-    there is left what a run can go on from, and nothing else.
+    Everything that can be wrong with the folder raises an error now, before anything is computed. After
+    an error only the files remain from which the run can be resumed.
     """
     check_replaceable(folder, force=force)
     work = unfinished(folder)
     if os.path.lexists(work):
-        refuse_foreign(work)
-        if is_whole(work) and not (force or resume):
+        check_only_ours(work)
+        if is_complete(work) and not (force or resume):
             raise occupied(
                 message(
                     "an earlier run for {} was stopped when all was written: `ngmca separate --resume` "
@@ -158,7 +169,7 @@ def claimed(folder: Path, *, force: bool, resume: bool = False) -> Iterator[Clai
 
 @contextmanager
 def _held(path: Path, folder: Path) -> Iterator[IO[str]]:
-    """The marker of a folder, locked as long as the process lives, so that a second run is refused."""
+    """Lock the marker of a folder while the process lives; raise an error if another run has it."""
     with path.open("a+", encoding="utf-8") as marker:
         try:
             import fcntl
@@ -166,19 +177,19 @@ def _held(path: Path, folder: Path) -> Iterator[IO[str]]:
             fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise occupied(f"another run of ngmca is working on {folder}") from None
-        except (ImportError, OSError):  # no locks on this system, or in this file system:
-            pass  # two runs for one folder are the user's care there
+        except (ImportError, OSError):  # this system or file system has no locks
+            pass
         if not path.exists() or not os.path.samestat(path.stat(), os.fstat(marker.fileno())):
             raise occupied(f"another run of ngmca has just finished {folder}")
         yield marker
 
 
 def check_replaceable(folder: Path, *, force: bool) -> None:
-    """Refuse to overwrite a result unasked, and anything that is not a result at all."""
+    """Raise an error if `folder` is not a result, or if it is one and `force` is not set."""
     if not os.path.lexists(folder):
         return
     if not folder.is_dir():
-        raise occupied(f"{folder} is no folder, and a result is one")
+        raise occupied(f"{folder} is not a folder: a result is a folder")
     if os.path.ismount(folder) or Path.cwd() == folder:
         raise occupied(f"{folder} itself cannot be replaced: name a folder inside it")
     if not os.listdir(folder):
@@ -191,17 +202,17 @@ def check_replaceable(folder: Path, *, force: bool) -> None:
 
 
 def _moved(work: Path, folder: Path) -> Path:
-    """Where a folder is now: in its place, or beside it where something is in its way."""
+    """Move a folder to its place, or beside it if something else is there, and return the place."""
     beside = (folder.with_name(f"{folder.name}-{i}") for i in count(2))
     for place in chain([folder], beside):
         try:
             if not os.path.lexists(place):
                 work.rename(place)
                 return place
-        except OSError as error:  # somebody was faster
-            if error.errno not in IN_THE_WAY:
+        except OSError as error:  # another program was faster
+            if error.errno not in EXISTS_ALREADY:
                 raise
-    raise AssertionError("there are more names than folders")
+    raise AssertionError("the names never end")
 
 
 def _remove_empty(folder: Path) -> None:

@@ -1,9 +1,9 @@
-"""Data that are too large for the memory: A and S whole in two files, and a part of all to look at."""
+"""Results of data that do not fit into memory: A and S complete in two files, and a part to show."""
 
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,34 +15,50 @@ from ngmca.io import Dataset, ReadError
 from ngmca.result import Background, Others, Separation
 from ngmca.saving.result_folder import FACTORS
 
-MEASUREMENTS, CHANNELS = 1 << 16, 1 << 14  # that are shown at most
-ENTRIES = 1 << 26  # of the data, half a GB, that are looked at for that
-PIECE = 1 << 22  # numbers that are written at once
+MAX_SHOWN_MEASUREMENTS, MAX_SHOWN_CHANNELS = 1 << 16, 1 << 14
+MAX_SHOWN_ENTRIES = 1 << 26  # of the data: half a GB
+NUMBERS_PER_WRITE = 1 << 22
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What answers, report and tables are made of: all, or evenly chosen parts of everything."""
+    """The part of a result that answers, report and tables show: all, or an even selection.
+
+    Attributes
+    ----------
+    separation : Separation
+        The shown part of the separation.
+    data : Dataset
+        The shown part of the data.
+    engine : Engine
+        Answers questions about the shown part of the data.
+    rows : NDArray or None
+        Measurements that are shown; None means all.
+    told : str
+        How much is shown, in words; empty if all is shown.
+    explained : float or None
+        Share of the energy of all data, if only a part is shown.
+    """
 
     separation: Separation
     data: Dataset
     engine: Engine
-    rows: NDArray | None = None  # measurements that are shown; None: all
-    told: str = ""  # how much is shown, where it is a part
-    explained: float | None = None  # share of the energy of all data, where a part is shown
+    rows: NDArray | None = None
+    told: str = ""
+    explained: float | None = None
 
     def of_each(self, value: Any) -> Any:
-        """What is shown of a value, if there is one of it for each measurement."""
+        """Return the shown part of a value that has one entry for each measurement."""
         return value if self.rows is None or np.ndim(value) == 0 else np.asarray(value)[self.rows]
 
 
 def is_large(data: Dataset) -> bool:
-    """Whether the data stay where they are, and are read in blocks."""
+    """Return whether the data stay on disk and are read in blocks."""
     return is_sliceable(data.Y)
 
 
 def refuse(data: Dataset, what: str, instead: str) -> None:
-    """Refuse what needs all data at once where they are read in blocks; `instead` is what to do."""
+    """Raise an error, which says what to do instead, if data are read in blocks but needed at once."""
     if is_large(data):
         raise ReadError(
             f"{what} needs all data in memory at once, and {data.meta['path']} is too large for that: "
@@ -51,47 +67,45 @@ def refuse(data: Dataset, what: str, instead: str) -> None:
 
 
 def shape_shown(shape: tuple[int, int]) -> tuple[int, int]:
-    """How many measurements and channels of large data are shown at most."""
-    return min(shape[0], MEASUREMENTS), min(shape[1], CHANNELS)
+    """Return how many measurements and channels of large data are shown at most."""
+    return min(shape[0], MAX_SHOWN_MEASUREMENTS), min(shape[1], MAX_SHOWN_CHANNELS)
 
 
 def store(folder: Path, separation: Separation) -> None:
-    """Write all of A and S into a folder, before anything else is attempted."""
+    """Write all of A and S into a folder."""
     for name, factor in zip(FACTORS, (separation.A, separation.S), strict=True):
-        write_atomically(folder / name, partial(_stream, factor))
+        write_atomically(folder / name, partial(_write_npy, factor))
 
 
 def stored(folder: Path) -> str:
-    """Where all of A and S is, in words; empty where it is not."""
+    """Return a text that says where all of A and S is; empty if it is not in the folder."""
     if not all((folder / name).is_file() for name in FACTORS):
         return ""
     return f"; all of A and S is in {' and '.join(str(folder / name) for name in FACTORS)}"
 
 
 def shown(engine: Engine, separation: Separation, data: Dataset) -> Shown:
-    """Evenly chosen parts of everything.
-
-    Of an image it is every so many of its rows and columns, so that it still is one.
-    """
+    """Return an even selection of measurements and channels; an image stays an image."""
     (m, n), files = engine.shape, " and ".join(FACTORS)
-    columns = np.arange(0, n, -(-n // CHANNELS))
-    rows, image = _rows(data.image_shape, m, min(MEASUREMENTS, max(1, ENTRIES // len(columns))))
+    columns = np.arange(0, n, -(-n // MAX_SHOWN_CHANNELS))
+    most = min(MAX_SHOWN_MEASUREMENTS, max(1, MAX_SHOWN_ENTRIES // len(columns)))
+    rows, image = _rows(data.image_shape, m, most)
     part = engine.part(rows, columns)
     told = f"{len(rows):,} of {m:,} measurements and {len(columns):,} of {n:,} channels"
-    seen = replace(
+    part_of_data = replace(
         data,
         Y=everything(part) * part.dtype.type(part.unit),
         axis=columns.astype(float) if data.axis is None else data.axis[columns],
         row_names=tuple(str(i + 1) for i in rows),
         image_shape=image,
         meta=_thinned(data) | {"whole": [m, n]},
-    ).noted(f"the report and the tables show {told}; all of A and S is in {files}.")
-    less, explained = _less(separation, rows, columns), _explained(engine, separation)
-    return Shown(less, seen, part, rows, told, explained)
+    ).with_notes(f"the report and the tables show {told}; all of A and S is in {files}.")
+    part_of_separation = _selection(separation, rows, columns)
+    return Shown(part_of_separation, part_of_data, part, rows, told, _explained(engine, separation))
 
 
-def _less(separation: Separation, rows: NDArray, columns: NDArray) -> Separation:
-    """Some of the measurements and channels of a separation."""
+def _selection(separation: Separation, rows: NDArray, columns: NDArray) -> Separation:
+    """Return some of the measurements and channels of a separation."""
     others, background = separation.others, separation.background
     if others is not None:
         others = Others(
@@ -112,7 +126,7 @@ def _less(separation: Separation, rows: NDArray, columns: NDArray) -> Separation
 
 
 def _explained(engine: Engine, separation: Separation) -> float:
-    """1 - |Y - A S|^2 / |Y|^2 over all data, in one pass; a background is a part of A S here."""
+    """Return 1 - |Y - A S - background|^2 / |Y|^2 over all data, in one pass."""
     A, S, background, left = separation.A, separation.S, separation.background, 0.0
     for (rows, columns), Y in engine.blocks():
         rest = Y - A[rows] @ (S[:, columns] / engine.unit)
@@ -122,19 +136,19 @@ def _explained(engine: Engine, separation: Separation) -> float:
     return 1 - left / engine.energy if engine.energy > 0 else 0.0
 
 
-def _stream(factor: NDArray, file: Any) -> None:
-    """Write an array in the .npy format, some rows, or a part of one, at a time."""
+def _write_npy(factor: NDArray, file: BinaryIO) -> None:
+    """Write an array in the .npy format, in pieces."""
     header = {"descr": np.lib.format.dtype_to_descr(factor.dtype), "fortran_order": False}
     np.lib.format.write_array_header_1_0(file, header | {"shape": factor.shape})
     m, n = factor.shape
-    step = max(1, PIECE // n)
+    step = max(1, NUMBERS_PER_WRITE // n)
     for i in range(0, m, step):
-        for j in range(0, n, PIECE):
-            file.write(factor[i : i + step, j : j + PIECE].tobytes())
+        for j in range(0, n, NUMBERS_PER_WRITE):
+            file.write(factor[i : i + step, j : j + NUMBERS_PER_WRITE].tobytes())
 
 
 def _rows(image: tuple[int, int] | None, m: int, most: int) -> tuple[NDArray, tuple[int, int] | None]:
-    """Which measurements are shown, at most about so many, and the shape of the image that they make."""
+    """Return the shown measurements, about `most`, and the shape of the image they make, if any."""
     if image is None:
         return np.arange(0, m, -(-m // most)), None
     step = int(np.ceil(np.sqrt(m / most)))
@@ -143,5 +157,5 @@ def _rows(image: tuple[int, int] | None, m: int, most: int) -> tuple[NDArray, tu
 
 
 def _thinned(data: Dataset) -> dict[str, Any]:
-    """What else is known of the data, without what there is one of for each measurement."""
+    """Return the meta data without entries that have one value for each measurement."""
     return {key: value for key, value in data.meta.items() if np.size(value) != data.Y.shape[0]}

@@ -1,4 +1,4 @@
-"""A search for the number of sources that a command keeps on its way, to go on with it later."""
+"""A search for the number of sources that a command saves after every step, to resume it later."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,21 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import write_atomically
-from ngmca.answers.how_many.choose_rank import Search
 from ngmca.answers.how_many.cross_validation import Factors
+from ngmca.answers.how_many.search_steps import Search
 from ngmca.engines import Counts
 
 
 @dataclass(frozen=True)
-class Unfinished:
-    """A search on its way in a file beside what will be written, whole after every step."""
+class UnfinishedSearch:
+    """The file of a search that is not finished.
+
+    Attributes
+    ----------
+    path : Path
+        The file, written atomically after every step.
+    belongs_to : str
+        Fingerprint of the data and options, see `fingerprint`.
+    tell : Callable[[str], None]
+        Shows a note to the user.
+    """
 
     path: Path
-    belongs_to: str  # data and options
-    notify: Callable[[str], None]  # prints why a file cannot be used
+    belongs_to: str
+    tell: Callable[[str], None]
 
     def last(self) -> Search | None:
-        """What was kept of the same search; what is damaged, or of another, is as good as nothing."""
+        """Return the saved search, or None if there is none, it is damaged, or it is another search."""
         if not self.path.is_file():
             return None
         try:
@@ -35,14 +45,14 @@ class Unfinished:
                 folds = range(len(values["errors"]))
                 factors = tuple(Factors(values[f"A{i}"], values[f"S{i}"]) for i in folds)
                 return Search(values["errors"], values["stability"], factors)
-        except Exception as error:  # a damaged file makes zip and NumPy raise what comes
-            self.notify(f"{self.path} is damaged ({type(error).__name__}): the search starts again.")
+        except Exception as error:  # zip and NumPy raise errors of many kinds for damaged files
+            self.tell(f"{self.path} is damaged ({type(error).__name__}): the search starts again.")
             return None
-        self.notify(f"{self.path} belongs to other data or options: the search starts again.")
+        self.tell(f"{self.path} belongs to other data or options: the search starts again.")
         return None
 
     def keep(self, search: Search) -> None:
-        """Write it in place of the last one."""
+        """Replace the saved search by a newer one."""
         values: dict[str, Any] = {"belongs_to": self.belongs_to}
         values |= {"errors": search.errors, "stability": search.stability}
         for i, factors in enumerate(search.factors):
@@ -51,7 +61,7 @@ class Unfinished:
 
 
 def fingerprint(Y: NDArray, options: dict[str, Any]) -> str:
-    """What a search depends on: the data, the options, the version of ngmca."""
+    """Return a digest of what a search depends on: data, options, and version of ngmca."""
     digest = hashlib.sha256(repr((metadata.version("ngmca"), Y.shape, str(Y.dtype))).encode())
     digest.update(np.ascontiguousarray(Y).tobytes())
     if isinstance(Y, np.ma.MaskedArray):

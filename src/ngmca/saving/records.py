@@ -12,12 +12,16 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import Message, Option
+
 Record = TypeVar("Record")
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 
 
 def to_plain(value: object, arrays: list[NDArray]) -> Plain:
     """Return a value that JSON can hold; append its arrays to a list, and keep their numbers."""
+    if isinstance(value, Message):
+        return {"template": value.template, "parts": [_plain_part(part) for part in value.parts]}
     if is_dataclass(value):
         return {part.name: to_plain(getattr(value, part.name), arrays) for part in fields(value)}
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
@@ -53,6 +57,8 @@ def _from_plain(kind: Any, stored: Any, arrays: Sequence[NDArray]) -> Any:
         known = {name: value for name, value in stored.items() if name in hints}
         build: Any = kind
         return build(**{name: _from_plain(hints[name], value, arrays) for name, value in known.items()})
+    if kind is str:
+        return _text(stored)
     if kind is slice:
         return slice(*stored)
     if get_origin(kind) is tuple:
@@ -61,6 +67,27 @@ def _from_plain(kind: Any, stored: Any, arrays: Sequence[NDArray]) -> Any:
         inner = get_args(kind)[1]
         return {key: _from_plain(inner, value, arrays) for key, value in stored}
     return stored
+
+
+def _plain_part(part: object) -> Plain:
+    """Return a part of a message as JSON can hold it: an option, another message, or text."""
+    if isinstance(part, Option):
+        value = {"value": to_plain(part.value, [])} if part.has_value else {}
+        return {"option": part.name, **value}
+    return to_plain(part, []) if isinstance(part, Message) else str(part)
+
+
+def _text(stored: Any) -> str:
+    """Return a text, or a message with its parts."""
+    if isinstance(stored, dict):
+        return Message(stored["template"], *map(_part, stored["parts"]))
+    return str(stored)
+
+
+def _part(stored: Any) -> object:
+    if isinstance(stored, dict) and "option" in stored:
+        return Option(stored["option"], stored.get("value", ...))
+    return _text(stored)
 
 
 def _entries(kinds: tuple[Any, ...], stored: list[Any], arrays: Sequence[NDArray]) -> Iterator[Any]:

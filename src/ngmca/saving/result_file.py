@@ -9,27 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.restarts import equally_good
+from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
 from ngmca.answers.how_sure import Diagnostics
 from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.io import Dataset, ReadError
-from ngmca.io.dataset import shown, told
+from ngmca.io.read_error import printable, reason
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
-from ngmca.saving import answers_in_file as asked
-from ngmca.saving.answers_in_file import Answers
+from ngmca.saving import answers_in_file
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
-from ngmca.saving.posterior_in_file import PACKED, from_variables, to_variables
+from ngmca.saving.posterior_in_file import COMPRESSED as COMPRESSED_POSTERIOR
+from ngmca.saving.posterior_in_file import from_variables, to_variables
 from ngmca.saving.result_folder import find
 
-OTHERS = {  # what equally good answers are kept as
+OTHERS = {  # variables of other answers that fit as well
     "S_low": ("source", "sample"),
     "S_high": ("source", "sample"),
     "A_low": ("measurement", "source"),
     "A_high": ("measurement", "source"),
 }
-LARGE = ("A", "S", "picked", *PACKED, *(f"others_{name}" for name in OTHERS))
-COMPRESSED = {name: {"zlib": True, "complevel": 1} for name in LARGE}
-FACTORS = ("A", "S")
-DIMENSIONS = {  # of the diagnostics that are not single numbers
+COMPRESSED = ("A", "S", "picked", *COMPRESSED_POSTERIOR, *(f"others_{name}" for name in OTHERS))
+DIMENSIONS = {  # of the diagnostics that are arrays
     "sigma": ("measurement",),
     "row_rms": ("measurement",),
     "column_rms": ("sample",),
@@ -40,7 +39,7 @@ DIMENSIONS = {  # of the diagnostics that are not single numbers
     "singular": ("rank",),
     "outlying": ("outlier",),
 }
-LATER: dict[str, Any] = {"missing": 0.0, "outlying": np.zeros(0)}  # what older files do not have
+ABSENT_IN_OLDER_FILES: dict[str, Any] = {"missing": 0.0, "outlying": np.zeros(0)}
 
 
 def write_result(
@@ -49,16 +48,20 @@ def write_result(
     data: Dataset,
     diagnostics: Diagnostics | None,
     record: dict[str, Any],
-    answers: Answers = asked.NONE,
+    answers: Answers = NO_ANSWERS,
 ) -> None:
-    """Write all of a result as one NetCDF file."""
+    """Write a result as one NetCDF file, atomically."""
     import xarray as xr
 
-    variables = _separated(separation) | _diagnosed(diagnostics) | asked.to_variables(answers)
-    about = {"long_name": shown(data.axis_name), "units": shown(data.axis_unit)}
+    variables = (
+        _separation_variables(separation)
+        | _diagnostics_variables(diagnostics)
+        | answers_in_file.to_variables(answers)
+    )
+    axis_attributes = {"long_name": printable(data.axis_name), "units": printable(data.axis_unit)}
     coordinates = {
-        "axis": ("sample", data.positions, about),
-        "name": ("measurement", [shown(name) for name in data.names]),  # HDF5 takes no NUL, for one
+        "axis": ("sample", data.positions, axis_attributes),
+        "name": ("measurement", [printable(name) for name in data.names]),  # HDF5 accepts no NUL
     }
     attributes = {
         "ngmca": 1,  # version of this layout
@@ -67,19 +70,19 @@ def write_result(
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
         "parts": json.dumps(_ends(separation)),
-        "fortran": json.dumps([name for name in FACTORS if _is_fortran(getattr(separation, name))]),
+        "fortran": json.dumps([name for name in ("A", "S") if _is_fortran(getattr(separation, name))]),
         "has_names": int(bool(data.row_names)),
         "image_shape": list(data.image_shape or ()),
         "meta": json.dumps(data.meta, default=str),
         "notes": json.dumps(data.notes),
         "record": json.dumps(record, default=str),
     }
-    packed = {name: how for name, how in COMPRESSED.items() if name in variables}
-    write_netcdf(path, xr.Dataset(variables, coordinates, attributes), packed)
+    how = {name: {"zlib": True, "complevel": 1} for name in COMPRESSED if name in variables}
+    write_netcdf(path, xr.Dataset(variables, coordinates, attributes), how)
 
 
-def _separated(s: Separation) -> dict[str, Any]:
-    """The variables of a separation: dimensions and values."""
+def _separation_variables(s: Separation) -> dict[str, Any]:
+    """Return the variables of a separation, each with dimensions and values."""
     found: dict[str, Any] = {
         "A": (("measurement", "source"), s.A),
         "S": (("source", "sample"), s.S),
@@ -106,8 +109,8 @@ def _separated(s: Separation) -> dict[str, Any]:
     return found if s.posterior is None else found | to_variables(s.posterior)
 
 
-def _diagnosed(diagnostics: Diagnostics | None) -> dict[str, Any]:
-    """The variables of the diagnostics; all but the single numbers have dimensions."""
+def _diagnostics_variables(diagnostics: Diagnostics | None) -> dict[str, Any]:
+    """Return the variables of the diagnostics, each with dimensions and values."""
     if diagnostics is None:
         return {}
     return {
@@ -117,12 +120,12 @@ def _diagnosed(diagnostics: Diagnostics | None) -> dict[str, Any]:
 
 
 def _stored_name(name: str) -> str:
-    """What a number of the diagnostics is called in the file."""
+    """Return the name of a variable of the diagnostics in the file."""
     return name if name == "picked" else f"diagnostics_{name}"
 
 
 def is_result(file: Path) -> bool:
-    """Whether a file was written by `write_result`, by what it says about itself."""
+    """Return whether a file says that `write_result` wrote it."""
     with file.open("rb") as opened:
         if opened.read(4) != b"\x89HDF":
             return False
@@ -133,7 +136,7 @@ def is_result(file: Path) -> bool:
 
 
 def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, dict[str, Any], Answers]:
-    """What `write_result` wrote."""
+    """Read what `write_result` wrote: separation, data without Y, diagnostics, record and answers."""
     file = find(path)
     try:
         stored = read_netcdf(file)
@@ -145,14 +148,14 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             _to_dataset(values, attributes, stored["axis"]),
             _to_diagnostics(values),
             json.loads(attributes["record"]),
-            asked.from_variables(values),
+            answers_in_file.from_variables(values),
         )
-    except Exception as error:  # a damaged file makes xarray and HDF5 raise what comes
-        raise ReadError(f"{file} is not a whole result of ngmca: {told(error)}.") from error
+    except Exception as error:  # xarray and HDF5 raise errors of many kinds for damaged files
+        raise ReadError(f"{file} is not a complete result of ngmca: {reason(error)}.") from error
 
 
 def _ends(separation: Separation) -> list[int]:
-    """Where the measurements of each of several data sets end; empty where there is one."""
+    """Return where the measurements of each data set end; empty if there is only one data set."""
     return [] if len(separation.parts) == 1 else [int(part.stop) for part in separation.parts]
 
 
@@ -166,10 +169,10 @@ def _is_fortran(array: NDArray) -> bool:
 
 
 def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
-    # in memory as they were: sums in another order differ in the last digit
+    # the same order in memory: sums in another order differ in the last digit
     for name in json.loads(attributes.get("fortran", "[]")):
         values[name] = np.asfortranarray(values[name])
-    unknown = {"mixing_violation": np.full(len(values["history_cost"]), np.nan)}  # in older files
+    unknown = {"mixing_violation": np.full(len(values["history_cost"]), np.nan)}  # absent in older files
     history: dict[str, Any] = {
         part.name: values.get(f"history_{part.name}", unknown.get(part.name)) for part in fields(History)
     }
@@ -199,7 +202,7 @@ def _to_restarts(values: dict[str, Any]) -> tuple[Restart, ...]:
     columns = (
         costs,
         values["restart_agreement"],
-        values.get("restart_sources", [()] * len(costs)),  # older files lack these, and what is equal
+        values.get("restart_sources", [()] * len(costs)),  # absent in older files, as is the next
         values.get("restart_equal", equally_good(costs)),
     )
     return tuple(
@@ -233,7 +236,7 @@ def _to_diagnostics(values: dict[str, Any]) -> Diagnostics | None:
     if "picked" not in values:
         return None
     found: dict[str, Any] = {
-        part.name: values.get(_stored_name(part.name), LATER.get(part.name))
+        part.name: values.get(_stored_name(part.name), ABSENT_IN_OLDER_FILES.get(part.name))
         for part in fields(Diagnostics)
     }
     found["share"] = energy_shares(values["A"], values["S"])  # older files hold shares of the sum

@@ -1,89 +1,25 @@
-"""What was found, kept and brought back: one file of a separation, or the files of a run."""
+"""Save and load results: one file of a separation, or the files of a run."""
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ngmca._support.arguments import as_array
 from ngmca._support.atomic_files import atomic_file
-from ngmca.answers.how_sure import Defect, Diagnostics, Finding, defects, diagnose, findings, summary
-from ngmca.io import Dataset, ReadError, read, write_table
-from ngmca.io.axis_units import NO_AXIS, meaning
-from ngmca.plotting.sources_plot import misfit
+from ngmca.answers.how_sure import diagnose
+from ngmca.answers.run import Run
+from ngmca.io import Dataset, ReadError, as_dataset, write_table
+from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Background, Marginals, Others, Posterior, Separation
-from ngmca.saving.answers_in_file import NONE, Answers
 from ngmca.saving.result_file import read_result, write_result
-from ngmca.saving.result_folder import BACKGROUND, OUTLIERS, RESULT
+from ngmca.saving.result_folder import ANSWERS, BACKGROUND, OUTLIERS, RESULT
 
-LARGEST = 2_000_000  # numbers in a table of backgrounds
-DEFECTS = "defects"  # what they are called in the record of a run
-Columns = list[tuple[str, Any]]  # of a table: names, and what is below them
-
-
-@dataclass(frozen=True)
-class Run:
-    """A separation with what its axis, rows and parameters were: all that a report needs."""
-
-    separation: Separation
-    diagnostics: Diagnostics
-    data: Dataset  # without its Y, which stays where it is
-    record: dict[str, Any] = field(default_factory=dict)  # parameters, versions, hash of the input
-    answers: Answers = NONE  # how many, which and how much, as far as that was asked
-
-    @cached_property
-    def defects(self) -> list[Defect]:
-        """Spikes and the like in the data; a saved run has kept them, without the data."""
-        if DEFECTS in self.record:
-            return [Defect(**one) for one in self.record[DEFECTS]]
-        return defects(_observed(self.data.Y, self.separation.outliers))
-
-    @cached_property
-    def findings(self) -> list[Finding]:
-        """Warnings, those first that cost most, worded once for all who show them."""
-        found = findings(self.separation, self.diagnostics, self.data, self.defects)
-        return [*found, *self.answers.findings]
-
-    @property
-    def kept_record(self) -> dict[str, Any]:
-        """What a file keeps besides numbers: parameters and the like, and the defects of the data."""
-        found = [asdict(one) for one in self.defects]
-        return self.record | {DEFECTS: found} if found else self.record
-
-    @property
-    def answers_told(self) -> list[tuple[str, str]]:
-        """How many, which, how much, as questions and answers."""
-        return self.answers.told(len(self.separation.S))
-
-    @property
-    def labels(self) -> list[str]:
-        """What each source is called where it is drawn: its number, and its name if it has one."""
-        return self.answers.labels(len(self.separation.S))
-
-    @cached_property
-    def summary(self) -> list[str]:
-        """Plain sentences about what was found."""
-        return summary(self.separation, self.diagnostics, self.shape)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Measurements and channels of all data, of which a large result shows a part."""
-        m, n = self.data.meta.get("whole", (len(self.separation.A), self.separation.S.shape[1]))
-        return int(m), int(n)
-
-
-def _observed(Y: NDArray, outliers: NDArray | None) -> NDArray:
-    """The data without outliers, which are known already."""
-    if outliers is None or not len(outliers) or not Y.size:
-        return Y
-    Y = np.array(Y, dtype=np.result_type(Y, np.float32))
-    Y[tuple(outliers.T)] = np.nan
-    return Y
+MAX_NUMBERS_IN_BACKGROUND_TABLE = 2_000_000
+Columns = list[tuple[str, Any]]  # of a table: name and values of each
 
 
 def save(
@@ -92,19 +28,48 @@ def save(
     data: Dataset | ArrayLike | None = None,
     **record: Any,
 ) -> Path:
-    """Write a separation into one NetCDF file, whole or not at all, and return where it is.
+    """Write a separation to one NetCDF file, atomically.
 
     Parameters
     ----------
-    path
-        The file, usually named .nc. One that is there already is replaced.
-    separation
+    path : str or path-like
+        The file, usually with the suffix .nc. An existing file is replaced.
+    separation : Separation
         What `separate` returned.
-    data
-        What `ngmca.io.read` returned, or the array Y: its axis and names are kept and its residual is
-        looked at, so that `ngmca report FILE` can draw it. Y itself stays where it is.
-    record
-        What else to keep; the report shows it among the parameters.
+    data : Dataset, DataFrame, DataArray or array, optional
+        The data that were separated. The file keeps their axis and names and a summary of the residual,
+        so that `ngmca report FILE` can draw them. Y itself is not stored.
+    **record
+        Anything else to keep; the report shows it among the parameters.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the shape of `data` does not fit the separation.
+    OSError
+        If the file cannot be written; an existing file is then unchanged.
+
+    See Also
+    --------
+    load : Read the separation back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import ngmca
+    >>> Y = ngmca.simulate.sparse(6, 50, 2, snr=20, seed=0).Y
+    >>> found = ngmca.separate(Y, 2)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = ngmca.save(Path(folder.name) / "mixture.nc", found, Y, instrument="400 MHz")
+    >>> bool((ngmca.load(file).S == found.S).all())
+    True
+    >>> folder.cleanup()
     """
     target, separation = Path(path), separation.in_memory()
     known = described(separation, data)
@@ -128,20 +93,59 @@ def load(path: str | os.PathLike[str], *, with_data: Literal[True]) -> tuple[Sep
 def load(
     path: str | os.PathLike[str], *, with_data: bool = False
 ) -> Separation | tuple[Separation, Dataset]:
-    """The separation in a file of `save`, or in the folder of a run of `ngmca separate`.
+    """Read a separation that `save` or the command `ngmca separate` wrote.
 
-    With `with_data` also what is known about its data: a `Dataset` with axis, names, shape of the image
-    and notes, but without the measurements (its Y has no columns).
+    Parameters
+    ----------
+    path : str or path-like
+        The file of `save`, or the folder of `ngmca separate`.
+    with_data : bool
+        Whether to return also what is known about the data.
+
+    Returns
+    -------
+    Separation
+        The same numbers, to the bit.
+    Dataset
+        With `with_data`: axis, names, shape of the image and notes of the data, without the
+        measurements (its Y has no columns).
+
+    Raises
+    ------
+    ngmca.io.ReadError
+        If there is no result at `path`, or it is unfinished or damaged.
+
+    See Also
+    --------
+    save : Write a separation.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import ngmca
+    >>> Y = ngmca.simulate.sparse(6, 50, 2, snr=20, seed=0).Y
+    >>> found = ngmca.separate(Y, 2)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> file = ngmca.save(Path(folder.name) / "mixture.nc", found, Y)
+    >>> ngmca.load(file)  # doctest: +ELLIPSIS
+    Separation: 2 sources in 6 x 50 data, settled after ... iterations
+    >>> separation, data = ngmca.load(file, with_data=True)
+    >>> data.positions.shape
+    (50,)
+    >>> folder.cleanup()
     """
     separation, data, *_ = read_result(Path(path))
     return (separation, data) if with_data else separation
 
 
 def load_run(path: str | os.PathLike[str]) -> Run:
-    """All that a run left in a folder, or `save` in a file."""
+    """Read everything in the folder of a run, or in a file of `save`."""
     separation, data, diagnostics, record, answers = read_result(Path(path))
     if diagnostics is None:
-        raise ReadError(f"{path} was saved without its data: nothing is known about what was left over.")
+        raise ReadError(
+            f"{path} was saved without its data, so its residual is not known: save it with its data."
+        )
     return Run(separation, diagnostics, data, record, answers)
 
 
@@ -151,43 +155,24 @@ def write(folder: Path, run: Run) -> None:
         folder / RESULT, run.separation, run.data, run.diagnostics, run.kept_record, run.answers
     )
     _write_tables(folder, run)
-    for name, columns in run.answers.tables.items():
-        _write_table(folder / name, columns)
+    answers = run.answers
+    for name, answer in zip(
+        ANSWERS, (answers.rank, answers.identification, answers.amounts), strict=True
+    ):
+        if answer is not None:
+            _write_table(folder / name, answer.table())
 
 
 def described(separation: Separation, data: Any) -> Dataset:
-    """What is known about the data (no columns in Y where they are not given), if it fits."""
+    """Return the data as a Dataset, without columns in Y if there are none; raise an error on misfit."""
     m, n = len(separation.A), separation.S.shape[1]
     if data is None:
         return Dataset(Y=np.zeros((m, 0)), axis=np.arange(n, dtype=float))
     given = as_dataset(data)
     shape = (len(given.Y), len(given.positions)) if given.Y.ndim == 2 else given.Y.shape
     if shape != (m, n):
-        raise ValueError(misfit(shape, (m, n)))
+        raise wrong_shape(shape, (m, n))
     return given
-
-
-def as_dataset(data: Any) -> Dataset:
-    """A Dataset of itself, of a DataFrame or DataArray with its axis and names, or of an array."""
-    if isinstance(data, Dataset):
-        return data
-    if hasattr(data, "dims"):  # xarray
-        return read(data)
-    if not hasattr(data, "columns"):
-        return Dataset(Y=as_array(data, "data"))
-    try:
-        axis = None if _counts(data.columns) else np.asarray(data.columns, dtype=float)
-    except (TypeError, ValueError):
-        axis = None  # names
-    names = () if _counts(data.index) else tuple(str(name) for name in data.index)
-    title = str(data.columns.name or NO_AXIS)
-    quantity, unit = meaning(title) or (title, "")
-    return Dataset(np.asarray(data, dtype=float), axis, quantity, unit, names)
-
-
-def _counts(index: Any) -> bool:
-    """Whether an index only counts from 0 on, as pandas does unasked."""
-    return index.dtype.kind == "i" and list(index) == list(range(len(index)))
 
 
 def _write_tables(folder: Path, run: Run) -> None:
@@ -216,15 +201,15 @@ def _write_tables(folder: Path, run: Run) -> None:
 
 
 def _background(background: Background, data: Dataset) -> Columns:
-    """The axis, and the background of each measurement; of very many the smooth parts of them."""
+    """Return the axis and the background of each measurement; of very many, its basis functions."""
     columns: Columns = [(data.axis_label, data.positions)]
-    if len(background.weights) * len(data.positions) <= LARGEST:
+    if len(background.weights) * len(data.positions) <= MAX_NUMBERS_IN_BACKGROUND_TABLE:
         return [*columns, *zip(data.names, background.values, strict=True)]
     return [*columns, *((f"part {i + 1}", row) for i, row in enumerate(background.basis))]
 
 
 def outliers(run: Run) -> Columns:
-    """Measurement, place on the axis and value of every outlier."""
+    """Return the measurement, the position on the axis and the value of every outlier."""
     found, data = run.separation.outliers, run.data
     if found is None:
         return []
@@ -241,10 +226,9 @@ def _write_table(path: Path, columns: Columns) -> None:
 def _bars(
     names: list[str], posterior: Posterior, found: Marginals, by_source: Callable[[Any], Any]
 ) -> Columns:
-    """Columns with the mean, the ends of the 90 % interval, and the probability not to be 0.
+    """Return columns with the mean, the ends of the 90 % interval, and the probability of not being 0.
 
-    No mean for lines and bands, where the separation is the answer. No interval where the model is
-    refuted.
+    The model of bands has no mean: the separation is the answer. A refuted model has no interval.
     """
     mean = None if posterior.model == "bands" else found.mean
     low, high = (None, None) if posterior.refuted else found.interval(0.9)
@@ -256,7 +240,7 @@ def _bars(
 def _range(
     names: list[str], others: Others | None, which: str, by_source: Callable[[Any], Any]
 ) -> Columns:
-    """Columns with the lowest and the highest of equally good answers, of sources that differ there."""
+    """Return columns with the lowest and highest of equally good answers, for sources that differ."""
     if others is None:
         return []
     low, high = (by_source(getattr(others, f"{which}_{end}")) for end in ("low", "high"))
@@ -266,12 +250,12 @@ def _range(
 
 
 def source_names(r: int) -> list[str]:
-    """source 1, source 2, ..."""
+    """Return "source 1", "source 2", ..."""
     return [f"source {i + 1}" for i in range(r)]
 
 
 def describe(run: Run) -> dict[str, Any]:
-    """The figures of a run as plain numbers, for scripts."""
+    """Return the numbers of a run, for scripts."""
     s, d = run.separation, run.diagnostics
     plain = {key: value for key, value in asdict(d).items() if isinstance(value, float)}
     return {
@@ -294,7 +278,7 @@ def describe(run: Run) -> dict[str, Any]:
 
 
 def _sampling(posterior: Posterior) -> dict[str, Any]:
-    """How the chains went."""
+    """Return the numbers about the chains, for scripts."""
     names = ("model", "refuted", "n_chains", "n_samples", "burn", "settled", "error")
     worst = max(float(np.max(values)) for values in posterior.rhat.values())
     return {name: getattr(posterior, name) for name in names} | {"worst_rhat": worst}

@@ -1,1 +1,1 @@
-"""How many sources there are: three criteria, and one sentence about them."""
+"""How many sources are in the data: three criteria, and one sentence of advice."""

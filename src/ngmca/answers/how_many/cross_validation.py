@@ -1,12 +1,11 @@
-"""Prediction of entries that were held out: sources that are there tell what was not shown to them.
+"""Cross-validation: real sources predict entries that were held out.
 
-Every fold hides a speckled tenth of the entries. Factors are fitted to the others, exactly, with one
-source more each time, and predict what was hidden. A source that only follows the noise makes the
-prediction worse.
+Each fold hides a tenth of the entries, scattered over the data. Factors are fitted exactly to the other
+entries, with one source more each time, and predict the hidden ones. A source that only follows the
+noise makes the prediction worse.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +13,21 @@ from numpy.typing import NDArray
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.first_guess import unit_columns
 from ngmca.algorithms.momentum import Momentum
-from ngmca.engines import Engine, Levels, open_data
+from ngmca.engines import Counts, Engine, Levels, open_data
 
-HIDDEN = 10  # a fold hides one of so many entries, or one of as many as there are folds
-RUN = 4  # neighbouring channels that are hidden together; lines that are narrower would vanish
-ROUNDS = 150  # at most, for each number of sources
-CHANGE = 1e-3  # of the cost, below which a round has changed nothing
-CALM = 2  # such rounds in a row end the fit
-PATIENCE = 3  # numbers of sources without a better prediction that end a search
-EXPLAINED = 1e-8  # of the energy of the data: what is left then is not worth a source
+HIDDEN_PART = 10  # each fold hides one of ten entries, or one of `folds` if there are more folds
+HIDDEN_CHANNELS = 4  # neighbouring channels are hidden together; narrower lines are hidden as a whole
+MAX_ITERATIONS = 150  # for each number of sources
+RELATIVE_CHANGE = 1e-3  # of the cost: two iterations in a row with less end the fit
+PATIENCE = 3  # a search ends after so many more sources without a better prediction
+NEGLIGIBLE_ERROR = 1e-8  # of the error without sources: smaller errors count as equal
+
+PartNoise = NDArray | Counts | None  # noise of the fitted part, in units of its engine
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A (m, k) and S (k, n) of one fold, in its units."""
+    """A (m, k) and S (k, n) of one fold, in the units of its engine."""
 
     A: NDArray
     S: NDArray
@@ -35,17 +35,31 @@ class Factors:
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """Data of which some entries are hidden, and what these are."""
+    """Data with some hidden entries.
 
-    engine: Engine  # knows nothing of the hidden entries, neither of their values nor of their noise
-    scale: NDArray  # (m, n) noise of each entry, up to a factor
-    back: NDArray  # (m, n) from units of the engine to those of the values
+    Attributes
+    ----------
+    engine : Engine
+        The other entries. It knows neither the values of hidden entries nor their noise.
+    scale : ndarray of shape (m, n)
+        Noise of each entry, up to a factor.
+    back : ndarray of shape (m, n)
+        Factors from units of the engine to those of the values.
+    values : ndarray of shape (m, n)
+        All entries, NaN if missing.
+    hidden : ndarray of bool, shape (m, n)
+        Which entries are hidden.
+    """
+
+    engine: Engine
+    scale: NDArray
+    back: NDArray
     values: NDArray
     hidden: NDArray
 
     @classmethod
-    def of(cls, values: NDArray, hidden: NDArray, noise: Any) -> "Fold":
-        """The fold of values (NaN where they are missing) that hides some of them."""
+    def of(cls, values: NDArray, hidden: NDArray, noise: PartNoise) -> "Fold":
+        """Return the fold of values (NaN where they are missing) with these entries hidden."""
         engine = open_data(shown(values, hidden), threads=1)
         levels = Levels.of(noise, engine)
         rows, columns = levels.units(engine.shape)
@@ -54,21 +68,21 @@ class Fold:
         return cls(levels.applied(engine), units / weights, units * engine.unit, values, hidden)
 
     def nothing(self) -> Factors:
-        """No source at all."""
+        """Return factors without sources."""
         m, n = self.engine.shape
         return Factors(np.zeros((m, 0)), np.zeros((0, n)))
 
     def with_one_more(self, factors: Factors) -> Factors:
-        """argmin_{A, S >= 0} |Y - AS| over what is shown, from these factors and what they leave."""
+        """argmin_{A, S >= 0} |Y - AS| over the shown entries, from these factors and their residual."""
         A = np.hstack([factors.A, self.engine.leftover(factors.A, factors.S, 1)])
         S = np.vstack([factors.S, np.zeros((1, factors.S.shape[1]))])
         return fitted(self.engine, A, S)
 
     def error(self, factors: Factors) -> float:
-        """Mean square of what is hidden less its prediction, in units of its noise up to a factor.
+        """Return the mean squared error of the prediction, in units of the noise up to a factor.
 
-        Nothing is predicted that is more than twice as large as all that was shown: where hardly
-        anything of a sample was, a tiny weight may stretch a source beyond measure.
+        A prediction is at most twice the largest shown entry. If hardly any entry of a channel is shown,
+        a tiny weight could make the prediction arbitrarily large.
         """
         hidden = self.hidden
         largest = max(float(np.nanmax(shown(self.values, hidden))), 0.0)
@@ -77,36 +91,36 @@ class Fold:
 
 
 def speckles(observed: NDArray, folds: int, rng: np.random.Generator) -> NDArray:
-    """(m, n) the number of the fold that hides each entry, -1 for those that none does.
+    """Return (m, n) the fold that hides each entry, -1 for entries that are never hidden.
 
-    A few neighbouring channels are hidden together, of each measurement others: noise that they have in
-    common would tell what is hidden between them.
+    A few neighbouring channels are hidden together, others in each measurement. Correlated noise of
+    neighbours could otherwise predict a hidden entry between them.
     """
     m, n = observed.shape
-    run = max(1, min(RUN, n // HIDDEN))
+    run = max(1, min(HIDDEN_CHANNELS, n // HIDDEN_PART))
     runs = n // run + 2
-    drawn = rng.permutation(m * runs).reshape(m, runs) % max(folds, HIDDEN)
+    drawn = rng.permutation(m * runs).reshape(m, runs) % max(folds, HIDDEN_PART)
     which = (np.arange(n) + rng.integers(run, size=(m, 1))) // run
     drawn = np.take_along_axis(drawn, which, axis=1)
     return np.where(observed & (drawn < folds), drawn, -1)
 
 
 def shown(values: NDArray, hidden: NDArray) -> NDArray:
-    """All that a fit is told: the values, and NaN for those that are hidden."""
+    """Return the values with NaN in place of hidden entries."""
     return np.where(hidden, np.nan, values)
 
 
 def fitted(engine: Engine, A: NDArray, S: NDArray) -> Factors:
-    """argmin_{A, S >= 0} |Y - AS| near a start, by exact steps in turn, with momentum."""
+    """argmin_{A, S >= 0} |Y - AS| near a start, by exact alternating steps with momentum."""
     A, S = unit_columns(A, S)
     momentum, lowest, best, calm = Momentum(), np.inf, Factors(A, S), 0
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ITERATIONS):
         sweep = engine.sweep(A, S, lambda G, C, X, _: exact_rows(G, C, X))
         S = sweep.S
-        calm = calm + 1 if lowest - sweep.cost <= CHANGE * lowest else 0
+        calm = calm + 1 if lowest - sweep.cost <= RELATIVE_CHANGE * lowest else 0
         if sweep.cost < lowest:
             lowest, best = sweep.cost, Factors(A, S)
-        if calm >= CALM:
+        if calm == 2:
             break
         A = np.array(A)
         A, _ = engine.solve_mixing(sweep.SS, sweep.YS, A)
@@ -116,14 +130,14 @@ def fitted(engine: Engine, A: NDArray, S: NDArray) -> Factors:
 
 
 def floored(errors: NDArray) -> NDArray:
-    """Errors (folds, ranks) of 0, 1, 2, ... sources, those alike that are too small to tell apart."""
-    return np.maximum(errors, EXPLAINED * errors[:, :1].mean())
+    """Return errors (folds, ranks) of 0, 1, 2, ... sources, with negligible ones made equal."""
+    return np.maximum(errors, NEGLIGIBLE_ERROR * errors[:, :1].mean())
 
 
 def most_useful(errors: NDArray) -> int:
-    """The fewest sources that predict no worse than the best number, by one standard error.
+    """Return the smallest number of sources within one standard error of the best prediction.
 
-    `errors` (folds, ranks) are those of 0, 1, 2, ... sources. Folds are compared with themselves.
+    `errors` (folds, ranks) are those of 0, 1, 2, ... sources. Differences are taken within each fold.
     """
     errors = floored(errors)
     best = int(errors.mean(axis=0).argmin())
@@ -132,7 +146,7 @@ def most_useful(errors: NDArray) -> int:
     return int(bearable.argmax())
 
 
-def seen_in(errors: NDArray) -> NDArray:
-    """(ranks,) how many folds predict better with this many sources than with one fewer."""
+def better_folds(errors: NDArray) -> NDArray:
+    """Return (ranks,) how many folds are predicted better with this many sources than with one fewer."""
     better = np.diff(floored(errors), axis=1) < 0
     return np.concatenate([[0], np.count_nonzero(better, axis=0)])

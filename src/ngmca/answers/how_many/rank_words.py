@@ -1,27 +1,63 @@
-"""What the witnesses say about the number of sources, in one sentence."""
+"""The advice about the number of sources in words."""
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.answers.how_many.cross_validation import PATIENCE
-from ngmca.answers.how_sure.finding import listed
+from ngmca.answers.wording import counted, listed
 
 ORDINALS = (
     *("first", "second", "third", "fourth", "fifth", "sixth"),
     *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
-NAMES = {
-    "held_out": "held-out entries say",
-    "edge": "singular values say",
-    "stability": "sources that come again from other measurements say",
+CRITERIA = {
+    "held_out": "held-out entries",
+    "singular_values": "singular values",
+    "stability": "sources that are found again in other measurements",
 }
 
 
-def maybe(rank: int, witnesses: dict[str, int], errors: NDArray) -> tuple[int, ...]:
-    """Other numbers that cannot be excluded, by errors (folds, ranks) of 0, 1, 2, ... sources.
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The reasons for a number of sources.
 
-    They are the next numbers, as long as more than a third of the folds predict better with them, and
-    those of other witnesses: above if any fold does so, below unless all folds predict worse.
+    Attributes
+    ----------
+    rank : int
+        The number of sources.
+    criteria : dict of str to int
+        The number that each criterion suggests.
+    better_folds : ndarray of shape (k,)
+        Number of folds that are predicted better with the last of 0, 1, 2, ... sources.
+    folds : int
+        Number of folds.
+    missing : bool
+        Whether entries are missing.
+    spikes : int
+        Number of spikes that were left out.
+    """
+
+    rank: int
+    criteria: dict[str, int]
+    better_folds: NDArray
+    folds: int
+    missing: bool = False
+    spikes: int = 0
+
+    @property
+    def tried(self) -> int:
+        """The largest number of sources that was tried."""
+        return len(self.better_folds) - 1
+
+
+def alternatives(rank: int, criteria: dict[str, int], errors: NDArray) -> tuple[int, ...]:
+    """Return other numbers that cannot be excluded, from errors (folds, ranks) of 0, 1, 2, ... sources.
+
+    These are the next larger numbers, as long as more than a third of the folds predict better with
+    them, and the numbers of other criteria: a larger one if any fold predicts better with it, a smaller
+    one unless all folds predict worse.
     """
     folds, tried = len(errors), errors.shape[1] - 1
     better = np.count_nonzero(errors < errors[:, [rank]], axis=0)
@@ -30,92 +66,73 @@ def maybe(rank: int, witnesses: dict[str, int], errors: NDArray) -> tuple[int, .
     while following <= tried and 3 * better[following] > folds:
         following += 1
     found = set(range(rank + 1, following))
-    for number in witnesses.values():
+    for number in criteria.values():
         above = rank < number <= tried and better[number] > 0
         below = 0 < number < rank and worse[number] < folds
         found |= {number} if above or below else set()
     return tuple(sorted(found))
 
 
-def advice(
-    rank: int,
-    perhaps: tuple[int, ...],
-    witnesses: dict[str, int],
-    seen: NDArray,
-    folds: int,
-    *,
-    missing: bool = False,
-    spikes: int = 0,
-) -> str:
-    """The choice and its reasons, in one sentence."""
+def advice(evidence: Evidence, perhaps: tuple[int, ...]) -> str:
+    """Return the number, the alternatives and the reasons."""
+    rank = evidence.rank
     others = f", perhaps {' or '.join(map(str, perhaps))}" if perhaps else ""
-    dissent = _dissent(rank, witnesses, len(seen) - 1, missing=missing)
-    reasons = _doubts(rank, perhaps, seen, folds) + dissent
+    reasons = _doubtful_source(evidence, perhaps) + _other_criteria(evidence)
     if not reasons:
-        reasons = ["all witnesses agree" if rank else "no source is seen above the noise"]
-    return f"{rank}{others}: {listed(reasons)}{_left_out(spikes)}."
+        reasons = ["all criteria agree" if rank else "no source stands out from the noise"]
+    return f"{rank}{others}: {listed(reasons)}.{left_out(evidence.spikes)}"
 
 
-def at_the_end(
-    rank: int,
-    witnesses: dict[str, int],
-    seen: NDArray,
-    folds: int,
-    *,
-    missing: bool = False,
-    spikes: int = 0,
-) -> str:
-    """The sentence where the last number that was tried is still better than those before."""
-    told = f"the {ordinal(rank)} source is seen in {seen[rank]} of {folds} folds"
-    dissent = _dissent(rank, witnesses, rank, missing=missing)
-    reasons = [f"the search ended there, where {told}", *dissent]
-    return f"{rank} or more: {listed(reasons)}{_left_out(spikes)}."
+def advice_at_limit(evidence: Evidence) -> str:
+    """Return the advice if the largest number that was tried still predicts best."""
+    reasons = ["the search stopped there", _improvement(evidence, evidence.rank)]
+    return f"{evidence.rank} or more: {listed(reasons + _other_criteria(evidence))}." + left_out(
+        evidence.spikes
+    )
 
 
-def of_zeros(spikes: int) -> str:
-    """The sentence where nothing but spikes is different from 0."""
-    return f"0: all entries are 0{_left_out(spikes)}."
+def left_out(spikes: int) -> str:
+    """Return the sentence about spikes that were left out, "" if there are none."""
+    return f" {counted(spikes, 'spike')} {'was' if spikes == 1 else 'were'} left out." if spikes else ""
 
 
 def ordinal(number: int) -> str:
-    """First, second, ..., 13th."""
+    """Return first, second, ..., 13th."""
     if number <= len(ORDINALS):
         return ORDINALS[number - 1]
     teens = number % 100 in (11, 12, 13)
     return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _doubts(rank: int, perhaps: tuple[int, ...], seen: NDArray, folds: int) -> list[str]:
-    """How many folds see the source that is in doubt: the next one, or else the last one."""
-    above = [number for number in perhaps if number > rank]
-    doubtful = above[0] if above else rank
-    if not perhaps or not 0 < doubtful < len(seen):
+def _improvement(evidence: Evidence, number: int) -> str:
+    better = evidence.better_folds[number]
+    return f"the {ordinal(number)} source improves the prediction in {better} of {evidence.folds} folds"
+
+
+def _doubtful_source(evidence: Evidence, perhaps: tuple[int, ...]) -> list[str]:
+    """Return in how many folds the source in doubt helps: the next source, or else the last one."""
+    above = [number for number in perhaps if number > evidence.rank]
+    doubtful = above[0] if above else evidence.rank
+    if not perhaps or not 0 < doubtful <= evidence.tried:
         return []
-    return [f"the {ordinal(doubtful)} is seen in {seen[doubtful]} of {folds} folds"]
+    return [_improvement(evidence, doubtful)]
 
 
-def _dissent(rank: int, witnesses: dict[str, int], tried: int, *, missing: bool) -> list[str]:
-    """What the witnesses say that say something else."""
-    causes = {"edge": _why_so_many(rank, witnesses, tried, missing=missing)}
+def _other_criteria(evidence: Evidence) -> list[str]:
+    """Return the numbers of criteria that suggest another number."""
     return [
-        f"{NAMES[name]} {number}{causes.get(name, '')}"
-        for name, number in witnesses.items()
-        if number != rank
+        f"{CRITERIA[name]} suggest {number}{_cause(evidence) if name == 'singular_values' else ''}"
+        for name, number in evidence.criteria.items()
+        if number != evidence.rank
     ]
 
 
-def _why_so_many(rank: int, witnesses: dict[str, int], tried: int, *, missing: bool) -> str:
-    """Why singular values may say more than others do, in brackets, where something is known of it."""
-    number = witnesses["edge"]
-    if missing and number > rank:
-        return " (missing entries may add to them)"
+def _cause(evidence: Evidence) -> str:
+    """Return in brackets why singular values may suggest too many sources, if a reason is known."""
+    number, tried = evidence.criteria["singular_values"], evidence.tried
+    if evidence.missing and number > evidence.rank:
+        return " (missing entries may make this number too large)"
     if number <= tried:
         return ""
-    ended = f"more than the {tried} that were tried"
-    no_better = tried >= witnesses["held_out"] + PATIENCE
-    return f" ({ended}, as if the noise were not white)" if no_better else f" ({ended})"
-
-
-def _left_out(spikes: int) -> str:
-    """How the sentence ends where spikes count as missing."""
-    return f", with {spikes} spike{'s' * (spikes > 1)} left out" if spikes else ""
+    no_better = tried >= evidence.criteria["held_out"] + PATIENCE
+    return f" (more than the {tried} that were tried{': the noise may not be white' * no_better})"

@@ -1,24 +1,71 @@
-"""Amounts of substances in measurements: a table, a picture, and sentences about them."""
+"""Amounts of substances in measurements: values, intervals and limits of detection."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.how_sure.finding import listed, percent
-from ngmca.plotting import calibration_plot as calibration_view
+from ngmca.answers.wording import counted
+from ngmca.plotting import calibration_plot
 
-UNSEEN = "not observed"
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Amounts:
-    """How much of each substance is in every measurement, as `ngmca.quantify` found it.
+    """How much of each of k substances is in each of m measurements, as `ngmca.quantify` returns it.
 
-    `values`, `low` and `high` are (m, k): a row a measurement, a column a substance. Amounts are NaN
-    where the data say nothing about them, intervals where nothing says how wide they would have to be.
-    With `relative` the amounts are shares of the signal, no concentrations.
+    Attributes
+    ----------
+    values : ndarray of shape (m, k)
+        Amounts; NaN where the data say nothing about them.
+    low, high : ndarray of shape (m, k)
+        Ends of the intervals; NaN where no width can be given.
+    measurements : tuple of str
+        Names of the measurements, or their numbers from 1.
+    substances : tuple of str
+        Names of the substances.
+    sources : tuple of int
+        The source of each substance, from 0.
+    units : tuple of str
+        Unit of each substance, "" if unknown.
+    detection : ndarray of shape (k,)
+        Limit of detection in the median measurement.
+    below : ndarray of bool, shape (m, k)
+        Amounts below the limit of detection of their own measurement.
+    outside : ndarray of bool, shape (m, k)
+        Amounts above the highest standard.
+    leave_one_out : ndarray of shape (k,)
+        Root mean square error of standards that are predicted by the other standards.
+    known : ndarray of shape (m, k)
+        Concentrations of standards, NaN elsewhere.
+    weights : ndarray of shape (m, k)
+        Weights of the sources.
+    factors : ndarray of shape (k,)
+        Amount of a weight of 1.
+    level : float
+        Probability that an interval contains the amount.
+    how : str
+        What gave the scale, in words.
+    relative : bool
+        Whether amounts are shares of the signal, not concentrations.
+    words : tuple of str
+        All results in sentences, including the warnings.
+    warnings : tuple of str
+        Reasons to read the amounts with care.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> mixture = ngmca.simulate.spectra(m=12, n=300, r=2, snr=30, seed=0)
+    >>> found = ngmca.separate(mixture.Y, 2, seed=0)
+    >>> amounts = ngmca.quantify(found, ([0, 1, 2, 3], mixture.A[:4]), unit="g/L")
+    >>> amounts
+    Amounts of 2 substances in 12 measurements: substance 1, substance 2
+    >>> [name for name, column in amounts.table()][:4]
+    ['measurement', 'substance 1 (g/L)', 'substance 1 (g/L) low', 'substance 1 (g/L) high']
     """
 
     values: NDArray = field(repr=False)
@@ -26,37 +73,37 @@ class Amounts:
     high: NDArray = field(repr=False)
     measurements: tuple[str, ...]
     substances: tuple[str, ...]
-    sources: tuple[int, ...]  # which source each substance is, from 0
+    sources: tuple[int, ...]
     units: tuple[str, ...]
-    detection: NDArray = field(repr=False)  # (k,) limit of detection in the middle measurement
-    below: NDArray = field(repr=False)  # (m, k) amounts below that of their own measurement
-    outside: NDArray = field(repr=False)  # (m, k) amounts above the highest standard
-    leave_one_out: NDArray = field(repr=False)  # (k,) error of standards that the others predict, RMS
-    known: NDArray = field(repr=False)  # (m, k) concentrations of standards, NaN elsewhere
-    weights: NDArray = field(repr=False)  # (m, k) of the sources
-    factors: NDArray = field(repr=False)  # (k,) amount of a weight of 1
+    detection: NDArray = field(repr=False)
+    below: NDArray = field(repr=False)
+    outside: NDArray = field(repr=False)
+    leave_one_out: NDArray = field(repr=False)
+    known: NDArray = field(repr=False)
+    weights: NDArray = field(repr=False)
+    factors: NDArray = field(repr=False)
     level: float
-    how: str  # in words
+    how: str
     relative: bool = False
-    words: tuple[str, ...] = ()  # all that is to be said, warnings included
+    words: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def leave_one_out_relative(self) -> NDArray:
-        """(k,) the same as part of the mean concentration of the standards."""
+        """(k,) `leave_one_out` over the mean concentration of the standards."""
         known = np.where(np.isfinite(self.known), self.known, 0)
         count = np.maximum(np.isfinite(self.known).sum(axis=0), 1)
         mean = np.sum(known / count, axis=0)
         return np.divide(self.leave_one_out, mean, out=np.full(len(mean), np.nan), where=mean > 0)
 
-    def table(self) -> list[tuple[str, Any]]:
-        """Columns and their names, for a file: measurement, then amount, interval and remark of each."""
-        columns: list[tuple[str, Any]] = [("measurement", list(self.measurements))]
+    def table(self) -> list[tuple[str, list[str] | NDArray]]:
+        """Return names and columns of a table: measurement, then amount, interval and remark of each."""
+        columns: list[tuple[str, list[str] | NDArray]] = [("measurement", list(self.measurements))]
         for j, (name, unit) in enumerate(zip(self.substances, self.units, strict=True)):
-            told = f"{name} ({unit})" if unit else name
-            columns.append((told, self.values[:, j]))
+            heading = f"{name} ({unit})" if unit else name
+            columns.append((heading, self.values[:, j]))
             if not np.isnan(self.low[:, j]).all():
-                columns += [(f"{told} low", self.low[:, j]), (f"{told} high", self.high[:, j])]
+                columns += [(f"{heading} low", self.low[:, j]), (f"{heading} high", self.high[:, j])]
             if not self.relative:
                 columns.append((f"{name} remark", self._remarks(j)))
         return columns
@@ -65,27 +112,27 @@ class Amounts:
         words = np.where(self.outside[:, j], "above the standards", "")
         words = np.where(self.below[:, j], "below the limit of detection", words)
         words = np.where(np.isfinite(self.known[:, j]), "standard", words)
-        words = np.where(np.isnan(self.values[:, j]), UNSEEN, words)
+        words = np.where(np.isnan(self.values[:, j]), "not observed", words)
         return [str(word) for word in words]
 
-    def plot(self) -> Any:
-        """A matplotlib figure: for each substance the line through its standards, and all amounts."""
-        return calibration_view.picture(self)
+    def plot(self) -> "Figure":
+        """Return a matplotlib figure: for each substance its calibration line and all amounts."""
+        return calibration_plot.picture(self)
 
     def __repr__(self) -> str:
         m, k = self.values.shape
         kind = "Relative amounts" if self.relative else "Amounts"
-        many = f"{k} substance{'s' * (k != 1)} in {m} measurement{'s' * (m != 1)}"
-        return f"{kind} of {many}: {', '.join(self.substances)}"
+        size = f"{counted(k, 'substance')} in {counted(m, 'measurement')}"
+        return f"{kind} of {size}: {', '.join(self.substances)}"
 
 
 def with_unit(value: float, unit: str) -> str:
-    """A number with its unit behind it."""
+    """Return a number with its unit."""
     return f"{value:.3g} {unit}".strip()
 
 
 def without(found: Amounts, unseen: NDArray) -> Amounts:
-    """Amounts less those of which the data say nothing, which become NaN."""
+    """Return amounts with NaN where the data say nothing about them."""
     return replace(
         found,
         values=np.where(unseen, np.nan, found.values),
@@ -94,55 +141,3 @@ def without(found: Amounts, unseen: NDArray) -> Amounts:
         below=found.below & ~unseen,
         outside=found.outside & ~unseen,
     )
-
-
-def about_unseen(found: Amounts) -> list[str]:
-    """Warnings about amounts of which the data say nothing."""
-    told = []
-    for name, column in zip(found.substances, np.isnan(found.values).T, strict=True):
-        if column.any():
-            which = listed([found.measurements[i] for i in np.flatnonzero(column)])
-            told.append(
-                f"{name}: {column.sum()} of {len(column)} measurements have no amount, as nothing was "
-                f"observed that tells it from none or from the others: {which}."
-            )
-    return told
-
-
-def about_limits(found: Amounts) -> list[str]:
-    """Sentences about limits of detection, and what lies below them."""
-    told = []
-    for j, (name, unit) in enumerate(zip(found.substances, found.units, strict=True)):
-        if np.isfinite(found.detection[j]):
-            count = int(found.below[:, j].sum())
-            less = f"; {count} of {len(found.below)} measurements have less" if count else ""
-            told.append(f"{name} is told from none above {with_unit(found.detection[j], unit)}{less}.")
-    return told
-
-
-def about_range(found: Amounts) -> list[str]:
-    """A warning about amounts above the highest standard."""
-    told = []
-    for j, (name, unit) in enumerate(zip(found.substances, found.units, strict=True)):
-        which = np.flatnonzero(found.outside[:, j])
-        if which.size:
-            top = with_unit(float(np.nanmax(found.known[:, j])), unit)
-            told.append(
-                f"{which.size} of {len(found.values)} measurements have more {name} than any "
-                f"standard ({top}): {listed([found.measurements[i] for i in which])}. The line was not "
-                "checked there."
-            )
-    return told
-
-
-def about_errors(found: Amounts) -> list[str]:
-    """Sentences about how well standards predict each other."""
-    told = []
-    for j, (name, unit) in enumerate(zip(found.substances, found.units, strict=True)):
-        error, part = float(found.leave_one_out[j]), float(found.leave_one_out_relative[j])
-        count = int(np.isfinite(found.known[:, j]).sum())
-        told.append(
-            f"{name}: each of {count} standards is predicted by the others to "
-            f"{with_unit(error, unit)}, {percent(part)} of their mean."
-        )
-    return told

@@ -1,8 +1,7 @@
-"""Lines through the origin: weight = slope x concentration, what scatters around it, and what follows.
+"""Calibration lines through 0: weight = slope x concentration, with errors in the weights alone.
 
-All errors are in the weights; concentrations of standards are taken as exact. The scatter of standards
-around the line has everything in it that goes wrong from one measurement to the next: noise, and other
-substances that a source holds a little of.
+Concentrations of standards are taken as exact. The scatter of standards around the line contains
+everything that differs between measurements: noise, and other substances that a source contains.
 """
 
 from collections.abc import Sequence
@@ -12,33 +11,52 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
-MOST = 1e6  # ratio of variances that is calculated with
-CURRIE = 3.3  # standard deviations of a weight near 0: limit of detection at 5 % errors of both kinds
+MAX_VARIANCE_RATIO = 1e6
+CURRIE = 3.3  # standard deviations of a weight near 0: limit of detection with 5 % errors of both kinds
 
 
 @dataclass(frozen=True)
 class Line:
-    """weight = slope * concentration + error of variance scale * (extra + own noise), in given units."""
+    """weight = slope * concentration + error of variance scale * (extra + noise).
+
+    Attributes
+    ----------
+    slope : float
+        Weight for one unit of concentration.
+    scale : float
+        Factor of all variances.
+    extra : float
+        Variance besides the noise.
+    information : float
+        Sum of squared concentrations over variances, before the scale.
+    dof : int
+        Degrees of freedom.
+    errors : tuple of float
+        Error of each standard when the others predict it, as a concentration.
+    offset : float
+        Probability that an offset improves the fit that much by chance.
+    """
 
     slope: float
     scale: float
-    extra: float  # variance besides the noise
-    information: float  # sum of squared concentrations over variances, before the scale
+    extra: float
+    information: float
     dof: int
-    errors: tuple[float, ...]  # of each standard, predicted by the others, as concentrations
-    offset: float  # chance that an offset fits that much better by accident
+    errors: tuple[float, ...]
+    offset: float
 
 
 def fitted(x: NDArray, y: NDArray, v: NDArray) -> Line:
-    """The line through concentrations x and weights y, whose noise has variances v up to a factor.
+    """Return the line through concentrations x and weights y, whose noise has variances v up to a
+    factor.
 
-    Standards count by their noise and by the scatter besides it, which is alike for all of them.
+    Each standard is weighted by its own noise and by additional scatter, which is the same for all.
     """
     k = len(x)
     rest = y - x * (x @ y) / (x @ x)
     extra = max(0.0, float(rest @ rest) / (k - 1) - float(v.mean()))
     u = extra + v
-    least = 1e-12 * max(float(v.max()), extra)  # 0 where nothing scatters, and all count alike
+    least = 1e-12 * max(float(v.max()), extra)  # 0 if nothing scatters: then all count equally
     u = np.maximum(u, least) if least > 0 else np.ones(k)
     Q = float(np.sum(x * x / u))
     slope = float(np.sum(x * y / u)) / Q
@@ -49,7 +67,7 @@ def fitted(x: NDArray, y: NDArray, v: NDArray) -> Line:
 
 
 def _offset(x: NDArray, y: NDArray, u: NDArray) -> float:
-    """How often chance lets an offset improve the fit as much: an F test."""
+    """Return the p-value of an F test: does an offset improve the fit?"""
     k = len(x)
     w = 1 / np.sqrt(u)
     plain = np.sum((w * (y - x * np.sum(x * y / u) / np.sum(x * x / u))) ** 2)
@@ -62,27 +80,31 @@ def _offset(x: NDArray, y: NDArray, u: NDArray) -> float:
 
 
 def variety(y: NDArray, others: NDArray, used: NDArray) -> float:
-    """How much more other substances vary in all measurements than in the standards, at least 1.
+    """Return how much more other substances vary in the measurements than in the standards, at least 1.
 
-    It is a ratio of variances of the other weights, without what rises with y: the slope takes that in.
-    What a source holds of others scatters around the line as far as these vary. Where they vary less in
-    the standards, scatter there is less than it will be elsewhere.
+    This is a ratio of variances of the other weights, without the part that rises with y, which the
+    slope contains. If a source contains some of the others, it scatters around the line as much as these
+    vary. If they vary less in the standards, these show less scatter than there is elsewhere.
     """
     own = float(y[used] @ y[used])
     if np.count_nonzero(used) < 2 or not own > 0:
-        return float(MOST)
+        return float(MAX_VARIANCE_RATIO)
     rest = others - np.outer(y, y[used] @ others[used] / own)
     energy = np.sum(rest * rest, axis=1)
     known = float(energy[used].sum()) / (np.count_nonzero(used) - 1)
     rest_of = energy[~used] if not used.all() else energy
-    return float(np.clip(rest_of.mean() / max(known, 1e-300), 1, MOST)) if others.size else 1.0
+    return (
+        float(np.clip(rest_of.mean() / max(known, 1e-300), 1, MAX_VARIANCE_RATIO))
+        if others.size
+        else 1.0
+    )
 
 
 def interval(line: Line, y: NDArray, v: NDArray, level: float) -> tuple[NDArray, NDArray]:
-    """Concentrations that a weight y with noise v may stand for, by Fieller's theorem.
+    """Return the ends of Fieller's interval of the concentration for weights y with noise v.
 
-    They are those x with |y - slope x| <= t sqrt(scale (extra + v + x^2 / information)). Where the slope
-    itself may be 0 there is no upper end.
+    It contains all x with |y - slope x| <= t sqrt(scale (extra + v + x^2 / information)). If the slope
+    may be 0, there is no upper end.
     """
     t2 = float(stdtrit(line.dof, (1 + level) / 2)) ** 2 * line.scale
     h, g = t2 / line.information, line.slope
@@ -94,14 +116,20 @@ def interval(line: Line, y: NDArray, v: NDArray, level: float) -> tuple[NDArray,
 
 
 def detection(line: Line, v: NDArray) -> NDArray:
-    """The least concentration that is told from none, for weights with noise v."""
+    """Return the limit of detection for weights with noise v."""
     return np.asarray(CURRIE * np.sqrt(line.scale * (line.extra + v)) / line.slope)
 
 
-def likeness(x: NDArray, Y: NDArray, v: NDArray) -> NDArray:
-    """(r,) log-likelihood that concentrations x belong to each column of weights Y, on one line.
+def median_limit(limits: NDArray) -> NDArray:
+    """Return (k,) the median of the limits of detection (m, k), over finite ones."""
+    kept = [column[np.isfinite(column)] for column in limits.T]
+    return np.array([np.median(column) if column.size else np.nan for column in kept])
 
-    The scatter is not known beforehand, and no less than the noise, of variance v (r,).
+
+def log_likelihood(x: NDArray, Y: NDArray, v: NDArray) -> NDArray:
+    """Return (r,) log-likelihoods that concentrations x belong to each column of weights Y, on one line.
+
+    The scatter is unknown, and at least the noise, of variance v (r,).
     """
     k, own = len(x), np.sum(Y * Y, axis=0)
     along = np.divide((x @ Y) ** 2, own * (x @ x), out=np.zeros(len(own)), where=own > 0)
@@ -110,9 +138,9 @@ def likeness(x: NDArray, Y: NDArray, v: NDArray) -> NDArray:
 
 
 def assigned(scores: NDArray, fixed: Sequence[int | None]) -> tuple[list[int], list[float], list[int]]:
-    """For each row the column of the best assignment, how sure that is, and which is next best.
+    """Return for each row its column in the best assignment, the probability of this, and the next best.
 
-    Sureness is that of the pair beside the best assignment without it. Fixed ones are certain.
+    The probability compares with the best assignment without this pair. Fixed pairs are certain.
     """
     from scipy.optimize import linear_sum_assignment
 

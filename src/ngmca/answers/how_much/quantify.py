@@ -1,101 +1,119 @@
-"""How much of each substance is in a measurement: weights of sources in physical units."""
+"""Amounts of substances: weights of sources in physical units."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ngmca import rules
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option
 from ngmca._support.threads import one_blas_thread
-from ngmca.answers.how_much import calibration
-from ngmca.answers.how_much.amounts import (
-    Amounts,
-    about_errors,
-    about_limits,
-    about_range,
-    about_unseen,
-    without,
-)
-from ngmca.answers.how_much.calibration import Line
-from ngmca.answers.how_much.pure_spectra import by_closure, by_responses
+from ngmca.answers.how_much.amount_words import about_unseen
+from ngmca.answers.how_much.amounts import Amounts, without
+from ngmca.answers.how_much.by_closure import by_closure
+from ngmca.answers.how_much.by_responses import by_responses
+from ngmca.answers.how_much.by_standards import by_standards
 from ngmca.answers.how_much.source_weights import Sources, entire
-from ngmca.answers.how_much.standards import FEWEST, Standards, check_standards, read_standards
-from ngmca.answers.how_much.standards_to_sources import contradicted, matched
-from ngmca.answers.how_sure.finding import listed
+from ngmca.answers.how_much.standards import read_standards
+from ngmca.io import Dataset
 from ngmca.result import Separation
 
-POOR = 0.25  # leave-one-out error over the mean that is spoken of
-VARIED = 10  # times as much variance of other substances elsewhere, from which on that is spoken of,
-UNSEEN = 50  # and from which on intervals would be a guess
-BETTER = 0.01  # chance at which an offset is spoken of, for all substances together
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import DataArray
 
-__all__ = ["Amounts", "quantify"]
+Data = Union[Dataset, ArrayLike, "DataFrame", "DataArray", None]
+StandardsLike = Union[
+    str, PathLike[str], "DataFrame", Mapping[str, Sequence[object]], tuple[ArrayLike, ArrayLike], None
+]
+ResponsesLike = str | PathLike[str] | Dataset | Mapping[str, ArrayLike] | ArrayLike | None
 
 
 @one_blas_thread
 def quantify(
     separation: Separation,
-    standards: Any = None,
+    standards: StandardsLike = None,
     *,
-    data: Any = None,
+    data: Data = None,
     names: Sequence[str | None] | None = None,
-    responses: Any = None,
-    closure: Any = None,
+    responses: ResponsesLike = None,
+    closure: bool | ArrayLike | None = None,
     unit: str = "",
     level: float = 0.9,
 ) -> Amounts:
-    """Amounts of substances in all measurements, with intervals and limits of detection.
+    """Return amounts of substances in all measurements, with intervals and limits of detection.
 
-    One of `standards`, `responses` and `closure` says how large a weight of 1 is. Without any of them
-    the amounts are relative: shares of the signal.
+    One of `standards`, `responses` and `closure` gives the scale of the weights. Without any of them the
+    amounts are relative: shares of the signal.
 
     Parameters
     ----------
-    standards
-        Measurements of known composition, among those that were separated: a table (the path of a CSV
-        or Excel file, a DataFrame, a dict of columns) whose first column names measurements, or counts
-        them from 1 where they have no names, and whose other columns are substances; or a pair of
-        indices (from 0) or names and an array (k, q) of concentrations. Empty cells and NaN are not
-        known. A heading such as "caffeine (mg/L)" gives the unit.
-    data : Dataset, DataFrame, xarray, (m, n), or names of measurements
-        What was separated. Its names are those of standards, its gaps widen intervals, and responses are
-        fitted to it; without it they are fitted to A S. Amounts of which it says nothing are NaN.
-    names : r names
-        What the sources are, as far as it is known. A column of the standards with the same name belongs
-        to that source; others go to the source whose weights follow them, and if it cannot be told which
-        one that is, an error says so.
-    responses
-        Spectra of pure substances for one unit of concentration, on the same channels: a file, a
-        Dataset, a dict of names and spectra, or an array (q, n).
-    closure : True, float or (m,)
-        What the amounts in each measurement add up to.
+    separation : Separation
+        The result of `ngmca.separate` or `ngmca.load`.
+    standards : path, DataFrame, dict or pair
+        Measurements of known composition, among those that were separated. Either a table (a CSV or
+        Excel file, a DataFrame, a dict of columns): its first column has the names of measurements, or
+        their numbers from 1 if they have no names, and the other columns are substances. Or a pair:
+        indices (from 0) or names of measurements, and an array (k, q) of concentrations. Empty cells and
+        NaN are unknown. A heading such as "caffeine (mg/L)" gives the unit.
+    data : Dataset, array-like of shape (m, n), DataFrame, DataArray, or m names
+        The data that were separated. They have the names of the measurements; missing entries make
+        intervals wider; responses are fitted to them (otherwise to A S). Amounts of which they say
+        nothing are NaN.
+    names : sequence of r names
+        The substances of the sources, None if unknown. A column of the standards with the same name
+        belongs to that source. Other columns are assigned to the source whose weights follow them; if
+        this is ambiguous, an error says so.
+    responses : path, Dataset, dict or array-like of shape (q, n)
+        Spectra of the pure substances for one unit of concentration, on the same channels.
+    closure : True, float or array-like of shape (m,)
+        The sum of all amounts in each measurement.
     unit : str
-        Of the amounts, where no heading has one.
+        Unit of the amounts if no heading has one.
     level : float
-        Probability that an interval holds the amount.
+        Probability that an interval contains the amount.
+
+    Returns
+    -------
+    Amounts
+        Amounts with intervals, limits of detection, and sentences about them.
+
+    Raises
+    ------
+    ValueError
+        If an argument is wrong, or if the standards do not determine the amounts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ngmca
+    >>> mixture = ngmca.simulate.spectra(m=12, n=300, r=2, snr=30, seed=0)
+    >>> found = ngmca.separate(mixture.Y, 2, seed=0)
+    >>> amounts = ngmca.quantify(found, ([0, 1, 2, 3], mixture.A[:4]), unit="g/L")
+    >>> bool(np.abs(amounts.values - mixture.A).max() < 0.05)
+    True
     """
     level = arguments.check_number(level, "level", high=1.0)
     if not 0 < level < 1:
-        raise ValueError("level must be above 0 and below 1, as 0.9.")
+        raise ArgumentError("{} must be above 0 and below 1, for instance 0.9.", option("level"))
     if not isinstance(unit, str):
-        raise TypeError(f"unit must be text, got {unit!r}.")
-    given = {"standards": standards, "responses": responses, "closure": closure}
-    several = [name for name, one in given.items() if one is not None]
-    if len(several) > 1:
-        raise ValueError(f"{listed(several)} each give a scale: leave out all but one.")
+        raise ArgumentTypeError("{} must be text, got {!r}.", option("unit"), unit)
+    _check_one_scale(standards=standards, responses=responses, closure=closure)
     if not isinstance(separation, Separation):
-        raise TypeError(
-            "quantify needs a Separation, as ngmca.separate and ngmca.load return it; of an estimator "
-            f"that was fitted pass its separation_. Got {type(separation).__name__}."
+        raise ArgumentTypeError(
+            "{} must be a Separation, as ngmca.separate and ngmca.load return it. Pass the separation_ "
+            "of a fitted estimator. Got {}.",
+            *(option("separation"), type(separation).__name__),
         )
     separation = separation.in_memory()
     sources = Sources.of(separation, data, names)
     if standards is not None:
-        numbered = sources.numbered
-        known = read_standards(standards, sources.measurements, unit, numbered=numbered)
-        return _calibrated(sources, known, level)
+        known = read_standards(standards, sources.measurements, unit, numbered=sources.numbered)
+        return by_standards(sources, known, level)
     if responses is not None:
         return by_responses(sources, responses, unit, level)
     if closure is not None:
@@ -103,117 +121,24 @@ def quantify(
     return _relative(sources, separation.shares, level)
 
 
+def _check_one_scale(**given: object) -> None:
+    names = [name for name, one in given.items() if one is not None]
+    rules.check(rules.written("totals" if name == "closure" else name for name in names))
+
+
 def _relative(sources: Sources, shares: NDArray, level: float) -> Amounts:
-    """Shares of the signal, and words that say that they are no more."""
-    told = (
-        "These amounts are relative: parts of the signal of each measurement. They are no "
-        "concentrations, and cannot be compared between substances, as one may give more signal than "
-        "another. A few measurements of known composition (standards=) would make them concentrations."
+    """Return shares of the signal, with a warning that they are not concentrations."""
+    warning = message(
+        "The amounts are relative: shares of the signal of each measurement. They are not "
+        "concentrations and cannot be compared between substances, because one substance may give more "
+        "signal than another. A few measurements of known composition ({}) turn them into "
+        "concentrations.",
+        option("standards"),
     )
-    how = "parts of the signal, without standards"
-    found = sources.blank(100 * shares, ("% of signal",) * sources.r, level, how)
-    # Shares are parts of all that is there: they need every source of a measurement.
+    found = sources.blank(
+        100 * shares, ("% of signal",) * sources.r, level, "shares of the signal, without standards"
+    )
+    # shares are parts of the whole signal, so all sources of a measurement must be known
     found = without(found, np.broadcast_to(~entire(sources.seen)[:, None], shares.shape))
-    words = (told, *about_unseen(found))
+    words = (warning, *about_unseen(found))
     return replace(found, relative=True, words=words, warnings=words)
-
-
-def _calibrated(sources: Sources, standards: Standards, level: float) -> Amounts:
-    """Amounts from lines through the origin, one a substance."""
-    check_standards(standards, sources.r)
-    chosen, why, doubts = matched(sources, standards)
-    told = sources.told[:, chosen]
-    missed = _left_out(standards, told, sources.measurements)
-    known = np.where(told, standards.known, np.nan)
-    found = sources.blank(np.empty(known.shape), standards.units, level, "", chosen)
-    found = replace(found, substances=standards.substances, known=known)
-    lines = [_enter_line(found, sources, j, i) for j, i in enumerate(chosen)]
-    above = found.values > np.nanmax(known, axis=0) * (1 + 1e-9)
-    count = int(np.isfinite(known).any(axis=1).sum())
-    how = f"{count} standards: a line through 0 for each substance, its weight against its concentration"
-    found = replace(found, outside=above & np.isnan(known), how=how)
-    found = without(found, ~sources.seen[:, chosen])
-    doubts = [*doubts, *missed, *about_unseen(found), *contradicted(sources, standards, chosen)]
-    doubts += _doubts(found, lines)
-    words = [f"Amounts come from {how}.", *why, *about_errors(found), *about_limits(found), *doubts]
-    return replace(found, words=tuple(words), warnings=tuple(doubts))
-
-
-def _left_out(standards: Standards, told: NDArray, measurements: Sequence[str]) -> list[str]:
-    """Warnings about standards that the data do not show; refused where too few are left."""
-    words = []
-    lost = ~told & np.isfinite(standards.known)
-    for j, name in enumerate(standards.substances):
-        if lost[:, j].any():
-            which = listed([measurements[i] for i in np.flatnonzero(lost[:, j]).tolist()])
-            some = int(np.sum(standards.known[~lost[:, j], j] > 0))
-            if some < FEWEST:
-                raise ValueError(
-                    f"too few standards of {name} are left: the data do not show it in {which}. Add "
-                    "some that were measured where it has signal."
-                )
-            words.append(f"{name}: the data do not show it in {which}, left out of the standards.")
-    return words
-
-
-def _enter_line(found: Amounts, sources: Sources, j: int, i: int) -> tuple[Line, float]:
-    """Fit the line of a substance and enter what follows from it; the line, and `variety`."""
-    known, y, v, seen = found.known[:, j], sources.A[:, i], sources.noise[:, i], sources.seen[:, i]
-    # A weight of 0 where there is nothing says nothing about scatter: below 0 it could not go.
-    used = np.isfinite(known) & ((known > 0) | (y > 0))
-    top, size = float(np.nanmax(known)), float(y[used].max())
-    if not size > 0:
-        raise ValueError(f"source {i + 1} has no weight in any standard of {found.substances[j]}.")
-    y, v = y / size, v / size**2
-    line = calibration.fitted(known[used] / top, y[used], v[used])
-    if not line.slope > 0:
-        raise ValueError(f"weights of source {i + 1} fall where {found.substances[j]} rises.")
-    whole = entire(sources.told)  # elsewhere it is not known how much the others vary
-    varied = calibration.variety(y[whole], np.delete(sources.A, i, axis=1)[whole], used[whole])
-    line = replace(line, extra=line.extra * varied)
-    found.values[:, j] = top * (y / line.slope)
-    if varied <= UNSEEN:
-        low, high = calibration.interval(line, y, v, found.level)
-        found.low[:, j], found.high[:, j] = top * low, top * high
-    limit = top * calibration.detection(line, v)
-    found.detection[j], found.below[:, j] = np.median(limit[seen]), found.values[:, j] < limit
-    found.leave_one_out[j] = top * np.sqrt(np.mean(np.square(line.errors)))
-    found.factors[j] = top / line.slope / (size * sources.sizes[i])
-    return line, varied
-
-
-def _doubts(found: Amounts, lines: Sequence[tuple[Line, float]]) -> list[str]:
-    """Warnings in words."""
-    doubts = about_range(found)
-    for j, (name, (line, _)) in enumerate(zip(found.substances, lines, strict=True)):
-        if np.isinf(found.high[:, j]).any():
-            doubts.append(f"{name}: its standards scatter so much that intervals have no upper end.")
-        elif found.leave_one_out_relative[j] > POOR:
-            doubts.append(
-                f"{name}: its standards predict each other badly. Is source {found.sources[j] + 1} "
-                "another substance?"
-            )
-        if line.offset < BETTER / len(lines):
-            doubts.append(
-                f"{name}: its standards lie on a line that does not pass through 0. Something else "
-                f"gives weight to source {found.sources[j] + 1} (a blank, a background, another "
-                "substance): small amounts are the most wrong."
-            )
-    return doubts + _about_variety(found.substances, np.array([varied for _, varied in lines]))
-
-
-def _about_variety(substances: Sequence[str], varied: NDArray) -> list[str]:
-    """Warnings about standards that are too much alike."""
-    doubts = []
-    for alike, follows in (
-        ((varied > VARIED) & (varied <= UNSEEN), "intervals may be too narrow"),
-        (varied > UNSEEN, "there are no intervals"),
-    ):
-        if alike.any():
-            which = listed([name for name, so in zip(substances, alike, strict=True) if so])
-            doubts.append(
-                f"In the standards of {which} other substances vary far less than elsewhere: how much "
-                f"a source holds of them is hardly seen, and {follows}. Add standards that differ in "
-                "every substance, as the measurements do."
-            )
-    return doubts

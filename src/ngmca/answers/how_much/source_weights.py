@@ -1,4 +1,4 @@
-"""Weights of sources with their noise, and the names of all that is measured."""
+"""Weights of sources with their noise, and the names of sources and measurements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,38 +9,67 @@ from numpy.typing import NDArray
 
 from ngmca import io
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.engines import in_own_units
-from ngmca.plotting import sources_plot as views
+from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Separation
 
-FLAT = 1e-12  # part of the energy of a source below which a direction was not observed
-SHARED = 1e-8  # part of a source in such a direction from which on it was not observed either
+UNOBSERVED_ENERGY = 1e-12  # a direction with less of the energy of a source was not observed
+MAX_UNOBSERVED_PART = 1e-8  # of a source in such directions
 
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """What a separation found, in columns of A of largest entry 1, float64."""
+    """Sources and weights of a separation, in float64.
 
-    A: NDArray = field(repr=False)  # (m, r)
-    S: NDArray = field(repr=False)  # (r, n), in units of `unit`
-    sizes: NDArray = field(repr=False)  # (r,) the largest entries that columns of A had
-    noise: NDArray = field(repr=False)  # (m, r) variances of A through noise, inf where not observed
-    level: NDArray = field(repr=False)  # (m,) noise of the data, in units of `unit`
+    Attributes
+    ----------
+    A : ndarray of shape (m, r)
+        Weights; the largest entry of each column is 1.
+    S : ndarray of shape (r, n)
+        Sources, in units of `unit`.
+    sizes : ndarray of shape (r,)
+        The largest entries that the columns of A had.
+    noise : ndarray of shape (m, r)
+        Variances of A due to noise; infinite where nothing was observed.
+    level : ndarray of shape (m,)
+        Noise level of the data, in units of `unit`.
+    unit : float
+        Unit of S and of the noise level.
+    measurements : tuple of str
+        Names of the measurements.
+    numbered : bool
+        Whether these are numbers from 1 instead of names.
+    names : tuple of str or None
+        Names of the sources.
+    Y : ndarray of shape (m, n) or None
+        The data, NaN where entries are missing.
+    axis : Dataset or None
+        A Dataset with the axis, if it was given.
+    background : ndarray of shape (q, n) or None
+        Rows of the background.
+    """
+
+    A: NDArray = field(repr=False)
+    S: NDArray = field(repr=False)
+    sizes: NDArray = field(repr=False)
+    noise: NDArray = field(repr=False)
+    level: NDArray = field(repr=False)
     unit: float
     measurements: tuple[str, ...]
-    numbered: bool  # whether these are numbers from 1, not names
+    numbered: bool
     names: tuple[str | None, ...]
     Y: NDArray | None = field(default=None, repr=False)
-    axis: Any = field(default=None, repr=False)  # a Dataset with an axis, if that was given
-    background: NDArray | None = field(default=None, repr=False)  # its rows
+    axis: io.Dataset | None = field(default=None, repr=False)
+    background: NDArray | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, separation: Separation, data: Any, names: Any) -> "Sources":
-        """The sources of a separation, and what is known about them."""
+    def of(cls, separation: Separation, data: Any, names: Sequence[str | None] | None) -> "Sources":
+        """Return the sources of a separation with the names in `data` and `names`."""
         A, S = (np.asarray(part, dtype=np.float64) for part in separation.answer)
         (m, r), n = A.shape, S.shape[1]
-        A = np.where(S.any(axis=1), A, 0.0)  # weights of an empty source say nothing
+        A = np.where(S.any(axis=1), A, 0.0)  # weights of an empty source mean nothing
         data = io.read(data) if hasattr(data, "dims") else data  # xarray
         measurements, numbered, Y = _described(data, m, n)
         sizes = np.abs(A).max(axis=0)
@@ -52,7 +81,7 @@ class Sources:
         noise = scaled(spread(S, background, None if Y is None else ~np.isnan(Y)), level**2)
         return cls(
             A / sizes, S, sizes, noise, level, unit, measurements, numbered, _checked_names(names, r), Y,
-            data if hasattr(data, "axis_unit") else None, background,
+            data if isinstance(data, io.Dataset) else None, background,
         )  # fmt: skip
 
     @property
@@ -61,8 +90,8 @@ class Sources:
         return np.isfinite(self.noise)
 
     @property
-    def told(self) -> NDArray:
-        """(m, r) whether noise of a weight is less than the largest weight: else it is no standard."""
+    def usable(self) -> NDArray:
+        """(m, r) whether a weight can be a standard: its noise is below the largest weight of all."""
         return self.noise < 1
 
     @property
@@ -75,13 +104,14 @@ class Sources:
         """Number of sources."""
         return len(self.S)
 
-    def called(self, name: str) -> int | None:
-        """The source of a name, None where no source has it."""
+    def index_of(self, name: str) -> int | None:
+        """Return the source of a name, None if no source has it."""
         found = [i for i, one in enumerate(self.names) if one and one.casefold() == name.casefold()]
         if len(found) > 1:
-            raise ValueError(
-                f"sources {found[0] + 1} and {found[1] + 1} are both called {name!r}: they may be one "
-                "substance in two parts. Separate with one source less, or give them different names."
+            raise ArgumentError(
+                "sources {} and {} both have the name {!r}: they may be one substance in two parts. "
+                "Separate one source less, or give them different {}.",
+                *(found[0] + 1, found[1] + 1, name, option("names")),
             )
         return found[0] if found else None
 
@@ -93,7 +123,7 @@ class Sources:
         how: str,
         which: Sequence[int] | None = None,
     ) -> Amounts:
-        """Amounts of some sources, of all by default, of which nothing else is known yet."""
+        """Return amounts of some sources, by default all, without intervals and limits."""
         which = range(self.r) if which is None else which
         shape, k = values.shape, len(which)
         return Amounts(
@@ -117,12 +147,12 @@ class Sources:
 
 
 def entire(known: NDArray) -> NDArray:
-    """(m,) whether all sources of a measurement are known that are known anywhere."""
+    """Return (m,) whether a measurement knows all sources that any measurement knows."""
     return np.asarray(known[:, known.any(axis=0)].all(axis=1))
 
 
 def _described(data: Any, m: int, n: int) -> tuple[tuple[str, ...], bool, NDArray | None]:
-    """Names of the measurements, whether these only count, and the data where they were given."""
+    """Return names of the measurements, whether these are numbers, and the data if they were given."""
     counted = tuple(str(i + 1) for i in range(m))
     if data is None:
         return counted, True, None
@@ -132,19 +162,21 @@ def _described(data: Any, m: int, n: int) -> tuple[tuple[str, ...], bool, NDArra
     values = getattr(data, "Y", data)
     values = values if hasattr(values, "shape") else arguments.as_array(values, "data")
     if values.shape != (m, n):
-        raise ValueError(views.misfit(values.shape, (m, n)))
+        raise wrong_shape(values.shape, (m, n))
     Y, missing = arguments.check_observed(values, name="data")
     Y = Y.astype(np.float64)
     Y = Y if missing is None else np.where(missing, np.nan, Y)
     if hasattr(data, "columns") and hasattr(data, "index"):
-        counts = data.index.dtype.kind in "iu" and list(data.index) == list(range(m))  # pandas, unasked
+        counts = data.index.dtype.kind in "iu" and list(data.index) == list(
+            range(m)
+        )  # the default of pandas
         return counted if counts else tuple(map(str, data.index)), counts, Y
     names = tuple(getattr(data, "names", counted))
     return names, names == counted, Y
 
 
 def _is_line(data: Any) -> bool:
-    """Whether it has one entry a measurement, as names have, and is no table of numbers."""
+    """Return whether data has one entry for each measurement, as names have."""
     if isinstance(data, str) or np.isscalar(data):
         return True
     if hasattr(data, "ndim"):
@@ -153,32 +185,37 @@ def _is_line(data: Any) -> bool:
 
 
 def _as_names(data: Any, m: int) -> tuple[str, ...]:
-    """Names of measurements, refused where they are none."""
+    """Return names of measurements; raise an error if they are not names."""
     names = [data] if np.ndim(data) == 0 else list(data)
     if not all(isinstance(name, str) for name in names):
-        raise TypeError(
-            f"data must be what was separated, measurements x channels, or {m} names of measurements, "
-            "which are text."
+        raise ArgumentTypeError(
+            "{} must be the data that were separated, measurements x channels, or {} names of "
+            "measurements as text.",
+            *(option("data"), m),
         )
     if len(names) != m:
-        raise ValueError(f"data names {len(names)} measurements, and {m} were separated.")
+        raise ArgumentError(
+            "{} has {} names, but {} measurements were separated.", option("data"), len(names), m
+        )
     return tuple(str(name) for name in names)
 
 
-def _checked_names(names: Any, r: int) -> tuple[str | None, ...]:
-    """One name a source, None where it has none."""
+def _checked_names(names: Sequence[str | None] | None, r: int) -> tuple[str | None, ...]:
+    """Return one name for each source, None if unknown."""
     if names is None:
         return (None,) * r
     if isinstance(names, str) or len(names) != r:
-        raise ValueError(f"names must be {r} names, one a source (None where it is not known).")
+        raise ArgumentError(
+            "{} must have {} names, one for each source (None if unknown).", option("names"), r
+        )
     return tuple(None if name is None else str(name).strip() or None for name in names)
 
 
 def spread(S: NDArray, background: NDArray | None, seen: NDArray | None) -> NDArray:
-    """(m, r) or (1, r) variances of weights of S that are fitted to noise of variance 1.
+    """Return (m, r) or (1, r) variances of weights of S that are fitted to noise of variance 1.
 
-    Only what was seen counts, and a background that is fitted besides. The variance is infinite where
-    nothing tells a source from none, or from the others.
+    Only observed entries count, and a background is fitted too. The variance is infinite if the observed
+    entries do not show a source, or do not separate it from the others.
     """
     r = len(S)
     rows = S if background is None else np.vstack([S, background])
@@ -192,16 +229,16 @@ def spread(S: NDArray, background: NDArray | None, seen: NDArray | None) -> NDAr
     else:
         pairs = (rows[:, None] * rows).reshape(len(rows) ** 2, -1)
         grams = (seen @ pairs.T).reshape(-1, len(rows), len(rows))
-    grams = grams + np.diag(empty)  # an empty source is in nobody's way
+    grams = grams + np.diag(empty)  # an empty source does not disturb the others
     values, vectors = np.linalg.eigh(grams)
-    part, told = vectors[:, :r] ** 2, values[:, None] > FLAT
-    lost = np.sum(part * ~told, axis=2) > SHARED
-    found = np.sum(np.where(told, part / np.where(told, values[:, None], 1), 0), axis=2)
+    part, shown = vectors[:, :r] ** 2, values[:, None] > UNOBSERVED_ENERGY
+    lost = np.sum(part * ~shown, axis=2) > MAX_UNOBSERVED_PART
+    found = np.sum(np.where(shown, part / np.where(shown, values[:, None], 1), 0), axis=2)
     with np.errstate(over="ignore"):
         return np.where(lost, np.inf, found / sizes[:r] ** 2)
 
 
 def scaled(variances: NDArray, by: NDArray) -> NDArray:
-    """(m, r) variances of spread times a number a measurement; what is infinite stays so."""
+    """Return (m, r) variances times one number for each measurement; infinite ones stay infinite."""
     lost = np.isinf(variances)
     return np.where(lost, np.inf, np.where(lost, 0, variances) * by[:, None])

@@ -1,31 +1,32 @@
-"""Which source each substance of the standards is: by its name, or by what its weights follow."""
+"""Which source belongs to each substance of the standards: by name, or by its weights."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import ArgumentError, message, option
 from ngmca.answers.how_much import calibration
 from ngmca.answers.how_much.source_weights import Sources, entire
-from ngmca.answers.how_much.standards import FEWEST, Standards
-from ngmca.answers.how_sure.finding import percent
+from ngmca.answers.how_much.standards import MIN_STANDARDS, Standards
+from ngmca.answers.wording import percent
 
-SURE = 0.95  # below which it is not said which source a substance is
-LUCK = 0.01  # chance from which on it is said that a substance may follow a source by accident
-ADVICE = "say what the sources are (names=, or a library on the command line)"
+ADVICE = message(
+    "name the sources ({}, or a {} that identifies them)", option("names"), option("library")
+)
 
 
 class Matches(NamedTuple):
-    """Which source each substance is, sentences that say why, and warnings."""
+    """The source of each substance, sentences that say why, and warnings."""
 
     sources: list[int]
     words: list[str]
-    doubts: list[str]
+    warnings: list[str]
 
 
 def matched(sources: Sources, standards: Standards) -> Matches:
-    """The source of each substance of the standards; refused where it cannot be told."""
-    fixed = [sources.called(name) for name in standards.substances]
+    """Return the source of each substance of the standards; raise an error if that is ambiguous."""
+    fixed = [sources.index_of(name) for name in standards.substances]
     scores = np.zeros((len(fixed), sources.r))
     none = np.zeros(len(fixed))
     for j, name in enumerate(standards.substances):
@@ -37,77 +38,81 @@ def matched(sources: Sources, standards: Standards) -> Matches:
         follows = _cosine(sources, standards.known[:, j], i)
         why = "by its name"
         if fixed[j] is None:
-            why = f"told from the others with {percent(sure[j])}"
+            why = f"with a probability of {percent(sure[j])}"
             other = _cosine(sources, standards.known[:, j], second[j])
             beside = f"source {second[j] + 1} ({other:.3f})"
-            _check_told(name, f"source {i + 1} ({follows:.3f})", beside, sure[j])
+            _check_unambiguous(name, f"source {i + 1} ({follows:.3f})", beside, sure[j])
             chance = float(np.exp(min(none[j] - scores[j, i], 0)))
-            _check_some(name, f"source {i + 1} ({follows:.3f})", chance)
-            found.doubts.extend(_about_luck(name, i, chance * sources.r))
+            _check_better_than_none(name, f"source {i + 1} ({follows:.3f})", chance)
+            found.warnings.extend(_about_chance(name, i, chance * sources.r))
         found.words.append(
-            f"{name} is source {i + 1}, {why}: its weights follow the standards ({follows:.3f})."
+            f"{name} is source {i + 1}, {why}: the cosine of its weights and the standards is "
+            f"{follows:.3f}."
         )
     return found
 
 
 def _scores(sources: Sources, known: NDArray, name: str) -> tuple[NDArray, float]:
-    """(r,) log-likelihoods that a substance is each of the sources, and that it is none of them.
+    """Return (r,) log-likelihoods that a substance is each of the sources, and that it is none of them.
 
-    One that is in no source has concentrations that scatter around their mean, whatever the weights.
+    Concentrations of a substance that is in no source scatter around their mean, whatever the weights.
     """
-    rows = np.isfinite(known) & entire(sources.told)
-    if np.count_nonzero(known[rows] > 0) < FEWEST:
-        raise ValueError(
-            f"which source is {name} cannot be told: fewer than {FEWEST} of its standards were observed "
-            f"where all sources have signal. Add some, or {ADVICE}."
+    rows = np.isfinite(known) & entire(sources.usable)
+    if np.count_nonzero(known[rows] > 0) < MIN_STANDARDS:
+        raise ArgumentError(
+            "{}: it is not clear which source is {}. Fewer than {} of its standards were observed where "
+            "all sources have signal. Add some, or {}.",
+            *(option("standards"), name, MIN_STANDARDS, ADVICE),
         )
     x = known[rows] / known[rows].max()
-    scores = calibration.likeness(x, sources.A[rows], sources.noise[rows].mean(axis=0))
-    return scores, float(calibration.likeness(x, np.ones((len(x), 1)), np.zeros(1))[0])
+    scores = calibration.log_likelihood(x, sources.A[rows], sources.noise[rows].mean(axis=0))
+    return scores, float(calibration.log_likelihood(x, np.ones((len(x), 1)), np.zeros(1))[0])
 
 
-def _check_told(name: str, first: str, second: str, sure: float) -> None:
-    """Refuse a source that is hardly more likely than the next."""
-    if sure < SURE:
-        raise ValueError(
-            f"which source is {name} cannot be told: its standards follow {first} and {second}. Add "
-            f"standards in which {name} varies by itself, or {ADVICE}."
+def _check_unambiguous(name: str, first: str, second: str, sure: float) -> None:
+    """Raise an error if a source is hardly more likely than the next one."""
+    if sure < 0.95:
+        raise ArgumentError(
+            "{}: it is not clear which source is {}. Both {} and {} follow them. Add standards in which "
+            "{} varies independently, or {}.",
+            *(option("standards"), name, first, second, name, ADVICE),
         )
 
 
-def _check_some(name: str, first: str, chance: float) -> None:
-    """Refuse a source that is no more likely than none."""
+def _check_better_than_none(name: str, first: str, chance: float) -> None:
+    """Raise an error if the best source is not more likely than none."""
     if chance >= 1:
-        raise ValueError(
-            f"which source is {name} cannot be told: its standards follow none better than they scatter "
-            f"around their mean, not even {first}. Leave it out if it has no signal, add standards in "
-            f"which it varies more, or {ADVICE}."
+        raise ArgumentError(
+            "{}: it is not clear which source is {}. No source follows them better than their mean "
+            "does, not even {}. Leave this substance out if it has no signal, add standards in which it "
+            "varies more, or {}.",
+            *(option("standards"), name, first, ADVICE),
         )
 
 
-def _about_luck(name: str, i: int, chance: float) -> list[str]:
-    """A warning where concentrations that have nothing to do with any source would look the same."""
-    if chance < LUCK:
+def _about_chance(name: str, i: int, chance: float) -> list[str]:
+    """Return a warning if unrelated concentrations could look the same."""
+    if chance < 0.01:
         return []
     return [
-        f"{name}: that its standards follow source {i + 1} may be an accident, with a chance of up to "
-        f"{percent(min(chance, 1))}. More standards would tell."
+        f"{name}: source {i + 1} may follow its standards by chance, with a probability of up to "
+        f"{percent(min(chance, 1))}. Add standards to be certain."
     ]
 
 
 def contradicted(sources: Sources, standards: Standards, chosen: list[int]) -> list[str]:
-    """Warnings about substances that follow a source of another name."""
+    """Return warnings about substances that belong to a source of another name."""
     return [
-        f"{name} follows source {i + 1}, which is called {sources.names[i]}: one of the two is "
-        "wrong, or they rise and fall together."
+        f"{name} belongs to source {i + 1} by its standards, but this source has the name "
+        f"{sources.names[i]}. One of the two is wrong, or both rise and fall together."
         for name, i in zip(standards.substances, chosen, strict=True)
-        if sources.names[i] and sources.called(name) is None
+        if sources.names[i] and sources.index_of(name) is None
     ]
 
 
 def _cosine(sources: Sources, known: NDArray, i: int) -> float:
-    """Cosine of known concentrations and weights."""
-    rows = np.isfinite(known) & sources.told[:, i]
+    """Return the cosine of known concentrations and weights."""
+    rows = np.isfinite(known) & sources.usable[:, i]
     x, y = known[rows], sources.A[rows, i]
     x = x / max(float(x.max(initial=0)), 1e-300)
     size = float(np.sqrt((x @ x) * (y @ y)))

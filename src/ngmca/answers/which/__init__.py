@@ -1,1 +1,1 @@
-"""Which substance each source is: found spectra compared with a reference library."""
+"""Which substance is each source: the sources are compared with a reference library."""

@@ -1,39 +1,80 @@
-"""What an identification is: the matches of every source, and all of it in words."""
+"""The best matches of every source in a reference library."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import NDArray
 
-from ngmca.answers.which.similarity import FEW
-from ngmca.plotting import matches_plot as matches_view
+from ngmca.answers.which.similarity import MIN_SUBSTANCES
+from ngmca.plotting import matches_plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class Match:
-    """A substance of the library that a source is like."""
+    """A substance of the library that is similar to a source.
+
+    Attributes
+    ----------
+    name : str
+        Name of the substance.
+    similarity : float
+        From 0 to 1.
+    shift : float
+        Shift of the source against the reference, in units of the axis.
+    chance : float
+        How often chance gives as good a match; `Identification.chance_meaning` says what that means.
+    confident : bool
+        Whether the match is good and hardly due to chance.
+    inverted : bool
+        Whether the source goes down where the reference goes up.
+    """
 
     name: str
-    similarity: float  # from 0 to 1
-    shift: float  # of the source from the reference, in units of the axis
-    chance: float  # how often chance does as well; Identification.chance_told says what that is
+    similarity: float
+    shift: float
+    chance: float
     confident: bool
-    upside_down: bool = False  # the source goes down where the reference goes up
+    inverted: bool = False
 
 
 @dataclass(frozen=True)
 class Blend:
-    """A source that two substances explain far better than one."""
+    """A source that two substances explain far better than one.
+
+    Attributes
+    ----------
+    source : int
+        The source, from 0.
+    names : tuple of str
+        The two substances.
+    weights : tuple of float
+        Weights of their spectra, each scaled to the same strength; they add up to 1.
+    similarity : float
+        Similarity of the source to the sum of both.
+    """
 
     source: int
     names: tuple[str, str]
-    weights: tuple[float, float]  # of their spectra at equal strength; they add up to 1
+    weights: tuple[float, float]
     similarity: float
 
 
 @dataclass(frozen=True)
 class Split:
-    """Two sources whose sum is like one substance, as neither of them is."""
+    """Two sources whose sum is similar to one substance, while neither of them is.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        The two sources, from 0.
+    name : str
+        The substance.
+    similarity : float
+        Similarity of the sum to the substance.
+    """
 
     sources: tuple[int, int]
     name: str
@@ -42,61 +83,102 @@ class Split:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification:
-    """The best matches of every source in a library, how sure they are, and all of it in words."""
+    """The best matches of every source in a library, as `ngmca.identify` returns them.
 
-    matches: tuple[tuple[Match, ...], ...]  # for each source, the best first; none where it is flat
+    Attributes
+    ----------
+    matches : tuple of tuple of Match
+        For each source its best matches, the best first; empty for a flat source.
+    blends : tuple of Blend
+        Sources that look like two substances.
+    splits : tuple of Split
+        Pairs of sources that look like parts of one substance.
+    references : ndarray of shape (r, n)
+        The best match of each source with the scale and baseline of the source; NaN where unknown.
+    S : ndarray of shape (r, n)
+        The sources.
+    axis : ndarray of shape (n,)
+        Positions of the channels.
+    axis_label : str
+        Name and unit of the axis.
+    compared : tuple of float
+        Ends of the range that was compared.
+    substances : int
+        Number of substances in the library.
+    left_out : tuple of str
+        Spectra of the library that were not compared, with the reasons.
+    words : tuple of str
+        All results in sentences, including the warnings.
+    warnings : tuple of str
+        Reasons why names may be wrong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ngmca
+    >>> mixture = ngmca.simulate.spectra(m=20, n=300, r=2, snr=30, seed=0)
+    >>> found = ngmca.separate(mixture.Y, 2, seed=0)
+    >>> axis = np.linspace(400, 4000, 300)
+    >>> library = {"first": (axis, mixture.S[0]), "second": (axis, mixture.S[1])}
+    >>> result = ngmca.identify(found, library, axis=axis)
+    >>> sorted(result.claims)
+    ['first', 'second']
+    >>> [name for name, column in result.table()]
+    ['source', 'rank', 'name', 'similarity', 'shift', 'chance', 'confident']
+    """
+
+    matches: tuple[tuple[Match, ...], ...]
     blends: tuple[Blend, ...]
     splits: tuple[Split, ...]
-    references: NDArray = field(repr=False)  # (r, n) the best match as the source has it; NaN unknown
-    S: NDArray = field(repr=False)  # (r, n)
-    axis: NDArray = field(repr=False)  # (n,)
+    references: NDArray = field(repr=False)
+    S: NDArray = field(repr=False)
+    axis: NDArray = field(repr=False)
     axis_label: str
-    compared: tuple[float, float]  # ends of the range that was compared
-    substances: int  # in the library, as far as they can be told apart
-    left_out: tuple[str, ...]  # spectra of the library that were not compared, and why
-    words: tuple[str, ...]  # all that is to be said, warnings included
+    compared: tuple[float, float]
+    substances: int
+    left_out: tuple[str, ...]
+    words: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
     @property
     def claims(self) -> tuple[str | None, ...]:
-        """The name of each source, None where it is not sure."""
+        """The name of each source, None where no match is confident."""
         firsts = (found[0] if found else None for found in self.matches)
         return tuple(one.name if one and one.confident else None for one in firsts)
 
     @property
-    def chance_told(self) -> str:
-        """What the chance of a match means with this library, in a sentence."""
-        if self.substances < FEW:
+    def chance_meaning(self) -> str:
+        """What the chance of a match means with this library, in words."""
+        if self.substances < MIN_SUBSTANCES:
             return (
-                "By chance: how often the bands of the source, put in other places, are as similar to a "
-                f"spectrum of the library. From fewer than {FEW} substances it cannot be told how often "
-                "another substance would be."
+                "By chance: how often the bands of the source, moved to other positions, are as similar "
+                f"to a spectrum of the library. With fewer than {MIN_SUBSTANCES} substances it is not "
+                "possible to say how often another substance would be."
             )
         return (
-            "By chance: how often a substance that is not in the library would be as similar to a "
-            "spectrum of it."
+            "By chance: how often a substance that is not in the library would be as similar to one of "
+            "its spectra."
         )
 
-    def table(self) -> list[tuple[str, list[Any]]]:
-        """Columns with one line a match: source, rank, name, similarity, shift, chance, confident."""
-        lines = [(i + 1, k + 1, m) for i, found in enumerate(self.matches) for k, m in enumerate(found)]
-        columns: list[tuple[str, list[Any]]] = [
-            ("source", [i for i, _, _ in lines]),
-            ("rank", [k for _, k, _ in lines]),
+    def table(self) -> list[tuple[str, list[object]]]:
+        """Return names and columns of a table with one row for each match."""
+        rows = [(i + 1, k + 1, m) for i, found in enumerate(self.matches) for k, m in enumerate(found)]
+        fields = ("name", "similarity", "shift", "chance", "confident")
+        return [
+            ("source", [i for i, _, _ in rows]),
+            ("rank", [k for _, k, _ in rows]),
+            *((name, [getattr(match, name) for _, _, match in rows]) for name in fields),
         ]
-        told = ("name", "similarity", "shift", "chance", "confident")
-        return columns + [(name, [getattr(m, name) for _, _, m in lines]) for name in told]
 
-    def plot(self) -> Any:
-        """A matplotlib figure: each source, and above it the spectrum of the library most like it."""
-        firsts = [found[0] if found else None for found in self.matches]
-        titles = [
-            f"{one.name}, similarity {one.similarity:.2f}{'' if one.confident else ', not sure'}"
-            if one
-            else "nothing is like it"
-            for one in firsts
-        ]
-        return matches_view.picture(self.S, self.references, titles, self.axis, self.axis_label)
+    def plot(self) -> "Figure":
+        """Return a matplotlib figure: each source, and above it the most similar spectrum."""
+        titles = []
+        for found in self.matches:
+            doubt = "" if not found or found[0].confident else ", uncertain"
+            titles.append(
+                f"{found[0].name}, similarity {found[0].similarity:.2f}{doubt}" if found else "no match"
+            )
+        return matches_plot.picture(self.S, self.references, titles, self.axis, self.axis_label)
 
     def __repr__(self) -> str:
         named = sum(name is not None for name in self.claims)

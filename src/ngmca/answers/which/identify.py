@@ -1,56 +1,79 @@
-"""Which substance each source is: found spectra against those of a library."""
+"""Identify sources: compare them with the spectra of a reference library."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.threads import one_blas_thread
-from ngmca.answers.which.common_grid import Comparison, compare
-from ngmca.answers.which.identification import Blend, Identification, Match, Split
-from ngmca.answers.which.identification_words import cautions, doubts, sentences
-from ngmca.answers.which.library import open_library
-from ngmca.answers.which.similarity import SURE, averaged, chance, chance_by_turning
+from ngmca.answers.which.comparison import Comparison, compare
+from ngmca.answers.which.identification import Identification, Match
+from ngmca.answers.which.identification_words import cautions, limitations, sentences
+from ngmca.answers.which.library import LibraryLike, open_library
+from ngmca.answers.which.similarity import MAX_CHANCE, averaged, chance, chance_by_turning
 from ngmca.answers.which.two_substances import blends, splits
-from ngmca.io.dataframes import axis_of, is_frame
+from ngmca.io import Dataset, as_dataset
+from ngmca.io.conversion import is_dataframe
 from ngmca.result import Separation
 
-__all__ = ["Blend", "Identification", "Match", "Split", "identify"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-BEST = 5  # matches that are told of each source
+MATCHES_PER_SOURCE = 5
 
 
 @one_blas_thread
 def identify(
-    S: Any,
-    library: Any,
+    S: ArrayLike | Separation,
+    library: LibraryLike,
     *,
-    axis: Any = None,
+    axis: "ArrayLike | Dataset | DataFrame | None" = None,
     unit: str = "",
     tolerance: float = 0.0,
     progress: bool = False,
 ) -> Identification:
-    """Compare sources with the spectra of a library, and say which are like them beyond chance.
+    """Compare sources with the spectra of a library, and say which match better than by chance.
 
     Parameters
     ----------
-    S
-        Sources (r, n), or a Separation.
-    library
+    S : array-like of shape (r, n), or Separation
+        The sources.
+    library : path, Dataset, DataFrame, list or dict
         A file or folder in any format that `ngmca.io.read` reads, a Dataset, a DataFrame whose index or
-        columns are positions (the others are names), a list of these, or a
-        dictionary of names with a Dataset or a pair (axis, values) each. Axes may differ from each
-        other and from that of the sources, in their unit too where one follows from the other.
-    axis
-        The positions of the n channels, or the Dataset whose axis they are, or the DataFrame whose
-        columns they are.
-    unit
-        That of the positions, such as "cm-1" or "ppm"; a Dataset knows its own.
-    tolerance
-        How far a source may lie from its reference, in units of the axis.
-    progress
-        Show a bar: thousands of spectra with a tolerance take minutes.
+        columns are positions (the others are names), a list of these, or a dictionary of names with a
+        Dataset or a pair (axis, values) each. Axes may differ from each other and from that of the
+        sources. Units are converted if possible.
+    axis : array-like of shape (n,), Dataset or DataFrame
+        Positions of the channels, or the Dataset with this axis, or the DataFrame with these columns.
+    unit : str
+        Unit of the positions, such as "cm-1" or "ppm"; a Dataset has its own.
+    tolerance : float
+        Largest shift between a source and its reference, in units of the axis.
+    progress : bool
+        Show a progress bar: thousands of spectra with a tolerance take minutes.
+
+    Returns
+    -------
+    Identification
+        The best matches of each source, and sentences about them.
+
+    Raises
+    ------
+    ValueError
+        If an argument is wrong, or if no spectrum of the library can be compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ngmca
+    >>> mixture = ngmca.simulate.spectra(m=20, n=300, r=2, snr=30, seed=0)
+    >>> found = ngmca.separate(mixture.Y, 2, seed=0)
+    >>> axis = np.linspace(400, 4000, 300)
+    >>> library = {"first": (axis, mixture.S[0]), "second": (axis, mixture.S[1])}
+    >>> sorted(ngmca.identify(found, library, axis=axis, unit="cm-1").claims)
+    ['first', 'second']
     """
     sources = arguments.check_data(S.answer[1] if isinstance(S, Separation) else S, "S").astype(float)
     positions, name, unit = _positions(axis, unit, sources.shape[1])
@@ -64,7 +87,7 @@ def identify(
     words = [
         *sentences(matches, few=compared.few),
         *warnings,
-        *doubts(compared, positions, left_out),
+        *limitations(compared, positions, left_out),
         *found.notes,
     ]
     return Identification(
@@ -74,41 +97,50 @@ def identify(
     )  # fmt: skip
 
 
-def _positions(axis: Any, unit: str, n: int) -> tuple[NDArray, str, str]:
-    """The axis of the sources, its name and its unit."""
+def _positions(
+    axis: "ArrayLike | Dataset | DataFrame | None", unit: str, n: int
+) -> tuple[NDArray, str, str]:
+    """Return the axis of the sources, its name and its unit."""
     if not isinstance(unit, str):
-        raise TypeError(f'unit must be a word such as "cm-1", got {unit!r}.')
+        raise ArgumentTypeError('{} must be text such as "cm-1", got {!r}.', option("unit"), unit)
+    values: Any = axis
     name = "position"
-    if hasattr(axis, "positions"):
+    if isinstance(axis, Dataset):
         if unit:
-            raise ValueError("unit is that of positions: leave it out where axis is a Dataset.")
-        axis, name, unit = axis.axis, axis.axis_name, axis.axis_unit
-    elif is_frame(axis):
-        labels = axis_of(axis.columns, name)
-        if labels is None:
-            raise ValueError("axis is a DataFrame whose columns are no positions: pass the positions.")
-        axis, name, unit = labels[0], labels[1], unit or labels[2]
-    if axis is None:
-        raise ValueError(
-            "channels without positions cannot be compared with a library: pass axis=, the position of "
-            "each of them, and unit=."
+            raise ArgumentError(
+                "{} must be left out if {} is a Dataset, which has its own unit.",
+                *(option("unit"), option("axis")),
+            )
+        values, name, unit = axis.axis, axis.axis_name, axis.axis_unit
+    elif is_dataframe(values):
+        table = as_dataset(values, "axis")
+        if table.axis is None:
+            raise ArgumentError(
+                "{} is a DataFrame whose columns are not positions: pass the positions.", option("axis")
+            )
+        values, name, unit = table.axis, table.axis_name, unit or table.axis_unit
+    if values is None:
+        raise ArgumentError(
+            "channels without positions cannot be compared with a library: pass {}, the position of "
+            "each channel, and {}.",
+            *(option("axis"), option("unit")),
         )
-    positions: NDArray = arguments.as_array(axis, "axis").astype(float)
+    positions: NDArray = arguments.as_array(values, "axis").astype(float)
     if positions.shape != (n,):
-        raise ValueError(f"axis must have a position for each of the {n} channels of S.")
+        raise ArgumentError("{} must have one position for each of the {} channels.", option("axis"), n)
     if not np.isfinite(positions).all() or len(np.unique(positions)) < n:
-        raise ValueError("axis must have a finite position for each channel, and no two the same.")
+        raise ArgumentError("{} must have finite positions, and each only once.", option("axis"))
     return positions, name, unit
 
 
 def _matches(compared: Comparison, i: int) -> tuple[Match, ...]:
-    """The best substances for a source, one spectrum each."""
+    """Return the best substances for a source, with one spectrum each."""
     signed = compared.similarity[i]
     if not signed.any():
         return ()
     order = np.argsort(-np.abs(signed), kind="stable")
     firsts = np.unique(np.array(compared.names)[order], return_index=True)[1]
-    best = order[np.sort(firsts)[:BEST]]
+    best = order[np.sort(firsts)[:MATCHES_PER_SOURCE]]
     if compared.few:
         chances = chance_by_turning(
             compared.V[i], signed[best], compared.U, compared.grid, compared.shifts
@@ -118,14 +150,14 @@ def _matches(compared: Comparison, i: int) -> tuple[Match, ...]:
     return tuple(
         Match(
             compared.names[k], abs(float(signed[k])), float(compared.where[i, k]), float(p),
-            bool(p <= SURE and abs(signed[k]) >= compared.needed), bool(signed[k] < 0),
+            bool(p <= MAX_CHANCE and abs(signed[k]) >= compared.needed), bool(signed[k] < 0),
         )
         for k, p in zip(best, chances, strict=True)
     )  # fmt: skip
 
 
 def _references(compared: Comparison, S: NDArray, axis: NDArray) -> NDArray:
-    """The best match of each source on its axis, with the scale, offset and slope of the source."""
+    """Return the best match of each source with the scale, offset and slope of the source."""
     order = np.argsort(axis)
     drawn = np.full(S.shape, np.nan)
     for i, row in enumerate(S):

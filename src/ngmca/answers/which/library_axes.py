@@ -1,4 +1,4 @@
-"""The units of the axes of a library and of sources: converted, or doubted where not known."""
+"""The units of the axes of a library and of the sources, and their conversion."""
 
 from dataclasses import replace
 
@@ -6,78 +6,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, option
 from ngmca.io import Dataset
 from ngmca.io.axis_units import MASS, is_unit, known_unit, meaning
 
-# What takes a position to 1/cm: these follow from each other, as a shift in ppm and one in Hz do not.
+# Factor and power that convert a position to 1/cm. Shifts in ppm and Hz cannot be converted.
 TO_WAVENUMBER = {"nm": (1e7, -1), "um": (1e4, -1), "cm-1": (1.0, 1), "eV": (8065.543937, 1)}
 TO_WAVENUMBER["keV"] = (8065543.937, 1)
 
 
 def axis_unit(unit: str, name: str) -> str:
-    """The unit of an axis, which its name may say; m/z has none and is like no other axis."""
+    """Return the unit of an axis, or that in its name; m/z counts as a unit of its own."""
     known = meaning(name) or ("", "")
     return known_unit(unit) or ("m/z" if known == MASS else known[1])
 
 
 def common_unit(sets: list[Dataset]) -> str:
-    """The unit for sources of which nothing is known: the one that the library has."""
+    """Return the unit of the library, for sources of unknown unit."""
     units = sorted({axis_unit(data.axis_unit, data.axis_name) for data in sets} - {""})
     if len(units) > 1:
-        raise ValueError(
-            f"the library has axes in {' and '.join(units)}: pass unit=, that of the sources' axis."
+        raise ArgumentError(
+            "{} has axes in {}: pass {}, the unit of the axis of the sources.",
+            *(option("library"), " and ".join(units), option("unit")),
         )
     return units[0] if units else ""
 
 
-def doubts(sets: list[Dataset], given: str, unit: str, axis_name: str) -> tuple[str, ...]:
-    """What was taken for granted about the axes though it may be wrong."""
-    said = []
+def axis_warnings(sets: list[Dataset], given: str, unit: str, axis_name: str) -> tuple[str, ...]:
+    """Return assumptions about the axes that may be wrong."""
+    found = []
     if unit and not given:
-        said.append(
-            f"The sources' axis has no unit: the library's, {unit}, was taken. If it is another, all of "
-            "the names are wrong."
+        found.append(
+            f"The axis of the sources has no unit. That of the library, {unit}, was assumed. If this is "
+            "wrong, all names are wrong."
         )
     owns = [(axis_unit(data.axis_unit, data.axis_name), data.axis_name) for data in sets]
     if unit and not meaning(unit) and not is_unit(unit) and any(not own for own, _ in owns):
-        said.append(
-            f'The unit "{unit}" is not known here, and axes of the library that have none were taken '
-            "for it: check that it is theirs."
+        found.append(
+            f'The unit "{unit}" is unknown. It was assumed for axes of the library without a unit: '
+            "check that this is right."
         )
     names = [name for own, name in owns if own == unit == "cm-1" and _method(name)]
     if _method(axis_name) and any(_method(name) != _method(axis_name) for name in names):
-        sides = ("sources", "library's spectra")
+        sides = ("sources", "spectra of the library")
         raman, other = sides if _method(axis_name) == "Raman" else sides[::-1]
-        said.append(
-            f"The {raman} lie on Raman shifts and the {other} on wavenumbers: if these "
-            "are infrared spectra, the matches mean nothing."
+        found.append(
+            f"The {raman} have Raman shifts and the {other} have wavenumbers. If the latter are "
+            "infrared spectra, the matches mean nothing."
         )
-    return tuple(said)
+    return tuple(found)
 
 
 def _method(axis_name: str) -> str:
-    """What an axis in 1/cm says about how spectra were measured; "" where it says nothing."""
+    """Return the kind of spectroscopy that the name of an axis in 1/cm tells, or ""."""
     if "raman" in axis_name.lower():
         return "Raman"
     return "absorption" if meaning(axis_name) else ""
 
 
 def in_unit(data: Dataset, name: str, unit: str, axis_name: str, notes: list[str]) -> Dataset:
-    """The same with its axis in another unit; an error where one does not follow from the other."""
+    """Return data with the axis in another unit; raise an error if it cannot be converted."""
     called = name or (data.row_names[0] if len(data.Y) == 1 and data.row_names else "the library")
     if data.axis is None:
-        raise ValueError(f"{called} has no axis: give one with it, in the unit of the sources.")
+        raise ValueError(f"{called} has no axis: give one in the unit of the sources.")
     positions = arguments.as_array(data.axis, f"the axis of {called}").astype(float)
     own = axis_unit(data.axis_unit, data.axis_name)
     if not own and unit:
-        notes.append(f"Axes of the library that have no unit were taken for {unit}.")
+        notes.append(f"Axes of the library without a unit were assumed to be in {unit}.")
     if not own or own == unit:
         return replace(data, axis=positions)
-    relative = "raman" in f"{data.axis_name} {axis_name}".lower()  # counted from a laser's line
+    relative = (
+        "raman" in f"{data.axis_name} {axis_name}".lower()
+    )  # shifts are relative to the laser line
     if relative or not {own, unit} <= set(TO_WAVENUMBER):
         raise ValueError(
-            f"{called} has its axis in {own} and the sources theirs in {unit}, which does not follow "
-            "from it: convert one of them first."
+            f"{called} has an axis in {own}, which cannot be converted to {unit}, the unit of the "
+            "sources: convert one of them first."
         )
     if not (positions > 0).all():
         raise ValueError(f"{called} has positions in {own} that are not positive: correct its axis.")

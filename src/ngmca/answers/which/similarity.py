@@ -1,30 +1,26 @@
-"""How alike spectra are, whatever their scale, sign and baseline, and how often chance does as well."""
+"""Similarity of spectra, whatever their scale, sign and baseline, and the role of chance."""
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-FINE, BROAD = (
-    1 / 1000,
-    1 / 20,
-)  # of the channels: what is narrower counts as noise, what is broader as baseline
-POWER = 0.7  # weak bands count more than in a scalar product, and noise less than below a square root
-FLAT = 1e-9  # structure over the largest value, below which there is none
-ONE = 0.999  # spectra as alike as that are one, whatever their names
-TURNS = 199  # places to which a spectrum is turned to see what chance does
+NOISE_WIDTH = 1 / 1000  # of the range: narrower structure counts as noise
+BASELINE_WIDTH = 1 / 20  # of the range: broader structure counts as baseline
+POWER = 0.7  # weak bands count more than in a scalar product, and noise less than with a square root
+SAME_SPECTRUM = 0.999  # spectra of this similarity are one substance, whatever their names
 
-SURE = 0.06  # a claim is confident where chance does as well no more often
-FEW = 33  # substances: from fewer, no chance can be told that is as small as that
-HIGH = 0.95  # similarity that a confident claim needs then
-NEARER = 0.5  # and it leaves at most that share of what the nearest two of them leave
+MAX_CHANCE = 0.06  # a match is confident if chance gives as good a match at most so often
+MIN_SUBSTANCES = 33  # with fewer substances so small a chance cannot be estimated
+MIN_SIMILARITY = 0.95  # of a confident match then
+MIN_GAIN = 0.5  # then a match leaves at most this share of the difference of the two nearest substances
 
 
 def averaged(x: NDArray, y: NDArray, axis: NDArray) -> NDArray:
-    """Means of a spectrum (x rising) over the width of each channel of a rising axis.
+    """Return the means of a spectrum (x rising) over the width of each channel of a rising axis.
 
-    NaN where less than half of a channel's width is known. A channel is as wide as the step to the
-    nearer of its neighbours, so that one beside a gap does not reach across it.
+    NaN where less than half of the width of a channel is known. A channel is as wide as the step to its
+    nearer neighbour, so that a channel beside a gap does not reach across it.
     """
     steps = np.diff(axis)
     half = np.minimum(np.r_[steps[0], steps], np.r_[steps, steps[-1]]) / 2
@@ -42,7 +38,7 @@ def averaged(x: NDArray, y: NDArray, axis: NDArray) -> NDArray:
 
 
 def _integral(x: NDArray, y: NDArray, low: NDArray, high: NDArray) -> NDArray:
-    """Integrals from low to high of the line through the points (x, y)."""
+    """Return the integrals from low to high of the line through the points (x, y)."""
     total = np.r_[0.0, np.cumsum((y[1:] + y[:-1]) / 2 * np.diff(x))]
 
     def until(t: NDArray) -> NDArray:
@@ -53,35 +49,35 @@ def _integral(x: NDArray, y: NDArray, low: NDArray, high: NDArray) -> NDArray:
 
 
 def structure(X: NDArray) -> NDArray:
-    """Rows of norm 1 without noise and baseline; 0 where X is NaN, and all along where X is flat."""
-    from scipy.ndimage import gaussian_filter1d  # only here: it takes long to load
+    """Return rows of norm 1 without noise and baseline; 0 where X is NaN, and for flat rows."""
+    from scipy.ndimage import gaussian_filter1d  # slow to load
 
     known = np.isfinite(X)
     peaks = np.where(known, np.abs(X), 0).max(axis=1, keepdims=True)
     rows = np.where(known, X, 0) / np.where(peaks > 0, peaks, 1)
 
     def smooth(width: float) -> NDArray:
-        # What is unknown is left out of every mean.
+        # unknown entries are left out of every mean
         parts = (gaussian_filter1d(Z, width * X.shape[1], axis=1) for Z in (rows, known.astype(float)))
         sums, weights = parts
         return np.asarray(sums / np.where(weights > 0, weights, 1))
 
-    return _unit(np.where(known, smooth(FINE) - smooth(BROAD), 0))
+    return _unit(np.where(known, smooth(NOISE_WIDTH) - smooth(BASELINE_WIDTH), 0))
 
 
 def levelled(H: NDArray) -> NDArray:
-    """Structure in which weak bands count more."""
+    """Return the structure with weak bands made stronger."""
     return _unit(np.sign(H) * np.abs(H) ** POWER)
 
 
 def _unit(rows: NDArray) -> NDArray:
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    seen = norms > FLAT * np.sqrt(rows.shape[1])
+    seen = norms > 1e-9 * np.sqrt(rows.shape[1])
     return np.where(seen, rows, 0) / np.where(seen, norms, 1)
 
 
 def moved(rows: NDArray, axis: NDArray, by: float) -> NDArray:
-    """Rows on a rising axis, moved up it; 0 where they come from beyond its ends."""
+    """Return rows on a rising axis moved along it; 0 where they come from beyond its ends."""
     if by == 0:
         return rows
     start = axis - by
@@ -92,7 +88,7 @@ def moved(rows: NDArray, axis: NDArray, by: float) -> NDArray:
 
 
 def moves(axis: NDArray, tolerance: float) -> NDArray:
-    """Shifts to try, the smallest first: whole steps of the axis within a tolerance, and its ends."""
+    """Return shifts to try, the smallest first: whole steps within the tolerance, and the tolerance."""
     step = float(np.median(np.diff(axis)))
     count = int(tolerance / step)
     steps = np.r_[np.arange(1, count + 1) * step, [tolerance] if tolerance > count * step else []]
@@ -100,7 +96,7 @@ def moves(axis: NDArray, tolerance: float) -> NDArray:
 
 
 def alike(V: NDArray, U: NDArray, axis: NDArray, shifts: Iterable[float]) -> tuple[NDArray, NDArray]:
-    """Scalar products (v, u) of the largest modulus over all shifts of U, and these shifts."""
+    """Return scalar products (v, u) of the largest modulus over all shifts of U, and these shifts."""
     best, where = np.zeros((len(V), len(U))), np.zeros((len(V), len(U)))
     for shift in shifts:
         products = np.clip(V @ moved(U, axis, float(shift)).T, -1, 1)
@@ -110,26 +106,28 @@ def alike(V: NDArray, U: NDArray, axis: NDArray, shifts: Iterable[float]) -> tup
 
 
 def kinds_of(names: Sequence[str], among: NDArray) -> NDArray:
-    """A number for each substance: spectra of one name are one, and those that are the same."""
-    from scipy.sparse.csgraph import connected_components  # only here: it takes long to load
+    """Return the number of the substance of each spectrum: the same for equal names or equal spectra."""
+    from scipy.sparse.csgraph import connected_components  # slow to load
 
     named = np.unique(names, return_inverse=True)[1]
-    return np.asarray(connected_components((named[:, None] == named) | (np.abs(among) > ONE))[1])
+    return np.asarray(
+        connected_components((named[:, None] == named) | (np.abs(among) > SAME_SPECTRUM))[1]
+    )
 
 
 def nearest_other(among: NDArray, kinds: NDArray) -> NDArray:
-    """How alike each spectrum is to the most similar one of another substance."""
+    """Return the similarity of each spectrum to the most similar one of another substance."""
     other = kinds[:, None] != kinds[None, :]
     return np.asarray(np.where(other, np.abs(among), 0).max(axis=1))
 
 
 def chance(similarity: NDArray, nearest: NDArray, kinds: NDArray) -> NDArray:
-    """How often a substance that is not in the library would be as similar to one of it.
+    """Return how often a substance that is not in the library would be as similar to one in it.
 
-    `similarity` (k,) is that of one source to each spectrum. If its substance is none of the library,
-    it is to the library as any substance of it is to the others and to the source: of all of them, it
-    would have the largest similarity to another no more often than each of the others. The share of
-    those that have as large a one is therefore a p-value, whatever the spectra look like.
+    `similarity` (k,) is that of one source to each spectrum. If its substance is not in the library, the
+    source is just one more substance among those of the library. Each of them is equally likely to have
+    the largest similarity to another one. The share of those with as large a similarity is therefore a
+    p-value, whatever the spectra look like.
     """
     similarity = np.abs(similarity)
     scores = np.zeros(kinds.max() + 1)
@@ -141,9 +139,9 @@ def chance(similarity: NDArray, nearest: NDArray, kinds: NDArray) -> NDArray:
 def chance_by_turning(
     v: NDArray, similarity: NDArray, U: NDArray, axis: NDArray, shifts: NDArray
 ) -> NDArray:
-    """How often the bands of a source, put elsewhere, are as similar to one of a few spectra."""
+    """Return how often the bands of a source, moved elsewhere, are as similar to a spectrum."""
     n = len(v)
-    by = np.unique(np.linspace(n // 10, n - n // 10, TURNS).astype(int))
+    by = np.unique(np.linspace(n // 10, n - n // 10, 199).astype(int))
     turned = v[(np.arange(n) - by[:, None]) % n]
     best = np.abs(alike(turned, U, axis, shifts)[0]).max(axis=1)
     as_good = (best[None, :] >= np.abs(similarity)[:, None] - 1e-9).sum(axis=1)
@@ -151,13 +149,13 @@ def chance_by_turning(
 
 
 def by_two(first: NDArray, second: NDArray, product: NDArray) -> tuple[NDArray, NDArray]:
-    """How alike something is to the best sum of two spectra, and the share of the second in it.
+    """Return the similarity of a spectrum to the best sum of two others, and the share of the second.
 
-    `first` and `second` are its scalar products with them, `product` is theirs with each other. Both
-    weights must be positive: elsewhere the similarity is 0.
+    `first` and `second` are its scalar products with the two, `product` is that of the two with each
+    other. The similarity is 0 if one of the weights is not positive.
     """
     rest = np.maximum(1 - product**2, 1e-6)
     a, b = (first - product * second) / rest, (second - product * first) / rest
-    both = (a > 0) & (b > 0) & (np.abs(product) < ONE)
+    both = (a > 0) & (b > 0) & (np.abs(product) < SAME_SPECTRUM)
     square = np.where(both, first * a + second * b, 0)
     return np.sqrt(np.clip(square, 0, 1)), np.where(both, b / np.where(both, a + b, 1), 0)

@@ -12,7 +12,8 @@ from ngmca.cli.console import note, print_json, say
 from ngmca.cli.errors import as_bad_input, one_line_errors
 from ngmca.cli.options import AsJson
 from ngmca.io import Dataset, ReadError
-from ngmca.io.resampling import at, ends, has_axis, overlap, rising, same, sources_in
+from ngmca.io.resampling import axis_range, has_axis, interpolate, overlap, rising, same_axis
+from ngmca.saving.sources_in_file import sources_in
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -62,13 +63,14 @@ def _on_one_axis(result: Path, found: Dataset, truth: Path, true: Dataset) -> tu
         return found.Y, true.Y
     X, here = rising(found)
     Z, there = rising(true)
-    low, high = overlap(f"{result} goes from {ends(found)}, {truth} from {ends(true)}", found, true)
-    if same(here, there):
+    words = f"{result} goes from {axis_range(found)}, {truth} from {axis_range(true)}"
+    low, high = overlap(words, found, true)
+    if same_axis(here, there):
         return X, Z
     inside = [axis[(axis >= low) & (axis <= high)] for axis in (here, there)]
     grid = min(inside, key=len)  # the coarser one
     note(f"the axes differ: compared at {len(grid)} channels from {low:g} to {high:g}.")
-    return at(grid, here, X), at(grid, there, Z)
+    return interpolate(grid, here, X), interpolate(grid, there, Z)
 
 
 def _check_fit(result: Path, found: NDArray, truth: Path, true: NDArray) -> None:

@@ -6,7 +6,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from ngmca.answers.how_sure import negative_share, percent, signal_to_noise, spectrum
+from ngmca.answers.how_many.singular_values import spectrum
+from ngmca.answers.how_sure import negative_share, signal_to_noise
+from ngmca.answers.wording import percent
 from ngmca.cli.console import note, print_json, say, short_line, stdout
 from ngmca.cli.errors import as_bad_input, one_line_errors
 from ngmca.cli.options import AsJson, Axis, Columns, Header, Nucleus, Range, Skip, Transpose, Which

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from ngmca._support.atomic_files import atomic_file, check_free, name_beside, write_atomically
-from ngmca.answers.how_many.choose_rank import FOLDS, MOST, RankChoice, Search, choose_rank
+from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
+from ngmca.answers.how_many.part_to_fit import MAX_RANK
+from ngmca.answers.how_many.rank_choice import RankChoice
+from ngmca.answers.how_many.search_steps import Search
 from ngmca.cli.console import note, print_json, say, stderr
 from ngmca.cli.errors import INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.cli.option_files import noise_of
@@ -17,7 +20,7 @@ from ngmca.cli.options import AsJson, Axis, Columns, Header, Nucleus, Range, Ski
 from ngmca.cli.settings import Settings, number_or_word
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
-from ngmca.saving.rank_search import Unfinished, fingerprint
+from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -33,9 +36,10 @@ PICTURES = (".png", ".pdf", ".svg")
 def rank(
     data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
     max_rank: Annotated[
-        int | None, typer.Option("--max-rank", min=1, help=f"Largest number of sources to try ({MOST}).")
+        int | None,
+        typer.Option("--max-rank", min=1, help=f"Largest number of sources to try ({MAX_RANK})."),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = FOLDS,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = DEFAULT_FOLDS,
     noise: Annotated[
         str | None,
         typer.Option(
@@ -86,8 +90,12 @@ def rank(
         "seed": seed,
         "noise": noise_of(settings, seen),
     }
-    kept = Unfinished(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note) if out else None
-    with as_bad_input(), _explained_stop(kept), _bar(max_rank or MOST) as show:
+    kept = (
+        UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
+        if out
+        else None
+    )
+    with as_bad_input(), _explained_stop(kept), _bar(max_rank or MAX_RANK) as show:
         choice = choose_rank(seen.Y, max_rank, threads=threads, kept=_ShownSearch(kept, show), **options)
     for path in out or []:
         _write(path, choice, force=force)
@@ -105,10 +113,10 @@ def facts(choice: RankChoice) -> dict[str, Any]:
         "rank": choice.rank,
         "perhaps": list(choice.perhaps),
         "advice": choice.advice,
-        "witnesses": choice.witnesses,
+        "criteria": choice.criteria,
         "edge": choice.edge,
         "singular_values": choice.singular_values.tolist(),
-        "looked_at": list(choice.looked_at),
+        "fitted_shape": list(choice.fitted_shape),
         "table": {name: column.tolist() for name, column in choice.table()},
     }
 
@@ -117,7 +125,7 @@ def facts(choice: RankChoice) -> dict[str, Any]:
 class _ShownSearch:
     """A search with a progress bar, which is kept in a file if there is one."""
 
-    place: Unfinished | None
+    place: UnfinishedSearch | None
     show: Callable[[int], None]
 
     def last(self) -> Search | None:
@@ -158,7 +166,7 @@ def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
 
 
 @contextmanager
-def _explained_stop(kept: Unfinished | None) -> Iterator[None]:
+def _explained_stop(kept: UnfinishedSearch | None) -> Iterator[None]:
     """Explain how to continue a stopped run."""
     try:
         yield
@@ -189,16 +197,16 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
 
 
 def _show(choice: RankChoice) -> None:
-    """Print what every witness says, number by number, and the sentence."""
+    """Print the criteria for each number of sources, and the advice."""
     values, folds = choice.singular_values, len(choice.held_out)
-    say("sources  held-out error  seen in folds  singular value  stability")
+    say("sources  held-out error  better folds  singular value  stability")
     for k, error in zip(choice.ranks.tolist(), choice.held_out.mean(axis=0), strict=True):
         line = f"{k:7d}  {error:14.4g}"
         if k:
             value = f"{values[k - 1]:.4g}" if k <= len(values) else ""
-            value = value if k <= choice.witnesses["edge"] else f"noise {value}"
-            line += f"  {choice.seen[k]:8d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
+            value = value if k <= choice.criteria["singular_values"] else f"noise {value}"
+            line += f"  {choice.better_folds[k]:7d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
         say(line + ("  <-" if k == choice.rank else ""))
-    told = "held-out entries {held_out}, singular values {edge}, sources that come again {stability}"
-    say(told.format(**choice.witnesses))
+    numbers = "held-out entries {held_out}, singular values {singular_values}, stability {stability}"
+    say(numbers.format(**choice.criteria))
     say(choice.advice)

@@ -1,4 +1,4 @@
-"""HDF5 (MATLAB 7.3 among it) and Zarr, by the path of a dataset inside."""
+"""Readers of HDF5 (also MATLAB 7.3) and Zarr."""
 
 import math
 from collections.abc import Callable
@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io.array_choice import choose_array, find_axis
 from ngmca.io.claimed_sizes import check_claim, in_words
-from ngmca.io.containers.array_choice import choose, find_axis
-from ngmca.io.containers.guards import check_hdf5, check_zarr
-from ngmca.io.dataset import Dataset, ReadError, from_array, shown, told
+from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
+from ngmca.io.dataset import Dataset, from_array
+from ngmca.io.read_error import ReadError, printable, reason
 
-NUMBERS = "fiubc"  # kinds of arrays that may be the data or their axis
+NUMERIC_KINDS = "fiubc"  # dtype kinds of arrays that may be the data or their axis
 
 
 def read_hdf5(
     path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
 ) -> Dataset:
-    """A dataset of an HDF5 file, with a vector beside it, or its dimension scale, as the axis.
+    """Read a dataset of an HDF5 file; its axis is its dimension scale or a vector in its group.
 
-    Numbers that lie in the file as they are in memory are a map of it, which their user copies.
+    If the numbers are stored as they are in memory, Y is a memory map of the file.
     """
     import h5py
 
@@ -30,7 +31,7 @@ def read_hdf5(
         with h5py.File(path, "r") as file:
             found: dict[str, Any] = {}
             file.visititems(lambda name, item: _collect(found, name, item, h5py.Dataset))
-            name = choose({key: _shape(item) for key, item in found.items()}, dataset, path)
+            name = choose_array({key: _shape(item) for key, item in found.items()}, dataset, path)
             item = found[name]
             check_claim(float(item.nbytes), None, f"{name} in {path}")
             notes = _written(_share_written(item), f"{name} in {path}", item.nbytes)
@@ -38,36 +39,36 @@ def read_hdf5(
             stored = _mapped(item, path)
             array = stored.T if _is_matlab(item) else stored
     except (OSError, KeyError, RuntimeError) as error:
-        raise ReadError(f"{path} is not a whole HDF5 file: {told(error)}.") from error
-    return _labelled(array, vectors, f"{name} in {path}", transpose, name).noted(*notes)
+        raise ReadError(f"{path} is not a complete HDF5 file: {reason(error)}.") from error
+    return _labelled(array, vectors, f"{name} in {path}", transpose, name).with_notes(*notes)
 
 
 def read_zarr(
     path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
 ) -> Dataset:
-    """A dataset of a Zarr store, with a vector beside it as the axis."""
+    """Read an array of a Zarr store; a vector in its group is the axis."""
     import zarr
 
     check_zarr(path)
     try:
         store = zarr.open(str(path), mode="r")
-    except Exception as error:  # zarr raises its own, KeyError and ValueError for damaged stores
-        raise ReadError(f"{path} is not a Zarr store: {told(error)}.") from error
+    except Exception as error:  # zarr raises many types of error for damaged stores
+        raise ReadError(f"{path} is not a Zarr store: {reason(error)}.") from error
     if isinstance(store, zarr.Array):
         found, name, where = {"": store}, "", str(path)
     else:
         found = _arrays_in(store)
-        name = choose({key: item.shape for key, item in found.items()}, dataset, path)
+        name = choose_array({key: item.shape for key, item in found.items()}, dataset, path)
         where = f"{name} in {path}"
     array = found[name]
     check_claim(float(array.nbytes), None, where)
     notes = _written(_share_stored(array), where, array.nbytes)
     values = np.asarray(array[...])
-    return _labelled(values, _beside(found, name), where, transpose, name).noted(*notes)
+    return _labelled(values, _beside(found, name), where, transpose, name).with_notes(*notes)
 
 
 def arrays_in_zarr(path: Path) -> dict[str, Any]:
-    """The arrays of numbers in a Zarr store, by their paths; an array alone has none."""
+    """Return the numeric arrays in a Zarr store by their paths; a single array has the path ""."""
     import zarr
 
     check_zarr(path)
@@ -76,45 +77,47 @@ def arrays_in_zarr(path: Path) -> dict[str, Any]:
 
 
 def arrays_in_hdf5(path: Path) -> dict[str, Any]:
-    """The datasets of numbers in an HDF5 file, which stays open as long as one of them is in use."""
+    """Return the numeric datasets in an HDF5 file, which stays open while one of them is in use."""
     import h5py
 
     check_hdf5(path)
     found: dict[str, Any] = {}
     h5py.File(path, "r").visititems(lambda name, item: _collect(found, name, item, h5py.Dataset))
     if any(_is_matlab(item) for item in found.values()):
-        raise ReadError(f"{path} is of MATLAB, which holds everything transposed: it is read whole.")
+        raise ReadError(
+            f"{path} is a MATLAB file, which stores arrays transposed: it cannot be read in blocks."
+        )
     return found
 
 
 def notes_on(item: Any, where: str) -> tuple[str, ...]:
-    """What is to be said of a dataset of which some chunks were never written."""
+    """Return a note if some chunks of a dataset were never written."""
     share = _share_written(item) if hasattr(item, "id") else _share_stored(item)
     return _written(share, where, item.nbytes)
 
 
 def vectors_beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
-    """The vectors that may be the axis of a dataset."""
+    """Return the vectors that may be the axis of a dataset."""
     item = found[name]
     return (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
 
 
 def _arrays_in(group: Any) -> dict[str, Any]:
-    """The arrays of numbers in a Zarr group, and in those inside, by their paths."""
+    """Return the numeric arrays in a Zarr group and its subgroups, by their paths."""
     import zarr
 
     members = sorted(group.members(max_depth=None))
     kinds = {key: item for key, item in members if isinstance(item, zarr.Array)}
-    return {key: item for key, item in kinds.items() if item.dtype.kind in NUMBERS}
+    return {key: item for key, item in kinds.items() if item.dtype.kind in NUMERIC_KINDS}
 
 
 def _collect(found: dict[str, Any], name: str, item: Any, kind: Any) -> None:
-    if isinstance(item, kind) and item.dtype.kind in NUMBERS and item.shape is not None:
+    if isinstance(item, kind) and item.dtype.kind in NUMERIC_KINDS and item.shape is not None:
         found[name] = item
 
 
 def _mapped(item: Any, path: Path) -> NDArray:
-    """The numbers of an HDF5 dataset: where they lie in one piece, a map of the file; else a copy."""
+    """Return a memory map of an HDF5 dataset if it is stored in one piece, else a copy."""
     from h5py import h5t
 
     place, size, kind = item.id.get_offset(), item.id.get_storage_size(), item.id.get_type()
@@ -125,7 +128,7 @@ def _mapped(item: Any, path: Path) -> NDArray:
 
 
 def _is_matlab(item: Any) -> bool:
-    """MATLAB counts the first index fastest: its files hold everything transposed."""
+    """Return whether MATLAB wrote a dataset: it is stored transposed."""
     return "MATLAB_class" in item.attrs
 
 
@@ -134,9 +137,9 @@ def _shape(item: Any) -> tuple[int, ...]:
 
 
 def written_notes(path: Path, name: str | None = None) -> tuple[str, ...]:
-    """What is to be said about the numbers that were never written to HDF5 or Zarr; no other has any.
+    """Return notes about numbers that were never written to an HDF5 file or Zarr store.
 
-    It is about the dataset of that name, or about the largest one.
+    They are about the dataset of that name, or about the largest one.
     """
     import h5py
 
@@ -169,7 +172,7 @@ def _notes_of(
 
 
 def _share_stored(array: Any) -> float:
-    """Which share of the chunks of a Zarr array is in the store, or in the shards that are."""
+    """Return the share of the chunks of a Zarr array that were written."""
     if array.shards is None:
         return float(array.nchunks_initialized / max(array.nchunks, 1))
     inside = [shard // chunk for shard, chunk in zip(array.shards, array.chunks, strict=True)]
@@ -178,12 +181,15 @@ def _share_stored(array: Any) -> float:
     for place in np.ndindex(*(-(-count // per) for count, per in zip(chunks, inside, strict=True))):
         rest = [count - i * per for count, i, per in zip(chunks, place, inside, strict=True)]
         here = _in_shard(array, array.metadata.encode_chunk_key(place), inside)
-        stored += int(here[tuple(map(slice, rest))].sum())  # those beyond the end do not count
+        stored += int(here[tuple(map(slice, rest))].sum())  # chunks beyond the end do not count
     return stored / max(math.prod(chunks), 1)
 
 
 def _in_shard(array: Any, key: str, inside: list[int]) -> NDArray:
-    """Which chunks the index of a shard names: pairs of place and size, all ones for those without."""
+    """Return which chunks a shard holds.
+
+    Its index has a pair (offset, size) for each chunk; all bits are 1 for a missing chunk.
+    """
     from zarr.abc.store import RangeByteRequest, SuffixByteRequest
     from zarr.core.sync import sync
 
@@ -200,7 +206,7 @@ def _in_shard(array: Any, key: str, inside: list[int]) -> NDArray:
 
 
 def _share_written(item: Any) -> float:
-    """Which share of an HDF5 dataset has a place in the file."""
+    """Return the share of an HDF5 dataset that was written."""
     if not item.size or item.is_virtual:
         return 1.0
     if item.chunks is None:
@@ -210,16 +216,17 @@ def _share_written(item: Any) -> float:
 
 
 def _written(share: float, where: str, size: float) -> tuple[str, ...]:
-    """A note where some chunks are missing, which may be meant so; an error where all are."""
+    """Return a note if some chunks are missing; raise an error if all are."""
     if share <= 0:
-        raise ReadError(f"{where} claims {in_words(size)} and none of it was ever written to the file.")
+        raise ReadError(f"{where} claims {in_words(size)}, but none of it was ever written to the file.")
     if share >= 1:
         return ()
-    return (f"{100 * (1 - share):.3g} % of {shown(where)} was never written: it is read as fill value.",)
+    missing = f"{100 * (1 - share):.3g} % of {printable(where)}"
+    return (f"{missing} was never written: the fill value is read there.",)
 
 
 def _beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
-    """The vectors in the same group as a dataset, by names with their units."""
+    """Return the vectors in the same group as a dataset, by names with their units."""
     group = name.rpartition("/")[0]
     return {
         _with_unit(key, item): np.ravel(item[()])
@@ -229,7 +236,7 @@ def _beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
 
 
 def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:
-    """The vectors that are attached to the directions of an HDF5 dataset."""
+    """Return the vectors that are attached to the dimensions of an HDF5 dataset."""
     scales = [scale for direction in item.dims for scale in direction.values()]
     return {
         _with_unit(key, vector): np.ravel(vector[()])
@@ -239,13 +246,15 @@ def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:
 
 
 def _with_unit(key: str, item: Any) -> str:
-    """A name as it is written in headings, with the unit that is stored beside the numbers."""
-    told = [item.attrs.get(word, "") for word in ("long_name", "units")]
-    name, unit = (
-        t.decode(errors="replace") if isinstance(t, bytes) else t if isinstance(t, str) else ""
-        for t in told
-    )
+    """Return a name as in headings, with the unit that is stored with the numbers."""
+    name, unit = (_text(item.attrs.get(word)) for word in ("long_name", "units"))
     return f"{name or key} [{unit}]" if unit.strip() else name or key
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value if isinstance(value, str) else ""
 
 
 def _labelled(
@@ -259,5 +268,5 @@ def _labelled(
         where=where,
         axis_name=axis_name,
         axis_unit=unit,
-        meta={"dataset": shown(name)} if name else {},
+        meta={"dataset": printable(name)} if name else {},
     )

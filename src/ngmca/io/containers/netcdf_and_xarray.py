@@ -1,24 +1,25 @@
-"""NetCDF files, and xarray's arrays in memory or in Zarr: their dimensions have names."""
+"""Readers of NetCDF files and of xarray objects, whose dimensions have names."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ngmca.io.array_choice import choose_array
 from ngmca.io.axis_units import is_spectral, known_unit, meaning
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.containers.array_choice import choose
-from ngmca.io.containers.guards import check_hdf5
 from ngmca.io.containers.hdf5_and_zarr import written_notes
-from ngmca.io.dataset import Dataset, ReadError, monotonic, real_numbers, told
+from ngmca.io.containers.safety_checks import check_hdf5
+from ngmca.io.dataset import Dataset, monotonic, real_numbers
+from ngmca.io.read_error import ReadError, reason
 
-SPECTRAL = ("shift", "band", "bands", "channel", "sample", "axis")  # besides the names of quantities
+CHANNEL_DIMENSIONS = ("shift", "band", "bands", "channel", "sample", "axis")  # and all quantities
 
 
 def read_netcdf(
     path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
 ) -> Dataset:
-    """A variable of a NetCDF file, with its coordinates."""
+    """Read a variable of a NetCDF file, with its coordinates."""
     import xarray as xr
 
     with path.open("rb") as file:
@@ -28,25 +29,25 @@ def read_netcdf(
             check_hdf5(path)
         with xr.open_dataset(path, engine="scipy" if classic else "h5netcdf") as stored:
             data = from_xarray(stored, transpose=transpose, dataset=dataset, where=str(path))
-        return data if classic else data.noted(*written_notes(path, data.meta.get("dataset")))
+        return data if classic else data.with_notes(*written_notes(path, data.meta.get("dataset")))
     except ReadError:
         raise
-    except Exception as error:  # the engines raise what they like for damaged files
-        raise ReadError(f"{path} is not a whole NetCDF file: {told(error)}.") from error
+    except Exception as error:  # damaged files raise errors of any type
+        raise ReadError(f"{path} is not a complete NetCDF file: {reason(error)}.") from error
 
 
 def from_xarray(
     stored: Any, *, transpose: bool | None = None, dataset: str | None = None, where: str = "the array"
 ) -> Dataset:
-    """The data of an xarray Dataset or DataArray: the spectral dimension becomes the channels."""
+    """Return the data of an xarray Dataset or DataArray; its spectral dimension becomes the channels."""
     if hasattr(stored, "data_vars"):
         numeric = {str(k): v for k, v in stored.data_vars.items() if v.dtype.kind in "fiubc"}
-        name = choose({key: value.shape for key, value in numeric.items()}, dataset, where)
+        name = choose_array({key: value.shape for key, value in numeric.items()}, dataset, where)
         array, where = numeric[name], f"{name} in {where}"
     else:
         array = stored
     if array.ndim not in (2, 3):
-        raise ReadError(f"{where} has dimensions {dict(array.sizes)}: two or three are needed.")
+        raise ReadError(f"{where} has dimensions {dict(array.sizes)}: two or three are required.")
     check_claim(float(array.nbytes), None, where)
     channels = _spectral_dimension(array, transpose)
     others = [dim for dim in array.dims if dim != channels]
@@ -67,10 +68,16 @@ def from_xarray(
 
 
 def _spectral_dimension(array: Any, transpose: bool | None) -> Any:
-    """The dimension of the channels: as asked, spectral by name, the only one with numbers, the last."""
+    """Return the dimension of the channels.
+
+    It is the one that `transpose` says, the one with a spectral name, the only one with numeric
+    coordinates, or the last one.
+    """
     if transpose is not None:
         return array.dims[0 if transpose else -1]
-    named = [dim for dim in array.dims if is_spectral(str(dim)) or str(dim).lower() in SPECTRAL]
+    named = [
+        dim for dim in array.dims if is_spectral(str(dim)) or str(dim).lower() in CHANNEL_DIMENSIONS
+    ]
     if len(named) == 1:
         return named[0]
     if array.ndim == 2:

@@ -1,4 +1,4 @@
-"""Text as lines of cells: which delimiter, which decimals, which lines are numbers."""
+"""Text as lines of cells: the delimiter, the decimal sign, and lines of numbers."""
 
 import csv
 from collections.abc import Iterator, Sequence
@@ -14,13 +14,13 @@ from ngmca.io.tables.numerals import (
     check_commas,
     check_points,
     check_thousands,
-    otherwise,
     seems_number,
+    unusual_number,
 )
 
 COMMENTS = ("#", "%", "//", "!")
-SAMPLE = 600  # lines at the top, and at the end, that are looked at to find the table
-LOOK = 24  # cells of a line that are looked at
+SAMPLED_LINES = 600  # at the top and at the end, to find the table
+SAMPLED_CELLS = 24  # of a line
 
 
 class Lines(NamedTuple):
@@ -30,19 +30,27 @@ class Lines(NamedTuple):
     texts: list[str]
 
     def part(self, first: int, stop: int | None = None) -> "Lines":
-        """Those from a place on, up to another."""
+        """Return the lines from place `first` up to `stop`."""
         return Lines(self.numbers[first:stop], self.texts[first:stop])
 
 
 @dataclass(frozen=True)
 class Style:
-    """How cells and decimals are written; white space between cells where there is no delimiter."""
+    """How cells and decimals are written.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        Character between cells; None for white space.
+    comma : bool
+        Whether decimals have a comma.
+    """
 
     delimiter: str | None = ","
     comma: bool = False
 
     def cells(self, text: str) -> list[str]:
-        """The cells of a line, without spaces and quotes around them."""
+        """Return the cells of a line, without spaces and quotes around them."""
         if self.delimiter is None:
             return [cell.strip('"') for cell in text.split()]
         if '"' in text:
@@ -51,44 +59,54 @@ class Style:
         return [cell.strip() for cell in text.split(self.delimiter)]
 
     def number(self, cell: str) -> float | None:
-        """A cell as a number, or None; nan is one."""
+        """Return a cell as a number, or None; nan is a number."""
         text = cell.replace(",", ".") if self.comma else cell
         try:
             return float(text) if "_" not in text else None
         except ValueError:
-            return otherwise(text)
+            return unusual_number(text)
 
     def numbers(self, cells: Sequence[str]) -> int:
-        """How many cells hold a number."""
+        """Return how many cells hold a number."""
         return sum(self.number(cell) is not None for cell in cells)
 
     def is_word(self, cell: str) -> bool:
-        """Whether a cell is a name: no number, nothing that seems one, no mark of a missing one."""
+        """Return whether a cell is a name: not a number, nor a mark of a missing one."""
         return bool(cell) and self.number(cell) is None and not seems_number(cell)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a line looks like: all cells; of some of them the filled ones and the numbers; the first."""
+    """The form of a line.
+
+    Attributes
+    ----------
+    width : int
+        Number of cells.
+    numbers, filled : int
+        How many of the first and last cells are numbers, and how many are not empty.
+    first : bool or None
+        Whether the first cell is a number; None if it is empty.
+    """
 
     width: int
     numbers: int
     filled: int
-    first: bool | None  # whether it is a number, None where it is empty
+    first: bool | None
 
     @property
     def is_row(self) -> bool:
-        """Whether it may be a line of a table of numbers."""
+        """Whether this may be a line of a table of numbers."""
         return 2 * self.numbers >= self.filled and self.numbers > 0
 
     @property
     def is_numbers(self) -> bool:
-        """Whether it is numbers and nothing else."""
+        """Whether all cells are numbers."""
         return 0 < self.numbers == self.filled
 
 
 def lines_of(text: str, skip: int = 0) -> tuple[Lines, Lines]:
-    """The lines of a text from a place on, and its comments."""
+    """Return the lines of a text after the first `skip`, and its comments."""
     lines, comments = Lines([], []), Lines([], [])
     for i, line in enumerate(text.splitlines(), start=1):
         if i <= skip or not line.strip():
@@ -100,14 +118,14 @@ def lines_of(text: str, skip: int = 0) -> tuple[Lines, Lines]:
 
 
 def style_of(lines: Lines, where: str) -> Style:
-    """How the table among some lines is written."""
+    """Return how the table among some lines is written."""
     some = [text for _, text in sample(lines) if _mostly_digits(text)][-200:]
     some = some or lines.texts[-20:]
     delimiter = _delimiter(some)
     plain = Style(delimiter)
-    check_points([plain.cells(text)[:LOOK] for text in some], where)
+    check_points([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
     if delimiter == ",":
-        check_commas([plain.cells(text)[:LOOK] for text in some], where)
+        check_commas([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
         return plain
     cells = [cell for text in some[:20] + some[-20:] for cell in plain.cells(text)[:200]]
     if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells):
@@ -117,24 +135,30 @@ def style_of(lines: Lines, where: str) -> Style:
 
 
 def kind_of(cells: Sequence[str], style: Style) -> Kind:
-    """What a line looks like, from its first and last cells."""
-    some = [*cells[: LOOK // 2], *cells[max(LOOK // 2, len(cells) - LOOK // 2) :]]
+    """Return the form of a line, from its first and last cells."""
+    some = [
+        *cells[: SAMPLED_CELLS // 2],
+        *cells[max(SAMPLED_CELLS // 2, len(cells) - SAMPLED_CELLS // 2) :],
+    ]
     numbers = style.numbers(some)
     first = style.number(cells[0]) is not None if cells[0] else None
     return Kind(len(cells), numbers, sum(map(bool, some)), first)
 
 
 def rising(cells: Sequence[str], style: Style) -> bool:
-    """Whether cells are numbers that rise or fall all the way, as an axis does."""
+    """Return whether cells are numbers that rise or fall all the way, as an axis does."""
     found = [style.number(cell) for cell in cells]
     values = [number for number in found if number is not None]
     return len(values) == len(found) and monotonic(np.array(values))
 
 
 def sample(lines: Lines) -> Iterator[tuple[int, str]]:
-    """Lines at the top and at the end of a file, all of a short one, with their places."""
+    """Yield lines at the top and at the end of a file, all lines of a short one, with their places."""
     count = len(lines.texts)
-    for i in (*range(min(SAMPLE, count)), *range(max(SAMPLE, count - SAMPLE), count)):
+    for i in (
+        *range(min(SAMPLED_LINES, count)),
+        *range(max(SAMPLED_LINES, count - SAMPLED_LINES), count),
+    ):
         yield i, lines.texts[i]
 
 
@@ -145,12 +169,12 @@ def _mostly_digits(text: str) -> bool:
 
 
 def _delimiter(some: list[str]) -> str | None:
-    """Tab, semicolon or comma; None for white space."""
+    """Return tab, semicolon or comma; None for white space."""
     for mark in ("\t", ";"):
         if sum(mark in line.strip(" \r\n") for line in some) >= 0.8 * len(some):
             return mark
     if sum("," in line for line in some) < 0.5 * len(some):
         return None
-    words = [word for line in some[-20:] for word in line.split()]  # 1,5 2,5: commas inside are decimal
+    words = [word for line in some[-20:] for word in line.split()]  # 1,5 2,5: these commas are decimal
     decimal = sum(w[0] != "," and bool(INTEGER_OR_COMMA.fullmatch(w)) for w in words)
     return None if len(words) > len(some[-20:]) and decimal >= 0.7 * len(words) else ","

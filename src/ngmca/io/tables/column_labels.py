@@ -1,4 +1,4 @@
-"""What the names above and the columns beside numbers say: an axis, names, places of measurements."""
+"""Labels of a table: the axis in the names above its columns, names and coordinates beside its rows."""
 
 import re
 from collections.abc import Sequence
@@ -7,16 +7,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import option
 from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import in_spectral_range, is_counter
 from ngmca.io.tables.text_tables import Table
 
 
 def settled(table: Table) -> Table:
-    """The same, its first column as names where words stand among its numbers, and names can.
+    """Return the table with its first column as names if it mixes words and numbers.
 
-    Where they cannot, lines at the end that have a word there are passed over.
+    If its cells cannot be names, lines at the end that begin with a word are left out.
     """
     if 0 in table.words or np.isfinite(table.values[:, 0]).all():
         return table
@@ -37,11 +39,11 @@ def settled(table: Table) -> Table:
     passed = ", ".join(
         f"{n} ({c})" for n, c in zip(table.lines.numbers[end:][:4], cells[end:], strict=False)
     )
-    return table.rows(slice(0, end)).told(f"lines below the table that are passed over: {passed}.")
+    return table.rows(slice(0, end)).with_remarks(f"lines below the table were left out: {passed}.")
 
 
 def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
-    """Where the names above columns are an axis, from which column to which, and its unit."""
+    """Return first and last column, axis and unit if the names above the columns are an axis."""
     cells = [_with_unit(name, table) for name in table.names]
     places = [j for j, (number, _) in enumerate(cells) if number is not None]
     if len(places) < 2 or places != list(range(places[0], places[-1] + 1)):
@@ -54,14 +56,14 @@ def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
 
 
 def numbers_in_names(table: Table) -> bool:
-    """Whether names above columns are like A400, A402: they may be channels."""
+    """Return whether the names above the columns are like A400, A402: they may be channels."""
     found = [table.style.number(re.sub(r"^\D+", "", name)) for name in table.names[1:]]
     numbers = np.array([number for number in found if number is not None])
     return len(numbers) == len(found) and monotonic(numbers) and in_spectral_range(numbers)
 
 
 def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
-    """The number in a name such as 400, 400 nm or X400, and its unit."""
+    """Return the number in a name such as 400, 400 nm or X400, and its unit."""
     number = table.style.number(name)
     if number is not None or not name:
         return number, ""
@@ -70,28 +72,28 @@ def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
         number = table.style.number(text)
         if number is not None and meaning(unit):
             return number, known_unit(unit)
-    if name[0] == "X":  # as R does, which makes a minus a point
+    if name[0] == "X":  # R writes names like this, with a point for a minus
         return table.style.number(f"-{name[2:]}" if name[1:2] == "." else name[1:]), ""
     word, _, digits = name.rpartition(" ")  # m/z 41
     return (table.style.number(digits), known_unit(word)) if meaning(word) else (None, "")
 
 
 def check_beside(table: Table, others: Sequence[int]) -> None:
-    """Refuse columns beside an axis above whose heading seems to be on it: 400-402, 698x."""
+    """Raise an error for a heading that looks like a position but is not one: 400-402, 698x."""
     leading = next((j for j in range(len(table.names)) if j not in others), 0)
     for j in others:
         name = table.names[j]
         strange = name[:1].isdigit() or not (table.style.is_word(name) or j < leading)
         if j > 0 and strange and j not in table.words:
             raise ReadError(
-                f"{table.where}: column {table.columns[j] + 1} is headed {name!r}, which is no number, "
-                "and others are an axis. Write a number there, or say which columns are data, as "
-                "columns='3-5'."
+                "{}: the heading {!r} of column {} is not a number, but the other headings are an axis. "
+                "Write a number there, or say which columns are data, for example {}.",
+                *(table.where, name, table.columns[j] + 1, option("columns", "3-5")),
             )
 
 
 def name_across(table: Table, others: Sequence[int]) -> str:
-    """The heading of an axis above the columns: after a \\ in the corner, or the corner itself."""
+    """Return the heading of an axis above the columns: after a \\ in the corner, or the corner."""
     corner = table.names[0] if 0 in others else ""
     if "\\" in corner:
         return corner.split("\\")[1].strip()
@@ -100,7 +102,7 @@ def name_across(table: Table, others: Sequence[int]) -> str:
 
 
 def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
-    """Names of measurements out of the columns beside the data."""
+    """Return names of measurements from the columns beside the data."""
     columns = [
         table.words[j] if j in table.words else [f"{value:.12g}" for value in table.values[:, j]]
         for j in others
@@ -117,12 +119,12 @@ def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
 
 
 def coordinates(table: Table, others: Sequence[int]) -> tuple[NDArray, NDArray] | None:
-    """x and y of each measurement, where two columns beside the data are these."""
+    """Return x and y of each measurement if two columns beside the data are coordinates."""
     if len(others) != 2 or any(j in table.words for j in others):
         return None
     names = [table.names[j] for j in others if table.names]
     names = [heading(name)[0].lower()[:1] if is_place(name) else name for name in names]
     first, second = (table.values[:, j] for j in others)
-    if names == ["x", "y"] or (names == ["", ""] and table.style.delimiter == "\t"):  # as LabSpec does
+    if names == ["x", "y"] or (names == ["", ""] and table.style.delimiter == "\t"):  # LabSpec
         return first, second
     return (second, first) if names == ["y", "x"] else None

@@ -1,17 +1,19 @@
-"""Which columns of a table are data, as the user says: by number, or by name."""
+"""Select the data columns of a table by number or name."""
 
 import re
 from dataclasses import replace
 
+from ngmca._support.messages import option
 from ngmca.io.axis_units import role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.text_tables import Table
 
 RANGES = re.compile(r"\s*\d+\s*(-\s*\d+\s*)?(,\s*\d+\s*(-\s*\d+\s*)?)*")
 
 
 def selected(table: Table, columns: str, axis: str | None) -> Table:
-    """The same with the columns asked for, after the one that may be their axis or their names."""
+    """Return the table with the selected columns, after the column that may be the axis or the names."""
     chosen = _by_number(table, columns) if RANGES.fullmatch(columns) else _by_name(table, columns)
     if axis == "none":
         return table.take(chosen)
@@ -24,7 +26,7 @@ def selected(table: Table, columns: str, axis: str | None) -> Table:
 
 
 def _label(table: Table, chosen: list[int]) -> int | None:
-    """The column that is called an axis, or the first one, unless they are asked for as data."""
+    """Return the column named like an axis, or the first one, unless it is selected as data."""
     left = [j for j in range(table.values.shape[1]) if j not in chosen]
     spectral = [j for j in left if j < len(table.names) and role(table.names[j]) == "spectral"]
     shifts = [j for j in spectral if "shift" in table.names[j].lower()]
@@ -34,19 +36,21 @@ def _label(table: Table, chosen: list[int]) -> int | None:
 
 
 def _by_number(table: Table, columns: str) -> list[int]:
-    """Places of columns in `2-5,7`, which counts from 1."""
+    """Return the places, from 0, of columns in `2-5,7`, which counts from 1."""
     chosen: list[int] = []
     for part in columns.split(","):
         low, _, high = part.partition("-")
         chosen += range(int(low) - 1, int(high or low))
     width = table.values.shape[1]
     if not chosen or min(chosen) < 0 or max(chosen) >= width:
-        raise ReadError(f"{table.where} has columns 1 to {width}: columns={columns!r} does not fit.")
+        raise ReadError(
+            "{} has columns 1 to {}: {} does not fit.", table.where, width, option("columns", columns)
+        )
     return list(dict.fromkeys(chosen))
 
 
 def _by_name(table: Table, columns: str) -> list[int]:
-    """Places of columns in `a,b`."""
+    """Return the places of columns in `a,b`."""
     if columns in table.names:
         return [table.names.index(columns)]
     wanted = [name.strip() for name in columns.split(",")]

@@ -1,40 +1,44 @@
-"""What instruments and programs write besides numbers: types, double axes, pairs of columns, units."""
+"""Extra content that programs write to tables: types, second axes, pairs of columns, units."""
 
 import re
 from dataclasses import replace
 
 import numpy as np
 
+from ngmca._support.messages import message, option
 from ngmca.io.axis_units import from_unit, heading, role
-from ngmca.io.dataset import ReadError, monotonic
-from ngmca.io.intensity import kind_told
+from ngmca.io.dataset import monotonic
+from ngmca.io.intensity import intensity_kind
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter, is_even
 from ngmca.io.tables.orange import unmarked
 from ngmca.io.tables.text_tables import Table
 
-AUXILIARY = re.compile(r"^(dark|dunkel|reference|referenz|raw data|%tr|absorbance|irradiance)\b", re.I)
-ASIDE = re.compile(
+AUXILIARY_COLUMN = re.compile(
+    r"^(dark|dunkel|reference|referenz|raw data|%tr|absorbance|irradiance)\b", re.I
+)
+NOT_A_MEASUREMENT = re.compile(
     r"^((dark|dunkel|reference|referenz|background|hintergrund|baseline|sd|std|err|error)\b|t°|temperature)",
     re.I,
 )
-ORIGIN = re.compile(r"^(.*?)\s*\(([XY])\d*\)$")  # A(X1), B(Y1)
+ORIGIN_NAME = re.compile(r"^(.*?)\s*\(([XY])\d*\)$")  # A(X1), B(Y1)
 CORRECTED = re.compile(r"^dark subtracted", re.I)
 
 
 def tidied(table: Table) -> Table:
-    """The same without what programs add: lines of types, numbers of pixels, a second axis."""
-    tidy = _kinds_told(_one_axis(_without_pixels(_without_index(unmarked(_of_origin(table))))))
+    """Return the table without additions of programs: types, numbers of pixels, a second axis."""
+    tidy = _with_kind_remarks(_one_axis(_without_pixels(_without_index(unmarked(_of_origin(table))))))
     dropped = [
         name or f"column {j + 1}"
         for name, j in zip(table.names, table.columns, strict=False)
         if j not in tidy.columns
     ]
-    return tidy.told(f"columns that are passed over: {', '.join(dropped)}." if dropped else "")
+    return tidy.with_remarks(f"columns that were left out: {', '.join(dropped)}." if dropped else "")
 
 
 def _of_origin(table: Table) -> Table:
-    """The same with names as Origin has them, A(X1) and B(Y1), without the marks and those of axes."""
-    found = [ORIGIN.match(name) for name in table.names]
+    """Return the table without the marks in names of Origin, A(X1) and B(Y1), and names of axes."""
+    found = [ORIGIN_NAME.match(name) for name in table.names]
     marks = [one for one in found if one]
     if not found or len(marks) < len(found) or marks[0][2] != "X":
         return table
@@ -42,7 +46,7 @@ def _of_origin(table: Table) -> Table:
 
 
 def _without_index(table: Table) -> Table:
-    """The same without what pandas adds: numbers of rows, and of columns, where both only count."""
+    """Return the table without the row and column numbers of pandas."""
     width = table.values.shape[1]
     index = width > 1 and table.names and not table.names[0] and 0 not in table.words
     if not index or not is_counter(table.values[:, 0]):
@@ -53,20 +57,25 @@ def _without_index(table: Table) -> Table:
     return table.take(range(1, width)) if any(spectral[2:]) else table
 
 
-def _kinds_told(table: Table) -> Table:
-    """The same, and what is said of transmittance, dark spectra and errors among its columns."""
+def _with_kind_remarks(table: Table) -> Table:
+    """Return the table with remarks on transmittance, dark spectra and errors among its columns."""
     words = [*table.names[1:], *table.units[1:], table.facts.get("yunits", "")]
-    kinds = {kind_told(word) for word in words if len(word) > 1}  # a sample may be called A
+    kinds = {intensity_kind(word) for word in words if len(word) > 1}  # a sample may be called A
     if {"absorbance", "transmittance"} <= kinds and not _in_pairs(table):
         raise _different(table)
-    told = ""
+    remark = ""
     if "transmittance" in kinds:
-        told = "it is said to be transmittance, which does not add up: turn it into -log10 T first."
-    aside = [f"{table.columns[j] + 1} {n}" for j, n in enumerate(table.names) if j and ASIDE.match(n)]
-    strange = (
-        f"columns that are read and may be no measurements: {', '.join(aside)}; columns= leaves out."
+        remark = "the data are transmittance, which does not add up in mixtures: convert to -log10 T."
+    others = [
+        f"{table.columns[j] + 1} {name}"
+        for j, name in enumerate(table.names)
+        if j and NOT_A_MEASUREMENT.match(name)
+    ]
+    warning = message(
+        "columns that may not be measurements: {}. Select the others with {}.",
+        *(", ".join(others), option("columns")),
     )
-    return table.told(told, strange if aside else "")
+    return table.with_remarks(remark, warning if others else "")
 
 
 def _in_pairs(table: Table) -> bool:
@@ -75,13 +84,18 @@ def _in_pairs(table: Table) -> bool:
 
 def _different(table: Table) -> ReadError:
     columns = ", ".join(f"{table.columns[j] + 1} {name}" for j, name in enumerate(table.names))
+    return _choose_columns(table, columns)
+
+
+def _choose_columns(table: Table, kinds: str) -> ReadError:
     return ReadError(
-        f"{table.where} has columns of different kinds: {columns}. Say which to read, as columns='2'."
+        "{} has columns of different kinds: {}. Say which to read, for example {}.",
+        *(table.where, kinds, option("columns", "2")),
     )
 
 
 def _without_pixels(table: Table) -> Table:
-    """The same without columns that count, before one that is called an axis."""
+    """Return the table without columns that count, before a column named like an axis."""
     roles = [role(name) for name in table.names]
     if "spectral" not in roles or roles[0] == "spectral":
         return table
@@ -90,7 +104,9 @@ def _without_pixels(table: Table) -> Table:
         j in table.words or is_counter(table.values[:, j]) or table.names[j].lower() == "pixel"
         for j in range(first)
     ]
-    named = any(j in table.words for j in range(first))  # one point a line, beside the name of a sample
+    named = any(
+        j in table.words for j in range(first)
+    )  # one point in each line, beside the name of a sample
     if all(count) and not (named and not monotonic(table.values[:, first])):
         return table.take(range(first, len(roles)))
     last = len(roles) - 1  # intensity, wavelength
@@ -99,7 +115,7 @@ def _without_pixels(table: Table) -> Table:
 
 
 def _one_axis(table: Table) -> Table:
-    """The same with one of several axes, and with what was corrected of what was measured."""
+    """Return the table with one of several axes, and with corrected instead of raw columns."""
     roles = [role(name) for name in table.names]
     axes = [j for j, one in enumerate(roles) if one == "spectral" and j not in table.words]
     kinds = {heading(table.names[j])[0].lower() for j in axes}
@@ -112,25 +128,27 @@ def _one_axis(table: Table) -> Table:
     if corrected:
         table = table.take([0, *corrected])
         return table.rows(np.isfinite(table.values).all(axis=1))
-    found = (AUXILIARY.match(name) for name in table.names[1:])
+    found = (AUXILIARY_COLUMN.match(name) for name in table.names[1:])
     if len({one[1].lower() for one in found if one}) > 1:
         raise _different(table)
     return table
 
 
 def check_first(table: Table) -> None:
-    """Refuse a table in which another column than the first is called an axis."""
+    """Raise an error if a column other than the first is named like an axis."""
     axes = [j for j, name in enumerate(table.names) if role(name) == "spectral" and j not in table.words]
     if axes and axes != [0]:
         j = next(j for j in axes if j > 0)
         raise ReadError(
-            f"{table.where}: column {table.columns[j] + 1} is called {table.names[j]!r}, and others "
-            "stand before it. Say which are data, as columns='3-5', or give axis= as it should be read."
+            "{}: column {} is called {!r}, but other columns stand before it. Say which columns are "
+            "data, for example {}, or give {}.",
+            *(table.where, table.columns[j] + 1, table.names[j]),
+            *(option("columns", "3-5"), option("axis")),
         )
 
 
 def pairs_of(table: Table) -> list[Table]:
-    """Tables of two columns each, where position and intensity alternate; none where they do not."""
+    """Return tables of two columns each if position and intensity alternate, else an empty list."""
     count = table.values.shape[1] // 2
     if count < 2 or table.values.shape[1] % 2 or table.words or len(table.values) < SHORTEST_AXIS:
         return []
@@ -147,7 +165,7 @@ def pairs_of(table: Table) -> list[Table]:
 
 
 def _bare_pairs(table: Table) -> bool:
-    """Whether every second column, and no other, rises or falls all the way, up to where it ends."""
+    """Return whether every second column, and no other, rises or falls all the way to its end."""
     if len(table.values) < 10:
         return False
     columns = [column[np.isfinite(column)] for column in table.values.T]
@@ -155,7 +173,7 @@ def _bare_pairs(table: Table) -> bool:
     if not all(map(monotonic, axes)) or any(monotonic(c) for c in columns[1::2]):
         return False
     steps = [np.abs(np.diff(c)) for c in axes]
-    if any(some.max() > 20 * np.median(some) for some in steps):  # decays from a first row of names
+    if any(some.max() > 20 * np.median(some) for some in steps):  # decays below a first row of names
         return False
     overlap = [min(max(axes[0]), max(c)) - max(min(axes[0]), min(c)) for c in axes]
     near = all(2 * some >= np.ptp(axes[0]) for some in overlap)
@@ -171,13 +189,13 @@ def _pair(table: Table, k: int) -> Table:
 
 
 def name_of(table: Table, title: str) -> str:
-    """The name of the one spectrum in a table, from the lines above it."""
+    """Return the name of the only spectrum in a table, from the lines above it."""
     above = [cell for cell in table.above if cell]
     return above[0] if above else title or (table.names[1] if len(table.names) > 1 else "")
 
 
-def unit_told(table: Table, name: str) -> tuple[str, str]:
-    """Name and unit of an axis, from its heading or from the lines around the table."""
+def axis_name_and_unit(table: Table, name: str) -> tuple[str, str]:
+    """Return name and unit of an axis, from its heading or from the lines around the table."""
     quantity, unit = heading(name.split("\\")[0].strip())
     beside = table.units[0].strip("[]() ") if table.units else ""
     beside = beside or _unit_in(table.facts)
@@ -188,7 +206,7 @@ def unit_told(table: Table, name: str) -> tuple[str, str]:
 
 
 def _unit_in(facts: dict[str, str]) -> str:
-    """The unit of the axis in lines such as XUNITS or AxisUnit."""
+    """Return the unit of the axis in lines such as XUNITS or AxisUnit."""
     for key, value in facts.items():
         if key.startswith("axistype") and value.lower().startswith("spectr"):
             return facts.get(key.replace("axistype", "axisunit"), "")
@@ -197,15 +215,12 @@ def _unit_in(facts: dict[str, str]) -> str:
 
 
 def check_facts(table: Table, columns: str | None) -> None:
-    """Refuse a table that has less lines, or other columns, than the lines above it announce."""
+    """Raise an error if the header announces another number of points, or columns of several kinds."""
     announced = table.facts.get("npoints", "").replace(" ", "")
     if announced.isdigit() and int(announced) != len(table.values):
         raise ReadError(
-            f"{table.where} announces {announced} points and holds {len(table.values)}: it is damaged."
+            f"{table.where} announces {announced} points, but holds {len(table.values)}: it is damaged."
         )
     kinds = [table.facts[key] for key in ("yunits", "yunits2", "yunits3") if table.facts.get(key)]
     if columns is None and len(kinds) > 1 and table.values.shape[1] == len(kinds) + 1:
-        raise ReadError(
-            f"{table.where} has columns of different kinds: {', '.join(kinds)}. Say which to read, as "
-            "columns='2'."
-        )
+        raise _choose_columns(table, ", ".join(kinds))

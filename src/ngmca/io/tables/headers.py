@@ -1,4 +1,4 @@
-"""Lines above and around a table: names of columns, their units, a title, settings."""
+"""The lines above and around a table: names of columns, units, a title, settings."""
 
 import re
 from collections.abc import Sequence
@@ -8,23 +8,34 @@ from typing import NamedTuple
 from ngmca.io.axis_units import is_known, is_unit, role
 from ngmca.io.tables.cells import COMMENTS, Lines, Style, kind_of, rising
 
-KEY = re.compile(r"^[#%!/\s]*([A-Za-z][\w \[\].]*?)\s*(?:\(([^)]*)\))?\s*[=:\t,;]+\s*(.*)$")
-LOWEST = 100.0  # of an axis without a name, such as wavelengths in nm
+SETTING = re.compile(r"^[#%!/\s]*([A-Za-z][\w \[\].]*?)\s*(?:\(([^)]*)\))?\s*[=:\t,;]+\s*(.*)$")
 BRACKETED = re.compile(r"[\[(].*[\])]")
 
 
 class Labels(NamedTuple):
-    """What stands above the columns of a table."""
+    """The lines above the columns of a table.
+
+    Attributes
+    ----------
+    names, units : tuple of str
+        One for each column.
+    over : tuple
+        More lines of names above `names`, nearest first.
+    title : str
+        The last line above that is none of these.
+    passed : tuple of (int, str)
+        A line of numbers below the names that was left out, with its number.
+    """
 
     names: tuple[str, ...] = ()
-    over: tuple[tuple[str, ...], ...] = ()  # more lines of names above those, nearest first
-    units: tuple[str, ...] = ()  # below the names
-    title: str = ""  # the last line above that is none of these
-    passed: tuple[tuple[int, str], ...] = ()  # a line of numbers below the names, with its number
+    over: tuple[tuple[str, ...], ...] = ()
+    units: tuple[str, ...] = ()
+    title: str = ""
+    passed: tuple[tuple[int, str], ...] = ()
 
 
 def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
-    """Names and units in the lines above a table, or in the comment right above it, and a title."""
+    """Return names, units and title in the lines above a table, or in the comment right above it."""
     found = [_fitted(text, style, width) for text in reversed(head.texts[-6:])]
     fitting = list(takewhile(lambda cells: cells is not None, found))
     title = head.texts[-1 - len(fitting)] if len(fitting) < len(head.texts) else ""
@@ -41,22 +52,22 @@ def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
 
 
 def _names_something_else(near: tuple[str, ...], far: tuple[str, ...], style: Style) -> bool:
-    """Whether a line of numbers, as of concentrations, stands between the names of columns and these."""
+    """Return whether a line of other numbers, such as concentrations, is between names and columns."""
     numbers, filled = style.numbers(near[1:]), sum(map(bool, near[1:]))
     named = all(far) and len(set(far)) == len(far) and not style.numbers(far)
     if not named or 2 * numbers <= filled or role(near[0]) in ("spectral", "channel"):
         return False
     found = [style.number(cell) or 0.0 for cell in near[1:]]
-    return bool(near[0]) or not (rising(near[1:], style) and min(found) >= LOWEST)
+    return bool(near[0]) or not (rising(near[1:], style) and min(found) >= 100)  # nm or 1/cm
 
 
 def as_title(text: str) -> str:
-    """A line above a table as the name of what is in it."""
+    """Return a line above a table as its title."""
     return " ".join(text.strip("#%!/ \t\r\n,;").split())[:60]
 
 
 def _fitted(text: str, style: Style, width: int) -> list[str] | None:
-    """The cells of a line above the table, one a column; names of leading columns may be missing."""
+    """Return one cell for each column of a line above the table; leading cells may be missing."""
     for other in (style.delimiter, "\t", ";", ","):
         if other is None and style.delimiter is not None:
             continue
@@ -73,7 +84,7 @@ def _fitted(text: str, style: Style, width: int) -> list[str] | None:
 
 
 def _commented(text: str, style: Style, width: int) -> list[str] | None:
-    """The cells of a comment right above the table that names its columns."""
+    """Return the cells of a comment right above the table that names its columns."""
     text = text.lstrip()
     for mark in COMMENTS:
         text = text.removeprefix(mark)
@@ -88,13 +99,13 @@ def _commented(text: str, style: Style, width: int) -> list[str] | None:
 
 
 def _are_units(cells: Sequence[str]) -> bool:
-    """Whether a line holds units alone."""
+    """Return whether a line holds only units."""
     filled = [cell for cell in cells if cell]
     return bool(filled) and all(BRACKETED.fullmatch(c) or is_unit(c) for c in filled)
 
 
 def _is_setting(fitting: list[tuple[str, ...]], style: Style, width: int) -> bool:
-    """Whether the line above two columns is a setting and its value, as in long headers."""
+    """Return whether the line above two columns is a setting and its value, as in long headers."""
     nearest = fitting[0]
     if width > 2 or is_known(nearest[0]):
         return False
@@ -102,10 +113,10 @@ def _is_setting(fitting: list[tuple[str, ...]], style: Style, width: int) -> boo
 
 
 def facts_in(texts: list[str]) -> dict[str, str]:
-    """Settings in lines such as `XUNITS  1/CM` and `#AxisUnit[1]=1/cm`, by name in small letters."""
+    """Return settings in lines such as `XUNITS  1/CM` and `#AxisUnit[1]=1/cm`, by lower-case name."""
     found: dict[str, str] = {}
     for text in texts:
-        match = KEY.match(text[:300])
+        match = SETTING.match(text[:300])
         if match:
             found.setdefault(" ".join(match[1].lower().split()), match[3].strip())
             if match[2]:

@@ -1,12 +1,14 @@
-"""Ways to read a table: channels down its rows, along them, or no axis at all; what speaks for each."""
+"""Ways to read a table: channels down its rows, channels along its rows, or no axis."""
 
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import Message, message, option
 from ngmca.io.axis_units import role
-from ngmca.io.dataset import ReadError, monotonic
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
 from ngmca.io.tables import axis_evidence as evidence
 from ngmca.io.tables.ambiguities import (
     check_almost,
@@ -29,16 +31,34 @@ from ngmca.io.tables.text_tables import Table
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a table."""
+    """One way to read a table.
 
-    layout: str  # one of AXES, or what else it is
-    Y: NDArray  # (m, n)
+    Attributes
+    ----------
+    layout : str
+        Where the axis is: "first-column", "first-row", "none" or "column 3".
+    Y : (m, n) array
+    axis : (n,) array or None
+    name : str
+        Heading of the axis.
+    rows : tuple of str
+        Names of the measurements.
+    points : list of (float, str)
+        Evidence for this reading, in points and words.
+    places : pair of (m,) arrays or None
+        x and y of each measurement.
+    notes : tuple of str
+        Remarks for the user.
+    """
+
+    layout: str
+    Y: NDArray
     axis: NDArray | None = None
-    name: str = ""  # heading of the axis
+    name: str = ""
     rows: tuple[str, ...] = ()
     points: Points = field(default_factory=list)
-    places: tuple[NDArray, NDArray] | None = None  # x and y of each measurement
-    told: tuple[str, ...] = ()  # what is passed over in it
+    places: tuple[NDArray, NDArray] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def score(self) -> float:
@@ -47,21 +67,23 @@ class Reading:
 
     @property
     def why(self) -> str:
-        """What speaks for it, in words."""
+        """The evidence for it, in words."""
         return "; ".join(words for points, words in self.points if points > 0 and words)
 
-    def described(self) -> str:
-        """What it would be, and the option for it."""
+    @property
+    def description(self) -> Message:
+        """The size and axis of this reading, and the option for it."""
         m, n = self.Y.shape
         size = f"{m} measurement{'s' * (m != 1)} x {n} channels"
         if self.axis is None:
-            return f"{size} without an axis (axis='none')"
+            return message("{} without an axis ({})", size, option("axis", "none"))
         ends = f"{self.axis[0]:g} to {self.axis[-1]:g}"
-        return f"{size}, the {self.layout.replace('-', ' ')}, {ends}, as axis (axis={self.layout!r})"
+        place = self.layout.replace("-", " ")
+        return message("{}, the {}, {}, as axis ({})", size, place, ends, option("axis", self.layout))
 
 
 def with_header(table: Table, axis: str | None) -> Table:
-    """The same with its first row as names, where that is an axis beside a name or a corner."""
+    """Return the table with its first row as names if that row is an axis beside a name or a corner."""
     if table.names or len(table.values) < 2 or table.values.shape[1] < 3 or axis == "first-column":
         return table
     cells = table.style.cells(table.lines.texts[0])
@@ -78,20 +100,20 @@ def with_header(table: Table, axis: str | None) -> Table:
 
 
 def _filled(table: Table) -> Table:
-    """The same without columns in which there is a name and nothing below it."""
+    """Return the table without columns that have a name and no cells below it."""
     empty = [j for j, column in table.words.items() if not any(column)]
     kept = [j for j in range(len(table.names)) if j not in empty or j == 0]
     named = ", ".join(table.names[j] for j in empty if j and table.names[j])
-    return table.take(kept).told(f"columns that are empty and passed over: {named}." if named else "")
+    return table.take(kept).with_remarks(f"empty columns were left out: {named}." if named else "")
 
 
 def _alone_rises(others: NDArray) -> bool:
-    """Whether few rows rise or fall all the way: the first one, which does, is then an axis."""
+    """Return whether few rows rise or fall all the way: then a first row that does is an axis."""
     return float(np.mean([monotonic(row) for row in others])) <= 0.5
 
 
 def _has_corner(values: NDArray) -> bool:
-    """Whether a table without names has an axis down and across, and a 0 or a count where they meet."""
+    """Return whether a table has an axis down and an axis across, with 0 or a count in the corner."""
     counts = (0, len(values) - 1, values.shape[1] - 1)
     if values[0, 0] not in counts or min(values.shape) < SHORTEST_AXIS + 1:
         return False
@@ -102,7 +124,7 @@ def _has_corner(values: NDArray) -> bool:
 
 
 def down(table: Table, asked: bool = False) -> Reading | None:
-    """Channels down the rows, the first column as their axis."""
+    """Return the reading with channels down the rows and the first column as their axis."""
     values, named = table.values, any(table.names)
     if 0 in table.words or values.shape[1] < 2:
         return None
@@ -111,29 +133,31 @@ def down(table: Table, asked: bool = False) -> Reading | None:
     if not data or not _is_axis(axis, name, table, asked):
         return None
     metas = [j for j in data if named and table.style.number(table.names[j]) is None]
-    if not asked and metas and len(metas) < len(data):  # words and an axis above: the latter is it
+    if not asked and metas and len(metas) < len(data):  # an axis is above the columns
         return None
     table.check(gaps=True)
     if not asked:
         check_other(table, data)
     Y = values[:, data].T
     rows = tuple(table.names[j] or table.above[j] for j in data) if table.names else ()
-    reading = Reading("first-column", Y, axis, name, rows if any(rows) else (), told=_words_told(table))
+    reading = Reading(
+        "first-column", Y, axis, name, rows if any(rows) else (), notes=_word_columns_note(table)
+    )
     return replace(reading, points=_points_down(table, axis, Y))
 
 
-def _words_told(table: Table) -> tuple[str, ...]:
-    """What is said of columns of words that are passed over; refused where numbers are in them, too."""
+def _word_columns_note(table: Table) -> tuple[str, ...]:
+    """Return a note about columns of words; raise an error if they also hold numbers."""
     beside = [j for j in table.words if j > 0]
     for j in beside:
         if np.isfinite(table.values[:, j]).any() and axis_above(table) is None:
             raise table.wrong(int(np.argmin(np.isfinite(table.values[:, j]))), j)
     named = [f"{table.columns[j] + 1} {table.names[j] if table.names else ''}".strip() for j in beside]
-    return (f"columns of words that are passed over: {', '.join(named)}.",) if named else ()
+    return (f"columns of words were left out: {', '.join(named)}.",) if named else ()
 
 
 def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
-    """Whether numbers can be an axis; an error where they should be one and are not sorted."""
+    """Return whether numbers can be an axis; raise an error if they should be one and are not sorted."""
     if monotonic(axis):
         return asked or len(axis) >= SHORTEST_AXIS
     if len(axis) < 2 or not np.isfinite(axis).all():
@@ -158,12 +182,12 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
     if not role(name):
         return points + counts + evidence.unnamed(axis, len(Y), numbers_in_names(table))
     known = {"spectral": 3.0, "channel": 3.0, "time": -1.0, "counting": -3.0}[role(name)]
-    points.append((2.0, "it alone has no name of a measurement"))
+    points.append((2.0, "the other columns have names of measurements"))
     return [*points, *counts, (known, f"it is called {name!r}" if known > 0 else "")]
 
 
 def across(table: Table, asked: bool = False) -> Reading | None:
-    """Channels along the rows, with the axis above them or in the first row."""
+    """Return the reading with channels along the rows and the axis above them or in the first row."""
     above = axis_above(table)
     if above is None and table.names:
         check_almost(table, asked)
@@ -182,12 +206,12 @@ def across(table: Table, asked: bool = False) -> Reading | None:
     )
     points = evidence.smoothness(Y)
     if any(k.startswith("axistype") and v.lower() == "spectr" for k, v in table.facts.items()):
-        points.append((3.0, "the lines above say so"))
+        points.append((3.0, "the header says so"))
     return replace(reading, points=points + evidence.nature(axis, name, len(Y)))
 
 
 def _first_row(table: Table, asked: bool) -> Reading | None:
-    """Channels along the rows, the first row as their axis, in a table without names."""
+    """Return the reading of a table without names whose first row is the axis."""
     values = np.delete(table.values, list(table.words), axis=1) if table.words else table.values
     if len(values) < 2 or not monotonic(values[0]):
         return None
@@ -208,14 +232,14 @@ def _first_row(table: Table, asked: bool) -> Reading | None:
 
 
 def _are_channels(values: NDArray) -> bool:
-    """Whether a first row of few numbers is that of wavelengths: no other row is like it."""
+    """Return whether a first row of few numbers holds wavelengths: no other row is like it."""
     first, others = values[0], values[1:]
     whole = bool((first == np.round(first)).all() and evidence.in_spectral_range(first))
     return whole and len(others) > 1 and evidence.stands_out(first, others.T) and others.max() < first[0]
 
 
 def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
-    """Numbers without an axis."""
+    """Return the reading without an axis."""
     label = _is_label(table)
     data = [j for j in range(label, table.values.shape[1]) if j not in table.words]
     others = [j for j in range(table.values.shape[1]) if j not in data]
@@ -226,17 +250,17 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
         raise ReadError(f"{table.where} has no table of numbers in it.")
     if alone:
         check_no_axis(table, data)
-    one = transpose is None and table.values.shape[1] == 1  # one number a line: one spectrum
+    one = transpose is None and table.values.shape[1] == 1  # one number in each line: one spectrum
     if transpose or one:
         rows = tuple(table.names[j] for j in data) if table.names else ()
         left = ", ".join(f"{table.columns[j] + 1}" for j in others)
-        told = (f"columns that are passed over: {left}.",) if others else ()
-        return Reading("none", Y.T, rows=rows if any(rows) else (), told=told)
+        notes = (f"columns that were left out: {left}.",) if others else ()
+        return Reading("none", Y.T, rows=rows if any(rows) else (), notes=notes)
     return Reading("none", Y, rows=beside(table, others), points=evidence.smoothness(Y))
 
 
 def _is_label(table: Table) -> bool:
-    """Whether the first column numbers or names the rows."""
+    """Return whether the first column numbers or names the rows."""
     if table.values.shape[1] < 2 or 0 in table.words:
         return False
     named = bool(table.names) and role(table.names[0]) in ("time", "counting")

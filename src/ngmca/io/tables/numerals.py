@@ -1,41 +1,41 @@
-"""Numbers as people and programs write them: what is one, what only seems to be, what may be two."""
+"""Unusual and ambiguous forms of numbers in text."""
 
 import re
 from itertools import zip_longest
 
 from ngmca.io.axis_units import meaning
-from ngmca.io.dataset import ReadError
+from ngmca.io.read_error import ReadError
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 INTEGER_OR_COMMA = re.compile(rf"{DECIMAL_COMMA.pattern}|[+-]?\d+")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?|[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?")
 POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
-APART = "'\u2019\u00a0\u202f\u2009"  # marks between thousands that are nothing else
-GROUPED = re.compile(rf"[+-]?\d{{1,3}}([{APART}]\d{{3}})+(\.\d*)?([eE][+-]?\d+)?")
+THOUSANDS_MARKS = "'\u2019\u00a0\u202f\u2009"  # used for nothing else
+GROUPED = re.compile(rf"[+-]?\d{{1,3}}([{THOUSANDS_MARKS}]\d{{3}})+(\.\d*)?([eE][+-]?\d+)?")
 FORTRAN = re.compile(r"([+-]?\d*\.\d*)[dD]([+-]?\d+)")
-NUMERAL = re.compile(  # ~400, 1,000, 682*, 45.2%, 400 nm: what seems to be a number and is none
+NUMERAL = re.compile(  # ~400, 1,000, 682*, 45.2%, 400 nm: texts that look like numbers
     r"[~<>\u2248(]*\s*[+-]?(\d{1,3}([.,' ]\d{3})+([.,]\d+)?|\d*[.,]?\d+)([eE][+-]?\d+)?"
     r"\s*(?P<rest>[^\d\s]\S{0,4})?"
 )
-MISSING = {"nd", "n.d.", "na", "n/a", "#n/a", "-", "--", "---", "ovr", "ovf", "over", "overflow",
+NO_VALUE = {"nd", "n.d.", "na", "n/a", "#n/a", "-", "--", "---", "ovr", "ovf", "over", "overflow",
            "ovrflw", "sat", "null", "none", "missing", "bdl", "lod", "<lod", "*", "***", "#div/0!",
            "#value!", "#ref!", "#num!", "?"}  # fmt: skip
 
 
-# Cells that are missing entries of a table; others of MISSING, as OVR and ND, say more than that.
-GAPS = {"", "nan", "na", "n/a", "#n/a", "-", "--", "null", "none", "missing", "?"}
+# Cells that are missing entries. Others in NO_VALUE, such as OVR and ND, say more than that.
+MISSING_CELLS = {"", "nan", "na", "n/a", "#n/a", "-", "--", "null", "none", "missing", "?"}
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell is empty, or says no more than that there is no number."""
-    return cell.lower() in GAPS
+    """Return whether a cell is empty or only says that there is no number."""
+    return cell.lower() in MISSING_CELLS
 
 
-def otherwise(text: str) -> float | None:
-    """A number with another minus, with marks between its thousands or with Fortran's exponent."""
+def unusual_number(text: str) -> float | None:
+    """Return a number with a Unicode minus, thousands marks or a Fortran exponent, else None."""
     text = text.replace("\u2212", "-")
     if GROUPED.fullmatch(text):
-        text = "".join(c for c in text if c not in APART)
+        text = "".join(c for c in text if c not in THOUSANDS_MARKS)
     text = FORTRAN.sub(r"\1e\2", text) if FORTRAN.fullmatch(text) else text
     try:
         return float(text) if "_" not in text else None
@@ -44,8 +44,8 @@ def otherwise(text: str) -> float | None:
 
 
 def seems_number(cell: str) -> bool:
-    """Whether a cell seems to be a number and is none, or says that one is missing."""
-    if cell.lower() in MISSING:
+    """Return whether a cell looks like a number but is not one, or says that a number is missing."""
+    if cell.lower() in NO_VALUE:
         return True
     found = NUMERAL.fullmatch(cell.replace("\u2212", "-"))
     return found is not None and (
@@ -54,37 +54,38 @@ def seems_number(cell: str) -> bool:
 
 
 def check_thousands(cells: list[str], where: str) -> None:
-    """Refuse 1,234 where other numbers have no comma, and 1.234 beside 5,6: they may be thousands."""
+    """Raise an error for 1,234 beside numbers without a comma, and for 1.234 beside 5,6."""
     commas = [cell for cell in cells if "," in cell]
     dots = [cell for cell in cells if "." in cell and "," not in cell]
     plain = [cell for cell in cells if cell.lstrip("+-").isdigit()]
     for some, others in ((commas, dots or plain), (dots, commas)):
         if some and others and all(THOUSANDS.fullmatch(cell) for cell in some):
             raise ReadError(
-                f"{where} has numbers such as {some[0]!r} and {others[0]!r}: are these decimals, or "
-                "thousands set apart? Write all numbers with a decimal point and nothing else."
+                f"{where} has numbers such as {some[0]!r} and {others[0]!r}: are these decimals or "
+                "thousands? Write all numbers with a decimal point and without thousands marks."
             )
 
 
 def check_points(rows: list[list[str]], where: str) -> None:
-    """Refuse columns in which 1.234 stands beside 987: they may be thousands."""
+    """Raise an error for a column with 1.234 and 987: the point may separate thousands."""
     for column in zip_longest(*rows, fillvalue=""):
         dots = [cell for cell in column if "." in cell]
         whole = [cell for cell in column if cell.isdigit() and len(cell) <= 3]
         if len(dots) > 2 and len(whole) > 2 and all(POINT_GROUPS.fullmatch(cell) for cell in dots):
             raise ReadError(
                 f"{where} has numbers such as {dots[0]!r} and {whole[0]!r} in one column: are these "
-                "decimals, or thousands set apart? Write all numbers with a decimal point and nothing "
-                "else."
+                "decimals or thousands? Write all numbers with a decimal point and without thousands "
+                "marks."
             )
 
 
 def check_commas(rows: list[list[str]], where: str) -> None:
-    """Refuse 400,5,0,0123: commas between cells that are decimal ones as well."""
+    """Raise an error for 400,5,0,0123: commas may be decimal signs and delimiters."""
     cells = [cell for row in rows for cell in row]
     led = [cell for row in rows for cell in row[1:] if len(cell) > 1 and cell[0] == "0"]
     if led and all(cell.lstrip("+-").isdigit() for cell in cells if cell):
         raise ReadError(
-            f"{where} has cells such as {led[0]!r} between commas and no decimal point: are commas both "
-            "decimal and between cells? Write numbers with a decimal point, or part cells by semicolons."
+            f"{where} has cells such as {led[0]!r} between commas and no decimal point: are commas "
+            "decimal signs and delimiters? Write numbers with a decimal point, or separate cells with "
+            "semicolons."
         )

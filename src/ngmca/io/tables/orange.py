@@ -1,4 +1,4 @@
-"""Tables of the program Orange: names, below them types, below these what is no data."""
+"""Tables of the program Orange, which have lines of types and flags below the names."""
 
 import re
 from dataclasses import replace
@@ -12,13 +12,13 @@ from ngmca.io.tables.text_tables import Table
 TYPES = {"c", "continuous", "d", "discrete", "s", "string", "t", "time"}
 FLAGS = {"", "meta", "m", "class", "c", "ignore", "i"}
 MARKED = re.compile(r"^([mciwCDST]+)#(.*)$")  # mS#name: meta, string
-ASIDE = set("mciSD")
+NOT_DATA = set("mciSD")
 
 Header = tuple[tuple[str, ...], tuple[bool, ...]]  # names, and which are data
 
 
 def split_header(lines: Lines) -> tuple[Header | None, Lines]:
-    """Names in a file of Orange with lines of types and flags, and the lines below; or no names."""
+    """Return the header of a file of Orange, or None, and the lines below it."""
     for delimiter in ("\t", ",") if len(lines.texts) > 2 else ():
         names, types, flags = (Style(delimiter).cells(text) for text in lines.texts[:3])
         known = [cell.lower() in TYPES for cell in types]
@@ -33,24 +33,26 @@ def split_header(lines: Lines) -> tuple[Header | None, Lines]:
 
 
 def headed(table: Table, header: Header) -> Table:
-    """A table with the names that stand above, and what is no data beside it."""
+    """Return a table with the names of a header; other columns than data become words."""
     names, data = header
     width = table.values.shape[1]
-    return _aside(replace(table, names=(*names, *[""] * width)[:width], over=(), units=()), data)
+    return _without_other_columns(
+        replace(table, names=(*names, *[""] * width)[:width], over=(), units=()), data
+    )
 
 
 def unmarked(table: Table) -> Table:
-    """A table whose names have marks such as mS#, without them."""
+    """Return a table without marks such as mS# in its names."""
     found = [MARKED.match(name) for name in table.names]
     if not any(found):
         return table
     names = tuple(one[2] if one else name for one, name in zip(found, table.names, strict=True))
-    data = tuple(not (one and set(one[1]) & ASIDE) for one in found)
-    return _aside(replace(table, names=names), data)
+    data = tuple(not (one and set(one[1]) & NOT_DATA) for one in found)
+    return _without_other_columns(replace(table, names=names), data)
 
 
-def _aside(table: Table, data: tuple[bool, ...]) -> Table:
-    """The same with the columns that are no data as words."""
+def _without_other_columns(table: Table, data: tuple[bool, ...]) -> Table:
+    """Return the table with the columns that are not data as words."""
     others = [j for j in range(min(len(data), len(table.names))) if not data[j] and j not in table.words]
     words = {j: tuple("" if np.isnan(v) else f"{v:.12g}" for v in table.values[:, j]) for j in others}
     return replace(table, words={**table.words, **words})

@@ -1,11 +1,11 @@
-"""Where in a text its table begins and ends: no line that is like those of the table is left out."""
+"""Find where the table begins and ends in a text."""
 
 from collections import Counter
 from typing import NamedTuple
 
 from ngmca.io.tables.cells import Kind, Lines, Style, kind_of, rising, sample
 
-NAMES = 6  # lines of names that may stand above a table
+MAX_NAME_LINES = 6  # above a table
 
 
 class Place(NamedTuple):
@@ -18,7 +18,7 @@ class Place(NamedTuple):
 
 
 def find_table(lines: Lines, style: Style) -> Place | None:
-    """Where the table is: most numbers are in lines of that form, and no line like them is left out."""
+    """Return the place of the table: most numbers are in lines of its form, and it has all of them."""
     kinds = {i: kind_of(style.cells(text), style) for i, text in sample(lines)}
     rows = [kind for kind in kinds.values() if kind.is_row]
     weights: Counter[tuple[int, bool | None]] = Counter()
@@ -41,7 +41,7 @@ def _row_at(place: int, kinds: dict[int, Kind]) -> bool:
 
 
 def _continues(lines: Lines, i: int, style: Style, form: tuple[int, bool | None]) -> bool:
-    """Whether a line below the table is one more of it: not if it has a word first, and stands apart."""
+    """Return whether a line below belongs to the table; not if it begins with a word after a gap."""
     cells = style.cells(lines.texts[i])
     if len(cells) != form[0] or not _is_entry(cells, style):
         return False
@@ -50,7 +50,7 @@ def _continues(lines: Lines, i: int, style: Style, form: tuple[int, bool | None]
 
 
 def _is_entry(cells: list[str], style: Style) -> bool:
-    """Whether a line is one of a table, also where its numbers are missing."""
+    """Return whether a line belongs to a table; its numbers may be missing."""
     if kind_of(cells, style).is_row:
         return True
     rest = [cell for cell in cells[1:] if cell]
@@ -58,7 +58,7 @@ def _is_entry(cells: list[str], style: Style) -> bool:
 
 
 def _begin(lines: Lines, first: int, style: Style, form: tuple[int, bool | None]) -> int:
-    """The first line of the table, with those above it that can be no names."""
+    """Return the first line of the table, including lines above that cannot be names."""
     head: list[list[str]] = []
     for text in reversed(lines.texts[:first]):
         cells = style.cells(text)
@@ -72,12 +72,12 @@ def _begin(lines: Lines, first: int, style: Style, form: tuple[int, bool | None]
 
 
 def _is_no_name(head: list[list[str]], i: int, style: Style) -> bool:
-    """Whether a line above is of the table: it has a position, or a name below an axis."""
+    """Return whether a line above belongs to the table: it has a position, or is below an axis."""
     first, is_axis = head[i][0], rising(head[i][1:], style)
     is_row = kind_of(head[i], style).is_row
     if i == 0 and is_axis:
         return False
     if first and not style.is_word(first) and (is_row or style.number(first) is not None):
         return True
-    above = any(rising(cells[1:], style) for cells in head[: min(i, NAMES)])
+    above = any(rising(cells[1:], style) for cells in head[: min(i, MAX_NAME_LINES)])
     return bool(first) and above and is_row and not is_axis

@@ -1,4 +1,4 @@
-"""Maps and series as text: measurements with coordinates, and tables with one point a line."""
+"""Maps and series as text: measurements with coordinates, and tables with one point in each line."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,19 +7,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import is_place, role
-from ngmca.io.dataset import Dataset, ReadError, monotonic
-from ngmca.io.tables.axis_evidence import CLEAR, SHORTEST_AXIS, nature, smoothness
+from ngmca.io.dataset import Dataset, monotonic
+from ngmca.io.read_error import ReadError
+from ngmca.io.tables.axis_evidence import CLEAR_LEAD, SHORTEST_AXIS, nature, smoothness
 from ngmca.io.tables.interpretations import Reading
 from ngmca.io.tables.text_tables import Table
 
-WIDTHS = range(3, 7)  # columns of a table with one point a line
-NAMED = 12  # digits of a coordinate in the name of a measurement
+LONG_TABLE_WIDTHS = range(3, 7)  # columns of a table with one point in each line
 
 
 def read_long(table: Table) -> Reading | None:
-    """The reading of a table with one point a line: coordinates, position on the axis, intensity."""
+    """Return the reading of a table with coordinates, position and intensity in each line, or None."""
     width = table.values.shape[1]
-    if width not in WIDTHS or width - 1 in table.words or len(table.values) < 2 * SHORTEST_AXIS:
+    if (
+        width not in LONG_TABLE_WIDTHS
+        or width - 1 in table.words
+        or len(table.values) < 2 * SHORTEST_AXIS
+    ):
         return None
     table = _coded(table)
     if not np.isfinite(table.values[: 4 * SHORTEST_AXIS]).all():
@@ -27,14 +31,14 @@ def read_long(table: Table) -> Reading | None:
     numbers = [j for j in range(width - 1) if j not in table.words]
     found = [one for one in (_folded(table, j) for j in numbers) if one is not None]
     if not found:
-        _check_whole(table, numbers)
+        _check_complete(table, numbers)
     if len(found) < 2:
         return found[0] if found else None
     return _clear(found, table)
 
 
 def _coded(table: Table) -> Table:
-    """The same with a number for each word, as they come, beside the words."""
+    """Return the table with a number for each word."""
     values = table.values.copy() if table.words else table.values
     for j, column in table.words.items():
         codes = {word: i for i, word in enumerate(dict.fromkeys(column))}
@@ -42,8 +46,8 @@ def _coded(table: Table) -> Table:
     return replace(table, values=values)
 
 
-def _check_whole(table: Table, numbers: list[int]) -> None:
-    """Refuse a table with one point a line of which the spectra are not whole, or not alike."""
+def _check_complete(table: Table, numbers: list[int]) -> None:
+    """Raise an error for a table with one point in each line whose spectra differ in length or axis."""
     for j in numbers:
         column = table.values[:, j]
         size = len(np.unique(column))
@@ -54,18 +58,19 @@ def _check_whole(table: Table, numbers: list[int]) -> None:
             and np.array_equal(column, np.resize(column[:size], len(column)))
         ):
             raise ReadError(
-                f"{table.where} has one point a line, and its last spectrum is not whole: {len(column)} "
-                f"lines are no multiple of {size} positions. Leave out the lines of that spectrum."
+                f"{table.where} has one point in each line, and its last spectrum is not complete: "
+                f"{len(column)} lines are not a multiple of {size} positions. Delete the lines of that "
+                "spectrum."
             )
     if _says_long(table):
         raise ReadError(
-            f"{table.where} has one point a line, and its spectra do not have the same positions: "
-            "interpolate them to common ones first."
+            f"{table.where} has one point in each line, and its spectra have different positions: "
+            "interpolate them to common positions first."
         )
 
 
 def _says_long(table: Table) -> bool:
-    """Whether the names above the columns are those of coordinates, an axis and an intensity."""
+    """Return whether the columns are called coordinates, an axis and an intensity."""
     roles = [role(name) for name in table.names[:-1]]
     first = [
         is_place(name) or role(name) in ("time", "counting") or j in table.words
@@ -75,7 +80,7 @@ def _says_long(table: Table) -> bool:
 
 
 def _folded(table: Table, j: int) -> Reading | None:
-    """Spectra along column j, where every spectrum has the same positions there."""
+    """Return the reading with column j as axis, if every spectrum has the same positions there."""
     values = table.values
     others = [k for k in range(values.shape[1] - 1) if k != j]
     size = len(np.unique(values[:, j]))
@@ -96,12 +101,12 @@ def _folded(table: Table, j: int) -> Reading | None:
 
 
 def _starts(places: NDArray) -> NDArray:
-    """Where a line has other coordinates than the line before."""
+    """Return the lines that have other coordinates than the line before."""
     return np.flatnonzero((np.diff(places, axis=0) != 0).any(axis=1)) + 1
 
 
 def _by_position(column: NDArray, size: int) -> NDArray | None:
-    """Lines of each measurement, where a file has all measurements at one position, then at the next."""
+    """Return the lines of each measurement in a file that is sorted by position."""
     count = len(column) // size
     blocks = column.reshape(size, count)
     return np.arange(len(column)).reshape(size, count).T if (blocks == blocks[:, :1]).all() else None
@@ -110,7 +115,7 @@ def _by_position(column: NDArray, size: int) -> NDArray | None:
 def _reading(
     table: Table, Y: NDArray, axis: NDArray, firsts: NDArray, j: int, others: list[int]
 ) -> Reading:
-    """Spectra along a column, named by what stands in the others of their first lines."""
+    """Return spectra along a column, named after the other cells of their first lines."""
     name = table.names[j] if table.names else ""
     points = [*smoothness(Y), *nature(axis, name)]
     marks = [table.names[k] if table.names else "" for k in others]
@@ -118,7 +123,7 @@ def _reading(
         marks = ["x", "y", "z"][: len(others)]
         points.append((2.0 if j == len(others) else 0.0, "it comes after x and y"))
     columns = [
-        [table.words[k][i] if k in table.words else f"{table.values[i, k]:.{NAMED}g}" for i in firsts]
+        [table.words[k][i] if k in table.words else f"{table.values[i, k]:.12g}" for i in firsts]
         for k in others
     ]
     if len(others) == 1 and table.words:
@@ -135,20 +140,20 @@ def _reading(
 
 def _clear(found: list[Reading], table: Table) -> Reading:
     best, second, *_ = sorted(found, key=lambda one: -one.score)
-    if best.score - second.score >= CLEAR:
+    if best.score - second.score >= CLEAR_LEAD:
         return best
     names = " or ".join(
         f"{len(one.Y)} measurements x {one.Y.shape[1]} channels, {one.layout} as axis"
         for one in (best, second)
     )
     raise ReadError(
-        f"{table.where} has one point a line and can be read in two ways: {names}. Name its columns in "
-        "a first line, as in `time,wavelength,intensity`."
+        f"{table.where} has one point in each line and can be read in two ways: {names}. Name its "
+        "columns in a first line, for example `time,wavelength,intensity`."
     )
 
 
 def placed(data: Dataset, x: NDArray, y: NDArray) -> Dataset:
-    """The same with coordinates; as an image where they fill a grid, each place once."""
+    """Return the data set with coordinates; as an image if they fill a grid."""
     grid = _grid(x, y)
     if grid is not None:
         order, shape = grid
@@ -160,7 +165,7 @@ def placed(data: Dataset, x: NDArray, y: NDArray) -> Dataset:
 
 
 def _grid(x: NDArray, y: NDArray) -> tuple[NDArray, tuple[int, int]] | None:
-    """The order in which measurements fill an image row by row, and its shape."""
+    """Return the order in which measurements fill an image row by row, and its shape; or None."""
     (columns, j), (lines, i) = (_levels(values) for values in (x, y))
     if columns < 2 or lines < 2 or columns * lines != len(x):
         return None
@@ -171,7 +176,7 @@ def _grid(x: NDArray, y: NDArray) -> tuple[NDArray, tuple[int, int]] | None:
 
 
 def _levels(values: NDArray) -> tuple[int, NDArray]:
-    """How many different coordinates there are, and which of them, as they come, each one is."""
+    """Return the number of different coordinates, and the number of each one by first appearance."""
     spread = float(np.ptp(values)) or 1.0
     rounded = np.round(values / (1e-6 * spread))
     _, first, which = np.unique(rounded, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Tables found in text: numbers, words beside them, names above them, and what else the file says."""
+"""Find tables in text: numbers, words beside them, names above them, settings around them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -7,33 +7,62 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import message, option
 from ngmca.io.axis_units import role
-from ngmca.io.dataset import ReadError
-from ngmca.io.tables.cells import COMMENTS, SAMPLE, Lines, Style, kind_of, style_of
+from ngmca.io.read_error import ReadError
+from ngmca.io.tables.cells import COMMENTS, SAMPLED_LINES, Lines, Style, kind_of, style_of
 from ngmca.io.tables.headers import Labels, as_title, facts_in, labels_of
 from ngmca.io.tables.numerals import is_missing
 from ngmca.io.tables.table_bounds import Place, find_table
 
-MARKS = "".join(COMMENTS) + " \t"
+COMMENT_CHARACTERS = "".join(COMMENTS) + " \t"
 
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of numbers, with what stands above and beside them."""
+    """Columns of numbers, with the text above and beside them.
 
-    values: NDArray  # (rows, columns), nan where a cell holds none
-    words: dict[int, tuple[str, ...]] = field(default_factory=dict)  # columns of words
-    names: tuple[str, ...] = ()  # above the columns
-    over: tuple[tuple[str, ...], ...] = ()  # more lines of names above those, nearest first
-    units: tuple[str, ...] = ()  # below the names
-    facts: dict[str, str] = field(default_factory=dict)  # settings in the lines around
-    lines: Lines = field(default_factory=lambda: Lines([], []))  # where the rows come from
+    Attributes
+    ----------
+    values : (rows, columns) array
+        NaN where a cell is not a number.
+    words : dict
+        Columns of words, by the place of the column.
+    names, units : tuple of str
+        The lines above the columns.
+    over : tuple
+        More lines of names above `names`, nearest first.
+    facts : dict
+        Settings in the lines around the table.
+    lines : Lines
+        The lines of the file that are the rows.
+    style : Style
+        How cells and numbers are written.
+    where : str
+        How errors call the table.
+    columns : tuple of int
+        The place of each column in the lines of the file, from 0.
+    title : str
+        The last line above that does not hold names.
+    remarks : tuple of str
+        Notes for the user.
+    label_first : bool
+        Whether the first column is axis or names, not data.
+    """
+
+    values: NDArray
+    words: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    over: tuple[tuple[str, ...], ...] = ()
+    units: tuple[str, ...] = ()
+    facts: dict[str, str] = field(default_factory=dict)
+    lines: Lines = field(default_factory=lambda: Lines([], []))
     style: Style = field(default_factory=Style)
     where: str = "the table"
-    columns: tuple[int, ...] = ()  # which fields of the lines these are, from 0
-    title: str = ""  # the last line above that is none of names
-    remarks: tuple[str, ...] = ()  # what the user should know
-    label_first: bool = False  # whether the first column is there as axis or names, not as data
+    columns: tuple[int, ...] = ()
+    title: str = ""
+    remarks: tuple[str, ...] = ()
+    label_first: bool = False
 
     @property
     def above(self) -> tuple[str, ...]:
@@ -41,7 +70,7 @@ class Table:
         return self.over[0] if self.over else ("",) * self.values.shape[1]
 
     def take(self, columns: Sequence[int]) -> "Table":
-        """The same with some of the columns, in that order."""
+        """Return the table with some of the columns, in that order."""
         chosen = list(columns)
 
         def some(row: tuple[str, ...]) -> tuple[str, ...]:
@@ -58,24 +87,24 @@ class Table:
         )
 
     def rows(self, keep: slice | NDArray) -> "Table":
-        """The same with some of the rows."""
+        """Return the table with some of the rows."""
         places = range(len(self.values))[keep] if isinstance(keep, slice) else np.flatnonzero(keep)
         numbers, texts = self.lines
         lines = Lines([numbers[i] for i in places], [texts[i] for i in places])
         words = {j: tuple(column[i] for i in places) for j, column in self.words.items()}
         return replace(self, values=self.values[keep], words=words, lines=lines)
 
-    def told(self, *remarks: str) -> "Table":
-        """The same with more that the user should know."""
+    def with_remarks(self, *remarks: str) -> "Table":
+        """Return the table with more remarks."""
         return replace(self, remarks=(*self.remarks, *filter(None, remarks)))
 
     def cells(self, j: int) -> tuple[str, ...]:
-        """What stands in a column."""
+        """Return the cells of a column as text."""
         place = self.columns[j]
         return tuple((*self.style.cells(text), *[""] * (place + 1))[place] for text in self.lines.texts)
 
     def check(self, *, gaps: bool = False) -> None:
-        """Refuse cells that hold no number, naming the first; with `gaps` some may be missing."""
+        """Raise an error for the first cell that is not a number; with `gaps`, cells may be empty."""
         wrong = ~np.isfinite(self.values)
         wrong[:, list(self.words)] = False
         for i, j in np.argwhere(wrong).tolist():
@@ -83,59 +112,61 @@ class Table:
                 raise self.wrong(i, j)
 
     def wrong(self, i: int, j: int) -> ReadError:
-        """An error about a cell that holds no number."""
+        """Return an error about a cell that is not a number."""
         line = f"{self.where}, line {self.lines.numbers[i]}"
-        complaint = _complaint(self._cell(i, j), self.style)
-        return ReadError(f"{line}, field {self.columns[j] + 1} {complaint}")
+        problem = _problem(self._cell(i, j), self.style)
+        return ReadError(f"{line}, column {self.columns[j] + 1} {problem}")
 
     def _cell(self, i: int, j: int) -> str:
         place = self.columns[j]
         return (*self.style.cells(self.lines.texts[i]), *[""] * (place + 1))[place]
 
 
-def _complaint(cell: str, style: Style) -> str:
+def _problem(cell: str, style: Style) -> str:
     if not cell:
-        return "is empty: fill it or leave out its line."
+        return "is empty: fill it or delete its line."
     if style.number(cell) is not None:
-        return f"is {cell[:30]}: replace it or leave out its line."
-    told = f"holds {cell[:30]!r}, which is not a number."
+        return f"is {cell[:30]}: replace it or delete its line."
+    problem = f"holds {cell[:30]!r}, which is not a number."
     marked = not style.is_word(cell) and any(mark in cell for mark in ", '")
-    return f"{told} Write it without marks between thousands." if marked else told
+    return f"{problem} Write it without thousands marks." if marked else problem
 
 
 def tables_of(lines: Lines, comments: Lines, where: str, header: int | None = None) -> list[Table]:
-    """The tables in a file, from top to bottom."""
+    """Return the tables in a file, from top to bottom."""
     start = _line_of_names(lines, header, where) if header else 0
     named = lines.part(start, start + 1) if header else None
     below = lines.part(start + 1) if header else lines
     if not below.texts:
-        raise ReadError(f"{where} has a header and no numbers below it.")
+        raise ReadError(f"{where} has a header, but no numbers below it.")
     style = style_of(below, where)
     found = find_table(below, style)
     if found is None:
         return [_no_table(lines.part(start), style, where)]
     below, remark = _uncommented(below, comments, style, found)
     found = find_table(below, style) or found
-    tables = [t.told(remark) for t in _blocks(below, named, comments, style, found, where)]
+    tables = [t.with_remarks(remark) for t in _blocks(below, named, comments, style, found, where)]
     return [replace(table, names=()) for table in tables] if header == 0 else tables
 
 
 def _uncommented(lines: Lines, comments: Lines, style: Style, place: Place) -> tuple[Lines, str]:
-    """The lines, with those that a name such as #3 made a comment, and which others were left out."""
+    """Return the lines with rows that look like comments, such as #3, and a remark on other ones."""
     head = lines.part(max(0, place.first - 1), place.first)
     named = [n for n, text in zip(*head, strict=True) if len(style.cells(text)) == place.width]
     begin = (named or [lines.numbers[place.first]])[0]  # a comment above may hold the names
     kept: list[tuple[int, str]] = []
     left: list[tuple[int, str]] = []
     for number, text in zip(*comments, strict=True):
-        cells = style.cells(text.lstrip(MARKS))
+        cells = style.cells(text.lstrip(COMMENT_CHARACTERS))
         if number < begin or len(cells) != place.width:
             continue
         if place.numbered and style.number(cells[0]) is not None and kind_of(cells, style).is_row:
             left.append((number, text))
         elif place.width > 1 and kind_of(style.cells(text), style).is_row:
             kept.append((number, text))
-    remark = f"lines that are comments and passed over: {_listed([n for n, _ in left])}." if left else ""
+    remark = (
+        f"comment lines with numbers were left out: {_listed([n for n, _ in left])}." if left else ""
+    )
     if not kept:
         return lines, remark
     merged = sorted([*zip(*lines, strict=True), *kept])
@@ -148,16 +179,19 @@ def _listed(numbers: Sequence[int], most: int = 8) -> str:
 
 
 def _line_of_names(lines: Lines, header: int, where: str) -> int:
-    """Which of the lines has a number in the file."""
+    """Return the place of the line that `header` names."""
     if header not in lines.numbers:
-        raise ReadError(f"{where} has no names in line {header}: it is blank, a comment or not there.")
+        raise ReadError(
+            "{} has no names in line {}, as {} says: the line is blank, a comment or missing.",
+            *(where, header, option("header", header)),
+        )
     return lines.numbers.index(header)
 
 
 def _no_table(lines: Lines, style: Style, where: str) -> Table:
-    """Refuse a file in which no line looks like numbers."""
+    """Raise an error for a file in which no line looks like numbers."""
     if len(lines.texts) == 1:
-        raise ReadError(f"{where} has a header and no numbers below it.")
+        raise ReadError(f"{where} has a header, but no numbers below it.")
     texts = lines.texts[1:]
     width = len(style.cells(texts[0]))
     body = Lines(lines.numbers[1:], texts)
@@ -170,26 +204,28 @@ def _no_table(lines: Lines, style: Style, where: str) -> Table:
 def _blocks(
     lines: Lines, named: Lines | None, comments: Lines, style: Style, place: Place, where: str
 ) -> Iterator[Table]:
-    """Tables of one width below each other, and what stands around them."""
+    """Yield tables of one width that stand below each other, with the text around them."""
     first, last, width, _ = place
     _check_around(lines, style, range(first), width, where, last + 1 - first)
     _check_around(lines, style, range(last + 1, len(lines.texts)), width, where)
-    around = [*comments.texts[:SAMPLE], *lines.texts[:first], *lines.texts[last + 1 :]]
+    around = [*comments.texts[:SAMPLED_LINES], *lines.texts[:first], *lines.texts[last + 1 :]]
     facts = facts_in(around)
     body, head, foot = lines.part(first, last + 1), lines.part(0, first), lines.part(last + 1)
     passed = _rows_in(foot, style, width) if width > 2 else []
     if named is not None:
         passed, head = [*_rows_in(head, style, width), *passed], named
-    remark = f"lines of numbers that are passed over: {_listed(passed)}." if passed else ""
+    remark = f"lines of numbers were left out: {_listed(passed)}." if passed else ""
     plain = _all_numbers(body, style)
-    blocks = [(head, body, plain)] if plain is not None else _careful(head, body, style, width, where)
+    blocks = (
+        [(head, body, plain)] if plain is not None else _checked_blocks(head, body, style, width, where)
+    )
     for above, rows, values in blocks:
         made = _table(above, comments, rows, values, style, width, where)
-        yield replace(made, facts=facts).told(remark)
+        yield replace(made, facts=facts).with_remarks(remark)
 
 
 def _rows_in(lines: Lines, style: Style, width: int) -> list[int]:
-    """Numbers of lines that look like those of the table."""
+    """Return the numbers of lines that look like lines of the table."""
     cells = [style.cells(text) for text in lines.texts]
     alike = [len(c) == width and kind_of(c, style).is_row for c in cells]
     return [number for number, fits in zip(lines.numbers, alike, strict=True) if fits]
@@ -198,7 +234,7 @@ def _rows_in(lines: Lines, style: Style, width: int) -> list[int]:
 def _check_around(
     lines: Lines, style: Style, places: range, width: int, where: str, count: int = -1
 ) -> None:
-    """Refuse lines of numbers around the table that do not fit it, but for one that tells its length."""
+    """Raise an error for other lines of numbers around the table, except one with its length."""
     for i in places:
         cells = style.cells(lines.texts[i])
         if len(cells) == 1 and style.number(cells[0]) == count:
@@ -210,12 +246,14 @@ def _check_around(
 
 
 def _ragged(number: int, count: int, width: int, where: str) -> ReadError:
-    hint = f" skip={number} leaves it out." if number < 10 else ""
-    return ReadError(f"{where}, line {number} has {count} fields, other lines have {width}.{hint}")
+    hint = message(" Give {} to ignore it.", option("skip", number)) if number < 10 else ""
+    return ReadError(
+        "{}, line {} has {} cells, other lines have {}.{}", where, number, count, width, hint
+    )
 
 
 def _all_numbers(body: Lines, style: Style) -> NDArray | None:
-    """The numbers of lines that hold nothing else, read fast; None where there is anything else."""
+    """Return the numbers of lines that hold only numbers, read fast; else None."""
     texts = (text.replace(",", ".") for text in body.texts) if style.comma else body.texts
     try:
         values = np.loadtxt(
@@ -226,10 +264,10 @@ def _all_numbers(body: Lines, style: Style) -> NDArray | None:
     return values if len(values) == len(body.texts) else None
 
 
-def _careful(
+def _checked_blocks(
     head: Lines, body: Lines, style: Style, width: int, where: str
 ) -> Iterator[tuple[Lines, Lines, NDArray]]:
-    """Blocks of lines, their numbers and the lines above them, each line looked at."""
+    """Yield blocks of lines, their numbers and the lines above them; check each line."""
     rows, kept, above = [], Lines([], []), head
     for number, text in zip(*body, strict=True):
         cells = style.cells(text)
@@ -259,7 +297,7 @@ def _floats(cells: list[str], style: Style) -> NDArray:
 def _table(
     head: Lines, comments: Lines, body: Lines, values: NDArray, style: Style, width: int, where: str
 ) -> Table:
-    """A table with its names and its columns of words, and what is said of columns without anything."""
+    """Return a table with its names and columns of words, and a remark on empty columns."""
     table = Table(values, lines=body, style=style, where=where, columns=tuple(range(width)))
     wordy = np.flatnonzero(2 * np.isnan(values).sum(axis=0) > len(values)).tolist()
     columns = {j: table.cells(j) for j in wordy}
@@ -267,24 +305,27 @@ def _table(
     words = {j: column for j, column in columns.items() if any(map(style.is_word, column))}
     last = max(j for j in range(width) if j not in empty) + 1  # delimiters may end every line
     above = style.cells(head.texts[-1]) if head.texts else []
-    last = width if len(above) == width and any(above[last:]) else last  # or there are names for nothing
+    last = (
+        width if len(above) == width and any(above[last:]) else last
+    )  # names may stand above empty columns
     table = replace(table, words=words).take(range(last))
     remark = next((text for n, text in zip(*comments, strict=True) if n == body.numbers[0] - 1), "")
     table = _named(table, labels_of(head, remark, style, last), head)
-    kept = [j for j in range(last) if j not in empty]  # and stand twice between cells
+    kept = [j for j in range(last) if j not in empty]  # or stand twice between cells
     bare = [name for j, name in enumerate(table.names) if j in empty and name]
-    told = f"columns that are empty and passed over: {', '.join(bare)}." if bare else ""
-    return table.take(kept).told(told)
+    empty_remark = f"empty columns were left out: {', '.join(bare)}." if bare else ""
+    return table.take(kept).with_remarks(empty_remark)
 
 
 def _named(table: Table, labels: Labels, head: Lines) -> Table:
-    """A table with the names above its columns; refused where they are those of other columns."""
+    """Return a table with the names above its columns; raise an error if their number is wrong."""
     table = replace(table, names=labels.names, over=labels.over, units=labels.units, title=labels.title)
     above = table.style.cells(head.texts[-1]) if head.texts else []
     if not labels.names and 1 < len(above) != table.values.shape[1] and role(above[0]) == "spectral":
         raise ReadError(
-            f"{table.where}, line {head.numbers[-1]} names {len(above)} columns, and the lines below "
-            f"have {table.values.shape[1]} fields: are commas both decimal and between cells?"
+            f"{table.where}, line {head.numbers[-1]} names {len(above)} columns, but the lines below "
+            f"have {table.values.shape[1]} cells: are commas decimal signs and delimiters?"
         )
-    told = "line {} ({}) is passed over: header={} takes it as names."
-    return table.told(*(told.format(n, as_title(text), n) for n, text in labels.passed))
+    remark = "line {} ({}) was left out: give {} to take it as names."
+    found = [message(remark, n, as_title(text), option("header", n)) for n, text in labels.passed]
+    return table.with_remarks(*found)

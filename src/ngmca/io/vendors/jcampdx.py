@@ -1,4 +1,4 @@
-"""JCAMP-DX, through the package jcamp: one spectrum, a compound file, or a folder of them."""
+"""Reader of JCAMP-DX, with the package jcamp: one spectrum, or a compound file."""
 
 import contextlib
 import io
@@ -9,46 +9,49 @@ import numpy as np
 
 from ngmca.io.axis_units import from_unit
 from ngmca.io.combine import combine, combine_peaks
-from ngmca.io.dataset import Dataset, ReadError, shown, told
+from ngmca.io.dataset import Dataset
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.extras import require
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, printable, reason
 
 
 def read_jcamp(path: Path, **_: Any) -> Dataset:
-    """The spectra in a JCAMP-DX file, transmittance as absorbance."""
+    """Read the spectra in a JCAMP-DX file; transmittance becomes absorbance."""
     jcamp = require("jcamp", "JCAMP-DX")
     _check_end(path)
-    printed = io.StringIO()  # jcamp prints what it doubts
+    printed = io.StringIO()  # jcamp prints warnings
     try:
         with contextlib.redirect_stdout(printed):
             content = jcamp.readfile(str(path))
-    except Exception as error:  # jcamp raises what comes: IndexError, KeyError, Exception
-        raise ReadError(f"{path}: jcamp cannot read it: {told(error)}.") from error
+    except Exception as error:  # jcamp raises errors of any type
+        raise ReadError(f"{path}: jcamp cannot read it: {reason(error)}.") from error
     inside = content.get("children", [content])
     announced = content.get("blocks", 0)
     if isinstance(announced, int | float) and len(inside) < announced:
         raise ReadError(
-            f"{path} announces {announced:g} blocks and holds {len(inside)}: it is truncated."
+            f"{path} announces {announced:g} blocks, but holds {len(inside)}: it is truncated."
         )
     blocks = [block for block in inside if _has_data(block, path)]
     if not blocks:
         kind = content.get("data type", "")
-        raise ReadError(f"{path} has no spectrum that jcamp reads{f' ({kind})' if kind else ''}.")
-    if not all(_is_peaks(block) for block in blocks):  # lists of peaks beside a whole spectrum repeat it
+        raise ReadError(f"{path} has no spectrum that jcamp can read{f' ({kind})' if kind else ''}.")
+    if not all(_is_peaks(block) for block in blocks):  # a peak list beside a spectrum repeats it
         blocks = [block for block in blocks if not _is_peaks(block)]
     parts = [_spectrum(block, path) for block in blocks]
     names = [str(block.get("title") or path.stem) for block in blocks]
     if len(parts) > 1 and all(_is_peaks(block) for block in blocks):
         return combine_peaks(parts, names)
     data = combine(parts, names)
-    doubts = sum("check failed" in line.lower() for line in printed.getvalue().splitlines())
-    if doubts:
-        data = data.noted(f"{shown(path.name)}: jcamp doubts {doubts} lines (checks of x or y failed).")
+    failed = sum("check failed" in line.lower() for line in printed.getvalue().splitlines())
+    if failed:
+        data = data.with_notes(
+            f"{printable(path.name)}: checks of x or y failed in {failed} lines (jcamp)."
+        )
     return data
 
 
 def _check_end(path: Path) -> None:
-    """Refuse a file of which a block, or the whole, does not end: jcamp takes what there is."""
+    """Raise an error if a block or the file has no end; jcamp would accept it."""
     lines = path.read_bytes().upper().replace(b" ", b"").splitlines()
     begun, ended = (sum(line.startswith(mark) for line in lines) for mark in (b"##TITLE=", b"##END="))
     if begun > ended:
@@ -72,10 +75,10 @@ def _is_peaks(block: dict[str, Any]) -> bool:
 def _spectrum(block: dict[str, Any], path: Path) -> Dataset:
     x, y = np.asarray(block["x"], dtype=float), np.asarray(block["y"], dtype=float)
     if len(x) != len(y):
-        raise ReadError(f"{path} announces {len(x)} points and holds {len(y)}: truncated or damaged.")
+        raise ReadError(f"{path} announces {len(x)} points, but holds {len(y)}: truncated or damaged.")
     points = block.get("npoints")
     if isinstance(points, int | float) and int(points) != len(y):
-        raise ReadError(f"{path} announces {points:g} points and holds {len(y)}: truncated or damaged.")
+        raise ReadError(f"{path} announces {points:g} points, but holds {len(y)}: truncated or damaged.")
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
         raise ReadError(f"{path}: point {bad[0] + 1}, at {x[bad[0]]:g}, has no value.")

@@ -1,4 +1,4 @@
-"""Mass spectra: images of them (imzML) by pyimzML, those of a run (mzML) by the standard library."""
+"""Readers of mass spectra: images (imzML, with pyimzML) and runs (mzML)."""
 
 import base64
 import gzip
@@ -13,21 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.dataset import Dataset, ReadError, told
-from ngmca.io.vendors.extras import require
+from ngmca.io.dataset import Dataset
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, reason
 
 Groups = dict[str | None, dict[str, str]]  # terms by the name of a group
 
-BIN = 0.1  # width in m/z on which spectra with peaks of their own are put
+BIN_WIDTH = 0.1  # in m/z, for spectra with different peak positions
 TYPES = {"MS:1000521": "<f4", "MS:1000523": "<f8", "MS:1000519": "<i4", "MS:1000522": "<i8"}
 LEVEL, TIME, MZ, INTENSITY = "MS:1000511", "MS:1000016", "MS:1000514", "MS:1000515"
 POLARITY = {"MS:1000129": "negative", "MS:1000130": "positive"}
 PLAIN, ZLIB = "MS:1000576", "MS:1000574"
-SECONDS = "UO:0000010"  # the unit of a time; minutes without it
+SECONDS = "UO:0000010"  # the unit of a time; otherwise it is in minutes
 
 
 def read_imzml(path: Path, **_: Any) -> Dataset:
-    """The pixels of an imaging mass spectrum, on its own m/z axis or in bins of 0.1."""
+    """Read the pixels of an image of mass spectra, on its own m/z axis or in bins of 0.1."""
     parser = require("pyimzml.ImzMLParser", "imzML")
     body = path.with_suffix(".ibd")
     if not body.is_file():
@@ -38,8 +39,8 @@ def read_imzml(path: Path, **_: Any) -> Dataset:
             with parser.ImzMLParser(str(path)) as stored:
                 places = np.array([place[:2] for place in stored.coordinates])
                 spectra = [stored.getspectrum(i) for i in range(len(places))]
-    except Exception as error:  # XML and binary damage surface as all sorts
-        raise ReadError(f"{path} is not a whole imzML file: {told(error)}.") from error
+    except Exception as error:  # damaged files raise errors of any type
+        raise ReadError(f"{path} is not a complete imzML file: {reason(error)}.") from error
     short = next((i for i, (mz, y) in enumerate(spectra) if len(mz) != len(y) or not len(mz)), None)
     if short is not None:
         raise ReadError(
@@ -51,11 +52,11 @@ def read_imzml(path: Path, **_: Any) -> Dataset:
     order, shape = _as_image(places)
     names = tuple(f"x{x} y{y}" for x, y in places[order])
     data = Dataset(Y[order], axis, "m/z", "", () if shape else names, shape)
-    return data.noted(note) if note else data
+    return data.with_notes(note) if note else data
 
 
 def read_mzml(path: Path, **_: Any) -> Dataset:
-    """The full scans of a run, on their own m/z axis or in bins of 0.1, named by their time."""
+    """Read the full scans of a run, on their own m/z axis or in bins of 0.1, named by their time."""
     spectra: list[tuple[NDArray, NDArray]] = []
     names: list[str] = []
     others, signs = 0, set[str]()
@@ -71,19 +72,19 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
     except (ElementTree.ParseError, EOFError, zlib.error, OSError, ValueError) as error:
         if isinstance(error, ReadError):
             raise
-        raise ReadError(f"{path} is not a whole mzML file: {told(error)}.") from error
+        raise ReadError(f"{path} is not a complete mzML file: {reason(error)}.") from error
     if not any(len(mz) for mz, _ in spectra):
         raise ReadError(
-            f"{path} has no full scans (MS level 1) with peaks: {others} scans are of others."
+            f"{path} has no full scans (MS level 1) with peaks: its {others} scans have other levels."
         )
     axis, Y, note = _on_one_axis(spectra)
     left_out = f"{others} scans of MS level 2 and above were left out." if others else ""
     mixed = f"{' and '.join(sorted(signs))} scans are in one table." if len(signs) > 1 else ""
-    return Dataset(Y, axis, "m/z", "", tuple(names)).noted(*filter(None, (note, left_out, mixed)))
+    return Dataset(Y, axis, "m/z", "", tuple(names)).with_notes(*filter(None, (note, left_out, mixed)))
 
 
 def _scans(path: Path) -> Iterator[tuple[ElementTree.Element, Groups]]:
-    """The spectra of an mzML file one by one, as many as it announces, with terms that many share."""
+    """Yield the spectra of an mzML file one by one, with the terms that they share."""
     with path.open("rb") as file:
         opened = gzip.open if file.read(2) == b"\x1f\x8b" else open
     announced, found = None, 0
@@ -102,11 +103,13 @@ def _scans(path: Path) -> Iterator[tuple[ElementTree.Element, Groups]]:
     if announced is None:
         raise ReadError(f"{path} has no list of spectra.")
     if announced not in (-1, found):
-        raise ReadError(f"{path} announces {announced} spectra and holds {found}: truncated or damaged.")
+        raise ReadError(
+            f"{path} announces {announced} spectra, but holds {found}: truncated or damaged."
+        )
 
 
 def _terms(element: ElementTree.Element, groups: Groups) -> dict[str, str]:
-    """Values of the vocabulary's terms in an element, times with their unit."""
+    """Return the values of the terms in an element; times have their unit."""
     terms: dict[str, str] = {}
     for child in element.iter():
         if child.tag.endswith("referenceableParamGroupRef"):
@@ -120,7 +123,7 @@ def _terms(element: ElementTree.Element, groups: Groups) -> dict[str, str]:
 
 
 def _arrays(element: ElementTree.Element, groups: Groups, path: Path) -> tuple[NDArray, NDArray]:
-    """Masses and intensities of a spectrum."""
+    """Return masses and intensities of a spectrum."""
     name, length = element.get("id", "a spectrum"), int(element.get("defaultArrayLength", -1))
     found: dict[str, NDArray] = {}
     for part in (child for child in element.iter() if child.tag.endswith("}binaryDataArray")):
@@ -131,7 +134,7 @@ def _arrays(element: ElementTree.Element, groups: Groups, path: Path) -> tuple[N
         kind = next((TYPES[key] for key in TYPES if key in terms), None)
         if kind is None or not {PLAIN, ZLIB} & set(terms):
             raise ReadError(
-                f"{path}: {name} is packed in a way not known here: save it with zlib, or without."
+                f"{path}: {name} has an unknown compression: save it with zlib or without compression."
             )
         text = next((child.text for child in part if child.tag.endswith("}binary")), None)
         content = base64.b64decode(text or "", validate=False)
@@ -141,7 +144,7 @@ def _arrays(element: ElementTree.Element, groups: Groups, path: Path) -> tuple[N
     mz, y = (np.asarray(found.get(key, ()), dtype=float) for key in (MZ, INTENSITY))
     if len(mz) != len(y) or length not in (-1, len(y)):
         raise ReadError(
-            f"{path}: {name} announces {length} points and holds {len(mz)} and {len(y)}: damaged."
+            f"{path}: {name} announces {length} points, but holds {len(mz)} and {len(y)}: it is damaged."
         )
     if not (np.isfinite(mz).all() and np.isfinite(y).all()):
         raise ReadError(f"{path}: {name} has missing or infinite values: it is damaged.")
@@ -153,19 +156,19 @@ def _on_one_axis(spectra: list[tuple[Any, Any]]) -> tuple[NDArray, NDArray, str]
     if all(len(mz) == len(first) and np.array_equal(mz, first) for mz, _ in spectra):
         return first, np.array([y for _, y in spectra], dtype=float), ""
     low = min(float(np.min(mz)) for mz, _ in spectra if len(mz))
-    places = [np.floor((np.asarray(mz, dtype=float) - low) / BIN) for mz, _ in spectra]
+    places = [np.floor((np.asarray(mz, dtype=float) - low) / BIN_WIDTH) for mz, _ in spectra]
     used = np.unique(np.concatenate(places))
     check_claim(8.0 * len(spectra) * len(used), None, f"{len(spectra)} spectra on {len(used)} bins")
     Y = np.zeros((len(spectra), len(used)))
     for row, where, (_, y) in zip(Y, places, spectra, strict=True):
         np.add.at(row, np.searchsorted(used, where), y)
     filled = Y.any(axis=0)
-    note = f"peaks were summed in bins of {BIN} m/z; {int(filled.sum())} bins hold any."
-    return low + BIN * (used[filled] + 0.5), Y[:, filled], note
+    note = f"peaks were summed in bins of {BIN_WIDTH} m/z; {int(filled.sum())} bins are not empty."
+    return low + BIN_WIDTH * (used[filled] + 0.5), Y[:, filled], note
 
 
 def _as_image(places: NDArray) -> tuple[NDArray, tuple[int, int] | None]:
-    """Pixels row by row, and the image's shape if none is missing."""
+    """Return the order of pixels row by row, and the shape of the image if none is missing."""
     order = np.lexsort((places[:, 0], places[:, 1]))
     corner = places.min(axis=0)
     columns, rows = (int(size) for size in places.max(axis=0) - corner + 1)

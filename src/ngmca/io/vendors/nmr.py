@@ -1,4 +1,4 @@
-"""Processed NMR spectra through nmrglue: Bruker, Varian/Agilent and NMRPipe."""
+"""Readers of processed NMR spectra, with nmrglue: Bruker, Varian/Agilent and NMRPipe."""
 
 import warnings
 from pathlib import Path
@@ -7,54 +7,61 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import option
 from ngmca.io.axis_units import NO_AXIS, SHIFT
 from ngmca.io.combine import combine
-from ngmca.io.dataset import Dataset, ReadError, real_numbers, shown, told
-from ngmca.io.vendors.extras import require
+from ngmca.io.dataset import Dataset, real_numbers
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, printable, reason
 
-PROCESS = (
+PROCESS_FIRST = (
     "Fourier-transform and phase it first (TopSpin, VnmrJ, NMRPipe, nmrglue), then save the spectrum."
 )
 PIPE_MARK = 2.345  # in the header of every NMRPipe file
-PIPE_HEADER = 2048  # bytes
+PIPE_HEADER_BYTES = 2048
 IS_SPECTRUM = 0x2  # bit of the status word in the header of a Varian file
 
 
 def is_bruker(folder: Path) -> bool:
-    """Whether a folder is an experiment, its processed data, or holds experiments."""
+    """Return whether a folder is an experiment, its processed data, or a collection of experiments."""
     return bool(_experiments(folder))
 
 
 def read_bruker(path: Path, *, nucleus: str | None = None, **_: Any) -> Dataset:
-    """One row an experiment in the folder, or one a row of a pseudo-2D experiment."""
+    """Read one row for each experiment in a folder, or for each row of a pseudo-2D experiment.
+
+    The path may also be a file of the experiment.
+    """
+    path = path.parent if path.is_file() else path
     ng = require("nmrglue", "Bruker data")
     experiments = _experiments(path)
     processed = [folder for folder in experiments if _processed(folder)]
     if not processed:
-        raise ReadError(f"{path} holds a free induction decay only (fid or ser). {PROCESS}")
+        raise ReadError(f"{path} holds only a free induction decay (fid or ser). {PROCESS_FIRST}")
     chosen = _of_one_nucleus(processed, nucleus, path)
     parts = [_read_processed(ng, folder) for folder in chosen]
     data = combine(parts, [folder.name for folder in chosen])
     left = len(experiments) - len(processed)
     notes = [f"{left} experiments without processed data were left out."] if left else []
     bare = [] if experiments == [path] else _without_acqus(path)
-    notes += [f"left out: {shown(folder.name)} has pdata and no acqus." for folder in bare]
-    return data.noted(*notes)
+    notes += [f"left out: {printable(folder.name)} has pdata, but no acqus." for folder in bare]
+    return data.with_notes(*notes)
 
 
 def read_varian(path: Path, **_: Any) -> Dataset:
-    """The spectra that VnmrJ keeps in datdir beside procpar; raw data are refused."""
+    """Read the spectra that VnmrJ keeps in datdir beside procpar; raw data are an error."""
+    path = path.parent if path.is_file() else path
     ng = require("nmrglue", "Varian/Agilent data")
     found = [path / "datdir" / name for name in ("phasefile", "data")]
     file = next((candidate for candidate in found if candidate.is_file()), path / "fid")
     if not file.is_file():
-        raise ReadError(f"{path} has a procpar file and neither a spectrum nor a fid beside it.")
+        raise ReadError(f"{path} has a procpar file, but neither a spectrum nor a fid beside it.")
     try:
         header, values = _quietly(ng.varian.read_fid, str(file), as_2d=True)
-    except Exception as error:  # damaged headers surface as all sorts
-        raise ReadError(f"{file} is not a whole Varian file: {told(error)}.") from error
+    except Exception as error:  # damaged headers raise errors of any type
+        raise ReadError(f"{file} is not a complete Varian file: {reason(error)}.") from error
     if not int(header["status"]) & IS_SPECTRUM:
-        raise ReadError(f"{file} is a free induction decay. {PROCESS}")
+        raise ReadError(f"{file} is a free induction decay. {PROCESS_FIRST}")
     parameters = _quietly(ng.varian.read_procpar, str(path / "procpar"))
     n = values.shape[1]
     axis, name, unit = _varian_axis(parameters, n)
@@ -62,28 +69,30 @@ def read_varian(path: Path, **_: Any) -> Dataset:
 
 
 def read_pipe(path: Path, **_: Any) -> Dataset:
-    """The rows of an NMRPipe file whose direct dimension is Fourier-transformed."""
+    """Read the rows of an NMRPipe file whose direct dimension is Fourier-transformed."""
     ng = require("nmrglue", "NMRPipe data")
     try:
         header, values = _quietly(ng.pipe.read, str(path))
-        announced = PIPE_HEADER + 4 * int(np.prod(ng.pipe.find_shape(header)))
-    except Exception as error:  # damaged headers surface as all sorts
-        raise ReadError(f"{path} is not a whole NMRPipe file: {told(error)}.") from error
+        announced = PIPE_HEADER_BYTES + 4 * int(np.prod(ng.pipe.find_shape(header)))
+    except Exception as error:  # damaged headers raise errors of any type
+        raise ReadError(f"{path} is not a complete NMRPipe file: {reason(error)}.") from error
     if abs(float(header["FDFLTORDER"]) - PIPE_MARK) > 1e-3:
         raise ReadError(f"{path} is not an NMRPipe file: its header does not have the mark {PIPE_MARK}.")
     if not header["FDF2FTFLAG"]:
-        raise ReadError(f"{path} is a free induction decay. {PROCESS}")
+        raise ReadError(f"{path} is a free induction decay. {PROCESS_FIRST}")
     size = path.stat().st_size
     if size != announced:
-        raise ReadError(f"{path} announces {announced} bytes and holds {size}: truncated or damaged.")
+        raise ReadError(
+            f"{path} announces {announced} bytes, but holds {size}: it is truncated or damaged."
+        )
     if values.ndim > 2:
-        raise ReadError(f"{path} has {values.ndim} dimensions: rows of spectra are needed.")
+        raise ReadError(f"{path} has {values.ndim} dimensions: rows of spectra are required.")
     axis = np.asarray(ng.pipe.make_uc(header, values).ppm_scale(), dtype=float)
     return Dataset(np.atleast_2d(real_numbers(np.real(values), str(path))), axis, *SHIFT)
 
 
 def _experiments(path: Path) -> list[Path]:
-    """Folders of experiments (with acqus), sorted by number."""
+    """Return folders of experiments (with acqus), sorted by number."""
     if (path / "procs").is_file():  # the user points to pdata/1
         return [path]
     if any((path / name).exists() for name in ("acqus", "pdata", "ser")):
@@ -93,14 +102,14 @@ def _experiments(path: Path) -> list[Path]:
 
 
 def _without_acqus(path: Path) -> list[Path]:
-    """Folders of what may have been experiments."""
+    """Return folders that have lost the acqus file of an experiment."""
     return sorted(
         folder.parent for folder in path.glob("*/pdata") if not (folder.parent / "acqus").is_file()
     )
 
 
 def _processed(experiment: Path) -> Path | None:
-    """The folder with the spectrum of an experiment, the lowest processing number first."""
+    """Return the folder with the spectrum of an experiment, the lowest processing number first."""
     candidates = [experiment] if (experiment / "procs").is_file() else []
     if (experiment / "pdata").is_dir():
         candidates += sorted((experiment / "pdata").iterdir())
@@ -115,9 +124,16 @@ def _of_one_nucleus(experiments: list[Path], nucleus: str | None, path: Path) ->
         return experiments
     kinds = ", ".join(f"{kind} ({len(members)})" for kind, members in sorted(groups.items()))
     if nucleus is None:
-        raise ReadError(f"{path} holds experiments of several nuclei: {kinds}. Choose one by nucleus=.")
+        raise ReadError(
+            "{} holds experiments of several nuclei: {}. Choose one with {}.",
+            path,
+            kinds,
+            option("nucleus"),
+        )
     if nucleus not in groups:
-        raise ReadError(f"{path} holds no experiment of {nucleus}: there are {kinds}.")
+        raise ReadError(
+            "{} has no experiment for {}: it has {}.", path, option("nucleus", nucleus), kinds
+        )
     return groups[nucleus]
 
 
@@ -133,8 +149,8 @@ def _nucleus(experiment: Path) -> str:
 
 def _read_processed(ng: Any, experiment: Path) -> Dataset:
     folder = _processed(experiment) or experiment
-    whole = folder.parent.parent  # of which this is one way of processing
-    for file in (folder / "procs", folder / "proc2s", whole / "acqus", whole / "acqu2s"):
+    acquisition = folder.parent.parent
+    for file in (folder / "procs", folder / "proc2s", acquisition / "acqus", acquisition / "acqu2s"):
         _check_parameters(file)
     try:
         header, values = _quietly(ng.bruker.read_pdata, str(folder))
@@ -142,22 +158,22 @@ def _read_processed(ng: Any, experiment: Path) -> Dataset:
         width = direct["SW_p"] / direct["SF"]
         offset, size = float(direct["OFFSET"]), int(direct["SI"])
         rows = 1 if (folder / "1r").is_file() else int(header["proc2s"]["SI"])
-    except Exception as error:  # damaged parameter files surface as all sorts
-        raise ReadError(f"{folder} is not a whole Bruker spectrum: {told(error)}.") from error
+    except Exception as error:  # damaged parameter files raise errors of any type
+        raise ReadError(f"{folder} is not a complete Bruker spectrum: {reason(error)}.") from error
     if values.shape[-1] != size or values.size != size * rows:
-        raise ReadError(f"{folder} announces {rows} x {size} points and holds {values.size}.")
+        raise ReadError(f"{folder} announces {rows} x {size} points, but holds {values.size}.")
     axis = offset - np.arange(size) * width / size
     return Dataset(np.atleast_2d(values).astype(float), axis, *SHIFT)
 
 
 def _check_parameters(file: Path) -> None:
-    """Refuse parameters without their end: nmrglue would look for the rest of a list for ever."""
+    """Raise an error for parameters without their end: nmrglue would search for it for ever."""
     if file.is_file() and b"##END=" not in file.read_bytes():
         raise ReadError(f"{file} does not end with ##END=: it is truncated or damaged.")
 
 
 def _varian_axis(parameters: Any, n: int) -> tuple[NDArray | None, str, str]:
-    """The axis of n points from the spectral width and the reference of a procpar file."""
+    """Return the axis of n points from the spectral width and the reference in a procpar file."""
     try:
         width, frequency, position, reference = (
             float(parameters[key]["values"][0]) for key in ("sw", "reffrq", "rfl", "rfp")

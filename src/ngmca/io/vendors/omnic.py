@@ -1,4 +1,4 @@
-"""Thermo Omnic, by spectrochempy-omnic: one spectrum (.spa) or a group of them (.spg)."""
+"""Reader of Thermo Omnic, with spectrochempy-omnic: one spectrum (.spa) or a group (.spg)."""
 
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -6,27 +6,28 @@ from typing import Any
 import numpy as np
 
 from ngmca.io.axis_units import NO_AXIS, meaning
-from ngmca.io.dataset import Dataset, ReadError, shown, told
+from ngmca.io.dataset import Dataset
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.extras import require
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, printable, reason
 
 SPECTRUM, SERIES = b"Spectral Data File", b"Spectral Exte File"
 
 
 def read_omnic(path: Path, **_: Any) -> Dataset:
-    """The spectra in an Omnic file, transmittance as absorbance."""
+    """Read the spectra in an Omnic file; transmittance becomes absorbance."""
     suffix = path.suffix.lower()
     if suffix not in (".spa", ".spg"):
         raise ReadError(
-            f"{path}: of Omnic's files, .spa and .spg are read, and no maps or series. "
+            f"{path}: only .spa and .spg files of Omnic are supported, not maps or series. "
             "Save its spectra as a group (.spg), as CSV or as JCAMP-DX in Omnic."
         )
     library = require("spectrochempy_omnic", "Omnic")
     try:
         content = library.OMNICReader(path.read_bytes(), suffix=suffix)
         titles = content.y_labels[1]
-    except Exception as error:  # struct.error and others where a file is cut
-        raise ReadError(f"{path} is not a whole Omnic file: {told(error)}.") from error
+    except Exception as error:  # struct.error and others if the file is cut
+        raise ReadError(f"{path} is not a complete Omnic file: {reason(error)}.") from error
     Y, axis = np.asarray(content.data, dtype=float), np.asarray(content.x, dtype=float)
     if Y.shape[1] != len(axis) or not np.isfinite(Y).all():
         raise ReadError(f"{path} has blanked or missing points: save it without them.")
@@ -39,6 +40,6 @@ def read_omnic(path: Path, **_: Any) -> Dataset:
     name, unit = meaning(name if "raman" in name.lower() else unit) or (name or NO_AXIS, unit)
     percent = "% " if "percent" in str(content.units) else ""
     Y, kind, notes = absorbance(Y, f"{percent}{content.title or ''}")
-    names = tuple(shown(PureWindowsPath(title).name) for title in titles) if len(Y) > 1 else ()
-    meta = {"intensity": kind, "title": shown(PureWindowsPath(titles[0]).name)}
+    names = tuple(printable(PureWindowsPath(title).name) for title in titles) if len(Y) > 1 else ()
+    meta = {"intensity": kind, "title": printable(PureWindowsPath(titles[0]).name)}
     return Dataset(Y, axis, name, unit, names, None, meta if len(Y) == 1 else {"intensity": kind}, notes)

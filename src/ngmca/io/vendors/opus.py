@@ -1,30 +1,19 @@
-"""Bruker OPUS, by brukeropus: the result of a measurement, not what it was computed from."""
+"""Reader of Bruker OPUS, with brukeropus: the result of a measurement, not its raw data."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ngmca.io.dataset import Dataset, ReadError, shown, told
+from ngmca._support.messages import option
+from ngmca.io.dataset import Dataset
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.binary import one, take
-from ngmca.io.vendors.extras import require
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.vendors.binary_fields import one, take
 
 MAGIC = b"\x0a\x0a\xfe\xfe"
-RESULTS = (
-    "a",
-    "t",
-    "r",
-    "km",
-    "ra",
-    "e",
-    "atr",
-    "pas",
-    "logr",
-    "pw",
-    "gcsc",
-    "sm",
-)  # the first is taken
+RESULTS = ["a", "t", "r", "km", "ra", "e", "atr", "pas", "logr", "pw", "gcsc", "sm"]  # best first
 NAMES = {"a": "absorbance", "t": "transmittance", "r": "reflectance", "km": "Kubelka-Munk"}
 AXES = {
     "WN": ("wavenumber", "cm-1"),
@@ -35,38 +24,43 @@ AXES = {
 
 
 def read_opus(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
-    """The spectrum, or the series of spectra, of an OPUS file; `dataset` is its key, such as `sm`."""
+    """Read the spectrum, or series of spectra, of an OPUS file; `dataset` is its key, such as `sm`."""
     _check_blocks(path)
     library = require("brukeropus", "OPUS")
     try:
         content = library.read_opus(str(path))
         keys = {key: getattr(content, key) for key in content.all_data_keys}
-    except Exception as error:  # damaged blocks raise what comes
-        raise ReadError(f"{path}: brukeropus cannot read it: {told(error)}.") from error
+    except Exception as error:  # damaged blocks raise errors of any type
+        raise ReadError(f"{path}: brukeropus cannot read it: {reason(error)}.") from error
     spectra = {key: part for key, part in keys.items() if part.params.dxu in AXES and key[:2] != "ph"}
     key = _chosen(spectra, dataset, path)
     part = spectra[key]
     y = np.atleast_2d(np.asarray(part.y, dtype=float))
     if y.shape[1] != len(part.x) or not np.isfinite(y).all():
-        raise ReadError(f"{path} announces {len(part.x)} points and holds {y.shape[1]}, or no numbers.")
-    y, kind, notes = absorbance(y, NAMES.get(key.split("_")[0], shown(part.label).lower()))
+        raise ReadError(
+            f"{path} announces {len(part.x)} points, but holds {y.shape[1]}, or some are not numbers."
+        )
+    y, kind, notes = absorbance(y, NAMES.get(key.split("_")[0], printable(part.label).lower()))
     name, unit = AXES[part.params.dxu]
-    title = shown(str(content.params.snm or "").strip()) if "snm" in content.params.keys() else ""  # noqa: SIM118
+    title = printable(str(content.params.snm or "").strip()) if "snm" in content.params.keys() else ""  # noqa: SIM118
     meta = {"intensity": kind, "dataset": key} | ({"title": title} if title else {})
     others = ", ".join(f"{other} ({spectra[other].label})" for other in spectra if other != key)
     if others:
-        notes += (f"{shown(path.name)}: {key} ({part.label}) was taken; it also holds {others}.",)
+        notes += (
+            f"{printable(path.name)}: {key} ({part.label}) was read; the file also holds {others}.",
+        )
     return Dataset(y, np.asarray(part.x, dtype=float), name, unit, (), None, meta, notes)
 
 
 def _chosen(spectra: dict[str, Any], wanted: str | None, path: Path) -> str:
-    """The wanted spectrum, or the one that was computed last from all others."""
+    """Return the wanted spectrum, or the final result of the measurement."""
     if not spectra:
         raise ReadError(f"{path} has no spectrum: Fourier-transform its interferograms in OPUS first.")
     if wanted is None:
         return min(spectra, key=lambda key: (key.split("_")[0] not in RESULTS, _rank(key), key))
     if wanted not in spectra:
-        raise ReadError(f"{path} has no spectrum {wanted!r}: it has {', '.join(spectra)}.")
+        found = ", ".join(spectra)
+        raise ReadError("{} has no spectrum for {}: it has {}.", path, option("dataset", wanted), found)
     return wanted
 
 
@@ -76,12 +70,12 @@ def _rank(key: str) -> int:
 
 
 def _check_blocks(path: Path) -> None:
-    """Refuse a file that ends before one of its blocks does: brukeropus leaves such blocks out."""
+    """Raise an error if the file ends before one of its blocks; brukeropus ignores such blocks."""
     raw = path.read_bytes()
     start, count = one(raw, 12, "<i4", path), one(raw, 20, "<i4", path)
     blocks = take(raw, start, "<i4", 3 * count, path).reshape(-1, 3)
     end = max((int(place) + 4 * int(size) for _, size, place in blocks), default=0)
     if end > len(raw):
         raise ReadError(
-            f"{path} announces {end} bytes and holds {len(raw)}: it is truncated or damaged."
+            f"{path} announces {end} bytes, but holds {len(raw)}: it is truncated or damaged."
         )

@@ -1,4 +1,4 @@
-"""PerkinElmer's block files: one infrared spectrum (.sp), or an image of them (.fsm)."""
+"""Reader of PerkinElmer files: one infrared spectrum (.sp), or an image (.fsm)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,22 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.axis_units import from_unit, known_unit
-from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
+from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.binary import one, take
+from ngmca.io.read_error import ReadError, printable
+from ngmca.io.vendors.binary_fields import one, take
 
 MAGIC = b"PEPE"
-DESCRIPTION = 44  # bytes before the first block
-SPECTRUM = 120  # the block in which those of a spectrum are
+FIRST_BLOCK = 44  # offset in bytes
+SPECTRUM = 120  # the block that holds the blocks of a spectrum
 ENDS, POINTS, AXIS, INTENSITY, VALUES, NAME = -29838, -29835, -29833, -29832, -29828, -29827
 IMAGE, PIXEL = 5100, 5105  # blocks of an image: its header, and one spectrum each
 UNITS = {"%T": "% transmittance", "T": "transmittance", "A": "absorbance"}
 
 
 def read_perkinelmer(path: Path, **_: Any) -> Dataset:
-    """The spectrum or the image in a PerkinElmer file, transmittance as absorbance."""
+    """Read the spectrum or image in a PerkinElmer file; transmittance becomes absorbance."""
     raw = path.read_bytes()
-    blocks = list(_blocks(raw, DESCRIPTION, len(raw), path))
+    blocks = list(_blocks(raw, FIRST_BLOCK, len(raw), path))
     kinds = {kind for kind, _, _ in blocks}
     if SPECTRUM in kinds:
         return _spectrum(raw, blocks, path)
@@ -34,13 +35,13 @@ def read_perkinelmer(path: Path, **_: Any) -> Dataset:
 
 
 def _blocks(raw: bytes, place: int, end: int, path: Path) -> Iterator[tuple[int, int, int]]:
-    """Kind, place and size of all blocks, each whole within its file or block."""
+    """Yield kind, place and size of all blocks; raise an error for a block that is cut."""
     while place < end:
         kind, size = one(raw, place, "<i2", path), one(raw, place + 2, "<i4", path)
         place += 6
         if size < 0 or place + size > end:
             raise ReadError(
-                f"{path} announces {place + size} bytes and holds {end}: it is truncated or damaged."
+                f"{path} announces {place + size} bytes, but holds {end}: it is truncated or damaged."
             )
         yield kind, place, size
         if kind == SPECTRUM:
@@ -52,11 +53,13 @@ def _spectrum(raw: bytes, blocks: list[tuple[int, int, int]], path: Path) -> Dat
     found = {kind: place + 2 for kind, place, _ in blocks}  # the type of the content comes first
     missing = {ENDS, POINTS, VALUES} - set(found)
     if missing:
-        raise ReadError(f"{path} is not a whole PerkinElmer spectrum: blocks {missing} are missing.")
+        raise ReadError(f"{path} is not a complete PerkinElmer spectrum: blocks {missing} are missing.")
     points = one(raw, found[POINTS], "<i4", path)
     held = one(raw, found[VALUES], "<i4", path)
     if held != 8 * points or points < 1:
-        raise ReadError(f"{path} announces {points} points and holds {held} bytes of them: damaged.")
+        raise ReadError(
+            f"{path} announces {points} points, but holds {held} bytes of them: it is damaged."
+        )
     y = take(raw, found[VALUES] + 4, "<f8", points, path)
     first, last = take(raw, found[ENDS], "<f8", 2, path)
     axis, kind, name = (
@@ -78,8 +81,8 @@ def _image(raw: bytes, blocks: list[tuple[int, int, int]], path: Path) -> Datase
     pixels = [(place, size) for kind, place, size in blocks if kind == PIXEL]
     if len(pixels) != rows * columns or any(size != 4 * points for _, size in pixels):
         raise ReadError(
-            f"{path} announces {rows} x {columns} spectra of {points} points and holds {len(pixels)}, "
-            "or some are short: it is truncated or damaged."
+            f"{path} announces {rows} x {columns} spectra of {points} points, but holds {len(pixels)}, "
+            "or some are too short: it is truncated or damaged."
         )
     Y = np.stack([take(raw, place, "<f4", points, path) for place, _ in pixels]).astype(float)
     data = _dataset(Y, np.linspace(start, end, points), labels[2], labels[3], name, path)
@@ -89,12 +92,12 @@ def _image(raw: bytes, blocks: list[tuple[int, int, int]], path: Path) -> Datase
 
 
 def _steps(first: float, step: float, count: int) -> NDArray:
-    with np.errstate(over="ignore", invalid="ignore"):  # of a damaged file
+    with np.errstate(over="ignore", invalid="ignore"):  # the file may be damaged
         return first + step * np.arange(count)
 
 
 def _coordinates(x: NDArray, y: NDArray, labels: list[str]) -> dict[str, Any]:
-    """x and y of every pixel, with their units from labels such as `X - micrometers`."""
+    """Return x and y of every pixel, with their units from labels such as `X - micrometers`."""
     parts = (label.partition(" - ") for label in labels)
     units = {f"{name.lower()}_unit": known_unit(unit.strip()) for name, _, unit in parts if unit}
     return {"x": np.tile(x, len(y)).tolist(), "y": np.repeat(y, len(x)).tolist(), **units}
@@ -105,10 +108,10 @@ def _dataset(Y: NDArray, axis: NDArray, label: str, kind: str, title: str, path:
         raise ReadError(f"{path} has missing or infinite values: it is damaged.")
     Y, kind, notes = absorbance(Y, UNITS.get(kind.strip(), kind))
     name, unit = from_unit(label.strip())
-    return Dataset(Y, axis, name, unit, (), None, {"intensity": kind, "title": shown(title)}, notes)
+    return Dataset(Y, axis, name, unit, (), None, {"intensity": kind, "title": printable(title)}, notes)
 
 
 def _words(raw: bytes, place: int, path: Path) -> str:
-    """Text that follows its length."""
+    """Return the text that follows its length."""
     length = one(raw, place, "<i2", path)
     return take(raw, place + 2, "u1", length, path).tobytes().decode("latin-1").strip("\0 ")

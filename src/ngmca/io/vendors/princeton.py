@@ -1,4 +1,4 @@
-"""Princeton Instruments' camera files (.spe) of WinSpec (2.x) and LightField (3.0)."""
+"""Reader of camera files of Princeton Instruments (.spe): WinSpec (2.x) and LightField (3.0)."""
 
 from pathlib import Path
 from typing import Any
@@ -9,25 +9,30 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.dataset import Dataset, ReadError, monotonic, told
-from ngmca.io.vendors.binary import one, take
+from ngmca.io.dataset import Dataset, monotonic
+from ngmca.io.read_error import ReadError, reason
+from ngmca.io.vendors.binary_fields import one, take
 
-HEADER = 4100
+HEADER_BYTES = 4100
 TYPES = {0: "<f4", 1: "<i4", 2: "<i2", 3: "<u2", 5: "<f8", 6: "u1", 8: "<u4"}
-NAMED = {"MonochromeUnsigned16": "<u2", "MonochromeUnsigned32": "<u4", "MonochromeFloating32": "<f4"}
+PIXEL_FORMATS = {
+    "MonochromeUnsigned16": "<u2",
+    "MonochromeUnsigned32": "<u4",
+    "MonochromeFloating32": "<f4",
+}
 UNITS = {4: ("wavelength", "nm"), 5: ("wavenumber", "cm-1"), 6: ("Raman shift", "cm-1")}
 
 
 def is_princeton(head: bytes, size: int) -> bool:
-    """Whether a header's version, type and sizes are possible: the format has no name in it."""
-    if len(head) < 2000 or size < HEADER:
+    """Return whether version, type and sizes in a header are valid: the format has no signature."""
+    if len(head) < 2000 or size < HEADER_BYTES:
         return False
     version = float(np.frombuffer(head, "<f4", 1, 1992)[0])
     return 1.0 <= version < 4.0 and head[109] == 0 and head[108] in TYPES and any(head[42:44])
 
 
 def read_princeton(path: Path, **_: Any) -> Dataset:
-    """The rows of all frames as measurements, with the calibrated axis where the file has one."""
+    """Read the rows of all frames as measurements, with the calibrated axis if there is one."""
     raw = path.read_bytes()
     light_field = one(raw, 1992, "<f4", path) >= 3
     frames, (axis, name, unit) = _light_field(raw, path) if light_field else _winspec(raw, path)
@@ -50,7 +55,7 @@ def _winspec(raw: bytes, path: Path) -> tuple[NDArray, tuple[NDArray | None, str
         raise ReadError(f"{path} announces {count} frames of {height} x {width} points: it is damaged.")
     size = count * height * width
     check_claim(8.0 * size, None, str(path))
-    frames = take(raw, HEADER, kind, size, path).reshape(count, height, width)
+    frames = take(raw, HEADER_BYTES, kind, size, path).reshape(count, height, width)
     order, code = raw[3101], raw[3100]
     if not raw[3098] or code not in UNITS or order > 5:
         return frames, (None, NO_AXIS, "")
@@ -60,7 +65,7 @@ def _winspec(raw: bytes, path: Path) -> tuple[NDArray, tuple[NDArray | None, str
 
 
 def _light_field(raw: bytes, path: Path) -> tuple[NDArray, tuple[NDArray | None, str, str]]:
-    """Frames and axis as the XML behind the data describes them."""
+    """Return frames and axis as the XML after the data describes them."""
     footer = one(raw, 678, "<u8", path)
     try:
         root = ElementTree.fromstring(raw[footer:])
@@ -68,16 +73,17 @@ def _light_field(raw: bytes, path: Path) -> tuple[NDArray, tuple[NDArray | None,
         regions = [b for b in block if b.get("type") == "Region"]
         count, stride = int(block.attrib["count"]), int(block.attrib["stride"])
         width, height = (int(regions[0].attrib[key]) for key in ("width", "height"))
-        kind = np.dtype(NAMED[block.attrib["pixelFormat"]])
+        kind = np.dtype(PIXEL_FORMATS[block.attrib["pixelFormat"]])
     except (ElementTree.ParseError, StopIteration, KeyError, IndexError, ValueError) as error:
         raise ReadError(
-            f"{path} has no whole description behind its data ({told(error)}): truncated or damaged."
+            f"{path} has no complete description after its data ({reason(error)}): it is truncated or "
+            "damaged."
         ) from error
     if len(regions) > 1:
         raise ReadError(f"{path} has {len(regions)} regions of interest: export them one by one.")
     if min(count, width, height) < 1 or stride < kind.itemsize * width * height:
         raise ReadError(f"{path} announces {count} frames of {height} x {width} points: it is damaged.")
-    every = take(raw[:footer], HEADER, "u1", count * stride, path).reshape(count, stride)
+    every = take(raw[:footer], HEADER_BYTES, "u1", count * stride, path).reshape(count, stride)
     pixels = np.ascontiguousarray(every[:, : kind.itemsize * width * height])
     frames = pixels.view(kind).reshape(count, height, width)
     text = next((e.text for e in root.iter() if e.tag.endswith("}Wavelength") and e.text), "")

@@ -1,4 +1,4 @@
-"""Galactic SPC (Thermo GRAMS): one spectrum, many on one axis, or many with axes of their own."""
+"""Reader of Galactic SPC (Thermo GRAMS): spectra on one axis, or with own axes."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS, heading
 from ngmca.io.combine import combine, combine_peaks
-from ngmca.io.dataset import Dataset, ReadError, monotonic, shown
+from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.intensity import absorbance
-from ngmca.io.vendors.binary import one, take, words
+from ngmca.io.read_error import ReadError, printable
+from ngmca.io.vendors.binary_fields import one, take, words
 
 SHORT, MANY, LABELS, OWN_AXES, UNEVEN = 1, 4, 32, 64, 128  # bits of the first byte
-HEADER, PART, ENTRY = 512, 32, 12  # bytes of the header, of a spectrum's own, of the directory's entries
-FLOATS = -128  # the exponent that says that intensities are floats
+HEADER_BYTES, PART_BYTES = 512, 32  # of the file's header and of a spectrum's header
+FLOATS = -128  # the exponent that marks intensities as floats
 AXES = {
     1: ("wavenumber", "cm-1"),
     2: ("wavelength", "um"),
@@ -40,41 +41,66 @@ INTENSITIES = {2: "absorbance", 3: "Kubelka-Munk", 4: "counts", 128: "transmitta
 
 @dataclass(frozen=True)
 class Header:
-    """What the first 512 bytes say."""
+    """The first 512 bytes of a file.
+
+    Attributes
+    ----------
+    flags : int
+    order : str
+        Byte order, "<" or ">".
+    exponent : int
+    points : int
+        Of each spectrum; the offset of the directory if spectra have their own axes.
+    ends : (float, float)
+        Of the axis.
+    spectra : int
+        Number of spectra.
+    kinds : (int, int, int, int)
+        Codes of the quantities of axis, intensities, series and planes.
+    planes : int
+        Rows of a map.
+    step : float
+        From one plane to the next; 0 if each spectrum has its own position.
+    label : str
+        Of the axis.
+    title : str
+    """
 
     flags: int
-    order: str  # "<" or ">"
+    order: str
     exponent: int
-    points: int  # of each spectrum, or the place of the directory where they have axes of their own
+    points: int
     ends: tuple[float, float]
     spectra: int
-    kinds: tuple[int, int, int, int]  # of axis, intensities, what counts the spectra, and the planes
-    planes: int  # among which the spectra are spread evenly: the rows of a map
-    step: float  # from one plane to the next; 0 where each spectrum says where it is
-    label: str  # of the axis
+    kinds: tuple[int, int, int, int]
+    planes: int
+    step: float
+    label: str
     title: str
 
 
 def is_spc(head: bytes) -> bool:
-    """Whether a file begins as this format does; EDAX and Shimadzu use the same suffix."""
+    """Return whether a file begins like this format; EDAX and Shimadzu use the same suffix."""
     order = {0x4B: "<", 0x4C: ">"}.get(head[1] if len(head) > 1 else 0)
-    if order is None or len(head) < HEADER:
+    if order is None or len(head) < HEADER_BYTES:
         return head[1:2] == b"\x4d"
     ends = np.frombuffer(head, order + "f8", 2, 8)
     return bool(np.isfinite(ends).all()) and (head[28] <= 30 or head[28] == 255)
 
 
 def read_spc(path: Path, **_: Any) -> Dataset:
-    """The spectra in an SPC file, transmittance as absorbance."""
+    """Read the spectra in an SPC file; transmittance becomes absorbance."""
     raw = path.read_bytes()
     if raw[1] == 0x4D:
-        raise ReadError(f"{path}: SPC files of before 1996 are not read: save it anew, or as JCAMP-DX.")
+        raise ReadError(
+            f"{path}: SPC files from before 1996 are not supported: save it again, or as JCAMP-DX."
+        )
     header = _header(raw, path)
     if header.kinds[1] == 1 or header.kinds[0] == 255:
         raise ReadError(
             f"{path} is an interferogram: Fourier-transform it first, then save the spectrum."
         )
-    place, axis = HEADER, None
+    place, axis = HEADER_BYTES, None
     parts, counts, levels = [], [], []
     if not header.flags & OWN_AXES:
         axis = np.linspace(*header.ends, header.points)
@@ -109,17 +135,17 @@ def _header(raw: bytes, path: Path) -> Header:
         label=words(raw[218:248]) if raw[0] & LABELS else "",
         title=words(raw[88:218]),
     )
-    least = PART + (0 if header.flags & OWN_AXES else 2 * header.points)
+    least = PART_BYTES + (0 if header.flags & OWN_AXES else 2 * header.points)
     if not header.points or not header.spectra or header.spectra * least > len(raw):
         raise ReadError(
-            f"{path} announces {header.spectra} spectra of {header.points} points and holds "
+            f"{path} announces {header.spectra} spectra of {header.points} points, but holds "
             f"{len(raw)} bytes: it is truncated or damaged."
         )
     return header
 
 
 def _directory(raw: bytes, header: Header, path: Path) -> list[int]:
-    """Where spectra with axes of their own begin; without a directory they follow each other."""
+    """Return where spectra with own axes begin; without a directory they follow each other."""
     if not header.flags & OWN_AXES or header.spectra == 1:
         return []
     entries = take(raw, header.points, header.order + "u4", 3 * header.spectra, path)
@@ -129,11 +155,11 @@ def _directory(raw: bytes, header: Header, path: Path) -> list[int]:
 def _spectrum(
     raw: bytes, place: int, header: Header, axis: NDArray | None, path: Path
 ) -> tuple[NDArray, NDArray, float, int]:
-    """Axis, intensities, the time or the like of one spectrum, and where the next begins."""
+    """Return axis, intensities and series value of one spectrum, and where the next begins."""
     count = one(raw, place + 4, header.order + "f4", path)
     exponent = one(raw, place + 1, "i1", path) if header.flags & MANY else header.exponent
     points = header.points if axis is not None else one(raw, place + 16, header.order + "u4", path)
-    place += PART
+    place += PART_BYTES
     if axis is None:
         axis = take(raw, place, header.order + "f4", points, path).astype(float)
         place += 4 * points
@@ -151,14 +177,14 @@ def _dataset(x: NDArray, y: NDArray, header: Header, path: Path) -> Dataset:
         raise ReadError(f"{path} has missing or infinite values: it is damaged.")
     name, unit = AXES.get(header.kinds[0], (NO_AXIS, ""))
     if header.label:
-        name, unit = heading(shown(header.label))
+        name, unit = heading(printable(header.label))
     y, kind, notes = absorbance(y, INTENSITIES.get(header.kinds[1], ""))
     meta = {"intensity": kind, "peaks": name == "m/z" and bool(header.flags & OWN_AXES)}
     return Dataset(y[None, :], x, name, unit, (), None, meta, notes)
 
 
 def _together(parts: list[Dataset], counts: list[float], header: Header, path: Path) -> Dataset:
-    """All spectra; those of masses with positions of their own as lists of peaks."""
+    """Return all spectra; mass spectra with own positions are peak lists."""
     if not any(part.Y.size for part in parts):
         raise ReadError(f"{path} has no points in any of its spectra: it is damaged.")
     names = [f"{count:g}{_unit(header.kinds[2])}" for count in counts]
@@ -168,11 +194,11 @@ def _together(parts: list[Dataset], counts: list[float], header: Header, path: P
     data = combine_peaks(parts, names) if peaks else combine(parts, names)
     if data.positions.size > 1 and not monotonic(data.positions):
         raise ReadError(
-            f"{path}: its axis does not rise or fall all along: it is damaged, or no spectrum."
+            f"{path}: its axis does not rise or fall all the way: it is damaged, or not a spectrum."
         )
     columns = len(parts) // max(header.planes, 1)
     whole = header.planes > 1 and columns > 1 and header.planes * columns == len(parts)
-    meta = data.meta | ({"title": shown(header.title)} if header.title else {})
+    meta = data.meta | ({"title": printable(header.title)} if header.title else {})
     meta["peaks"] = len(parts) == 1 and parts[0].meta["peaks"]
     return replace(data, meta=meta, image_shape=(header.planes, columns) if whole else None)
 
@@ -180,11 +206,11 @@ def _together(parts: list[Dataset], counts: list[float], header: Header, path: P
 def _coordinates(
     shape: tuple[int, int] | None, counts: list[float], levels: list[float], header: Header
 ) -> dict[str, Any]:
-    """x and y of every pixel of a map, with their units, where the file has them."""
+    """Return x and y of every pixel of a map, with their units, if the file has them."""
     if shape is None:
         return {}
     x, y = np.reshape(counts, shape), np.reshape(levels, shape)
-    if np.isfinite(header.step) and header.step:  # of the planes only the first has its place
+    if np.isfinite(header.step) and header.step:  # only the first plane has its position
         y = np.broadcast_to(y[0, 0] + header.step * np.arange(shape[0])[:, None], shape)
     even = (x == x[:1]).all() and (y == y[:, :1]).all()
     if not (even and monotonic(x[0]) and monotonic(y[:, 0])):

@@ -1,4 +1,4 @@
-"""Spectral images: ENVI by spectral, microscopes' formats by rosettasciio."""
+"""Readers of spectral images: ENVI with spectral, formats of microscopes with rosettasciio."""
 
 import logging
 import re
@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import option
 from ngmca.io.axis_units import NO_AXIS, from_unit, known_unit
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.containers.guards import check_hdf5, check_zarr
 from ngmca.io.containers.hdf5_and_zarr import written_notes
-from ngmca.io.dataset import Dataset, ReadError, from_array, monotonic, told
-from ngmca.io.vendors.extras import require
+from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
+from ngmca.io.dataset import Dataset, from_array, monotonic
+from ngmca.io.optional_libraries import require
+from ngmca.io.read_error import ReadError, reason
 
-ENVI_DATA = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
-EMSA = (".msa", ".ems", ".mas", ".emsa")
+ENVI_DATA_SUFFIXES = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
+EMSA_SUFFIXES = (".msa", ".ems", ".mas", ".emsa")
 
-
-Axis = tuple[NDArray | None, str, str]  # its values, what it is, and its unit
+Axis = tuple[NDArray | None, str, str]  # values, name and unit
 
 
 def read_envi(path: Path, **_: Any) -> Dataset:
-    """The pixels of an ENVI image, with its wavelengths."""
+    """Read the pixels of an ENVI image, with its wavelengths."""
     cube, (axis, name, unit), where = open_envi(path)
     return from_array(
         np.asarray(cube), axis, transpose=False, where=where, axis_name=name, axis_unit=unit
@@ -33,7 +34,7 @@ def read_envi(path: Path, **_: Any) -> Dataset:
 
 
 def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
-    """An ENVI image (rows, columns, channels) that is mapped to memory, its axis, and its header."""
+    """Return a memory map of an ENVI image (rows, columns, channels), its axis, and its header."""
     envi = require("spectral.io.envi", "ENVI")
     header = path if path.suffix.lower() == ".hdr" else _sibling(path, (".hdr",))
     if header is None:
@@ -46,10 +47,10 @@ def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
     except ReadError:
         raise
     except KeyError as error:
-        raise ReadError(f"{header} is not a whole ENVI header: it has no {error}.") from error
-    except Exception as error:  # spectral raises its own, and ValueError
-        raise ReadError(f"{header} is not a whole ENVI header: {told(error)}.") from error
-    body = _sibling(header, ENVI_DATA) or _sibling(header.with_suffix(""), ENVI_DATA)
+        raise ReadError(f"{header} is not a complete ENVI header: it has no {error}.") from error
+    except Exception as error:  # spectral raises its own errors and ValueError
+        raise ReadError(f"{header} is not a complete ENVI header: {reason(error)}.") from error
+    body = _sibling(header, ENVI_DATA_SUFFIXES) or _sibling(header.with_suffix(""), ENVI_DATA_SUFFIXES)
     if body is None:
         raise ReadError(f"{header} has no data file beside it (.img, .dat, .raw, .bsq ...).")
     check_claim(float(np.prod(shape, dtype=float)) * kind.itemsize, body.stat().st_size, str(header))
@@ -65,15 +66,15 @@ def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
 
 
 def _check_header_end(header: Path) -> None:
-    """Refuse a header whose last line or list is cut: spectral leaves it out, be it the wavelengths."""
+    """Raise an error for a header whose last line or list is cut; spectral would ignore it."""
     text = header.read_text(errors="replace").rstrip()
     last = text.rsplit("\n", 1)[-1]
     if text.count("{") != text.count("}") or not (last.endswith("}") or last.partition("=")[2].strip()):
-        raise ReadError(f"{header} is not a whole ENVI header: it ends with {last[-40:]!r}.")
+        raise ReadError(f"{header} is not a complete ENVI header: it ends with {last[-40:]!r}.")
 
 
 def rosetta_plugin(path: Path) -> str | None:
-    """The rosettasciio module that reads a name, None if there is none or it is not installed."""
+    """Return the rosettasciio module for a file; None if there is none or it is not installed."""
     try:
         from rsciio import IO_PLUGINS
     except ImportError:
@@ -94,20 +95,20 @@ def _begins(path: Path, with_bytes: bytes) -> bool:
 
 
 def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
-    """The spectra, or the spectral image, in a file that rosettasciio reads."""
+    """Read the spectra, or the spectral image, in a file that rosettasciio supports."""
     data = _from_signal(_signal(path, dataset), path)
-    return data.noted(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
+    return data.with_notes(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
 
 
 def open_rosetta(path: Path, dataset: str | None) -> tuple[Any, Axis, str]:
-    """The same, its numbers as a Dask array, where the plugin has a lazy way; its axis, and its name."""
+    """Return the numbers in a file as a Dask array, if the plugin is lazy; its axis; and its name."""
     signal = _signal(path, dataset, lazy=True)
     array, axis = _turned(signal, path), _axis(signal)
     return array, (axis[0], axis[1] or NO_AXIS, known_unit(axis[2])), str(path)
 
 
 def _signal(path: Path, dataset: str | None, **given: bool) -> Any:
-    """The spectra in a file that rosettasciio reads, as it gives them."""
+    """Return the spectra in a file as rosettasciio gives them."""
     module = rosetta_plugin(path) or ""
     plugin = require(module or "rsciio", f"{path.suffix or 'this format'}")
     logging.getLogger("rsciio").setLevel(logging.ERROR)
@@ -118,18 +119,18 @@ def _signal(path: Path, dataset: str | None, **given: bool) -> Any:
             signals = plugin.file_reader(str(path), **given)
     except ReadError:
         raise
-    except Exception as error:  # readers of thirty formats raise what they like
-        raise ReadError(f"{path}: rosettasciio cannot read it: {told(error)}.") from error
+    except Exception as error:  # its readers raise errors of any type
+        raise ReadError(f"{path}: rosettasciio cannot read it: {reason(error)}.") from error
     return _spectral_signal(signals, dataset, path)
 
 
 def _check_before(path: Path) -> None:
-    """Refuse what rosettasciio would not: other files inside, code inside, chains without an end."""
+    """Raise an error for files that rosettasciio would accept: links, code, endless chains of blocks."""
     if path.is_dir() or (path.suffix.lower() == ".zspy" and zipfile.is_zipfile(path)):
         check_zarr(path)
     elif path.suffix.lower() == ".wdf":
         _check_renishaw(path)
-    elif path.suffix.lower() in EMSA:
+    elif path.suffix.lower() in EMSA_SUFFIXES:
         _check_emsa(path)
     else:
         import h5py
@@ -139,7 +140,7 @@ def _check_before(path: Path) -> None:
 
 
 def _check_emsa(path: Path) -> None:
-    """Refuse spectra without their end, or with fewer points than announced: rosettasciio takes any."""
+    """Raise an error for spectra without their end or with missing points."""
     header, _, values = path.read_text(errors="replace").upper().partition("#SPECTRUM")
     numbers, end, _ = values.partition("#ENDOFDATA")
     if not end:
@@ -149,12 +150,12 @@ def _check_emsa(path: Path) -> None:
     held = len(numbers.partition("\n")[2].replace(",", " ").split()) / (2 if pairs else 1)
     if announced and held != float(announced[1]):
         raise ReadError(
-            f"{path} announces {announced[1]} points and holds {held:g}: truncated or damaged."
+            f"{path} announces {announced[1]} points, but holds {held:g}: it is truncated or damaged."
         )
 
 
 def _check_renishaw(path: Path) -> None:
-    """Refuse a chain of blocks that does not move on: rosettasciio would follow it for ever."""
+    """Raise an error for an endless chain of blocks: rosettasciio would follow it for ever."""
     size, place = path.stat().st_size, 0
     with path.open("rb") as file:
         while place < size:
@@ -166,15 +167,18 @@ def _check_renishaw(path: Path) -> None:
 
 
 def _spectral_signal(signals: list[Any], wanted: str | None, path: Path) -> Any:
-    """The signal with one spectral axis: the wanted one, or the largest."""
+    """Return the signal with one spectral axis: the wanted one, or the largest."""
     spectra = [s for s in signals if sum(not axis["navigate"] for axis in s["axes"]) == 1]
     titles = [str(s.get("metadata", {}).get("General", {}).get("title", "")) for s in spectra]
     if wanted is not None:
         spectra = [s for s, title in zip(spectra, titles, strict=True) if title == wanted]
         if not spectra:
-            raise ReadError(f"{path} has no spectra called {wanted!r}: it has {', '.join(titles)}.")
+            raise ReadError(
+                "{} has no spectra for {}: it has {}.",
+                *(path, option("dataset", wanted), ", ".join(titles)),
+            )
     if not spectra:
-        raise ReadError(f"{path} holds images or other data, and no spectra.")
+        raise ReadError(f"{path} holds images or other data, but no spectra.")
     return max(spectra, key=lambda s: np.size(s["data"]))
 
 
@@ -193,10 +197,10 @@ def _from_signal(signal: Any, path: Path) -> Dataset:
 
 
 def _turned(signal: Any, path: Path) -> Any:
-    """The numbers of a signal, channels last."""
+    """Return the numbers of a signal, channels last."""
     places = sum(bool(axis["navigate"]) for axis in signal["axes"])
     if places > 2:
-        raise ReadError(f"{path} has {places} directions besides the spectra: one or two are needed.")
+        raise ReadError(f"{path} has {places} dimensions besides the spectra: one or two are required.")
     array = signal["data"]
     order = list(range(np.ndim(array)))
     order.append(order.pop(next(i for i, a in enumerate(signal["axes"]) if not a["navigate"])))
@@ -204,7 +208,7 @@ def _turned(signal: Any, path: Path) -> Any:
 
 
 def _axis(signal: Any) -> tuple[NDArray, str, str]:
-    """The spectral axis of a signal, its name, and its unit as it is written there."""
+    """Return the spectral axis of a signal, its name, and its unit as the file spells it."""
     place, described = next((i, a) for i, a in enumerate(signal["axes"]) if not a["navigate"])
     if "axis" in described:
         axis = np.asarray(described["axis"], dtype=float)
@@ -224,5 +228,5 @@ def _sibling(path: Path, suffixes: tuple[str, ...]) -> Path | None:
 
 
 def _known(unit: str) -> str:
-    """The unit of an ENVI header, which may say that it is not known."""
+    """Return the unit of an ENVI header, "" for "unknown"."""
     return "" if unit.lower() == "unknown" else unit

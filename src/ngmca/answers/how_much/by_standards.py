@@ -1,0 +1,141 @@
+"""Amounts from standards: a calibration line through 0 for each substance."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support.messages import ArgumentError, option
+from ngmca.answers.how_much import calibration
+from ngmca.answers.how_much.amount_words import about_errors, about_limits, about_range, about_unseen
+from ngmca.answers.how_much.amounts import Amounts, without
+from ngmca.answers.how_much.calibration import Line
+from ngmca.answers.how_much.source_weights import Sources, entire
+from ngmca.answers.how_much.standards import MIN_STANDARDS, Standards, check_standards
+from ngmca.answers.how_much.standards_to_sources import contradicted, matched
+from ngmca.answers.wording import listed
+
+# Variance of other substances in the measurements over that in the standards:
+RATIO_WITH_WARNING = 10
+MAX_RATIO_FOR_INTERVALS = 50
+
+
+def by_standards(sources: Sources, standards: Standards, level: float) -> Amounts:
+    """Return amounts from one calibration line through 0 for each substance."""
+    check_standards(standards, sources.r)
+    chosen, why, doubts = matched(sources, standards)
+    usable = sources.usable[:, chosen]
+    missed = _left_out(standards, usable, sources.measurements)
+    known = np.where(usable, standards.known, np.nan)
+    found = sources.blank(np.empty(known.shape), standards.units, level, "", chosen)
+    found = replace(found, substances=standards.substances, known=known)
+    lines = [_enter_line(found, sources, j, i) for j, i in enumerate(chosen)]
+    above = found.values > np.nanmax(known, axis=0) * (1 + 1e-9)
+    count = int(np.isfinite(known).any(axis=1).sum())
+    how = f"{count} standards, with a calibration line through 0 for each substance"
+    found = replace(found, outside=above & np.isnan(known), how=how)
+    found = without(found, ~sources.seen[:, chosen])
+    doubts = [*doubts, *missed, *about_unseen(found), *contradicted(sources, standards, chosen)]
+    doubts += _about_lines(found, lines)
+    words = [
+        f"Amounts were calculated from {how}.",
+        *why,
+        *about_errors(found),
+        *about_limits(found),
+        *doubts,
+    ]
+    return replace(found, words=tuple(words), warnings=tuple(doubts))
+
+
+def _left_out(standards: Standards, usable: NDArray, measurements: Sequence[str]) -> list[str]:
+    """Return warnings about standards that the data do not show; raise an error if too few are left."""
+    words = []
+    lost = ~usable & np.isfinite(standards.known)
+    for j, name in enumerate(standards.substances):
+        if lost[:, j].any():
+            which = listed([measurements[i] for i in np.flatnonzero(lost[:, j]).tolist()])
+            some = int(np.sum(standards.known[~lost[:, j], j] > 0))
+            if some < MIN_STANDARDS:
+                raise ArgumentError(
+                    "too few {} of {} are usable: the observed channels do not show it in {}. Add "
+                    "standards that were measured where it has signal.",
+                    *(option("standards"), name, which),
+                )
+            words.append(
+                f"{name}: these standards were left out, because the observed channels do not show it: "
+                f"{which}."
+            )
+    return words
+
+
+def _enter_line(found: Amounts, sources: Sources, j: int, i: int) -> tuple[Line, float]:
+    """Fit the line of a substance and enter the results; return the line and its `variety`."""
+    known, y, v, seen = found.known[:, j], sources.A[:, i], sources.noise[:, i], sources.seen[:, i]
+    # a weight of 0 for a concentration of 0 shows no scatter, as it cannot be below 0
+    used = np.isfinite(known) & ((known > 0) | (y > 0))
+    top, size = float(np.nanmax(known)), float(y[used].max())
+    if not size > 0:
+        raise ArgumentError(
+            "source {} has no weight in any of the {} of {}.",
+            *(i + 1, option("standards"), found.substances[j]),
+        )
+    y, v = y / size, v / size**2
+    line = calibration.fitted(known[used] / top, y[used], v[used])
+    if not line.slope > 0:
+        raise ArgumentError(
+            "the weights of source {} fall as the concentration of {} in the {} rises.",
+            *(i + 1, found.substances[j], option("standards")),
+        )
+    whole = entire(sources.usable)  # elsewhere the variation of the others is unknown
+    varied = calibration.variety(y[whole], np.delete(sources.A, i, axis=1)[whole], used[whole])
+    line = replace(line, extra=line.extra * varied)
+    found.values[:, j] = top * (y / line.slope)
+    if varied <= MAX_RATIO_FOR_INTERVALS:
+        low, high = calibration.interval(line, y, v, found.level)
+        found.low[:, j], found.high[:, j] = top * low, top * high
+    limit = top * calibration.detection(line, v)
+    found.detection[j], found.below[:, j] = np.median(limit[seen]), found.values[:, j] < limit
+    found.leave_one_out[j] = top * np.sqrt(np.mean(np.square(line.errors)))
+    found.factors[j] = top / line.slope / (size * sources.sizes[i])
+    return line, varied
+
+
+def _about_lines(found: Amounts, lines: Sequence[tuple[Line, float]]) -> list[str]:
+    """Return warnings about the calibration lines."""
+    doubts = about_range(found)
+    for j, (name, (line, _)) in enumerate(zip(found.substances, lines, strict=True)):
+        if np.isinf(found.high[:, j]).any():
+            doubts.append(f"{name}: its standards scatter so much that the intervals have no upper end.")
+        elif found.leave_one_out_relative[j] > 0.25:
+            doubts.append(
+                f"{name}: its standards predict each other badly. Source {found.sources[j] + 1} may be "
+                "another substance."
+            )
+        if line.offset < 0.01 / len(lines):
+            doubts.append(
+                f"{name}: its standards lie on a line that does not pass through 0. Something else adds "
+                f"to source {found.sources[j] + 1} (a blank, a background, another substance). Small "
+                "amounts are the most wrong."
+            )
+    return doubts + _about_variety(found.substances, np.array([varied for _, varied in lines]))
+
+
+def _about_variety(substances: Sequence[str], varied: NDArray) -> list[str]:
+    """Return warnings about standards that are too similar to each other."""
+    doubts = []
+    for alike, follows in (
+        (
+            (varied > RATIO_WITH_WARNING) & (varied <= MAX_RATIO_FOR_INTERVALS),
+            "the intervals may be too narrow",
+        ),
+        (varied > MAX_RATIO_FOR_INTERVALS, "there are no intervals"),
+    ):
+        if alike.any():
+            which = listed([name for name, so in zip(substances, alike, strict=True) if so])
+            doubts.append(
+                f"In the standards of {which}, other substances vary far less than in the measurements. "
+                f"They hardly show how much of other substances a source contains, so {follows}. Add "
+                "standards that differ in every substance, as the measurements do."
+            )
+    return doubts

@@ -1,0 +1,101 @@
+"""A separation in a few sentences: fit, noise, domain, iterations, error bars."""
+
+import numpy as np
+
+from ngmca._support.messages import message, option
+from ngmca.answers.how_sure.diagnostics import Diagnostics
+from ngmca.answers.wording import counted, percent
+from ngmca.engines import in_own_units
+from ngmca.result import Domain, Separation
+
+
+def summary(
+    separation: Separation, diagnostics: Diagnostics, shape: tuple[int, int] | None = None
+) -> list[str]:
+    """Return sentences about a separation; `shape` is that of all data if this is a part of them."""
+    m, n = shape or (len(separation.A), separation.S.shape[1])
+    r = len(separation.S)
+    active, channels = float(np.mean(separation.S > 0)), separation.domain.name == "direct"
+    return [
+        f"{counted(r, 'source')} {'explains' if r == 1 else 'explain'} {percent(diagnostics.explained)} "
+        f"of the energy of {counted(m, 'measurement')} with {n} channels each.",
+        _noise(diagnostics),
+        *([f"{percent(active)} of the entries of the sources are not 0."] if channels else []),
+        *_besides_sources(separation, diagnostics),
+        *_domain(separation.domain),
+        _end(separation),
+        *_error_bars(separation),
+    ]
+
+
+def _noise(diagnostics: Diagnostics) -> str:
+    """Return the noise level, that of the whole residual, and the estimate of `ngmca info`."""
+    rows, unit = in_own_units(diagnostics.row_rms)
+    residual, rough = float(np.sqrt(np.mean(rows**2))) * unit, diagnostics.rough_noise
+    before = (
+        f" Before the separation, the noise level was estimated as {rough:.3g} (as in `ngmca info`)."
+    )
+    return (
+        f"The noise level is {float(np.median(diagnostics.sigma)):.3g} (standard deviation, median over "
+        f"the measurements). The whole residual, with structure and outliers, has {residual:.3g}."
+        f"{before if rough > 0 else ''}"
+    )
+
+
+def _besides_sources(separation: Separation, diagnostics: Diagnostics) -> list[str]:
+    """Return sentences about missing entries, outliers and a background."""
+    found = []
+    if diagnostics.missing:
+        found.append(
+            f"{percent(diagnostics.missing)} of the entries are missing. They were not filled in: all "
+            "numbers are about the observed entries."
+        )
+    if separation.outliers is not None:
+        count = len(separation.outliers)
+        found.append(f"{count or 'No'} outlier{'s' * (count != 1)} had no weight in the fit.")
+    if separation.background is not None:
+        found.append(
+            "A smooth background was fitted to each measurement. It belongs to no source and is drawn "
+            "separately."
+        )
+    return found
+
+
+def _domain(domain: Domain) -> list[str]:
+    """Return in which basis the sources were fitted, and why."""
+    if not domain.why:
+        return []
+    direct, wavelet = option("domain", "direct"), option("domain", "wavelet")
+    if domain.name == "wavelet":
+        template = "The sources were fitted in a wavelet basis ({}; {} switches it off). Reason: {}."
+        return [message(template, wavelet, direct, domain.why)]
+    template = "The sources were fitted channel by channel ({}; {} uses wavelets). Reason: {}."
+    return [message(template, direct, wavelet, domain.why)]
+
+
+def _end(separation: Separation) -> str:
+    """Return how the iterations ended."""
+    begun = separation.domain.begun
+    iterations = counted(separation.n_iter, "iteration")
+    if begun:
+        iterations = f"{counted(begun, 'iteration')} channel by channel and {separation.n_iter - begun}"
+        iterations += " with wavelets"
+    endings = {
+        "settled": f"The fit converged after {iterations}.",
+        "iterations": f"The fit stopped at the limit of {iterations}.",
+    }
+    return endings.get(separation.stopped, f"The fit stopped after {iterations} ({separation.stopped}).")
+
+
+def _error_bars(separation: Separation) -> list[str]:
+    """Return where the error bars come from, if there are any."""
+    posterior = separation.posterior
+    if posterior is None:
+        return []
+    origin = f"Error bars come from {posterior.n_chains} chains of {posterior.n_samples} draws each"
+    if posterior.refuted:
+        return [f"{origin}. They are not shown, because the result contradicts their model."]
+    if posterior.S.active is None:
+        return [f"{origin}. They are 90 % intervals around the sources, which are lines and bands."]
+    doubtful = float(np.mean((posterior.S.active > 0.05) & (posterior.S.active < 0.95)))
+    return [f"{origin}. For {percent(doubtful)} of the entries it is uncertain whether they are 0."]

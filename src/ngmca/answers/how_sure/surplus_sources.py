@@ -1,0 +1,118 @@
+"""Sources that the data do not support: copies, empty sources, noise."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support.threads import one_blas_thread
+from ngmca.answers.how_many.singular_values import noise_edge
+from ngmca.answers.how_sure.diagnostics import Diagnostics
+from ngmca.answers.how_sure.finding import Finding
+from ngmca.answers.wording import counted, listed, percent
+from ngmca.engines import in_gradient, in_own_units
+from ngmca.result import Separation
+
+ALIKE_SOURCES = 0.95  # cosine from which on two sources look alike
+ALIKE_WEIGHTS = 0.5  # correlation from which on their weights do
+EMPTY_AMPLITUDE = 1e-3  # share of a source in the sum of all amplitudes (roots of energies)
+
+
+def about_surplus(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
+    """Warn about sources that the data do not support; the advice is given once."""
+    m, r = separation.A.shape
+    shown = int(diagnostics.directions)
+    signs = [
+        *_copies(separation, diagnostics),
+        *_empty(diagnostics.share),
+        *_noise_like(separation, diagnostics),
+    ]
+    if shown < r <= m:
+        titles = "".join(f" {sign.title}." for sign in signs)
+        text = (
+            f"{counted(shown, 'singular value')} of the data {'is' if shown == 1 else 'are'} above the "
+            f"noise, but {r} sources were fitted. The others split a substance or describe "
+            f"noise.{titles} Try {_number(shown)}."
+        )
+        cost = float(np.sort(diagnostics.share)[: r - shown].sum())
+        return [Finding("many", "The data support fewer sources", text, cost)]
+    return signs
+
+
+def _copies(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
+    """Warn about sources of the same shape, unless the data support both and their weights differ."""
+    A, share = separation.A, diagnostics.share
+    alike = np.triu(similarity(separation.S), 1) > ALIKE_SOURCES
+    if diagnostics.directions >= len(share):
+        alike &= similarity((A - A.mean(axis=0)).T) > ALIKE_WEIGHTS
+    pairs = [(int(i), int(j)) for i, j in np.argwhere(alike)]
+    if not pairs:
+        return []
+    title = f"Sources {'; '.join(f'{i + 1} and {j + 1}' for i, j in pairs[:5])} look alike"
+    text = (
+        "They have almost the same shape, and their weights rise and fall together: one substance may "
+        f"be split into two sources. Try {_number(len(share) - 1)}."
+    )
+    weaker = {min(pair, key=lambda k: share[k]) for pair in pairs}
+    return [Finding("copy", title, text, float(share[list(weaker)].sum()))]
+
+
+def _number(r: int) -> str:
+    return counted(max(r, 1), "source")
+
+
+def _empty(share: NDArray) -> list[Finding]:
+    empty = np.flatnonzero(is_empty(share))
+    if not empty.size:
+        return []
+    verb = "is" if empty.size == 1 else "are"
+    title = f"{_sources(empty)} {verb} {'almost ' if share[empty].any() else ''}empty"
+    holder = "It has" if empty.size == 1 else "Together they have"
+    text = (
+        f"{holder} {percent(float(share[empty].sum()))} of the energy of all sources. "
+        f"Try {_number(len(share) - empty.size)}."
+    )
+    return [Finding("empty", title, text, float(share[empty].sum()))]
+
+
+def _sources(which: NDArray) -> str:
+    """Return Source 2, or Sources 2 and 3."""
+    return f"Source{'s' * (which.size > 1)} {listed([i + 1 for i in which])}"
+
+
+def is_empty(share: NDArray) -> NDArray:
+    """Return which sources are almost empty, from their shares of the energy.
+
+    Amplitudes decide: a source with a hundredth of the height of the others is weak, not empty, although
+    it has a ten-thousandth of their energy.
+    """
+    amplitude = np.sqrt(share)
+    return amplitude < EMPTY_AMPLITUDE * max(float(amplitude.sum()), np.finfo(float).tiny)
+
+
+def _noise_like(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
+    """Warn about sources that are not stronger than a source that is fitted to pure noise."""
+    m, n = len(separation.A), separation.S.shape[1]
+    S, unit = in_own_units(separation.S)
+    sigma = in_gradient(separation.A, diagnostics.sigma) / unit
+    size, peak = np.linalg.norm(S, axis=1), S.max(axis=1, initial=0)
+    weak = (size < sigma * noise_edge(m, n)) & (peak < sigma * (np.sqrt(2 * np.log(n)) + np.sqrt(m)))
+    weak &= (peak < 8 * sigma) & ~is_empty(diagnostics.share)
+    found = np.flatnonzero(weak)
+    if not found.size:
+        return []
+    title = f"{_sources(found)} {'looks' if found.size == 1 else 'look'} like noise"
+    text = (
+        f"{'It is' if found.size == 1 else 'They are'} not stronger than a source that is fitted to "
+        f"pure noise (the highest peak is {np.max(peak[found] / sigma[found]):.2g} standard deviations "
+        f"high). Do not interpret {'it' if found.size == 1 else 'them'}. Try "
+        f"{_number(len(S) - found.size)}."
+    )
+    return [Finding("noise", title, text, float(diagnostics.share[found].sum()))]
+
+
+@one_blas_thread
+def similarity(S: NDArray) -> NDArray:
+    """Return the cosines between the rows of S, 0 for empty rows."""
+    S, _ = in_own_units(S)
+    norm = np.linalg.norm(S, axis=1, keepdims=True)
+    unit = np.divide(S, norm, out=np.zeros(S.shape), where=norm > 0)
+    return np.asarray(unit @ unit.T)

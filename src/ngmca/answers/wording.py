@@ -1,0 +1,40 @@
+"""How sentences show numbers and lists: shares in percent, names with commas between them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ngmca._support.messages import Message
+
+SMALLEST_PERCENT = 0.001
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with more digits near 0 and 100 where they matter."""
+    value = 100 * share
+    if 0 < value < SMALLEST_PERCENT:
+        return f"less than {SMALLEST_PERCENT:g} %"
+    if 99 < value < 100:
+        digits = min(4, max(1, int(np.ceil(-np.log10(max(100 - value, 1e-4))))))
+        return f"{min(value, 100 - 10.0**-digits):.{digits}f} %"
+    return f"{value:.2g} %" if abs(value) < 10 else f"{value:.3g} %"
+
+
+def listed(words: Sequence[object], limit: int = 5) -> str:
+    """Return words with commas between them and an "and" before the last; of many, the first few."""
+    shown = [str(word) for word in words[:limit]]
+    if len(words) > limit:
+        return f"{', '.join(shown)} and {len(words) - limit} more"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else "".join(shown)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 source, 2 sources."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def capitalised(text: str) -> str:
+    """Return a text that begins with a capital letter; a message remains one."""
+    if isinstance(text, Message):
+        return Message(capitalised(text.template), *text.parts)
+    return text[:1].upper() + text[1:]

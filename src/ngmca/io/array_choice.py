@@ -1,0 +1,140 @@
+"""Choose the data and their axis among several named arrays of a file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support.messages import option
+from ngmca.io.axis_units import NO_AXIS, heading, is_place, meaning, role
+from ngmca.io.dataset import monotonic
+from ngmca.io.read_error import ReadError
+
+Shape = tuple[int, ...]
+
+DATA_NAMES = ("y", "data", "x", "spectra", "intensity", "intensities", "cube", "measurements")
+AXIS_NAMES = ("axis", "x_axis")  # names of an axis that do not say which quantity it is
+
+
+def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | str) -> str:
+    """Return the name of the array with the data: the wanted one, the only one, or by its name."""
+    if wanted is not None:
+        for name in (wanted, wanted.strip("/"), "/" + wanted.strip("/")):
+            if name in shapes:
+                return name
+        raise ReadError(
+            "{} has no data for {}: it has {}.", path, option("dataset", wanted), listed(shapes)
+        )
+    tables = {name: shape for name, shape in shapes.items() if len(shape) in (2, 3) and min(shape) > 1}
+    if not tables:
+        raise ReadError(f"{path} has no table or image cube of numbers: it has {listed(shapes)}.")
+    if len(tables) == 1:
+        return next(iter(tables))
+    for known in DATA_NAMES:
+        hits = [name for name in tables if name.rsplit("/", 1)[-1].lower() == known]
+        if len(hits) == 1 and _is_data(hits[0], tables):
+            return hits[0]
+    raise ReadError(
+        "{} has several data sets: choose one with {}: {}.", path, option("dataset"), listed(tables)
+    )
+
+
+def _is_data(name: str, tables: Mapping[str, Shape]) -> bool:
+    """Return False for concentrations y beside spectra X: another table is 5 times wider.
+
+    Raise an error if a wider table exists and the names do not settle which one holds the data.
+    """
+    shape = tables[name]
+    wide = [n for n, s in tables.items() if s[0] == shape[0] and s[-1] >= 5 * shape[-1]]
+    if wide and (short(name) != "y" or [short(n) for n in wide] != ["x"]):
+        raise ReadError(
+            "{} {} is named like data, but {} is much wider: choose one with {}: {}.",
+            *(name, "x".join(map(str, shape)), wide[0], option("dataset"), listed(tables)),
+        )
+    return not wide
+
+
+def listed(shapes: Mapping[str, Shape], most: int = 8) -> str:
+    """Return names and shapes on one line."""
+    if not shapes:
+        return "nothing that can be read"
+    parts = [f"{name} {'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items()]
+    return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
+
+
+def find_axis(
+    vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | None = None
+) -> tuple[NDArray | None, str, str]:
+    """Return axis, name and unit: of the vector named like an axis, or as long as a row of the table.
+
+    A vector as long as a column may number the measurements. It does if it is called time, sample or
+    temperature; otherwise an error asks the user.
+    """
+    fitting = {
+        name: np.ravel(vector).astype(float)
+        for name, vector in vectors.items()
+        if vector.dtype.kind in "fiu" and vector.size in (shape[-1], shape[0]) and vector.size > 1
+    }
+    fitting = {name: vector for name, vector in fitting.items() if monotonic(vector)}
+    known = {n: v for n, v in fitting.items() if role(short(n)) == "spectral" or short(n) in AXIS_NAMES}
+    known = _not_in_hertz(known) or known or _unnamed_axes(fitting, shape, transpose)
+    if len(known) != 1:
+        return None, NO_AXIS, ""
+    name, axis = next(iter(known.items()))
+    quantity, unit = heading(short(name))
+    known_as = meaning(quantity) or (_readable(name), "")
+    return axis, known_as[0], unit or known_as[1]
+
+
+def _unnamed_axes(
+    fitting: dict[str, NDArray], shape: Shape, transpose: bool | None
+) -> dict[str, NDArray]:
+    """Return vectors that are not named like an axis but have the length of one."""
+    cube = len(shape) == 3
+    roles = {name: "place" if cube and is_place(short(name)) else role(short(name)) for name in fitting}
+    if (
+        cube
+        and transpose is None
+        and any(
+            roles[n] == "place" and len(v) == shape[-1] not in shape[:-1] for n, v in fitting.items()
+        )
+    ):
+        raise ReadError(
+            "the last dimension of {} is as long as a vector of coordinates, and no vector is named "
+            "like an axis: give {} if channels are along the first dimension.",
+            *("x".join(map(str, shape)), option("transpose", True)),
+        )
+    along = {
+        n: v for n, v in fitting.items() if len(v) == shape[-1] and roles[n] in ("", "time", "channel")
+    }
+    down = {n: v for n, v in fitting.items() if len(v) == shape[0] and roles[n] in ("", "channel")}
+    if along or cube or transpose is False:
+        return along if not transpose else {}
+    if down and transpose is None:
+        name = next(iter(down))
+        raise ReadError(
+            "the vector {!r} has one number for each row of the table of {} x {}: give {} if it is the "
+            "axis of the channels, {} if it numbers the measurements.",
+            *(name, shape[0], shape[1], option("transpose", True), option("transpose", False)),
+        )
+    return down
+
+
+def _not_in_hertz(vectors: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Return vectors that are not frequencies: spectra are often stored with a second axis in Hz."""
+    kinds = {name: meaning(heading(short(name))[0]) for name in vectors}
+    return {
+        name: vectors[name] for name, kind in kinds.items() if kind is None or kind[0] != "frequency"
+    }
+
+
+def short(name: str) -> str:
+    """Return the last part of a path, in lower case, followed by its unit."""
+    path, mark, unit = name.partition(" [")
+    return path.rsplit("/", 1)[-1].lower() + mark + unit
+
+
+def _readable(name: str) -> str:
+    word = name.partition(" [")[0].rsplit("/", 1)[-1]
+    return NO_AXIS if word.lower() in AXIS_NAMES else word.replace("_", " ")

@@ -1,0 +1,182 @@
+"""`read`: a file, a folder, several of them, or an xarray object as one data set."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ngmca._support.arguments import check_choice
+from ngmca._support.isolated_process import Apart
+from ngmca.io.claimed_sizes import memory_left
+from ngmca.io.combine import combine, combine_peaks
+from ngmca.io.containers.netcdf_and_xarray import from_xarray
+from ngmca.io.dataset import Dataset, note_missing
+from ngmca.io.file_hash import files_in, is_plain_folder
+from ngmca.io.isolated_reading import read_one, readable_path
+from ngmca.io.read_error import ReadError, printable
+
+
+def read(
+    path: str | PathLike[str] | Iterable[str | PathLike[str]] | Any,
+    *,
+    transpose: bool | None = None,
+    dataset: str | None = None,
+    nucleus: str | None = None,
+    axis: Literal["first-column", "first-row", "none"] | None = None,
+    header: int | None = None,
+    skip: int | None = None,
+    columns: str | None = None,
+    large: Literal["read", "leave"] = "read",
+) -> Dataset:
+    """Read measurements x channels from a file, a folder, several of them, or an xarray object.
+
+    The format is found from the content and the name. Empty cells of a table, the words NaN and NA, and
+    NaN in an array are missing entries: NaN in Y, with a note.
+
+    Parameters
+    ----------
+    path : str, path, list of them, or xarray object
+        A file or folder; a list of them, whose rows are stacked on one common axis; or a DataArray or
+        Dataset of xarray.
+    transpose : bool, optional
+        Whether channels are in the rows of the file. By default, the axis decides; without an axis,
+        rows are measurements.
+    dataset : str, optional
+        Which data to read from a file that has several: the path or name in HDF5, Zarr, NetCDF, .npz
+        and .mat; the sheet of a workbook; the spectrum of an OPUS file, such as "sm"; the title of a
+        microscope's signal.
+    nucleus : str, optional
+        Which experiments to read from a folder of NMR experiments with several nuclei, such as "1H".
+    axis : {"first-column", "first-row", "none"}, optional
+        Where a table (text, or the sheet of a workbook) has its axis. With "first-column", channels are
+        in the rows. By default, the content decides; if it is not clear, an error asks for this option.
+    header : int, optional
+        The line of a table that holds the names of its columns, from 1; 0 if there are no names.
+    skip : int, optional
+        How many lines to ignore at the top of a table.
+    columns : str, optional
+        Which columns of a table are data, by number ("2-5,7") or name ("a,b"), without the axis.
+    large : {"read", "leave"}
+        "leave" leaves data that are too large for the memory in their file, if the format allows it:
+        Y is then an object that is read by slicing (see `Dataset.in_memory`).
+
+    Returns
+    -------
+    Dataset
+        The data with their axis, names, and notes about what the reader decided.
+
+    Raises
+    ------
+    ReadError
+        If the file cannot be read, is damaged, or can be read in more than one way.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "spectra.csv"
+    >>> _ = path.write_text("wavelength [nm],a,b\\n400,1,2\\n410,3,4\\n420,5,6\\n430,5,4\\n440,3,2\\n")
+    >>> data = read(path)
+    >>> data
+    Dataset: 2 x 5, wavelength [nm] from 400 to 440
+    >>> data.names
+    ('a', 'b')
+    """
+    check_choice(large, "large", ("read", "leave"))
+    options: dict[str, Any] = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
+    for_tables = {"axis": axis, "header": header, "skip": skip, "columns": columns}
+    options |= {name: value for name, value in for_tables.items() if value is not None}
+    if hasattr(path, "dims"):
+        return note_missing(from_xarray(path, transpose=transpose, dataset=dataset), "the array")
+    with Apart(memory_left() / 2) as process:  # the data must fit into the memory of this process too
+        if isinstance(path, str | PathLike):
+            return _read_path(_given_path(path), options, process, leave_large=large == "leave")
+        paths = [_given_path(one) for one in path]
+        if not paths:
+            raise ReadError("no file was given.")
+        parts = [_read_path(one, options, process) for one in paths]
+    return _combined(parts, [_stem(one) for one in paths])
+
+
+def _given_path(given: str | PathLike[str]) -> Path:
+    """Return a path; raise an error for an empty name, which would mean the current folder."""
+    if given == "":
+        raise ReadError("no file was given: its name is empty.")
+    return Path(given)
+
+
+def _read_path(
+    path: Path, options: dict[str, Any], process: Apart, *, leave_large: bool = False
+) -> Dataset:
+    path = readable_path(path)
+    try:
+        if path.is_dir() and is_plain_folder(path):
+            return _read_folder(path, options, process)
+        return read_one(path, options, process, check_options=True, leave_large=leave_large)
+    except OSError as error:
+        raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _read_folder(path: Path, options: dict[str, Any], process: Apart) -> Dataset:
+    """Read the files of a folder as one data set; leave out unreadable files, with a note."""
+    parts: list[Dataset] = []
+    names: list[str] = []
+    notes: list[str] = []
+    for file in files_in(path):
+        try:
+            data = read_one(file, options, process)
+            if len(data.Y) > 1 and data.image_shape:
+                raise ReadError(f"{file.name} is an image: read it alone.")
+        except ReadError as error:
+            notes.append(f"left out: {error}")
+        else:
+            parts.append(data)
+            names.append(_stem(file))
+    if not parts:
+        first = f" First error: {notes[0].removeprefix('left out: ')}" if notes else " It has no files."
+        raise ReadError(f"{path} holds nothing that can be read.{first}")
+    parts, names, others = _with_common_range(parts, names)
+    notes += others
+    try:
+        data = _combined(parts, names)
+    except ReadError as error:
+        raise ReadError("{}: {}", path, error.message) from error
+    return replace(data, notes=data.notes + tuple(notes), meta={**data.meta, "path": printable(path)})
+
+
+def _with_common_range(
+    parts: list[Dataset], names: list[str]
+) -> tuple[list[Dataset], list[str], list[str]]:
+    """Return the parts that cover at least half of the usual range, their names, and notes on others."""
+    if any(part.axis is None or part.meta.get("peaks") for part in parts):
+        return parts, names, []
+    ends = np.array([(part.positions.min(), part.positions.max()) for part in parts])
+    low, high = np.median(ends, axis=0)
+    shared = np.minimum(ends[:, 1], high) - np.maximum(ends[:, 0], low)
+    keep = shared >= (high - low) / 2
+    notes = [
+        f"left out: {name} covers {a:g} to {b:g}, the others {low:g} to {high:g}."
+        for name, (a, b), kept in zip(names, ends, keep, strict=True)
+        if not kept
+    ]
+    chosen = np.flatnonzero(keep)
+    return [parts[i] for i in chosen], [names[i] for i in chosen], notes
+
+
+def _combined(parts: list[Dataset], names: list[str]) -> Dataset:
+    if len(parts) > 1 and all(part.meta.get("peaks") for part in parts):
+        return combine_peaks(parts, names)
+    data = combine(parts, names)
+    kinds = sorted({part.meta["intensity"] for part in parts if part.meta.get("intensity")})
+    if len(kinds) > 1:
+        return data.with_notes(
+            f"intensities have different units ({', '.join(kinds)}): compare rows with care."
+        )
+    return data
+
+
+def _stem(path: Path) -> str:
+    name = path.name.removesuffix(".gz").rsplit(".", 1)[0] if path.is_file() else path.name
+    return printable(name)

@@ -1,0 +1,107 @@
+"""Figures of the residual: its histogram, structure, channels and measurements."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ngmca.answers.how_sure.residual_pass import HISTOGRAM_BINS
+from ngmca.answers.run import Run
+from ngmca.report.maps import image
+from ngmca.report.mixing_figures import MAX_BARS, measurements
+from ngmca.report.plotly_style import (
+    COLOURS,
+    above,
+    axis_of,
+    line,
+    literal,
+    logarithmic,
+    small,
+    style,
+    top_right,
+)
+
+
+def histogram(run: Run) -> go.Figure:
+    """Return the histogram of the residual in units of the noise, with a Gaussian."""
+    centres = (HISTOGRAM_BINS[1:] + HISTOGRAM_BINS[:-1]) / 2
+    density = run.diagnostics.histogram
+    figure = go.Figure(
+        go.Bar(
+            x=centres, y=np.where(density > 0, density, np.nan), name="residual", marker_color="#9fc3e0"
+        )
+    )
+    gaussian = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi)
+    figure.add_trace(
+        go.Scatter(x=centres, y=gaussian, name="Gaussian", line={"color": COLOURS[1], "width": 1.6})
+    )
+    style(figure, 300)
+    floor = max(1e-6, float(density[density > 0].min(initial=1e-3)))
+    figure.update_layout(
+        bargap=0, showlegend=True, legend=top_right(), title=small("Residual against a Gaussian")
+    )
+    figure.update_yaxes(title="density")
+    logarithmic(figure, floor / 1.6, 1.3)
+    figure.update_xaxes(title="residual / noise", range=[-6, 6])
+    return figure
+
+
+def structure(run: Run) -> go.Figure:
+    """Return the singular values of the residual over the largest of pure noise."""
+    values, edge = run.diagnostics.singular, run.diagnostics.singular_edge
+    figure = go.Figure(
+        go.Scatter(
+            x=np.arange(1, len(values) + 1),
+            y=values / edge,
+            mode="lines+markers",
+            name="residual",
+            line={"color": COLOURS[0], "width": 1.4},
+        )
+    )
+    figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.4})
+    style(figure, 300)
+    figure.update_layout(title=small("Structure in the residual"))
+    figure.update_yaxes(title="singular value (noise: up to 1)", rangemode="tozero")
+    figure.update_xaxes(title="number", tickformat="d", nticks=min(len(values) + 1, 11))
+    return figure
+
+
+def along_axis(run: Run) -> go.Figure:
+    """Return the residual over the noise level along the axis."""
+    figure = go.Figure(line(run.data, run.diagnostics.column_rms, "residual", COLOURS[0], width=1))
+    figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.2})
+    style(figure, 300)
+    figure.update_layout(title=small("Residual along the axis"))
+    figure.update_yaxes(title="residual / noise", rangemode="tozero")
+    axis_of(figure, run.data)
+    return figure
+
+
+def per_measurement(run: Run) -> go.Figure:
+    """Return residual and noise level of each measurement."""
+    rms, sigma = run.diagnostics.row_rms, run.diagnostics.sigma
+    if run.data.image_shape:
+        return image(rms, run.data, "Residual of each pixel")
+    place = np.arange(1, len(rms) + 1)
+    names = [literal(name) for name in run.data.names]
+    hover = "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>"
+    figure = go.Figure()
+    for name, values, tint, symbol in (
+        ("residual", rms, COLOURS[0], "circle"),
+        ("noise", sigma, COLOURS[1], "line-ew-open"),
+    ):
+        mode = "markers" if len(rms) <= MAX_BARS else "lines"
+        figure.add_trace(
+            go.Scatter(
+                x=place, y=values, name=name, text=names, mode=mode, hovertemplate=hover,
+                marker={"color": tint, "symbol": symbol, "size": 6}, line={"color": tint, "width": 1},
+            )
+        )  # fmt: skip
+    style(figure, 300)
+    figure.update_layout(
+        showlegend=True,
+        legend=above(),
+        title=small("Residual of each measurement"),
+        margin={"t": 56},
+    )
+    figure.update_yaxes(rangemode="tozero", title="standard deviation")
+    measurements(figure, run)
+    return figure

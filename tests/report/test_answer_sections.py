@@ -1,0 +1,109 @@
+"""The answers in the report: what it opens with, and what is drawn below."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca.answers.answers_of_run import Answers
+from ngmca.answers.how_sure import diagnose
+from ngmca.answers.run import Run
+from ngmca.io import Dataset
+from ngmca.report import answer_figures, html
+from ngmca.report.answer_tables import amount_table
+from ngmca.report.overview import opening
+from ngmca.report.sections import sections
+
+NAMES = ("<b>one</b>", "two & 2", "three")
+
+
+@pytest.fixture(scope="module")
+def run():
+    mixture = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1)
+    data = Dataset(mixture.Y, np.linspace(1, 9, 300), "shift", "ppm")
+    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=40), n_init=1)
+    others = ngmca.simulate.spectra(m=2, n=300, r=17, lines=4, seed=9).S
+    library = {name: (data.axis, row) for name, row in zip(NAMES, mixture.S, strict=True)}
+    library |= {f"other {i}": (data.axis, row) for i, row in enumerate(others)}
+    known = dict(zip(NAMES, 20 * mixture.A[:5].T, strict=True))
+    table = {"measurement": range(1, 6)} | {f"{name} (g/L)": row for name, row in known.items()}
+    named = ngmca.identify(found, library, axis=data)
+    asked = Answers(
+        ngmca.choose_rank(mixture.Y, 5, seed=0),
+        named,
+        ngmca.quantify(found, table, data=data, names=named.claims),
+    )
+    return Run(found, diagnose(mixture.Y, found), data, {}, asked)
+
+
+def test_the_report_opens_with_the_answers(run):
+    first, *later = sections(run)
+    order = [first.body.index(word) for word in ("How many?", "Which?", "How much?", "class='note")]
+    assert order == sorted(order)
+    assert run.answers.rank.advice in first.body
+    assert "&lt;b&gt;one&lt;/b&gt;" in first.body  # a name is no markup
+    assert "<b>one</b>" not in html(run).replace("&lt;b&gt;one&lt;/b&gt;", "")
+    assert [one.anchor for one in later[:3]] == ["rank", "which", "amounts"]
+
+
+def test_amounts_stand_beside_the_source_that_they_are_of(run):
+    amounts = run.answers.amounts
+    pattern = r"<tr><th><i[^>]*></i>(\d)<td><b>(.*?)</b>.*?<td>([\d.e+-]+) g/L"
+    rows = re.findall(pattern, opening(run))
+    assert len(rows) == 3
+    for number, name, middle in rows:
+        j = amounts.sources.index(int(number) - 1)
+        assert unescape(name) == amounts.substances[j]
+        assert float(middle) == pytest.approx(np.median(amounts.values[:, j]), rel=0.01)
+
+
+def test_each_source_is_drawn_above_its_reference(run):
+    found = run.answers.identification
+    figures = answer_figures.matches(run)
+    assert len(figures) == 3
+    for figure, row, reference in zip(figures, run.separation.S, found.references, strict=True):
+        np.testing.assert_allclose(figure.data[0].y, row, rtol=1e-6)
+        np.testing.assert_allclose(figure.data[1].y, reference, rtol=1e-5, atol=1e-6)
+        assert figure.data[0].yaxis != figure.data[1].yaxis
+
+
+def test_standards_lie_where_the_line_is_drawn_through_them(run):
+    amounts = run.answers.amounts
+    for j, figure in enumerate(answer_figures.calibrations(amounts)):
+        drawn, points = figure.data
+        np.testing.assert_array_equal(points.x, amounts.known[:5, j])
+        slope = drawn.y[1] / drawn.x[1]
+        np.testing.assert_allclose(points.y, slope * points.x, rtol=0.1, atol=0.02)
+
+
+def test_without_answers_it_is_said_what_is_not_known(run):
+    bare = replace(run, answers=Answers())
+    anchors = [one.anchor for one in sections(bare)]
+    assert not {"rank", "which", "amounts"} & set(anchors)
+    text = opening(bare)
+    assert "as requested" in text
+    assert "no reference library" in text
+    assert "relative" in text
+    assert text.count("% of the signal") == 6
+
+
+def test_doubts_are_warnings(run):
+    far = replace(run.answers.amounts, warnings=("it is far off",))
+    doubtful = replace(run, answers=replace(run.answers, amounts=far))
+    assert "it is far off" in [one.text for one in doubtful.findings]
+    assert "it is far off" in sections(doubtful)[0].body
+
+
+def test_intervals_and_remarks_of_each_measurement(run):
+    amounts = run.answers.amounts
+    below, outside = np.zeros_like(amounts.below), np.zeros_like(amounts.outside)
+    below[7, 1], outside[8, 2] = True, True
+    table = amount_table(replace(amounts, below=below, outside=outside))
+    lines = table.split("<tr>")[2:]
+    assert "standard" in lines[0]
+    assert "&lt; limit" in lines[7]
+    assert lines[8].endswith(" !")
+    assert f"({amounts.low[7, 0]:.3g} to {amounts.high[7, 0]:.3g})" in lines[7]
