@@ -23,8 +23,8 @@ import numpy as np
 
 import ngmca
 from ngmca.cli import app, loop
-from ngmca.cli import demo as demo_command
 from ngmca.cli import pipeline as performing
+from ngmca.cli.commands import demo as demo_command
 from ngmca.cli.settings import Settings
 from ngmca.io import ReadError
 from ngmca.paper import runner

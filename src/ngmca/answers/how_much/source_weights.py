@@ -12,6 +12,7 @@ from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.engines import in_own_units
+from ngmca.io.conversion import is_dataframe
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Separation
 
