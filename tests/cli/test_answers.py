@@ -94,7 +94,9 @@ def test_a_choice_that_was_made_is_not_made_again(tmp_path, table, monkeypatch):
     assert f"--resume {out}" in told.output
     found = []
     real = answering.UnfinishedSearch.last
-    monkeypatch.setattr(answering.UnfinishedSearch, "last", lambda self: found.append(real(self)) or found[-1])
+    monkeypatch.setattr(
+        answering.UnfinishedSearch, "last", lambda self: found.append(real(self)) or found[-1]
+    )
     run("separate", "--resume", out)
     assert found[0].rank >= 3
     assert load_run(out).answers.rank.rank == 3
