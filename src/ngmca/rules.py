@@ -180,6 +180,12 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(("mask",), BLOCKS, "the mask needs all data in memory", _PASS_A_PART),
     Rule(
+        ("missing entries",),
+        BLOCKS,
+        "data that are read in blocks must not have missing entries",
+        message("Replace these, or leave out their columns."),
+    ),
+    Rule(
         ("threads",),
         ("dask", "gpu"),
         "the number of threads is not used there",
@@ -192,10 +198,17 @@ RULES: tuple[Rule, ...] = (
         message("Use {}.", _CPU),
     ),
     Rule(
-        ("posterior", "auto rank", "out", *BLOCKS),
+        ("posterior", "auto rank"),
         ("gpu",),
         "the GPU does not support it",
         message("Use {}.", _CPU),
+    ),
+    Rule(("out", "dask"), ("gpu",), "data on a GPU are not read in blocks", message("Use {}.", _CPU)),
+    Rule(
+        ("disk",),
+        ("gpu",),
+        "data on a GPU are not read in blocks",
+        message("Pass a mapped .npy file, np.load(..., mmap_mode='r'), or use {}.", _CPU),
     ),
     Rule(
         ("posterior",),
