@@ -219,8 +219,10 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _streams(self) -> bool:
         """Return True; raise an AttributeError with the reason if the method does not support streams."""
+        method = as_method(self.method)
+        name = "rival" if isinstance(method, Rival) else method.name
         try:
-            rules.check(Task(1, as_method(self.method)).features | rules.written(["partial_fit"]))
+            rules.check({name: option("method", method.name)} | rules.written(["partial_fit"]))
         except ArgumentError as error:
             raise AttributeError(str(error)) from error
         return True
