@@ -226,9 +226,9 @@ def test_a_closure_holds_for_new_rows(data):
 def test_a_background_is_fitted_and_dropped(data, closure):
     A = data.A / data.A.sum(axis=1, keepdims=True)
     hills = np.outer(np.linspace(1, 3, 30), ngmca.backgrounds.polynomial(60)[1]) * data.S.max()
-    model = ngmca.NGMCA(
-        3, constraints=[*closure, ngmca.Baseline("polynomial")], n_init=1
-    ).fit(A @ data.S + hills)
+    model = ngmca.NGMCA(3, constraints=[*closure, ngmca.Baseline("polynomial")], n_init=1).fit(
+        A @ data.S + hills
+    )
     assert ngmca.evaluate(data.S, model.components_).mean_sdr > 10
     W = np.array([[0.2, 0.3, 0.5], [1, 0, 0]])
     X = W @ model.components_ + hills[:2]

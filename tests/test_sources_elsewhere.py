@@ -196,5 +196,7 @@ def test_starts_on_a_cluster_are_compared():
 
 def test_starts_whose_sources_would_not_fit_are_refused_before_the_first(no_work, monkeypatch):
     monkeypatch.setattr(storing, "memory_left", lambda: 50_000.0)
-    with pytest.raises(MemoryError, match="n_init=3 compares the sources of all starts in memory: use n_init=1"):
+    with pytest.raises(
+        MemoryError, match="n_init=3 compares the sources of all starts in memory: use n_init=1"
+    ):
         ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, **records(n_init=3, **OPTIONS))

@@ -218,7 +218,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def _streams(self) -> bool:
-        """Return True; raise an AttributeError with the reason if the method does not support streams."""
+        """Return True; raise an AttributeError with the reason if the method has no streams."""
         method = as_method(self.method)
         name = "rival" if isinstance(method, Rival) else method.name
         try:

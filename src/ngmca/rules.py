@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("rival",),
         ("checkpoint",),
-        "rivals run as a whole",
+        "rivals have no states to continue from",
         message("Leave out {}.", option("checkpoint")),
     ),
     Rule(
@@ -192,13 +192,10 @@ RULES: tuple[Rule, ...] = (
         message("Leave out {}.", option("threads")),
     ),
     Rule(
-        ("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
-        ("gpu",),
-        "the GPU does not support it",
-        message("Use {}.", _CPU),
-    ),
-    Rule(
-        ("posterior", "auto rank"),
+        (
+            *("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
+            *("posterior", "auto rank"),
+        ),
         ("gpu",),
         "the GPU does not support it",
         message("Use {}.", _CPU),
@@ -272,13 +269,9 @@ RULES: tuple[Rule, ...] = (
             "noise",
             "penalised A",
             "penalised both",
+            *CONSTRAINTS,
+            *UNEQUAL,
         ),
-        "it keeps only sums of the stream",
-        message("Use fit for all data at once."),
-    ),
-    Rule(
-        ("partial_fit",),
-        (*CONSTRAINTS, *UNEQUAL),
         "it keeps only sums of the stream",
         message("Use fit for all data at once."),
     ),

@@ -79,13 +79,13 @@ def test_a_rival_has_its_own_options_only(option):
 
 
 def test_a_method_is_a_name_or_a_record():
-    with pytest.raises(ValueError, match="method must be one of 'soft', 'hard', .*got 'sotf'"):
+    with pytest.raises(ValueError, match=r"method must be one of 'soft', 'hard', .*got 'sotf'"):
         ngmca.separate(Y, 2, method="sotf")
     with pytest.raises(
         TypeError, match=r"method must be a name or a record such as Soft\(tau=2\), got 3"
     ):
         ngmca.separate(Y, 2, method=3)
-    with pytest.raises(ValueError, match="name must be one of .*'hals'"):
+    with pytest.raises(ValueError, match=r"name must be one of .*'hals'"):
         ngmca.Rival("soft")
 
 

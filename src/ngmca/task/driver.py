@@ -109,7 +109,9 @@ class Prepared:
         if self.starts > 1 and not engine.whole:
             size = 8.0 * task.r * engine.shape[1] * (self.starts + COPIES_TO_COMPARE)
             asked, single = option("n_init", self.starts), option("n_init", 1)
-            check_room(size, message("{} compares the sources of all starts in memory: use {}", asked, single))
+            check_room(
+                size, message("{} compares the sources of all starts in memory: use {}", asked, single)
+            )
 
     def states(self) -> Iterator[State]:
         """Yield every state of the first start, in the units of the data.
