@@ -161,12 +161,22 @@ def test_nobody_outside_asks_which_engine_it_is():
             assert not [name for name in engines if name in text], path
 
 
+def test_one_door_to_the_data():
+    """Only engines read Y in blocks of their own size, and divide it by its unit."""
+    words = ("unit_for(", "as_strided", "BLOCK_BYTES", "column_blocks(", "check_unit(", "Source.of(")
+    for path in MODULES:
+        if room_of(path) != "engines":
+            text = path.read_text()
+            assert not [word for word in words if word in text], path
+
+
 def test_rules_are_in_one_place():
     """What cannot be combined is said by the table, nowhere else."""
     for path in MODULES:
         text = path.read_text()
         if room_of(path) != "rules":
             assert "{} cannot be combined" not in text, path
+            assert "has no meaning for" not in text, path
             assert "do not go together" not in text, path
 
 

@@ -186,7 +186,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.reconstruction_err_ = engine.unit * residual_energy(engine, W, S) ** 0.5
         return self._in_units_of_data(W, unit, engine)
 
-    @available_if(lambda self: self._allows_missing)
+    @available_if(lambda self: self._streams())
     @one_blas_thread
     def partial_fit(self, X: Any, y: None = None) -> "NGMCA":
         """Learn from one more batch of rows of a stream, of which only sums are kept.
@@ -199,6 +199,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self._check_streaming()
         begun = hasattr(self, "stream_")
         X = self._checked(X, reset=not begun)
+        if np.isnan(X).any():
+            rules.check(rules.written(["partial_fit", "missing entries"]))
         if not begun:
             self._begin(X)
         engine = open_whole(X / X.dtype.type(self._unit))
@@ -214,6 +216,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.noise_ = np.full(len(X), self.stream_.noise * self._unit)
         self.n_iter_ += 1
         return self
+
+    def _streams(self) -> bool:
+        """Return True; raise an AttributeError with the reason if the method has no streams."""
+        method = as_method(self.method)
+        name = "rival" if isinstance(method, Rival) else method.name
+        try:
+            rules.check({name: option("method", method.name)} | rules.written(["partial_fit"]))
+        except ArgumentError as error:
+            raise AttributeError(str(error)) from error
+        return True
 
     def _begin(self, X: NDArray) -> None:
         """Begin a stream with its first batch."""

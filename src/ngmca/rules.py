@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("rival",),
         ("checkpoint",),
-        "rivals run as a whole",
+        "rivals have no states to continue from",
         message("Leave out {}.", option("checkpoint")),
     ),
     Rule(
@@ -180,22 +180,32 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(("mask",), BLOCKS, "the mask needs all data in memory", _PASS_A_PART),
     Rule(
+        ("missing entries",),
+        BLOCKS,
+        "data that are read in blocks must not have missing entries",
+        message("Replace these, or leave out their columns."),
+    ),
+    Rule(
         ("threads",),
         ("dask", "gpu"),
         "the number of threads is not used there",
         message("Leave out {}.", option("threads")),
     ),
     Rule(
-        ("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
+        (
+            *("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
+            *("posterior", "auto rank"),
+        ),
         ("gpu",),
         "the GPU does not support it",
         message("Use {}.", _CPU),
     ),
+    Rule(("out", "dask"), ("gpu",), "data on a GPU are not read in blocks", message("Use {}.", _CPU)),
     Rule(
-        ("posterior", "auto rank", "out", *BLOCKS),
+        ("disk",),
         ("gpu",),
-        "the GPU does not support it",
-        message("Use {}.", _CPU),
+        "data on a GPU are not read in blocks",
+        message("Pass a mapped .npy file, np.load(..., mmap_mode='r'), or use {}.", _CPU),
     ),
     Rule(
         ("posterior",),
@@ -259,13 +269,9 @@ RULES: tuple[Rule, ...] = (
             "noise",
             "penalised A",
             "penalised both",
+            *CONSTRAINTS,
+            *UNEQUAL,
         ),
-        "it keeps only sums of the stream",
-        message("Use fit for all data at once."),
-    ),
-    Rule(
-        ("partial_fit",),
-        (*CONSTRAINTS, *UNEQUAL),
         "it keeps only sums of the stream",
         message("Use fit for all data at once."),
     ),

@@ -131,6 +131,8 @@ def separate(
     )
     kept = as_checkpoint(checkpoint)
     _check_doors(task, kept, mask, threads, out)
+    if out is not None and not is_dask(data):  # they are read in blocks then
+        rules.check(task.features | {"disk": option("out")})
     scratch = None
     if out is not None:
         scratch, data = scratch_beside(out), _sliceable(data)

@@ -164,7 +164,7 @@ def test_what_a_dask_array_cannot_be_is_told():
     Y = da.from_array(measured((40, 60)), chunks=(40, 20))
     with pytest.raises(ValueError, match="compute_chunk_sizes"):
         open_data(Y[Y[:, 0] > 0])
-    with pytest.raises(ValueError, match="threads has no meaning"):
+    with pytest.raises(ValueError, match="threads cannot be combined with a Dask array"):
         open_data(Y, threads=2)
     with pytest.raises(ValueError, match="several data sets must be in memory"):
         open_data([Y, Y])

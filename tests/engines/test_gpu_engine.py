@@ -267,7 +267,7 @@ def test_a_store_that_is_too_large_is_not_read_whole(device, mixture, monkeypatc
     store = Stored(mixture.Y)
     np.testing.assert_array_equal(opening.open_data(store, device="cuda")._given, mixture.Y)
     monkeypatch.setattr(opening, "memory_left", lambda: 4)
-    with pytest.raises(ValueError, match="device='cuda' does not read in blocks"):
+    with pytest.raises(ValueError, match="data on a GPU are not read in blocks"):
         ngmca.separate(store, 4, device="cuda", n_init=1)
 
 

@@ -33,9 +33,9 @@ def basis(baseline: str | ArrayLike | None, n: int) -> NDArray | None:
     if baseline is None:
         return None
     if isinstance(baseline, str):
-        arguments.check_choice(baseline, "baseline", KINDS)
+        arguments.check_choice(baseline, "Baseline", KINDS)
         return polynomial(n) if baseline == "polynomial" else splines(n)
-    found = arguments.as_array(baseline, "baseline").astype(np.float64)
+    found = arguments.as_array(baseline, "Baseline").astype(np.float64)
     if found.ndim != 2 or found.shape[1] != n or not len(found):
         raise ArgumentError(
             "{} must be 'polynomial', 'splines' or rows of {} channels, got shape {}.",

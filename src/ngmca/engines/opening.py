@@ -138,11 +138,9 @@ def _on_dask(data: Any, mask: Any, threads: int | None) -> Engine:
     from ngmca.engines.dask.engine import DaskEngine, as_matrix
 
     if mask is not None:
-        raise ArgumentError("{} needs all data in memory, but Y is a Dask array.", option("mask"))
+        rules.check(rules.written(["mask", "dask"]))
     if threads is not None:
-        raise ArgumentError(
-            "{} has no meaning for a Dask array: its scheduler decides. Leave it out.", option("threads")
-        )
+        rules.check(rules.written(["threads", "dask"]))
     array = as_matrix(data)
     if array is None:
         raise ArgumentTypeError(
@@ -156,9 +154,7 @@ def _on_dask(data: Any, mask: Any, threads: int | None) -> Engine:
 def _on_gpu(data: Any, mask: Any, threads: int | None) -> GpuEngine:
     """Return the engine on the GPU, for arrays in memory and for those that are on the GPU already."""
     if threads is not None:
-        raise ArgumentError(
-            "{} has no meaning for {}: leave it out.", option("threads"), option("device", "cuda")
-        )
+        rules.check(rules.written(["threads", "gpu"]))
     if hasattr(data, "__cuda_array_interface__"):
         if mask is not None:
             rules.check(rules.written(["mask", "gpu"]))
@@ -188,11 +184,7 @@ def _check_in_reach(data: Any) -> None:
     if is_dask(data):
         rules.check(rules.written(["dask", "gpu"]))
     if is_large(data) and not isinstance(data, np.ndarray):
-        raise ArgumentError(
-            "Y is too large to be read whole, and {} does not read in blocks. Pass a mapped .npy file, "
-            "np.load(..., mmap_mode='r'), or use {}.",
-            *(option("device", "cuda"), option("device", "cpu")),
-        )
+        rules.check(rules.written(["disk", "gpu"]))
 
 
 def open_whole(data: Any, *, threads: int | None = None) -> Engine:

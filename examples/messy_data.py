@@ -1,7 +1,7 @@
-"""Data as they come, a picture a topic, those of docs: `python examples/as_they_come.py FOLDER`.
+"""Messy data and constraints, one picture for each topic: `python examples/messy_data.py FOLDER`.
 
-Each function is an example by itself: simulated data with what real data have, the call that takes care
-of it, and the same call without. Titles have the mean SDR of the sources in dB.
+Each function is a complete example: simulated data with a problem of real data, the call that solves it,
+and a plain call. Titles show the mean SDR of the sources in dB. docs/constraints.md shows the pictures.
 """
 
 import sys
@@ -31,7 +31,7 @@ def sdr(S: Any, found: Any, first: int = 0) -> float:
 
 
 def draw_sources(axes: Any, S: Any, found: Any, title: str, first: int = 0) -> None:
-    """Found sources over the true ones, matched, each brought to its maximum."""
+    """Draw found sources over the true ones in the same order, each divided by its maximum."""
     order = ngmca.evaluate(S, found.S).order
     for k, colour in enumerate(COLOURS):
         axes.plot(S[k] / S[k].max(), color="0.75", linewidth=4)
@@ -191,7 +191,7 @@ TOPICS: dict[str, Callable[[], Figure]] = {
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "as-they-come")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "messy-data")
     folder.mkdir(exist_ok=True)
     for name, make in TOPICS.items():
         figure = make()

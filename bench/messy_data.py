@@ -1,8 +1,8 @@
-"""Data as they come: `python bench/as_they_come.py [--seeds 12] [SECTION ...]`, figures of docs/as-they-come.md.
+"""Messy data: `python bench/messy_data.py [--seeds 12] [SECTION ...]` computes the figures of docs/constraints.md.
 
-Sections: missing, levels, counts, spikes, baseline, square. Each prints mean SDR in dB beside that of complete, plain or
-clean data, and the limit it is to keep. The exit status is 1 if one is missed. `square` runs 200 problems of as many
-measurements as sources for every option, in which no exception, NaN or warning may appear.
+Sections: missing, levels, counts, spikes, baseline, square. Each prints the mean SDR in dB, that of complete, plain or clean
+data, and its limit. The exit status is 1 if a limit is missed. `square` runs 200 problems with as many measurements as
+sources for every option; there must be no exception, NaN or warning.
 """
 
 import argparse
