@@ -281,13 +281,13 @@ def _warn_of_empty_rows_and_columns(engine: Engine) -> None:
     """Warn of measurements and channels without observed entries."""
     if engine.weights is None:
         return
-    for axis, what, told in ((1, "measurement", "amounts"), (0, "channel", "sources")):
+    for axis, what, zero in ((1, "measurement", "amounts"), (0, "channel", "sources")):
         empty = np.flatnonzero(~(engine.weights > 0).any(axis=axis))
         if empty.size:
             some = ", ".join(map(str, empty[:5])) + (", ..." if empty.size > 5 else "")
-            plural = "s" if empty.size > 1 else ""
+            names = f"{what}s {some} have" if empty.size > 1 else f"{what} {some} has"
             warnings.warn(
-                f"{what}{plural} {some} have no observed entries: {told} are 0 there.",
+                f"{names} no observed entries: {zero} are 0 there.",
                 UserWarning,
                 stacklevel=5,
             )
