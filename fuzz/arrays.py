@@ -6,6 +6,7 @@ from inspect import signature
 
 import numpy as np
 from outcome import ACCEPTED, ERROR, expect
+from task_options import records
 
 import ngmca
 from ngmca import rivals

@@ -12,6 +12,7 @@ from task_options import records
 
 import ngmca
 from ngmca.result import large_sources as storing
+from ngmca.task import driver
 
 R = 3
 RNG = np.random.default_rng(0)
@@ -23,7 +24,7 @@ EXPECTED = ngmca.separate(Y, R, **records(**OPTIONS))
 
 @pytest.fixture
 def no_work(monkeypatch):
-    monkeypatch.setattr(ngmca.separation, "_best_run", lambda *_, **__: pytest.fail("it was computed"))
+    monkeypatch.setattr(driver.Prepared, "find", lambda *_, **__: pytest.fail("it was computed"))
 
 
 @pytest.mark.parametrize("kind", [int, np.uint8, bool])
@@ -68,10 +69,12 @@ def test_a_checkpoint_in_the_place_of_the_sources_is_refused(no_work, monkeypatc
         ngmca.separate(Y, R, **records(out="S", checkpoint=tmp_path / "S", **OPTIONS))
 
 
-@pytest.mark.parametrize("given", [{"checkpoint_every": 3}, {"checkpoint_minutes": 5}], ids=str)
-def test_how_often_no_checkpoint_is_written_is_refused(no_work, given):
-    with pytest.raises(ValueError, match="give checkpoint"):
-        ngmca.separate(Y, R, **records(**given, **OPTIONS))
+@pytest.mark.parametrize("given", [{"every": 3}, {"minutes": 5}], ids=str)
+def test_a_checkpoint_needs_a_path(given):
+    with pytest.raises(TypeError, match="path"):
+        ngmca.Checkpoint(**given)
+    with pytest.raises(TypeError, match="checkpoint must be a path, got None"):
+        ngmca.Checkpoint(None, **given)
 
 
 @pytest.mark.parametrize("given", [Y.tolist(), pd.DataFrame(Y), tuple(map(tuple, Y))], ids=type)
@@ -193,5 +196,7 @@ def test_starts_on_a_cluster_are_compared():
 
 def test_starts_whose_sources_would_not_fit_are_refused_before_the_first(no_work, monkeypatch):
     monkeypatch.setattr(storing, "memory_left", lambda: 50_000.0)
-    with pytest.raises(MemoryError, match="n_init compares sources"):
+    with pytest.raises(
+        MemoryError, match="n_init=3 compares the sources of all starts in memory: use n_init=1"
+    ):
         ngmca.separate(da.from_array(Y, chunks=(12, 100)), R, **records(n_init=3, **OPTIONS))

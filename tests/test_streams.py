@@ -87,8 +87,8 @@ def test_a_stream_whose_components_were_counted_goes_on():
     ("batch", "told"),
     [
         (stream(R - 1)[0], "2 rows for 3 components"),
-        (np.zeros((50, 80)), "nothing in it to learn from"),
-        (-stream(50, noise=0)[0], "nothing in it to learn from"),
+        (np.zeros((50, 80)), "the first batch contains no signal"),
+        (-stream(50, noise=0)[0], "the first batch contains no signal"),
         (np.where(np.arange(80) == 5, np.nan, stream(50)[0]), "NaN|missing"),
     ],
     ids=["few rows", "zeros", "negative", "missing"],

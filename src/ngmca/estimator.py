@@ -204,7 +204,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         engine = open_whole(X / X.dtype.type(self._unit))
         if engine.unit != 1.0:
             raise ArgumentError(
-                "{} is far larger or smaller than the first batch: scale it.",
+                "{} has values far larger or smaller than the first batch: scale all batches alike.",
                 option("X"),
             )
         method = as_method(self.method)

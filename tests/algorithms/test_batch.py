@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 from host_device import HostDevice, needs_compiler
-from ngmca.algorithms.problem import Problem
 from task_options import records
 
 import ngmca
-from ngmca import separation, simulate
+from ngmca import simulate
 from ngmca.algorithms import batch_of_starts as batch
 from ngmca.algorithms import first_guess as start
 from ngmca.algorithms import restarts
-from ngmca.algorithms.batch_of_starts import room_for_starts
-from ngmca.algorithms.options import Options
 from ngmca.engines import by_residual, opening
 from ngmca.engines.gpu import stacks
 from ngmca.engines.gpu.engine import ROOM, GpuEngine
 from ngmca.engines.memory import MemoryEngine
+from ngmca.task import driver
+from ngmca.task.problem import Problem
 
 pytestmark = needs_compiler
 
@@ -33,13 +32,13 @@ def device(monkeypatch):
 def alone(monkeypatch):
     """Every separation that was chosen from, whichever way they were run."""
     seen = []
-    real = separation.choose
+    real = driver.choose
 
     def choose(engine, runs, options, **given):
         seen.append(runs)
         return real(engine, runs, options, **given)
 
-    monkeypatch.setattr(separation, "choose", choose)
+    monkeypatch.setattr(driver, "choose", choose)
     return seen
 
 
@@ -53,12 +52,18 @@ def counted(monkeypatch):
     sizes = []
     real = batch._Batch.__init__
 
-    def init(self, problem, rngs):
+    def init(self, engine, stacks, options, rngs):
         sizes.append(len(rngs))
-        real(self, problem, rngs)
+        real(self, engine, stacks, options, rngs)
 
     monkeypatch.setattr(batch._Batch, "__init__", init)
     return sizes
+
+
+def begun(engine, rngs):
+    """Return a batch of starts for four sources."""
+    problem = Problem.of(ngmca.Task(4), engine)
+    return batch._Batch(problem.engine, problem.engine.stacks(4), problem.options, rngs)
 
 
 def same(one, other, tolerance=1e-8):
@@ -201,9 +206,7 @@ def test_data_without_noise_have_no_threshold_left(device, alone):
 
 
 def test_bounded_and_exact_steps_side_by_side(device, mixture):
-    engine = GpuEngine(mixture.Y, device)
-    problem = Problem.of(engine, 4, Options())
-    work = batch._Batch(problem, np.random.default_rng(0).spawn(3))
+    work = begun(GpuEngine(mixture.Y, device), np.random.default_rng(0).spawn(3))
     going = work._first()
     sweep = work._stacks.sweep(going.seen, going.X, work._exactly(going.lam / 20))
     steps = [work._a_step(sweep, going.seen.A, np.full(3, bounded)) for bounded in (True, False)]
@@ -215,9 +218,7 @@ def test_bounded_and_exact_steps_side_by_side(device, mixture):
 
 
 def test_sources_of_a_sweep_stay_as_they_are_when_one_is_revived(device, mixture):
-    work = batch._Batch(
-        Problem.of(GpuEngine(mixture.Y, device), 4, Options()), [np.random.default_rng(0)] * 2
-    )
+    work = begun(GpuEngine(mixture.Y, device), [np.random.default_rng(0)] * 2)
     going = work._first()
     A, X = going.seen.A.copy(), going.X.copy()
     A[1, :, 2] = 0
@@ -273,7 +274,9 @@ def test_what_does_not_suit_a_batch_is_run_one_by_one(device, mixture, monkeypat
     small = GpuEngine(mixture.Y, device)
     assert room_for(small, 4) == stacks.MOST_AT_ONCE
     assert by_residual(small).stacks(4) is None
-    assert room_for_starts(Problem.of(small, 4, Options(), start=(mixture.A, mixture.S))) == 0
+    assert Problem.of(ngmca.Task(4), small).runs_in_batches
+    given = ngmca.Task(4, start=(mixture.A, mixture.S))
+    assert not Problem.of(given, small).runs_in_batches
 
 
 def test_a_batch_is_as_large_as_there_is_room(device, mixture, monkeypatch):

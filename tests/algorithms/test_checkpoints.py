@@ -15,6 +15,8 @@ import ngmca
 from ngmca.engines import open_data
 from ngmca.io import ReadError
 from ngmca.task import checkpoints
+from ngmca.task.driver import Prepared, StoppedRunError, Watcher
+from ngmca.task.problem import Problem
 
 Y = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1).Y
 RUNS = [
@@ -29,7 +31,16 @@ RUNS = [
     {"method": "naive", "n_iter": 30},
     {"method": "anls", "n_iter": 30},
     {"n_iter": 12, "domain": "wavelet"},
+    {"n_iter": 12, "robust": True},
+    {"n_iter": 12, "noise": ngmca.Counts(gain=1e-3)},
+    {"n_iter": 12, "mask": np.eye(12, 300, k=20, dtype=bool)},
+    {"n_iter": 12, "n_init": 3, "domain": "direct"},
 ]
+
+
+def label(options):
+    """A short name of a run."""
+    return ", ".join(f"{k}={v if np.ndim(v) == 0 else 'array'}" for k, v in options.items()) or "auto"
 
 
 class StopError(Exception):
@@ -37,12 +48,12 @@ class StopError(Exception):
 
 
 def stopped(monkeypatch, data, path, at, **options):
-    """Run until the checkpoint at an iteration is written, and no farther."""
+    """Run until the checkpoint of an iteration is written, and stop there."""
     write = checkpoints.write
 
-    def stopping(path, checkpoint):
-        write(path, checkpoint)
-        if checkpoint.done >= at:
+    def stopping(path, saved):
+        write(path, saved)
+        if saved.snapshot.k >= at:
             raise StopError
 
     monkeypatch.setattr(checkpoints, "write", stopping)
@@ -56,18 +67,85 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     for name, column in vars(expected.history).items():
         np.testing.assert_array_equal(getattr(found.history, name), column, err_msg=name)
+    assert found.restarts == expected.restarts
 
 
-@pytest.mark.parametrize("options", RUNS, ids=str)
+@pytest.mark.parametrize("options", RUNS, ids=label)
 @pytest.mark.parametrize("at", [1, 11])
 def test_a_resumed_run_is_the_same_to_the_bit(monkeypatch, tmp_path, options, at):
     path = tmp_path / "kept.npz"
     stopped(monkeypatch, Y, path, at, **options)
-    assert checkpoints.read(path).done == at
+    assert checkpoints.read(path).snapshot.k == at
     assert_same(
         ngmca.separate(Y, 3, **records(resume=path, **options)),
         ngmca.separate(Y, 3, **records(**options)),
     )
+
+
+@pytest.mark.parametrize("at", [11, 12, 13, 18, 24])
+@pytest.mark.parametrize("options", [{"robust": True}, {"noise": ngmca.Counts(gain=1e-3)}], ids=label)
+def test_every_round_of_weights_is_resumed(monkeypatch, tmp_path, options, at):
+    """Each has 12 iterations: within one, at its end, and at the beginning of the next."""
+    data, path = Y.copy(), tmp_path / "kept.npz"
+    data[3, 40] += 50
+    options = {"n_iter": 12, "domain": "direct"} | options
+    stopped(monkeypatch, data, path, at, **options)
+    kept = checkpoints.read(path).snapshot
+    assert (kept.k, 0 if kept.round is None else kept.round.index) == (at, (at - 1) // 12)
+    assert_same(
+        ngmca.separate(data, 3, **records(resume=path, **options)),
+        ngmca.separate(data, 3, **records(**options)),
+    )
+
+
+def test_of_several_starts_the_first_is_kept_and_the_others_are_repeated(tmp_path):
+    path, options = tmp_path / "kept.npz", {"n_iter": 12, "n_init": 3}
+    expected = ngmca.separate(Y, 3, **records(**options))
+    assert_same(ngmca.separate(Y, 3, **records(checkpoint=path, **options)), expected)
+    first = checkpoints.read(path).snapshot.k
+    assert_same(ngmca.separate(Y, 3, **records(resume=path, **options)), expected)
+    assert checkpoints.read(path).snapshot.k == first == 12
+    assert len(expected.restarts) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [({"every": 3}, [3, 6, 9, 10]), ({"minutes": 2.0}, [3, 6, 9, 10]), ({}, [2, 4, 6, 8, 10])],
+    ids=str,
+)
+def test_checkpoints_are_written_when_they_are_due(monkeypatch, tmp_path, given, written):
+    """At every so many iterations, after so many minutes, and at the last snapshot."""
+    clock, path, found = [0.0], tmp_path / "kept.npz", []
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(checkpoints, "write", lambda _, saved: found.append(saved.snapshot.k))
+    keeper = checkpoints.Keeper(ngmca.Checkpoint(path, **given), {})
+    problem = Problem.of(ngmca.Task(3, **records(n_iter=10, domain="direct")), open_data(Y))
+    for _, snapshot, last in problem.states(np.random.default_rng(0)):
+        clock[0] += 45.0 if given != {"every": 3} else 0.0
+        keeper.keep(snapshot, [], last=last)
+    assert found == written
+    keeper.write()  # it is written already
+    assert found == written
+
+
+def test_a_stop_writes_the_snapshot_that_is_not_written_yet(tmp_path):
+    path, task = tmp_path / "kept.npz", ngmca.Task(3, **records(n_iter=30, domain="direct"))
+
+    class Stop(Watcher):
+        seen = 0
+
+        def sees(self, state, start):
+            self.seen = state.k
+
+        def wants_stop(self):
+            return self.seen == 7
+
+    prepared = Prepared(task, open_data(Y))
+    with pytest.raises(StoppedRunError, match="stopped at iteration 7 of 30"):
+        prepared.find(watchers=[Stop()], checkpoint=ngmca.Checkpoint(path))
+    assert checkpoints.read(path).snapshot.k == 7
+    found = prepared.find(checkpoint=ngmca.Checkpoint(path, resume=True))
+    assert_same(found, ngmca.separate(Y, 3, **records(n_iter=30, domain="direct")))
 
 
 @pytest.mark.parametrize("shape", [(60, 4000), (2500, 30)])  # beyond 2,048 noise on the way has a memory
@@ -101,12 +179,14 @@ def test_units_do_not_matter(monkeypatch, tmp_path):
         (Y + 1e-9, {}, "numbers in the data was"),
         (Y[:, ::-1], {}, "numbers in the data was"),
         (np.where(np.arange(300) == 17, -Y, Y), {}, "numbers in the data was"),
-        (Y[:, :-1], {}, "data was 12 x 300 of float64, and is 12 x 299"),
-        (Y, {"tau": 2.0}, "tau was 1.0, and is 2.0 now"),
-        (Y, {"n_iter": 40}, "n_iter was 30, and is 40 now"),
-        (Y, {"method": "hard"}, "method was 'soft', and is 'hard' now"),
-        (Y, {"noise": np.full(12, 2.0)}, "noise was None, and is an array with digest"),
-        (Y, {"seed": 1}, "seed was 0, and is 1 now"),
+        (Y[:, :-1], {}, "data was 12 x 300 of float64 and is 12 x 299"),
+        (Y, {"tau": 2.0}, r"method was Soft\(tau=1.0.* and is Soft\(tau=2.0.* now"),
+        (Y, {"n_iter": 40}, r"method was Soft\(.*n_iter=30.* and is Soft\(.*n_iter=40.* now"),
+        (Y, {"method": "hard"}, r"method was Soft\(.* and is Hard\(.* now"),
+        (Y, {"noise": np.full(12, 2.0)}, "noise was None and is an array with digest"),
+        (Y, {"seed": 1}, "seed was 0 and is 1 now"),
+        (Y, {"robust": True}, "robust was False and is True now"),
+        (Y, {"closure": True}, r"constraints was \[\] and is \[Closure\(totals=1.0\)\] now"),
     ],
 )
 def test_other_data_or_options_are_refused_by_name(monkeypatch, tmp_path, data, options, told):
@@ -166,11 +246,9 @@ def test_half_of_one_is_none(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "hals"}, "no meaning for method='hals'"),
-        ({"n_init": 2}, "leave n_init at 1"),
-        ({"robust": True}, "robust"),
-        ({"checkpoint_every": 0}, "checkpoint_every must be at least 1"),
-        ({"checkpoint_minutes": -1.0}, "checkpoint_minutes must be at least 0"),
+        ({"method": "hals"}, "method='hals' cannot be combined with checkpoint: .*Leave out checkpoint"),
+        ({"checkpoint_every": 0}, "every must be at least 1"),
+        ({"checkpoint_minutes": -1.0}, "minutes must be at least 0"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(tmp_path, options, told):
@@ -188,11 +266,10 @@ import sys, numpy as np, ngmca
 from pathlib import Path
 path, method = Path(sys.argv[1]), sys.argv[2]
 Y = ngmca.simulate.spectra(m=40, n=3000, r=3, lines=40, snr=25, seed=1).Y
-options = {"domain": "direct"} if method == "soft" else {}
-kept = dict(resume=path) if path.exists() else {}
+kind, options = (ngmca.Soft, {"domain": "direct"}) if method == "soft" else (ngmca.Hard, {})
+kept = ngmca.Checkpoint(path, every=1, resume=path.exists())
 print("begun", flush=True)
-found = ngmca.separate(Y, 3, seed=0, method=method, n_iter=150, checkpoint=path, checkpoint_every=1,
-                       **options, **kept)
+found = ngmca.separate(Y, 3, method=kind(n_iter=150), checkpoint=kept, n_init=1, **options)
 np.savez(sys.argv[3], A=found.A, S=found.S, cost=found.history.cost)
 """
 KILLS = 30 if os.environ.get("NGMCA_EVERY_CRASH") else 4  # `make crash` does all

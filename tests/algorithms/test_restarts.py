@@ -11,12 +11,14 @@ import pytest
 from task_options import records
 
 import ngmca
-from ngmca import separation
 from ngmca.algorithms import restarts
 from ngmca.algorithms.restarts import at_once, with_restarts
+from ngmca.answers import how_sure
 from ngmca.engines import open_data, workers_for
 from ngmca.engines.memory import MemoryEngine
 from ngmca.metrics import CEILING
+from ngmca.task.driver import Prepared, StoppedRunError, Watcher
+from ngmca.task.problem import Problem
 
 CLEAR = ngmca.simulate.sparse(m=20, n=200, r=3, p_S=0.3, snr=30, seed=0)
 DENSE = ngmca.simulate.sparse(m=4, n=200, r=3, p_S=1.0, seed=0)  # without zeros any rotation fits
@@ -40,13 +42,13 @@ def gaps(Y):
 )
 def test_starts_at_the_same_time_give_the_same_bits(monkeypatch, Y, options):
     where = set()
-    collect = separation._collect
+    states = Problem.states
 
-    def noted(*arguments):
+    def noted(*arguments, **named):
         where.add(threading.current_thread().name)
-        return collect(*arguments)
+        return states(*arguments, **named)
 
-    monkeypatch.setattr(separation, "_collect", noted)
+    monkeypatch.setattr(Problem, "states", noted)
     one = ngmca.separate(Y, 3, threads=1, **records(n_init=4, **options))
     assert where == {"MainThread"}
     where.clear()
@@ -121,16 +123,82 @@ def test_ctrl_c_ends_all(monkeypatch):
     assert ended == [True, True]
 
 
-def test_a_start_that_is_stopped_ends_at_its_next_state():
-    seen = []
+class Seen(Watcher):
+    """What a watcher is told, and an error or a stop at an iteration."""
 
-    def states():
-        for state in ngmca.iterate(CLEAR.Y, 3):
-            seen.append(state.k)
-            yield state
+    def __init__(self, fails=None, stops=None):
+        self.states, self.began, self.fails, self.stops = [], None, fails, stops
+        self.failed = threading.Event()
 
-    separation._collect(states(), lambda: len(seen) == 3)
-    assert seen == [1, 2, 3]
+    def begins(self, iterations, starts):
+        self.began = iterations, starts
+
+    def sees(self, state, start):
+        self.states.append((start, state.k))
+        if (start, state.k) == self.fails:
+            self.failed.set()
+            raise ValueError("this start")
+        if self.fails and (start, state.k) == (0, 5) and threading.current_thread().name != "MainThread":
+            assert self.failed.wait(60)
+
+    def wants_stop(self):
+        return self.stops is not None and self.states[-1:] == [self.stops]
+
+
+def prepared(n_init=3, n_iter=20):
+    return Prepared(
+        ngmca.Task(3, ngmca.Soft(n_iter=n_iter), "direct", n_init=n_init), open_data(CLEAR.Y)
+    )
+
+
+def test_a_watcher_sees_every_state_of_every_start():
+    seen = Seen()
+    found = prepared().find(threads=1, watchers=[seen])
+    assert seen.began == (20, 3)
+    assert seen.states == [(start, k) for start in range(3) for k in range(1, 21)]
+    np.testing.assert_array_equal(found.S, prepared().find(threads=2, watchers=[Seen()]).S)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_starts_that_are_stopped_end_at_their_next_state(threads):
+    with pytest.raises(StoppedRunError, match="stopped at iteration 3 of 20"):
+        prepared(n_init=1).find(threads=threads, watchers=[Seen(stops=(0, 3))])
+    seen = Seen(fails=(1, 3))
+    with pytest.raises(ValueError, match="this start"):
+        prepared(n_init=8, n_iter=500).find(threads=threads, watchers=[seen])
+    assert (1, 4) not in seen.states
+    assert len({start for start, _ in seen.states}) < 8  # others were not begun
+    if threads == 2:  # the start beside it ends soon, not after its 500 iterations
+        assert max(k for start, k in seen.states if start == 0) < 500
+
+
+def test_the_first_start_is_told_before_the_others_begin_and_may_be_given():
+    class First(Seen):
+        ended = None
+
+        def first_start_ends(self, found):
+            assert {start for start, _ in self.states} == {0}
+            self.ended = found
+
+    seen = First()
+    found = prepared().find(watchers=[seen])
+    single = prepared(n_init=1).find()
+    np.testing.assert_array_equal(seen.ended.S, single.S)
+    again = Seen()
+    rest = prepared().find(watchers=[again], first=single)
+    assert {start for start, _ in again.states} == {1, 2}
+    np.testing.assert_array_equal(rest.S, found.S)
+    assert rest.restarts == found.restarts
+
+
+def test_small_data_have_several_starts_by_default_and_large_ones_have_one():
+    assert len(ngmca.separate(CLEAR.Y, 3, method=ngmca.Soft(n_iter=5)).restarts) == 5
+    task = ngmca.Task(3)
+    assert task.starts((20, 200)) == 5
+    assert task.starts((1000, 1000)) == 1
+    assert ngmca.Task(3, n_init=2).starts((1000, 1000)) == 2
+    assert ngmca.Task(3, start=(CLEAR.A, CLEAR.S)).starts((20, 200)) == 1
+    assert ngmca.Task(3, method="hals").starts((20, 200)) == 1
 
 
 def test_answers_that_fit_equally_well_have_a_range_and_all_of_them_lie_in_it():
@@ -150,11 +218,8 @@ def test_answers_that_fit_equally_well_have_a_range_and_all_of_them_lie_in_it():
     room = 1e-9 * found.S.max()
     assert (others.S_low - room <= matched).all()
     assert (matched <= others.S_high + room).all()
-    told = {
-        f.kind
-        for f in ngmca.answers.how_sure.findings(found, ngmca.answers.how_sure.diagnose(DENSE.Y, found))
-    }
-    assert "starts" in told
+    kinds = {one.kind for one in how_sure.findings(found, how_sure.diagnose(DENSE.Y, found))}
+    assert "starts" in kinds
 
 
 def test_one_answer_has_no_range():

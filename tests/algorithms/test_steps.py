@@ -1,13 +1,14 @@
-"""Both steps under every kind of knowledge, against cvxpy, where the constraints bind."""
+"""Both steps under every constraint, against cvxpy, where the constraints bind."""
 
 import cvxpy as cp
 import numpy as np
 import pytest
-from ngmca.task.known import Known
+from task_options import records
 
 from ngmca.algorithms import Options
 from ngmca.algorithms.first_guess import unit_columns
 from ngmca.algorithms.steps import a_step, s_step
+from ngmca.constraints import constraint_arrays
 from ngmca.engines import Levels, open_data
 
 M, N, R = 9, 12, 3
@@ -49,8 +50,10 @@ def mixing_cost(Y, W, S):
     return lambda A: np.sum(W * (Y - A @ S) ** 2) / 2
 
 
-def constraints_of(engine, **known):
-    return Options(known=Known(**known).constraints(engine, R, Levels()))
+def constraints_of(engine, *, penalised="S", **known):
+    given = records(**known).get("constraints", ())
+    both = penalised == "both"
+    return Options(known=constraint_arrays(given, engine, R, Levels(), penalise_both=both))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -107,7 +110,7 @@ def test_known_sources_and_zeros_of_sources(missing):
 
 
 def a_problem(seed, *, missing, **known):
-    """An A-step under what is known: its answer, its certificate, and what it is about."""
+    """An A-step under constraints: its answer, the data, and the factors before it."""
     engine, Y, W, A, S = problem(seed, missing=missing)
     options = constraints_of(engine, **known)
     A, S = options.known.imposed(A, S)

@@ -128,14 +128,14 @@ def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "naive"}, "needs the sources in memory"),
-        ({"domain": "wavelet"}, "needs the sources in memory"),
-        ({"closure": 1.0}, "needs the sources in memory"),
-        ({"method": "hals"}, "needs all data in memory"),
-        ({"robust": True}, "needs all data in memory"),
-        ({"noise": "poisson"}, "needs all data in memory"),
-        ({"posterior": True, "domain": "direct"}, "needs all data in memory"),
-        ({"mask": np.zeros((M, N), bool)}, "needs all data in memory"),
+        ({"method": "naive"}, "the sources stay on the workers"),
+        ({"domain": "wavelet"}, "the sources stay on the workers"),
+        ({"closure": 1.0}, "the sources stay on the workers"),
+        ({"method": "hals"}, "all data must be in memory"),
+        ({"robust": True}, "all data must be in memory"),
+        ({"noise": "poisson"}, "all data must be in memory"),
+        ({"posterior": True, "domain": "direct"}, "all data must be in memory"),
+        ({"mask": np.zeros((M, N), bool)}, "mask needs all data in memory"),
     ],
     ids=str,
 )

@@ -163,10 +163,6 @@ def test_states_are_arrays_in_memory(device, mixture):
         )
     ]
     assert all(type(state.S) is np.ndarray for state in states)
-    resumed = [
-        *ngmca.iterate(mixture.Y, 4, n_iter=4, seed=0, domain="direct", device="cuda", resume=states[1])
-    ]
-    np.testing.assert_array_equal(resumed[-1].S, states[-1].S)
 
 
 @needs_compiler
@@ -224,8 +220,8 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(
     options = {"method": method, "n_iter": 12, "seed": 0, "device": "cuda"}
     real, states = Keeper.keep, []
 
-    def stopping(keeper, lines):
-        real(keeper, lines)
+    def stopping(keeper, snapshot, lines, *, last):
+        real(keeper, snapshot, lines, last=last)
         states.append(len(lines))
         if len(lines) == 5:
             raise KeyboardInterrupt
@@ -241,7 +237,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_bits(
     np.testing.assert_array_equal(resumed.S, whole.S)
     np.testing.assert_array_equal(resumed.A, whole.A)
     np.testing.assert_array_equal(resumed.history.cost, whole.history.cost)
-    with pytest.raises(ValueError, match="its device was cuda, and is cpu now"):
+    with pytest.raises(ValueError, match="its device was 'cuda' and is 'cpu' now"):
         ngmca.separate(Y, 4, **records(resume=kept, **options | {"device": "cpu"}))
 
 
@@ -285,13 +281,13 @@ def test_sources_on_disk_are_refused(device, mixture, tmp_path):
     for Y in (mixture.Y, GpuEngine(mixture.Y, device)):
         with pytest.raises(ValueError, match=r"out .* device='cuda'"):
             ngmca.separate(Y, 4, device="cuda", out=tmp_path / "S.zarr", n_init=1)
-    with pytest.raises(ValueError, match="data on a GPU are not read in blocks"):
+    with pytest.raises(ValueError, match="read in blocks cannot be combined with device='cuda'"):
         opening.open_data(mixture.Y, device="cuda", lazily=True)
     assert not [*tmp_path.iterdir()]
 
 
 def test_a_stream_is_refused(mixture):
-    with pytest.raises(ValueError, match="partial_fit would not heed device"):
+    with pytest.raises(ValueError, match="partial_fit cannot be combined with device='cuda'"):
         ngmca.NGMCA(4, device="cuda", n_init=1).partial_fit(mixture.Y)
 
 
@@ -300,13 +296,13 @@ REFUSED = {
     "hals": {"method": "hals"},
     "robust": {"robust": True},
     "posterior": {"posterior": True},
-    "closure": {"closure": True},
-    "known_sources": {"known_sources": np.ones((1, 5000))},
+    "Closure": {"closure": True},
+    "KnownSources": {"known_sources": np.ones((1, 5000))},
     "penalised": {"penalised": "A"},
     "threads": {"threads": 2},
-    "a level for each number": {"noise": "poisson"},
-    "level for every channel": {"noise": np.linspace(1, 2, 5000), "domain": "wavelet"},
-    "missing entries": {"mask": np.eye(40, 5000, dtype=bool)},
+    "noise='poisson'": {"noise": "poisson"},
+    "noise level for each channel": {"noise": np.linspace(1, 2, 5000), "domain": "wavelet"},
+    "mask": {"mask": np.eye(40, 5000, dtype=bool)},
 }
 
 
@@ -374,8 +370,8 @@ for name in ("zarr", "plotly", "tomli_w", "h5py", "typer", "rich", "cupy", "matp
     sys.modules[name] = None  # an import of it fails
 import numpy as np, ngmca
 Y = np.random.default_rng(0).random((8, 20))
-found = ngmca.separate(Y, 2, n_iter=5, seed=0)
-ngmca.NGMCA(2, max_iter=5).fit_transform(Y)
+found = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=5), n_init=1)
+ngmca.NGMCA(2, method=ngmca.Soft(n_iter=5)).fit_transform(Y)
 print(found.n_iter)
 """
 

@@ -10,7 +10,7 @@ from host_device import problem
 from task_options import records
 
 import ngmca
-from ngmca import nnqp, separation, simulate
+from ngmca import nnqp, simulate
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
@@ -246,7 +246,7 @@ def test_a_batch_of_starts_gives_what_each_gives_alone(monkeypatch, dtype, metho
     np.testing.assert_array_equal(first, second)
     tolerance = 1e-8 if dtype == np.float64 else 1e-3
     np.testing.assert_allclose(first, here, rtol=tolerance)
-    monkeypatch.setattr(separation, "room_for_starts", lambda problem: 0)
+    monkeypatch.setattr(GpuEngine, "stacks", lambda engine, r: None)
     alone, apart = costs(9)
     np.testing.assert_allclose(first, apart, rtol=tolerance)
     if dtype == np.float64:

@@ -126,7 +126,7 @@ def reweighed(
         if index == MAX_ROUNDS or _change(engine, following) <= SETTLED_CHANGE:
             yield engine, replace(last, outliers=np.argwhere(spikes) if rule.robust else None), True
             return
-        yield engine, replace(last, settled=False), False
+        yield engine, last, False
         last_round = Round(index + 1, last.k, last.A, last.S, spikes)
         anew = not np.array_equal(spikes, found)
         engine, spikes, resume = following, found, None

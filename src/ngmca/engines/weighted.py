@@ -68,7 +68,7 @@ class WeightedEngine(InMemory):
         """Solve the S-step from the support of S, each sample with its own Gram matrix."""
         (m, n), r = self.shape, A.shape[1]
         A64 = A.astype(np.float64, copy=False)
-        X = np.ascontiguousarray(S.T, dtype=np.float64)
+        X = np.array(S.T, dtype=np.float64, order="C")  # solved in place, and S stays
         Q = np.empty((n, r * (r + 1) // 2))
         worst, step = 0.0, max(1, WEIGHTED_BLOCK_ENTRIES // (r * r))
         for start in range(0, n, step):

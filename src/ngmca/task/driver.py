@@ -9,6 +9,7 @@ import numpy as np
 
 from ngmca import rivals, rules, sampling
 from ngmca._support import arguments
+from ngmca._support.messages import message, option
 from ngmca._support.progress import open_bar
 from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
@@ -107,7 +108,10 @@ class Prepared:
             self._problem = Problem.of(task, engine)
         if self.starts > 1 and not engine.whole:
             size = 8.0 * task.r * engine.shape[1] * (self.starts + COPIES_TO_COMPARE)
-            check_room(size, "several starts (n_init) are compared in memory: use one")
+            asked, single = option("n_init", self.starts), option("n_init", 1)
+            check_room(
+                size, message("{} compares the sources of all starts in memory: use {}", asked, single)
+            )
 
     def states(self) -> Iterator[State]:
         """Yield every state of the first start, in the units of the data.

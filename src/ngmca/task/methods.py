@@ -1,6 +1,6 @@
 """The methods of `separate` as records. Each holds only the options that it supports."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from types import MappingProxyType
@@ -213,11 +213,7 @@ class Rival:
     def __init__(self, name: str, **options: object) -> None:
         check_choice(name, "name", tuple(rivals.METHODS))
         own = set(signature(rivals.METHODS[name]).parameters) - {"Y", "r", "start", "seed"}
-        for unknown in sorted(set(options) - own):
-            raise ArgumentError(
-                "{} is not an option of method {!r}, which has {}.",
-                *(option(unknown), name, ", ".join(sorted(own)) or "none"),
-            )
+        _check_names(name, options, sorted(own))
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "options", MappingProxyType(dict(options)))
 
@@ -257,12 +253,17 @@ def method_with(name: str, options: Mapping[str, object]) -> Method:
     if check_choice(name, "method", METHOD_NAMES) not in OWN_METHODS:
         return Rival(name, **options)
     known = tuple(part.name for part in fields(OWN_METHODS[name]))
-    for unknown in sorted(set(options) - set(known)):
+    _check_names(name, options, known)
+    return OWN_METHODS[name](**options)  # type: ignore[arg-type]
+
+
+def _check_names(method: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Raise an error if a method does not have one of the given options."""
+    for unknown in sorted(set(given) - set(known)):
         raise ArgumentError(
             "{} has no option {}: leave it out. It has {}.",
-            *(option("method", name), option(unknown), ", ".join(known)),
+            *(option("method", method), option(unknown), ", ".join(known) or "no options"),
         )
-    return OWN_METHODS[name](**options)  # type: ignore[arg-type]
 
 
 def options_of(method: Soft | Hard | Naive | Anls) -> Options:

@@ -140,7 +140,8 @@ class Problem:
     def _as_it_is(
         self, engine: Engine, state: State
     ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
-        yield engine, self.levels, self.options.known, state
+        """Yield a state on the way; that one of several fits settled does not end the run."""
+        yield engine, self.levels, self.options.known, replace(state, settled=False)
 
     def _finished(
         self, engine: Engine, state: State
@@ -281,15 +282,13 @@ def _warn_of_empty_rows_and_columns(engine: Engine) -> None:
     """Warn of measurements and channels without observed entries."""
     if engine.weights is None:
         return
-    for axis, what, zero in ((1, "measurement", "amounts"), (0, "channel", "sources")):
+    for axis, kind, factor in ((1, "measurement", "A"), (0, "channel", "S")):
         empty = np.flatnonzero(~(engine.weights > 0).any(axis=axis))
         if empty.size:
             some = ", ".join(map(str, empty[:5])) + (", ..." if empty.size > 5 else "")
-            names = f"{what}s {some} have" if empty.size > 1 else f"{what} {some} has"
+            subject = f"{kind} {some} has" if empty.size == 1 else f"{kind}s {some} have"
             warnings.warn(
-                f"{names} no observed entries: {zero} are 0 there.",
-                UserWarning,
-                stacklevel=5,
+                f"{subject} no observed entries: {factor} is 0 there.", UserWarning, stacklevel=5
             )
 
 

@@ -6,16 +6,16 @@ import sys
 from threading import Event
 
 from ngmca._support.compile_notice import compile_notice
-from ngmca.algorithms import compile_ahead as warming
+from ngmca.algorithms import compile_ahead
 
 NEEDED = """
 import numpy as np, ngmca
 from threading import Event
 from ngmca._support.compile_notice import compile_notice
-from ngmca.algorithms import compile_ahead as warming
+from ngmca.algorithms import compile_ahead
 told = []
 with compile_notice(lambda: told.append("warming")):
-    warming.warm_up(Event())
+    compile_ahead.warm_up(Event())
 with compile_notice(lambda: told.append("separating")):
     for kind in (np.float64, np.float32):
         Y = ngmca.simulate.spectra(m=12, n=300, r=3, snr=20, seed=0).Y.astype(kind)
@@ -39,14 +39,14 @@ def test_everything_is_compiled_ahead_and_a_second_process_does_not_compile_agai
 
 def test_what_is_over_in_a_moment_is_not_waited_for(monkeypatch):
     begun = []
-    monkeypatch.setattr(warming, "warm_up", begun.append)
-    with warming.meanwhile():
+    monkeypatch.setattr(compile_ahead, "warm_up", begun.append)
+    with compile_ahead.meanwhile():
         pass
     assert begun == []
-    monkeypatch.setattr(warming, "MOMENT", 0.0)
+    monkeypatch.setattr(compile_ahead, "MOMENT", 0.0)
     inside = Event()
-    monkeypatch.setattr(warming, "warm_up", lambda over: begun.append(over) or inside.set())
-    with warming.meanwhile():
+    monkeypatch.setattr(compile_ahead, "warm_up", lambda over: begun.append(over) or inside.set())
+    with compile_ahead.meanwhile():
         assert inside.wait(60)
         assert not begun[0].is_set()
     assert begun[0].is_set()

@@ -1,0 +1,263 @@
+"""The table of what cannot be combined: every pair of features is asked for, and it holds."""
+
+import itertools
+import warnings
+
+import dask.array as da
+import numpy as np
+import pytest
+import zarr
+from host_device import COMPILER, HostDevice, HostTransfers
+
+import ngmca
+from ngmca import rules
+from ngmca._support.messages import ArgumentError, Option
+from ngmca.engines import opening
+from ngmca.engines.gpu import engine as gpu_engine
+from ngmca.task.methods import OWN_METHODS, method_with
+
+M, R, SHAPE = 12, 3, (8, 8)
+N = SHAPE[0] * SHAPE[1]
+RNG = np.random.default_rng(0)
+A = RNG.dirichlet(np.ones(R), M)
+S = 100 * np.exp(-0.5 * ((np.arange(N) - np.array([[12], [30], [50]])) / 3.0) ** 2)
+S *= S > 1
+Y = A @ S + 0.5 * RNG.standard_normal((M, N))
+GAP = np.eye(M, N, k=3, dtype=bool)
+ABSENT = np.eye(M, R, k=1, dtype=bool)
+SAMPLING = ngmca.Sampling(n_samples=4, burn=2)
+
+# How each feature is asked for. Features that set the same word to different values exclude each other.
+CONSTRAINTS = {
+    "Baseline": ngmca.Baseline("polynomial"),
+    "Closure": ngmca.Closure(),
+    "KnownSources": ngmca.KnownSources(S[:1]),
+    "KnownMixing": ngmca.KnownMixing(A[:, 2:], sources=[2]),
+    "ZeroSources": ngmca.ZeroSources(S == 0),
+    "ZeroMixing": ngmca.ZeroMixing(ABSENT & (A < 0.3)),
+    "Unimodal": ngmca.Unimodal(),
+    "Monotonic": ngmca.Monotonic("increasing", sources=[1]),
+}
+ASKED = {
+    **{name: {"method": name} for name in ("soft", "hard", "naive", "anls", "gmca")},
+    "rival": {"method": "hals"},
+    "fista": {"solver": "fista"},
+    "tau=0": {"tau": 0.0},
+    "penalised A": {"penalised": "A"},
+    "penalised both": {"penalised": "both"},
+    "wavelet": {"domain": "wavelet"},
+    "sample_shape": {"sample_shape": SHAPE},
+    **{name: {name: record} for name, record in CONSTRAINTS.items()},
+    "Closure with KnownSources": {name: CONSTRAINTS[name] for name in ("Closure", "KnownSources")},
+    "Closure with KnownMixing": {name: CONSTRAINTS[name] for name in ("Closure", "KnownMixing")},
+    "shapes of some sources": {"Unimodal": ngmca.Unimodal([0])},
+    "robust": {"robust": True},
+    "counts": {"noise": "poisson"},
+    "noise": {"noise": 0.5},
+    "noise of entries": {"noise": np.linspace(0.4, 0.6, M * N).reshape(M, N) ** 2},
+    "noise of channels": {"noise": np.linspace(0.4, 0.6, N)[None]},
+    "missing entries": {"missing": True},
+    "mask": {"mask": GAP},
+    "several": {"place": "several"},
+    "memory": {"place": "memory"},
+    "disk": {"place": "disk"},
+    "dask": {"place": "dask"},
+    "gpu": {"device": "cuda"},
+    "posterior": {"posterior": SAMPLING},
+    "posterior in wavelets": {"posterior": SAMPLING, "domain": "wavelet"},
+    "checkpoint": {"checkpoint": "run.npz"},
+    "out": {"out": "S.zarr"},
+    "start": {"start": (A, S)},
+    "n_init": {"n_init": 2},
+    "threads": {"threads": 2},
+    "auto rank": {"door": "auto rank"},
+    "known A": {"door": "known A"},
+    "partial_fit": {"door": "partial_fit"},
+}
+INCLUDED = {
+    "gmca": ("rival",),
+    "Closure with KnownSources": ("Closure", "KnownSources"),
+    "Closure with KnownMixing": ("Closure", "KnownMixing"),
+    "shapes of some sources": ("Unimodal",),
+    "counts": ("noise",),
+    "noise of entries": ("noise",),
+    "noise of channels": ("noise",),
+    "mask": ("missing entries",),
+    "posterior in wavelets": ("posterior", "wavelet"),
+    "known A": ("posterior",),
+}
+TOGETHER = {  # two features that make a third one
+    ("Closure", "KnownSources"): "Closure with KnownSources",
+    ("Closure", "KnownMixing"): "Closure with KnownMixing",
+    ("posterior", "wavelet"): "posterior in wavelets",
+    ("Monotonic", "auto rank"): "shapes of some sources",
+}
+METHOD = {"solver", "tau", "penalised"}
+MODEL = {"domain", "sample_shape", "robust", "noise", "n_init", "posterior", "device"}
+WORDS = {  # what each door can be asked for
+    "separate": MODEL | {"mask", "checkpoint", "out", "start", "threads"},
+    "auto rank": MODEL,
+    "partial_fit": MODEL,
+    "known A": {"domain", "noise", "mask", "threads"},
+}
+
+
+def request(one, other):
+    """The words of two features, or None where they cannot be asked for together."""
+    first, second = ASKED[one], ASKED[other]
+    if any(first[word] is not second[word] for word in first.keys() & second.keys()):
+        return None
+    words = {"method": "soft", "door": "separate", "place": "memory"} | first | second
+    own = METHOD & words.keys()
+    if words["method"] not in OWN_METHODS and own:
+        return None
+    if own and words["method"] in OWN_METHODS:
+        record = OWN_METHODS[words["method"]].__dataclass_fields__
+        if not own <= record.keys():
+            return None
+    outside = words.keys() - own - CONSTRAINTS.keys() - {"method", "door", "place", "missing"}
+    if words["door"] == "known A" and (own or words["method"] != "soft" or {"soft"} & {one, other}):
+        return None
+    return words if outside <= WORDS[words["door"]] else None
+
+
+def features(one, other, words):
+    """All features that two of them bring along."""
+    found = {one, other, words["place"]} | ({words["method"]} & rules.FEATURES.keys())
+    for name in [*found]:
+        found |= {*INCLUDED.get(name, ())}
+    if words.get("device") == "cuda":
+        found -= {"memory"}
+    if words["door"] == "known A":
+        found -= {"soft"}
+    return found | {name for pair, name in TOGETHER.items() if found >= {*pair}}
+
+
+def violated(found):
+    """The rules that a set of features breaks."""
+    return [
+        rule
+        for rule in rules.RULES
+        if any(a != b and {a, b} <= found for a in rule.ones for b in rule.others)
+    ]
+
+
+PAIRS = [pair for pair in itertools.combinations(ASKED, 2) if request(*pair) is not None]
+
+
+def data_of(words):
+    """The data in their place."""
+    given = np.where(GAP, np.nan, Y) if words.get("missing") else Y
+    if words["place"] == "several":
+        return [given[:5], given[5:]]
+    if words["place"] == "dask":
+        return da.from_array(given, chunks=(M, 32))
+    return zarr.array(given) if words["place"] == "disk" else given
+
+
+def run(words):
+    """Factors, found through the door that was asked for."""
+    data, door = data_of(words), words["door"]
+    options = {name: words[name] for name in METHOD & words.keys()}
+    if words["method"] in OWN_METHODS or words["method"] == "hals":
+        options["n_iter"] = 3
+    constraints = [record for name, record in CONSTRAINTS.items() if name in words]
+    constraints = [words[type(record).__name__] for record in constraints]
+    given = {"domain": "direct", "n_init": 1} | {k: v for k, v in words.items() if k in WORDS[door]}
+    if words["place"] == "several" and "mask" in given:
+        given["mask"] = [GAP[:5], GAP[5:]]
+    if door == "known A":
+        del given["n_init"]
+        own = {"n_samples": 4, "burn": 2, "seed": 0, "constraints": constraints}
+        drawn = ngmca.posterior(data, None, A=A, **own, **given)
+        return A, drawn.S.mean
+    given |= {"method": method_with(words["method"], options), "constraints": constraints}
+    if "start" in given:
+        del given["n_init"]
+        given |= {"n_init": words["n_init"]} if "n_init" in words else {}
+    if words["method"] not in ("soft",) and words.get("domain") is None:
+        del given["domain"]
+    if door == "separate":
+        found = ngmca.separate(data, R, **given)
+        return found.A, np.asarray(found.S)
+    model = ngmca.NGMCA("auto" if door == "auto rank" else R, **given)
+    model.partial_fit(data) if door == "partial_fit" else model.fit(data)
+    return model.transform(np.asarray(Y)), model.components_
+
+
+@pytest.fixture(autouse=True)
+def places(monkeypatch, tmp_path):
+    """A GPU made of NumPy, little memory for data that can be sliced, and a folder for files."""
+    monkeypatch.setattr(opening, "open_device", HostDevice)
+    monkeypatch.setattr(gpu_engine, "_transfers", HostTransfers)
+    monkeypatch.setattr(opening, "memory_left", lambda: 4)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS, ids=" and ".join)
+def test_two_features_work_together_or_the_table_says_why_not(one, other):
+    words = request(one, other)
+    broken = violated(features(one, other, words))
+    if "gpu" in (one, other) and not broken and COMPILER is None:
+        pytest.skip("the kernels need a C++ compiler")
+    if broken:
+        with pytest.raises(ArgumentError) as raised:
+            run(words)
+        text = str(raised.value)
+        (rule,) = [rule for rule in broken if rule.reason in text and str(rule.instead) in text][:1]
+        direct = rules.reason_against(one, other)
+        assert rule is direct or direct is None or len(broken) > 1
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "chains|the sampler|error bars")
+        mixing, sources = run(words)
+    assert np.isfinite(mixing).all()
+    assert np.isfinite(sources).all()
+    if "gmca" not in (one, other):
+        assert (mixing >= 0).all()
+        assert (sources >= 0).all()
+
+
+def test_every_pair_of_the_table_can_be_asked_for_or_not_at_all():
+    """A rule that nobody can break would be a line too many in the documentation."""
+    asked = {frozenset(pair) for pair in PAIRS}
+    assert set(ASKED) == set(rules.FEATURES)
+    for rule in rules.RULES:
+        pairs = {frozenset(pair) for pair in itertools.product(rule.ones, rule.others)}
+        assert pairs & asked, rule
+        for name in (*rule.ones, *rule.others):
+            assert any(name in pair for pair in pairs & asked), (name, rule)
+
+
+def test_no_pair_is_in_the_table_twice():
+    """The reason of a pair is one sentence, not two."""
+    pairs = [
+        frozenset(pair)
+        for rule in rules.RULES
+        for pair in itertools.product(rule.ones, rule.others)
+        if len(set(pair)) == 2
+    ]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_an_error_names_both_and_says_what_to_do():
+    with pytest.raises(ArgumentError) as raised:
+        rules.check(rules.written(["Closure", "Unimodal"]))
+    assert str(raised.value) == (
+        "Closure cannot be combined with Unimodal: there is no common solver for sums over sources and "
+        "shapes of profiles. Leave out one of them."
+    )
+    assert raised.value.message.names == ("Closure", "Unimodal")
+    assert rules.reason_against("Unimodal", "Closure") is rules.reason_against("Closure", "Unimodal")
+    assert rules.reason_against("Closure", "robust") is None
+
+
+def test_every_rule_is_written_for_people():
+    for rule in rules.RULES:
+        assert rule.reason[0].islower() or rule.reason.startswith(("A ", "S "))
+        assert not rule.reason.endswith(".")
+        assert rule.instead.endswith(".")
+        for name in (*rule.ones, *rule.others):
+            assert isinstance(rules.FEATURES[name], Option | str)
+            assert str(rules.FEATURES[name]) in rules.markdown()
