@@ -156,7 +156,7 @@ def test_json_is_json_and_quiet_is_quiet(table, tmp_path):
     separate = ("separate", table, "-r", 3, "--iterations", 20, "-o")
     spoken = json.loads(run(*separate, tmp_path / "a", "--json").stdout)
     assert spoken["sources"] == 3
-    assert spoken["channels"] == spoken["samples"] == 300
+    assert spoken["channels"] == 300
     assert spoken["explained"] > 0.9
     assert spoken["warnings"] == []
     silent = run(*separate, tmp_path / "b", "--quiet")
