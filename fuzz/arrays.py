@@ -10,9 +10,10 @@ from task_options import records
 
 import ngmca
 from ngmca import rivals
-from ngmca.algorithms import DOMAINS, METHODS
 from ngmca.algorithms.options import UNHEEDED
 from ngmca.nnqp import violation
+from ngmca.task.methods import OWN_METHODS as METHODS
+from ngmca.task.task import DOMAINS
 
 KINDS = ("noise", "mixture", "bands", "zero", "constant", "rank one", "duplicates", "spike", "negative",
          "heavy tails", "empty rows", "wide range", "tiny part")  # fmt: skip

@@ -209,7 +209,9 @@ def _found(prepared: Prepared, work: Path, first: Separation | None, *, quiet: b
         with as_bad_input():
             return one_blas_thread(prepared.find)()
     path = work / result_folder.CHECKPOINT
-    checkpoint = Checkpoint(path, minutes=0.5, resume=path.is_file())
+    checkpoint = None
+    if not prepared.in_batches:
+        checkpoint = Checkpoint(path, minutes=0.5, resume=path.is_file())
     several = prepared.engine.whole and prepared.starts > 1
     keep = [KeepFirst(work / result_folder.SEPARATED)] if several else []
     with StopOnInterrupt() as stop, terminal_progress(prepared, show=not quiet) as shown:
