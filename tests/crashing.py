@@ -22,10 +22,11 @@ from pathlib import Path
 import numpy as np
 
 import ngmca
-from ngmca.cli import app, loop
-from ngmca.cli import pipeline as performing
+from ngmca import report, sampling
+from ngmca.cli import app
 from ngmca.cli.commands import demo as demo_command
 from ngmca.cli.settings import Settings
+from ngmca.cli.watchers import StopOnInterrupt
 from ngmca.io import ReadError
 from ngmca.paper import runner
 from ngmca.saving.result_folder import COMPLETE
@@ -166,26 +167,21 @@ def inside(folder):
 @contextmanager
 def stopping_after(iterations):
     """Stop as by Ctrl-C after so many iterations."""
-
-    @contextmanager
-    def stop_signal():
-        calls = iter(range(1, 10**9))
-        yield lambda: next(calls) == iterations
-
-    before, loop.stop_signal = loop.stop_signal, stop_signal
+    calls, before = iter(range(1, 10**9)), StopOnInterrupt.wants_stop
+    StopOnInterrupt.wants_stop = lambda self: next(calls) == iterations
     try:
         yield
     finally:
-        loop.stop_signal = before
+        StopOnInterrupt.wants_stop = before
 
 
 def shorten():
     """Use short chains, one report for all runs, and simulations of the paper in this process."""
-    sample = performing.sampling.posterior
-    performing.sampling.posterior = partial(sample, n_samples=20, n_chains=2)
+    sample, few = sampling.posterior, {"n_samples": 20, "n_chains": 2}
+    sampling.posterior = lambda *given, **options: sample(*given, **options | few)
     demo_command.Settings = partial(Settings, iterations=4, domain="direct")
-    draw, page = performing._report, []
-    performing._report = lambda run: page[0] if page else page.append(draw(run)) or page[0]
+    draw, page = report.html, []
+    report.html = lambda run, show: page[0] if page else page.append(draw(run, show)) or page[0]
     runner._pool = lambda workers: ThreadPoolExecutor(1)
 
 

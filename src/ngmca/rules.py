@@ -81,7 +81,7 @@ class Rule:
 _DIRECT, _CPU = option("domain", "direct"), option("device", "cpu")
 _SOFT, _ANLS, _PIVOT = option("method", "soft"), option("method", "anls"), option("solver", "pivot")
 _LEAVE_OUT_ONE = message("Leave out one of them.")
-_PASS_A_PART = message("Pass a part of the data as an array.")
+_USE_A_PART = message("Use a part of the data that fits into the memory.")
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -164,7 +164,7 @@ RULES: tuple[Rule, ...] = (
         ("rival", "robust", "counts", "noise of entries", "posterior", "auto rank"),
         BLOCKS,
         "all data must be in memory",
-        _PASS_A_PART,
+        _USE_A_PART,
     ),
     Rule(
         ("noise of channels",),
@@ -176,9 +176,9 @@ RULES: tuple[Rule, ...] = (
         ("naive", "wavelet", *CONSTRAINTS, "penalised both"),
         ("dask",),
         "the sources stay on the workers",
-        _PASS_A_PART,
+        _USE_A_PART,
     ),
-    Rule(("mask",), BLOCKS, "the mask needs all data in memory", _PASS_A_PART),
+    Rule(("mask",), BLOCKS, "the mask needs all data in memory", _USE_A_PART),
     Rule(
         ("missing entries",),
         BLOCKS,

@@ -127,7 +127,7 @@ def test_known_spectra_are_brought_to_the_axis_of_the_data(tmp_path, truth):
     told = run("separate", "--config", out / "run.toml", "-o", tmp_path / "third").stderr
     assert "the file of --known-sources has changed since that run.toml was written" in told
     told = run("posterior", out, code=2).stderr
-    assert f"the file of --known-sources has changed since {out} was made with it" in told
+    assert f"the file of --known-sources has changed since {out} was made. " in told
 
 
 def test_error_bars_heed_what_is_known(tmp_path, truth):
@@ -194,7 +194,7 @@ def test_files_share_sources_and_profiles_hold_within_each(tmp_path, truth):
             assert (np.diff(weights[: top + 1]) >= -1e-9).all()
             assert (np.diff(weights[top:]) <= 1e-9).all()
     page = (out / "report.html").read_text()
-    assert "file by file" in page
+    assert "Mean shares of each file" in page
     assert "<th>second" in page
 
 

@@ -68,10 +68,11 @@ class NoiseSample:
         S returns the sources at some columns.
         """
         part = np.ascontiguousarray(A[self._rows])
-        last, self._last = self._last, self._deviations(part, S)
+        now = self._deviations(part, S)  # starts in other threads may change `_last` at any time
+        last, self._last = self._last, now
         # on the way down levels change steadily: expect the same change again
-        self._guess = self._last if last is None else 2 * self._last - last
-        rest = found = noise.GAUSSIAN * self._last[1]
+        self._guess = now if last is None else 2 * now - last
+        rest = found = noise.GAUSSIAN * now[1]
         if not plain:
             X = S(self.supports).T
             found = corrected(rest, part, self._few @ part, X, self._n, held=held)

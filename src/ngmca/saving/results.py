@@ -262,7 +262,6 @@ def describe(run: Run) -> dict[str, Any]:
         "sources": len(s.S),
         "measurements": run.shape[0],
         "channels": run.shape[1],
-        "samples": run.shape[1],  # their name in 0.1.0
         "iterations": s.n_iter,
         "stopped": s.stopped,
         "violation": s.violation,
