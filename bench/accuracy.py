@@ -10,7 +10,6 @@ import warnings
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from task_options import records
 
 import ngmca
 
@@ -28,12 +27,14 @@ SETTINGS = [
 def score(task: tuple) -> float:
     p_S, snr, r, tau, method, seed = task
     data = ngmca.simulate.sparse(r=r, p_S=p_S, snr=snr, seed=seed)
-    options: dict = {"method": method, "n_iter": 500}
-    if method == "auto":
-        options = {"n_iter": "auto"}
-    elif method == "soft, unbounded":
-        options = {"n_iter": 500, "bounded": False}
-    result = ngmca.separate(data.Y, r, **records(tau=tau, seed=seed, **options))
+    records = {
+        "soft": ngmca.Soft(tau, n_iter=500),
+        "auto": ngmca.Soft(tau),
+        "soft, unbounded": ngmca.Soft(tau, n_iter=500, bounded=False),
+        "hard": ngmca.Hard(tau, n_iter=500),
+        "naive": ngmca.Naive(tau, n_iter=500),
+    }
+    result = ngmca.separate(data.Y, r, method=records[method], seed=seed, n_init=1)
     return ngmca.evaluate(data.S, result.S).mean_sdr
 
 
@@ -41,7 +42,8 @@ def square(task: tuple[str, int]) -> float:
     """As many measurements as sources; raises if anything is not finite."""
     method, seed = task
     data = ngmca.simulate.sparse(m=15, n=200, r=15, p_S=0.3, snr=15, seed=seed)
-    result = ngmca.separate(data.Y, 15, **records(method=method, n_iter=500, seed=seed))
+    record = {"soft": ngmca.Soft, "hard": ngmca.Hard, "naive": ngmca.Naive}[method]
+    result = ngmca.separate(data.Y, 15, method=record(n_iter=500), seed=seed, n_init=1)
     if not all(np.isfinite(x).all() for x in (result.A, result.S, result.lam, result.noise)):
         raise FloatingPointError(f"{method}, seed {seed}: not finite")
     return ngmca.evaluate(data.S, result.S).mean_sdr

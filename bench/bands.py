@@ -32,20 +32,20 @@ RIVALS = ("minvol", "spa", "vca", "nonnegative_ica", "sparse_hals", "kim_park")
 def estimates(mixture: ngmca.simulate.Mixture, seed: int, rivals: bool) -> dict:
     Y, r = mixture.Y, len(mixture.S)
     calls = {
-        "soft": lambda: ngmca.separate(Y, r, seed=seed, domain="direct", threads=1),
-        "auto": lambda: ngmca.separate(Y, r, seed=seed, threads=1),
+        "soft": lambda: ngmca.separate(Y, r, seed=seed, domain="direct", threads=1, n_init=1),
+        "auto": lambda: ngmca.separate(Y, r, seed=seed, threads=1, n_init=1),
     }
     found, seconds = {}, {}
     for name, call in calls.items():
         begun = time.process_time()
         found[name] = call()
         seconds[name] = time.process_time() - begun
-    found["anls"] = ngmca.separate(Y, r, method="anls", seed=seed, threads=1)
+    found["anls"] = ngmca.separate(Y, r, method="anls", seed=seed, threads=1, n_init=1)
     found["oracle"] = ngmca.rivals.oracle(Y, mixture.A)
     found["limit"] = sources_for_mixing(Y, mixture.A)
     if rivals:
         for name in RIVALS:
-            found[name] = ngmca.separate(Y, r, method=name, seed=seed)
+            found[name] = ngmca.separate(Y, r, method=name, seed=seed, n_init=1)
     scores = {name: ngmca.evaluate(mixture.S, result.S).mean_sdr for name, result in found.items()}
     if rivals:
         model = NMF(r, init="random", random_state=seed, max_iter=2000, tol=1e-6).fit(np.maximum(Y, 0))

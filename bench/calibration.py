@@ -36,7 +36,7 @@ def judge(make: Callable[[int], ngmca.simulate.Mixture], seeds: int) -> Score:
         data = make(seed)
         tau = 2.0 if data.names else 1.0  # 2 for NMR spectra, as in the paper
         separation = ngmca.separate(
-            data.Y, len(data.S), method=ngmca.Soft(tau=tau), domain="direct", seed=seed
+            data.Y, len(data.S), method=ngmca.Soft(tau=tau), domain="direct", seed=seed, n_init=1
         )
         posterior = ngmca.posterior(data.Y, separation, seed=seed)
         match = ngmca.evaluate(data.S, posterior.S.mean)
@@ -84,7 +84,9 @@ def by_source(make: Callable[[int], ngmca.simulate.Mixture], seeds: int) -> list
     columns, known = [], []
     for seed in range(seeds):
         data = make(seed)
-        separation = ngmca.separate(data.Y, 15, method=ngmca.Soft(tau=2), domain="direct", seed=seed)
+        separation = ngmca.separate(
+            data.Y, 15, method=ngmca.Soft(tau=2), domain="direct", seed=seed, n_init=1
+        )
         posterior = ngmca.posterior(data.Y, separation, seed=seed)
         order, norm = ngmca.evaluate(data.S, posterior.S.mean).order, np.linalg.norm(data.A, axis=0)
         ends = (end[:, order] for end in posterior.A.interval(0.9))

@@ -70,7 +70,7 @@ TO_COMPARE = {"counts, 20 a bin, as if equally noisy": counts(20, None)}
 def judge(make: Callable[[int], Case], seed: int) -> list[float]:
     """Shares of active S and of A inside, SDR of soft and of the mean, largest R-hat, and sweeps."""
     data, Y, noise = make(seed)
-    separation = ngmca.separate(Y, len(data.S), noise=noise, domain="direct", seed=seed)
+    separation = ngmca.separate(Y, len(data.S), noise=noise, domain="direct", seed=seed, n_init=1)
     found = ngmca.posterior(Y, separation, noise=noise, seed=seed)
     match = ngmca.evaluate(data.S, found.S.mean)
     norm = np.linalg.norm(data.A, axis=0)

@@ -55,7 +55,7 @@ def separated(kind: str, seeds: range) -> Iterator[Found]:
             mixture = infrared.infrared(m=40, r=5, snr=25, seed=seed)
         else:
             mixture = simulate.nmr(m=40, r=8, compounds="random", snr=25, seed=seed)
-        found = ngmca.separate(mixture.Y, len(mixture.S), seed=0)
+        found = ngmca.separate(mixture.Y, len(mixture.S), seed=0, n_init=1)
         order = ngmca.evaluate(mixture.S, found.S).order
         yield found.S[order], mixture.names
 
@@ -152,7 +152,7 @@ def libraries() -> dict[str, tuple[Library, NDArray]]:
 def picture(path: Path) -> None:
     """Sources of one infrared mixture above their references."""
     mixture = infrared.infrared(m=40, r=5, snr=25, seed=5)
-    found = ngmca.separate(mixture.Y, 5, seed=0)
+    found = ngmca.separate(mixture.Y, 5, seed=0, n_init=1)
     axis = np.linspace(*infrared.RANGE, 1024)
     named = ngmca.identify(found, real_data.infrared(), axis=axis, unit="cm-1")
     print("mixed:", ", ".join(mixture.names), *named.words, sep="\n")

@@ -97,7 +97,7 @@ def coverage(title: str, cases: dict[str, Callable], seeds: int, *, strict: bool
 def overlap(_: int) -> bool:
     """Whether chains from the truth and from the separation get to the same place."""
     data = ngmca.simulate.nmr(200, 1200, 15, compounds=HIDDEN, snr=15, seed=1)
-    separation = ngmca.separate(data.Y, 15, method=ngmca.Soft(tau=2), domain="direct", seed=1)
+    separation = ngmca.separate(data.Y, 15, method=ngmca.Soft(tau=2), domain="direct", seed=1, n_init=1)
     truth = SimpleNamespace(A=data.A, S=data.S, noise=np.full(200, np.std(data.noise)))
     print(
         "\nNMR with hidden lines, m = 200, 15 dB: SDR of tyrosine and beta-glucose in lots of 1,000 sweeps\n"
@@ -124,7 +124,7 @@ def cost(_: int) -> bool:
     print("\nA sweep at 200 x 20,000, r = 15, one thread\n")
     for p_S in (0.1, 0.3):
         data = ngmca.simulate.sparse(200, 20_000, 15, p_S=p_S, snr=15, seed=0)
-        separation = ngmca.separate(data.Y, 15, seed=0, threads=1)
+        separation = ngmca.separate(data.Y, 15, seed=0, threads=1, n_init=1)
         engine = MemoryEngine(data.Y, threads=1)
         chain = Target.of(open_data(data.Y), separation, None, None).chains(
             np.random.default_rng(0), 2, 1
@@ -158,11 +158,11 @@ def cost(_: int) -> bool:
     print("\nA default run at 200 x 200, r = 15, beside the separation\n")
     for p_S in (0.1, 0.3, 0.5):
         data = ngmca.simulate.sparse(p_S=p_S, snr=15, seed=0)
-        separation = ngmca.separate(data.Y, 15, seed=0)
+        separation = ngmca.separate(data.Y, 15, seed=0, n_init=1)
         for threads in (1, None):
             times = side_by_side(
                 {
-                    "separate": lambda: ngmca.separate(data.Y, 15, seed=0, threads=threads),
+                    "separate": lambda: ngmca.separate(data.Y, 15, seed=0, threads=threads, n_init=1),
                     "posterior": lambda: ngmca.posterior(data.Y, separation, seed=0, threads=threads),
                 },
                 repeats=6,

@@ -101,7 +101,7 @@ def _with_standards(seeds: int, kinds, count: int, levels: bool = False) -> dict
             if levels:
                 noise = np.std(mixture.noise) * 10 ** rng.uniform(-0.5, 0.5, M)
                 Y = mixture.A @ mixture.S + noise[:, None] * rng.standard_normal(Y.shape)
-            separation = ngmca.separate(Y, len(mixture.S), noise=noise, seed=0)
+            separation = ngmca.separate(Y, len(mixture.S), noise=noise, seed=0, n_init=1)
             rows[name] += [amounts_of(mixture, separation, count, rng) for _ in range(DRAWS)]
     return rows
 
@@ -124,7 +124,7 @@ def designs(seeds: int) -> dict[str, list[dict]]:
                 mixture, rng = KINDS[name](seed), np.random.default_rng([seed, 17])
                 known = make(rng, len(mixture.S))
                 both = mix(np.vstack([known, mixture.A]), mixture.S, 25, rng)
-                separation = ngmca.separate(both.Y, len(mixture.S), seed=0)
+                separation = ngmca.separate(both.Y, len(mixture.S), seed=0, n_init=1)
                 names = np.empty(len(mixture.S), dtype=object)
                 names[ngmca.evaluate(both.S, separation.S).order] = [f"s{j}" for j in range(len(names))]
                 table = {"measurement": range(1, len(known) + 1)}
@@ -148,7 +148,7 @@ def references(seeds: int) -> dict[str, list[dict]]:
     for name, make in KINDS.items():
         for seed in range(seeds):
             mixture = make(seed)
-            separation = ngmca.separate(mixture.Y, len(mixture.S), seed=0)
+            separation = ngmca.separate(mixture.Y, len(mixture.S), seed=0, n_init=1)
             data = ngmca.io.Dataset(mixture.Y)
             pairs = list(ngmca.evaluate(mixture.S, separation.S).order)
             found = {
@@ -172,7 +172,7 @@ def references(seeds: int) -> dict[str, list[dict]]:
 def fermentation(_: int) -> dict[str, list[dict]]:
     """Glucose in a fermentation: every fourth of 21 readings of a chromatograph is a standard, the others tests."""
     names, Y, glucose = _fermentation()
-    separation = ngmca.separate(Y, 3, seed=0)
+    separation = ngmca.separate(Y, 3, seed=0, n_init=1)
     read = np.flatnonzero(glucose > 4.1)  # all readings after 20 h are 4.0: the least that it writes
     rows: dict[str, list[dict]] = {}
     called = None  # the first table tells which source it is; in others more than one falls with it

@@ -114,7 +114,7 @@ def cost(repeats: int) -> None:
         ngmca.choose_rank(Y[:, :100], 2, seed=0, threads=1)  # compiled by now
         one, choice = [], []
         for seed in range(repeats):
-            one.append(seconds(lambda seed=seed: ngmca.separate(Y, r, seed=seed, threads=1)))
+            one.append(seconds(lambda seed=seed: ngmca.separate(Y, r, seed=seed, threads=1, n_init=1)))
             choice.append(seconds(lambda seed=seed: ngmca.choose_rank(Y, 12, seed=seed, threads=1)))
         found = np.median(one), np.median(choice)
         print(f"{r:4d}{found[0]:14.3f}{found[1]:17.2f}{found[1] / found[0]:8.1f}", flush=True)

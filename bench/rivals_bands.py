@@ -23,7 +23,7 @@ METHODS = {
     "spa": rivals.spa,
     "vca": rivals.vca,
     "nonnegative_ica": rivals.nonnegative_ica,
-    "soft": lambda Y, r, seed: ngmca.separate(Y, r, seed=seed),
+    "soft": lambda Y, r, seed: ngmca.separate(Y, r, seed=seed, n_init=1),
 }
 
 

@@ -142,6 +142,7 @@ def separated(folder, iterations):
         method=ngmca.Soft(n_iter=n_iter),
         seed=0,
         domain="direct",
+        n_init=1,
     )
     A = mixing(len(found.A))
     cosine = np.abs(A.T @ (found.A / np.linalg.norm(found.A, axis=0))).max(axis=1)
@@ -198,7 +199,7 @@ def subset(seeds):
         Y, S = (np.concatenate(part, axis=1) for part in zip(*made, strict=True))
         found = []
         for on_part.HUGE in (1 << 62, 1):
-            run = ngmca.separate(Y, SOURCES, seed=seed, domain="direct")
+            run = ngmca.separate(Y, SOURCES, seed=seed, domain="direct", n_init=1)
             extra = 5 if on_part.HUGE > 1 else 1  # of the first guess, and the peak; or of the first S
             found.append((run.n_iter + extra, ngmca.evaluate(S, run.S).mean_sdr))
         (one, first), (other, second) = found
@@ -226,7 +227,7 @@ def sweep_seconds(m, n, r):
     """Processor seconds of a sweep in memory by one thread, 10 % of the sources active: the least of some."""
     from ngmca.algorithms import Options
     from ngmca.algorithms.steps import s_step
-    from ngmca.engines import MemoryEngine
+    from ngmca.engines.memory import MemoryEngine
 
     rng = np.random.default_rng(0)
     A = rng.random((m, r), dtype=np.float32)

@@ -17,10 +17,10 @@ import ngmca
 from ngmca.algorithms import Options
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.engines import open_data
+from ngmca.engines import Engine, open_data
 from ngmca.engines.memory import MemoryEngine
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.separation import Problem
+from ngmca.task.problem import Problem
 
 
 def data(m: int, n: int, r: int, p_S: float = 0.3, snr: float = 15.0) -> ngmca.simulate.Mixture:
@@ -28,10 +28,11 @@ def data(m: int, n: int, r: int, p_S: float = 0.3, snr: float = 15.0) -> ngmca.s
 
 
 def states_of(
-    Y: NDArray, r: int, *, threads: int | None = 1, **options: object
-) -> tuple[MemoryEngine, Iterator[ngmca.State]]:
-    problem = Problem.of(open_data(Y, threads=threads), r, Options(**options))  # type: ignore[arg-type]
-    return problem.engine, problem.states(np.random.default_rng(0))
+    Y: NDArray, r: int, *, n_iter: int, threads: int | None = 1
+) -> tuple[Engine, Iterator[ngmca.State]]:
+    task = ngmca.Task(r, method=ngmca.Soft(n_iter=n_iter))
+    problem = Problem.of(task, open_data(Y, threads=threads))
+    return problem.engine, (state for state, _, _ in problem.states(np.random.default_rng(0)))
 
 
 def first_below(costs: NDArray, goal: float) -> int:
@@ -79,7 +80,7 @@ def against_paper() -> list[Row]:
 
         def ours(n_iter: int | str, mixture=mixture, start=start, found=found) -> None:  # type: ignore[no-untyped-def]
             found[str(n_iter)] = ngmca.separate(
-                mixture.Y, 15, method=ngmca.Soft(n_iter=n_iter), start=start, threads=1
+                mixture.Y, 15, method=ngmca.Soft(n_iter=n_iter), start=start, threads=1, n_init=1
             ).S
 
         def plain(mixture=mixture, start=start, stop=stop, found=found) -> None:  # type: ignore[no-untyped-def]
@@ -126,13 +127,13 @@ def factorisation() -> list[Row]:
 
         goal = peer("cd")
         costs = ngmca.separate(
-            Y, r, method=ngmca.Anls(n_iter=200, tol=0), start=start, threads=1
+            Y, r, method=ngmca.Anls(n_iter=200, tol=0), start=start, threads=1, n_init=1
         ).history.cost
         enough = first_below(costs, goal)
         times = side_by_side(
             {
                 "anls": lambda Y=Y, r=r, k=enough, start=start: ngmca.separate(
-                    Y, r, method=ngmca.Anls(n_iter=k), start=start, threads=1
+                    Y, r, method=ngmca.Anls(n_iter=k), start=start, threads=1, n_init=1
                 ),
                 "cd": lambda peer=peer: peer("cd"),
                 "mu": lambda peer=peer: peer("mu"),
@@ -201,7 +202,9 @@ def single_precision() -> list[Row]:
     for dtype in (np.float64, np.float32):
         Y = mixture.Y.astype(dtype)
         runs[dtype.__name__] = states_of(Y, 15, n_iter=60)[1]
-        sdr[dtype.__name__] = ngmca.evaluate(mixture.S, ngmca.separate(Y, 15, seed=0).S).mean_sdr
+        sdr[dtype.__name__] = ngmca.evaluate(
+            mixture.S, ngmca.separate(Y, 15, seed=0, n_init=1).S
+        ).mean_sdr
     for states in runs.values():
         advance(states, 20)
     times = side_by_side({name: lambda s=states: next(s) for name, states in runs.items()}, repeats=8)
@@ -298,7 +301,7 @@ import gc, re, sys, numpy as np, ngmca
 def memory(field):  # in MB
     return int(re.search(field + r":\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024
 m, n, r, dtype = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-ngmca.separate(np.random.default_rng(0).random((20, 50)).astype(dtype), 2, n_iter=3, seed=0)
+ngmca.separate(np.random.default_rng(0).random((20, 50)).astype(dtype), 2, method=ngmca.Soft(n_iter=3), n_init=1)
 rng = np.random.default_rng(0)
 Y = np.empty((m, n), dtype=dtype)
 A = rng.random((m, r)).astype(dtype)
@@ -308,7 +311,7 @@ for j in range(0, n, 1000):
 gc.collect()
 open("/proc/self/clear_refs", "w").write("5")  # the peak starts anew
 before = memory("VmRSS")
-ngmca.separate(Y, r, n_iter=5, seed=0)
+ngmca.separate(Y, r, method=ngmca.Soft(n_iter=5), n_init=1)
 print(memory("VmHWM") - before)
 """
 
@@ -336,7 +339,8 @@ def startup() -> list[Row]:
     def process(code: str) -> Callable[[], object]:
         return lambda: subprocess.run([sys.executable, "-c", code], check=True)
 
-    call = "import numpy as np, ngmca; ngmca.separate(np.ones((5, 9)), 2, n_iter=2, seed=0)"
+    separate = "ngmca.separate(np.ones((5, 9)), 2, method=ngmca.Soft(n_iter=2), n_init=1)"
+    call = f"import numpy as np, ngmca; {separate}"
     times = side_by_side(
         {
             "sklearn": process("import sklearn.decomposition"),
@@ -363,11 +367,11 @@ def others() -> list[Row]:
             print(f"{name} did not run: {error}")
             continue
         costs = ngmca.separate(
-            Y, 10, method=ngmca.Anls(n_iter=200, tol=0), seed=0, threads=1
+            Y, 10, method=ngmca.Anls(n_iter=200, tol=0), seed=0, threads=1, n_init=1
         ).history.cost
         enough = first_below(costs, cost)
         start = time.process_time()
-        ngmca.separate(Y, 10, method=ngmca.Anls(n_iter=enough), seed=0, threads=1)
+        ngmca.separate(Y, 10, method=ngmca.Anls(n_iter=enough), seed=0, threads=1, n_init=1)
         rows.append(Row(f"anls / {name}, 200 x 2,000, r = 10", (time.process_time() - start) / seconds))
     return rows
 
@@ -398,7 +402,7 @@ def bands() -> list[Row]:
         found: dict[str, ngmca.Separation] = {}
 
         def run(domain: str, Y: NDArray = mixture.Y, r: int = r, found: dict = found) -> None:
-            found[domain] = ngmca.separate(Y, r, seed=0, domain=domain, threads=1)
+            found[domain] = ngmca.separate(Y, r, seed=0, domain=domain, threads=1, n_init=1)
 
         times = side_by_side(
             {"direct": lambda: run("direct"), "auto": lambda: run("auto")}, repeats=2 if n > 2000 else 9

@@ -39,7 +39,7 @@ def compare(data: Any, r: int, options: dict[str, Any]) -> tuple[ngmca.Separatio
     found = []
     for domain in ("direct", "auto"):
         begun = time.perf_counter()
-        one = ngmca.separate(data.Y, r, domain=domain, n_init=1, **options)
+        one = ngmca.separate(data, r, domain=domain, **options)
         seconds = time.perf_counter() - begun
         left = float(((data.Y - one.A @ one.S) ** 2).sum() / (data.Y.astype(float) ** 2).sum())
         print(f"  {domain:7} {one.domain.name:8} {seconds:6.1f} s, {left:.3%} left over")

@@ -6,12 +6,14 @@ from inspect import signature
 
 import numpy as np
 from outcome import ACCEPTED, ERROR, expect
+from task_options import records
 
 import ngmca
 from ngmca import rivals
-from ngmca.algorithms import DOMAINS, METHODS
 from ngmca.algorithms.options import UNHEEDED
 from ngmca.nnqp import violation
+from ngmca.task.methods import OWN_METHODS as METHODS
+from ngmca.task.task import DOMAINS
 
 KINDS = ("noise", "mixture", "bands", "zero", "constant", "rank one", "duplicates", "spike", "negative",
          "heavy tails", "empty rows", "wide range", "tiny part")  # fmt: skip

@@ -1,16 +1,66 @@
 """What holds for every test."""
 
+import os
 import signal
+import sys
 
-# A shell starts background jobs with Ctrl-C ignored, and what tests start would inherit it:
+import pytest
+
+from ngmca._support.isolated_process import Apart
+
+# A shell starts background jobs with Ctrl-C ignored, and processes that tests start would inherit it:
 # tests of interruption would then wait for an end that never comes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "draws: the report of every run in the test is drawn")
+    for marker in (
+        "draws: the report of every run in the test is drawn",
+        "own_process: files are read in new processes, not in one that read a file before",
+    ):
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(items):
-    """The longest file first: begun last, it would keep one of the workers waiting."""
+    """The longest file first: started last, it would keep one of the workers waiting."""
     items.sort(key=lambda item: "test_crashes" not in item.nodeid)
+
+
+@pytest.fixture(scope="session")
+def spare_processes():
+    """Processes that have read a file and wait for the next, by folder, modules and environment."""
+    spare = {}
+    yield spare
+    for process in spare.values():
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+@pytest.fixture(autouse=True)
+def _processes_are_used_again(request, monkeypatch, spare_processes):
+    """Starting a process takes longer than most tests of readers."""
+    if request.node.get_closest_marker("own_process"):
+        return
+    start, end = Apart._start, Apart.__exit__
+
+    def place():
+        environment = {key: os.environ[key] for key in os.environ if key != "PYTEST_CURRENT_TEST"}
+        return os.getcwd(), *sys.path, *sorted(environment.items())
+
+    def start_or_take(self):
+        process = spare_processes.pop(place(), None)
+        if process is None or process.poll() is not None:
+            return start(self)
+        self._process = process
+        return process
+
+    def keep_or_end(self, *error):
+        if self._process is None or self._process.poll() is not None or place() in spare_processes:
+            return end(self, *error)
+        spare_processes[place()], self._process = self._process, None
+        return None
+
+    monkeypatch.setattr(Apart, "_start", start_or_take)
+    monkeypatch.setattr(Apart, "__exit__", keep_or_end)

@@ -1,9 +1,9 @@
-"""Kill a command at every event of the file system, and look at what it leaves.
+"""Kill a command at every change of the file system, and check what it leaves.
 
     python tests/crashing.py CASE FOLDER
 
-prints one JSON object: how many events there were, and what was wrong after a kill at which of them.
-Processes are forked from one that has everything loaded and compiled, so that a kill costs little.
+prints one JSON object: the number of changes, and what was wrong after a kill at which of them.
+Processes are forked from one that has everything loaded and compiled, so that a kill takes little time.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ import numpy as np
 
 import ngmca
 from ngmca.cli import app, loop
-from ngmca.cli import demo as demo_command
 from ngmca.cli import pipeline as performing
+from ngmca.cli.commands import demo as demo_command
 from ngmca.cli.settings import Settings
 from ngmca.io import ReadError
 from ngmca.paper import runner
@@ -38,7 +38,7 @@ PAPER = ("paper", "run", "tab:conditioning", "--sims", "2", "-o", "reproduction"
 
 @dataclass(frozen=True)
 class Case:
-    """A command, what is there before, how a user goes on after a kill, and what must be there then."""
+    """A command, the files before it, and the result that must be there after a kill and a resume."""
 
     command: tuple[str, ...]
     whole: str  # what the command leaves in the end
@@ -66,7 +66,7 @@ CASES = {
 
 
 def run(*arguments):
-    """The exit code of a command, with nothing said."""
+    """Run a command without output, and return its exit code."""
     with contextlib.ExitStack() as stack:
         nowhere = stack.enter_context(open(os.devnull, "w"))
         stack.enter_context(contextlib.redirect_stdout(nowhere))
@@ -77,12 +77,12 @@ def run(*arguments):
             return end.code or 0
 
 
-# `make crash` kills at all events
+# `make crash` kills at every change
 EVERY = 1 if os.environ.get("NGMCA_EVERY_CRASH") else 4
 
 
 def forked(arguments, kill_at=0):
-    """How a command ended in a process of its own, and how many events there were."""
+    """Run a command in a forked process; return its exit code and the number of changes."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -96,12 +96,12 @@ def forked(arguments, kill_at=0):
             os._exit(code)
     os.close(writing)
     _, status = os.waitpid(child, 0)
-    with os.fdopen(reading) as told:
-        return os.waitstatus_to_exitcode(status), int(told.read() or 0)
+    with os.fdopen(reading) as counted:
+        return os.waitstatus_to_exitcode(status), int(counted.read() or 0)
 
 
 def _count(events, kill_at, here, name, arguments):
-    """Count what changes the file system below a folder, and die at one of the events."""
+    """Count changes of the file system below a folder, and kill this process at one of them."""
     if name == "open":
         path, _, flags = arguments
         if not flags & WRITING:
@@ -118,7 +118,7 @@ def _count(events, kill_at, here, name, arguments):
 
 
 def bystanders(folder):
-    """Files of the user with names close to ours."""
+    """Write files of the user with names similar to ours."""
     for name in ("out.previous/thesis.txt", "out.unfinished/notes.txt", "out-2/precious.txt",
                  "out.ngmca-notes/mine.txt", "out.part", "new.npz.part", "demo/notes.txt",
                  "demo/result.previous/thesis.txt", "reproduction/figures/mine.png",
@@ -130,7 +130,7 @@ def bystanders(folder):
 
 
 def content(folder):
-    """Hashes of all files in a folder."""
+    """Return hashes of all files in a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files
@@ -138,7 +138,7 @@ def content(folder):
 
 
 def outcome(path):
-    """What a command left, as numbers to compare; None where it is not there or not whole."""
+    """Return the result of a command as numbers to compare; None if it is missing or incomplete."""
     try:
         if path.suffix == ".npz":
             with np.load(path) as stored:
@@ -165,7 +165,7 @@ def inside(folder):
 
 @contextmanager
 def stopping_after(iterations):
-    """Ctrl-C as it were, after so many iterations."""
+    """Stop as by Ctrl-C after so many iterations."""
 
     @contextmanager
     def stop_signal():
@@ -180,7 +180,7 @@ def stopping_after(iterations):
 
 
 def shorten():
-    """Short chains and demonstrations, one drawing for all, simulations of the paper in this process."""
+    """Use short chains, one report for all runs, and simulations of the paper in this process."""
     sample = performing.sampling.posterior
     performing.sampling.posterior = partial(sample, n_samples=20, n_chains=2)
     demo_command.Settings = partial(Settings, iterations=4, domain="direct")
@@ -190,7 +190,7 @@ def shorten():
 
 
 def problems(case, folder, scene, wanted, earlier):
-    """What is wrong in a folder after a kill, in words."""
+    """Yield what is wrong in a folder after a kill."""
     theirs = content(scene)
     mine = {} if earlier is None else {case.whole: earlier}
     now = content(folder)
@@ -209,13 +209,13 @@ def _is_demo(name):
     return name.startswith(("demo/result/", "demo/mixture.csv"))
 
 
-def _is_whole_marker(path):
-    """A kill at the very last event leaves the marker, which says that the result is whole."""
+def _is_complete_marker(path):
+    """A kill at the last change leaves the marker, which says that the result is complete."""
     return path.name == "UNFINISHED" and path.read_text().endswith(COMPLETE)
 
 
-def gone_on(case, folder):
-    """The exit code when the user does what ngmca says after a kill."""
+def resumed(case, folder):
+    """Do what ngmca recommends after a kill, and return the exit code."""
     command = case.command
     out = Path(case.whole)
     work = out.with_name(out.name + ".ngmca-unfinished")
@@ -256,27 +256,27 @@ def main(name, folder):
         shutil.copytree(scene, again)
         with inside(again):
             code, events = forked(case.command, kill_at)
-            told = []
+            found = []
             if code != (-signal.SIGKILL if kill_at else 0):
-                told.append(f"it ended with {code}")
-            told += problems(case, again, scene, wanted, earlier)
-            if gone_on(case, again) != 0:
-                told.append("going on fails")
+                found.append(f"it ended with {code}")
+            found += problems(case, again, scene, wanted, earlier)
+            if resumed(case, again) != 0:
+                found.append("resuming fails")
             if outcome(again / case.whole) != wanted:
-                told.append("going on does not lead to the result")
-            told += problems(case, again, scene, wanted, None)
+                found.append("resuming does not lead to the result")
+            found += problems(case, again, scene, wanted, None)
             strange = [
                 name
                 for name in content(again)
                 if name not in content(folder / "whole")
                 and ".ngmca-" not in name
-                and not _is_whole_marker(again / name)
+                and not _is_complete_marker(again / name)
             ]
             if strange:
-                told.append(f"it left {strange}")
+                found.append(f"it left {strange}")
         shutil.rmtree(again)
-        if told:
-            wrong[kill_at] = told
+        if found:
+            wrong[kill_at] = found
         if not kill_at:
             total, left = events, sorted({*range(1, events + 1, EVERY), events})
     print(json.dumps({"events": total, "wrong": wrong}))

@@ -1,11 +1,11 @@
-"""How much memory a piece of work takes."""
+"""The peak of memory during a call."""
 
 import tracemalloc
 from collections.abc import Callable
 
 
 def peak_memory(work: Callable[[], object]) -> int:
-    """Bytes that Python and NumPy held at the most while it ran, beyond those before."""
+    """Return the largest number of bytes that Python and NumPy allocated during the call."""
     tracemalloc.start()
     try:
         work()

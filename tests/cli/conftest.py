@@ -11,7 +11,7 @@ import ngmca
 def _a_report_is_drawn_where_it_is_looked_at(request, monkeypatch):
     """Drawing takes longer than all the rest of a small run."""
     if not request.node.get_closest_marker("draws"):
-        monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "mark the test with draws")
+        monkeypatch.setattr("ngmca.report.html", lambda run, show: "mark the test with draws")
 
 
 @pytest.fixture

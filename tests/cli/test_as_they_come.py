@@ -201,26 +201,29 @@ def test_files_share_sources_and_profiles_hold_within_each(tmp_path, truth):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--closure", 1, "--profiles", "unimodal"], "--closure and --profiles do not go together"),
+        (["--closure", 1, "--profiles", "unimodal"], "--closure cannot be combined with --profiles: "),
         (
             ["--penalised", "A", "--baseline", "splines"],
-            "--penalised A and --baseline do not go together",
+            "--penalised A cannot be combined with --baseline: ",
         ),
         (["--profiles", "round"], "--profiles must be one of"),
-        (["--gain", 2], "--gain says how a detector counts: it belongs to --noise poisson"),
-        (["--noise", "loud"], "--noise loud: that file does not exist, and it is neither a number nor"),
-        (["--closure", "all"], "--closure all: that file does not exist, and it is no number"),
-        (["--known-sources", "part.csv"], "--range 4.9799:9 cuts the data to it"),
+        (["--gain", 2], "--gain needs --noise poisson"),
+        (["--noise", "loud"], "--noise loud: this file does not exist, and it is neither a number nor"),
+        (["--closure", "all"], "--closure all: this file does not exist, and it is not a number"),
+        (["--known-sources", "part.csv"], "Cut the data with --range 4.9799:9"),
         (["--known-sources", "other.csv"], "the axes hardly overlap"),
         (["--known-sources", "short.npy"], "needs the same channels, or an axis in both files"),
         (["--known-mixing", "short.npy"], "--known-mixing must have shape (16, k)"),
         (
             ["--closure", "short.npy"],
-            "short.npy has 10 numbers: --closure needs one total a measurement",
+            "short.npy has 10 numbers: --closure needs one total for each of 16 measurements",
         ),
         (["--noise", "short.npy"], "has 2 rows of noise levels: --noise needs one number"),
-        (["--method", "hals", "--robust"], "--robust has no meaning for --method hals"),
-        (["--method", "naive", "--baseline", "splines"], "--method naive heeds nothing that is known"),
+        (["--method", "hals", "--robust"], "--method hals cannot be combined with --robust: "),
+        (
+            ["--method", "naive", "--baseline", "splines"],
+            "--method naive cannot be combined with --baseline: ",
+        ),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(tmp_path, truth, monkeypatch, options, message):

@@ -38,7 +38,6 @@ def test_without_a_gpu_there_is_one_sentence_and_no_result(file, monkeypatch):
 def test_the_result_is_that_of_the_cpu_and_says_where_it_was_found(file, monkeypatch):
     device = HostDevice()
     monkeypatch.setattr(opening, "open_device", lambda: device)
-    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     run(*command(file))
     assert device.launches > 20
     found = ngmca.load(file.with_name("out"))
@@ -63,7 +62,6 @@ def test_a_device_that_is_none_is_refused(file):
 
 @needs_compiler
 def test_error_bars_come_later_without_a_gpu(file, monkeypatch):
-    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     with monkeypatch.context() as there:
         there.setattr(opening, "open_device", HostDevice)
         run(*command(file))
@@ -75,7 +73,6 @@ def test_error_bars_come_later_without_a_gpu(file, monkeypatch):
 def test_several_starts_are_those_of_the_library(file, monkeypatch):
     device = HostDevice()
     monkeypatch.setattr(opening, "open_device", lambda: device)
-    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
     given = ("-o", file.with_name("out"), "--n-init", 4, "--iterations", 15)
     run("separate", file, "-r", 2, *given, "--device", "cuda")
     found = ngmca.load(file.with_name("out"))

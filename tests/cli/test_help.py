@@ -41,7 +41,7 @@ def test_help_loses_no_word_to_markup():
     told = " ".join(run("separate", "--help").stdout.replace("│", " ").split())
     assert "'ngmca[io]'" in told
     assert "(estimated)" in told
-    assert "(found out)" in told
+    assert "(detected)" in told
 
 
 def test_completion_is_offered():

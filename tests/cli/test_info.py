@@ -12,10 +12,10 @@ def test_info(table):
     told = run("info", table).stdout
     assert "12 measurements x 300 channels" in told
     assert "chemical shift [ppm], 9 to 1" in told
-    assert "3 singular values stand above the noise" in told
+    assert "3 singular values are above the noise" in told
     facts = json.loads(run("info", table, "--json").stdout)
     assert facts["above_noise"] == 3
-    assert facts["channels"] == facts["samples"] == 300
+    assert facts["channels"] == 300
     assert abs(facts["snr"] - 25) < 1.5
 
 

@@ -12,10 +12,12 @@ import pytest
 from command_line import FILES, NGMCA, run
 
 import ngmca
-from ngmca.cli import loop
-from ngmca.cli import pipeline as performing
+from ngmca import sampling
+from ngmca.cli import pipeline
+from ngmca.cli.watchers import StopOnInterrupt
 from ngmca.io import ReadError
-from ngmca.saving import checkpoints
+from ngmca.saving.result_folder import CHECKPOINT
+from ngmca.task import checkpoints, driver
 
 
 def slow(table, out):
@@ -28,6 +30,11 @@ def wait_for(path, process):
         if path.exists() or process.poll() is not None:
             return
         time.sleep(0.05)
+
+
+def kept_in(folder):
+    """What the checkpoint of a stopped run holds."""
+    return checkpoints.read(folder / CHECKPOINT)
 
 
 def test_ctrl_c_keeps_the_last_state_and_says_how_to_go_on(table, tmp_path):
@@ -43,22 +50,17 @@ def test_ctrl_c_keeps_the_last_state_and_says_how_to_go_on(table, tmp_path):
     assert not out.exists()
     with pytest.raises(ReadError, match="unfinished"):
         ngmca.load(out)
-    checkpoint = checkpoints.load(tmp_path / "out.ngmca-unfinished")
-    assert checkpoint.done == len(checkpoint.lines) > 10
-    assert f"stopped at iteration {checkpoint.done} of 2000260" in told
+    kept = kept_in(tmp_path / "out.ngmca-unfinished")
+    assert kept.snapshot.k == len(kept.lines) > 10
+    assert f"stopped at iteration {kept.snapshot.k} of 2000260" in told
 
 
 @contextmanager
 def stopping(monkeypatch, after):
-    """Ctrl-C as it were, after so many iterations."""
-
-    @contextmanager
-    def stop_signal():
-        calls = iter(range(1, 10**9))
-        yield lambda: next(calls) == after
-
+    """Simulate Ctrl-C after so many iterations."""
+    calls = iter(range(1, 10**9))
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "stop_signal", stop_signal)
+        patched.setattr(StopOnInterrupt, "wants_stop", lambda self: next(calls) == after)
         yield
 
 
@@ -115,15 +117,15 @@ def test_a_run_in_wavelets_goes_on_and_ends_where_it_would_have(table, tmp_path,
         out = tmp_path / f"out{after}"
         with stopping(monkeypatch, after):
             run("separate", *options, "-o", out, code=130)
-        state = checkpoints.load(tmp_path / f"out{after}.ngmca-unfinished").state
-        assert state.domain.name == ("wavelet" if after > 60 else "direct")
+        state = kept_in(tmp_path / f"out{after}.ngmca-unfinished").snapshot
+        assert (state.k, state.domain.name) == (min(after, 60), "direct")  # wavelets are repeated
         run("separate", "--resume", out)
         found = ngmca.load(out)
         assert found.domain == whole.domain
         assert found.domain.name == "wavelet"
         assert found.n_iter == whole.n_iter == len(found.history.cost)
-        # multipliers are found anew: close, not equal
-        assert ngmca.evaluate(whole.S, found.S).mean_sdr > 20
+        np.testing.assert_array_equal(found.S, whole.S)
+        np.testing.assert_array_equal(found.A, whole.A)
 
 
 def test_a_wrong_command_does_not_cost_a_checkpoint(table, tmp_path, monkeypatch):
@@ -133,12 +135,12 @@ def test_a_wrong_command_does_not_cost_a_checkpoint(table, tmp_path, monkeypatch
     assert "does not exist" in wrong.stderr
     for options in (("-r", 3000), ("-r", 3, "--noise", -1), ("-r", 3, "--tau", "-1")):
         run("separate", table, *options, "-o", tmp_path / "out", code=2)
-    assert checkpoints.load(tmp_path / "out.ngmca-unfinished").done == 5
+    assert kept_in(tmp_path / "out.ngmca-unfinished").snapshot.k == 5
     run("separate", "--resume", tmp_path / "out")
 
 
 def test_resuming_needs_something_to_resume(table, out, tmp_path):
-    assert "nothing to go on with" in run("separate", "--resume", out, code=2).stderr
+    assert "nothing to continue" in run("separate", "--resume", out, code=2).stderr
     told = run("separate", "--resume", out, "-o", tmp_path / "b", code=2).stderr
     assert "leave out -o" in told
 
@@ -175,7 +177,7 @@ def test_a_full_disk_costs_no_more_than_it_must(table, tmp_path, room, left):
     assert "Traceback" not in done.stderr
     assert sorted(os.listdir(tmp_path)) == left
     if "out" in left:
-        assert f"`ngmca report {tmp_path / 'out'}` tries it again" in done.stderr
+        assert f"`ngmca report {tmp_path / 'out'}` tries again" in done.stderr
         assert sorted(os.listdir(tmp_path / "out")) == [name for name in FILES if name != "report.html"]
         run("report", tmp_path / "out")
         assert sorted(os.listdir(tmp_path / "out")) == FILES
@@ -190,26 +192,25 @@ def test_what_fails_after_the_separation_does_not_cost_it(table, tmp_path, monke
     options = ("-r", 3, "--iterations", 20, "-o", tmp_path / "out")
     with monkeypatch.context() as patched:
         if where == "diagnose":
-            patched.setattr(performing, "diagnose", broken)
+            patched.setattr(pipeline, "diagnose", broken)
         else:
             options = (*options, "--posterior")
-            patched.setattr(performing.sampling, "posterior", broken)
+            patched.setattr(sampling, "posterior", broken)
         code = {KeyboardInterrupt: 130, MemoryError: 2, OSError: 1}[type(error)]
         told = run("separate", table, *options, code=code).stderr
-    assert f"is kept. Go on with: ngmca separate --resume {tmp_path / 'out'}" in told
+    assert f"is kept. Continue with: ngmca separate --resume {tmp_path / 'out'}" in told
     assert os.listdir(tmp_path / "out.ngmca-unfinished")
     with monkeypatch.context() as patched:
-        for name in ("consume", "run_through"):  # nothing is computed again
-            patched.setattr(loop, name, broken)
+        patched.setattr(driver.Prepared, "find", None)  # nothing is computed again
         run("separate", "--resume", tmp_path / "out", "--no-posterior")
     assert sorted(os.listdir(tmp_path / "out")) == FILES
 
 
 def test_a_report_that_cannot_be_drawn_does_not_cost_the_result(table, tmp_path, monkeypatch):
-    def broken(run):
+    def broken(run, show):
         raise MemoryError
 
-    monkeypatch.setattr(performing, "_report", broken)
+    monkeypatch.setattr(ngmca.report, "html", broken)
     options = ("separate", table, "-r", 3, "--iterations", 20, "-o", tmp_path / "out")
     assert "its report could not be drawn: MemoryError()" in run(*options, code=1).stderr
     assert len(ngmca.load(tmp_path / "out").S) == 3
@@ -222,8 +223,8 @@ def test_an_out_that_comes_into_being_meanwhile_is_kept(table, tmp_path, monkeyp
         (tmp_path / "out" / "thesis.txt").write_text("years of work")
         return diagnose(*arguments)
 
-    diagnose = performing.diagnose
-    monkeypatch.setattr(performing, "diagnose", busy)
+    diagnose = pipeline.diagnose
+    monkeypatch.setattr(pipeline, "diagnose", busy)
     done = run("separate", table, "-r", 3, "--iterations", 20, "-o", tmp_path / "out")
     assert f"the result is in {tmp_path / 'out-2'}" in done.stderr
     assert f"report: {tmp_path / 'out-2' / 'report.html'}" in done.stdout
@@ -247,7 +248,7 @@ def test_data_that_have_changed_are_not_gone_on_with(table, tmp_path, monkeypatc
     table.write_text(table.read_text().replace("9.0,", "9.01,", 1))
     told = run("separate", "--resume", tmp_path / "out", code=2).stderr
     assert "the data have changed since the run began" in told
-    assert checkpoints.load(tmp_path / "out.ngmca-unfinished").done == 5
+    assert kept_in(tmp_path / "out.ngmca-unfinished").snapshot.k == 5
 
 
 def test_kill_9_leaves_no_result_that_looks_whole(table, tmp_path):

@@ -20,6 +20,7 @@ from ngmca.io.large_files import read_large
 from ngmca.result import Others
 from ngmca.saving import large_results as large
 from ngmca.saving.result_folder import unfinished
+from ngmca.task.problem import Problem
 
 SHAPE = (18, 20, 60)  # rows, columns, channels
 
@@ -171,11 +172,13 @@ def test_a_background_is_thinned_with_the_rest(tmp_path):
 def test_answers_that_fit_as_well_are_thinned_with_the_rest(tmp_path, monkeypatch):
     monkeypatch.setattr(large, "MAX_SHOWN_CHANNELS", 30)
 
-    def several(engine, settings, options, first, *, quiet):
+    def several(*arguments, **options):
+        first = found(*arguments, **options)
         ends = (first.S, first.S + 1, first.A, first.A + 2)
         return replace(first, others=Others(2, *ends))
 
-    monkeypatch.setattr(performing, "_best_start", several)
+    found = performing._found
+    monkeypatch.setattr(performing, "_found", several)
     options = ("--iterations", 5, "--n-init", 5)
     run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options)
     A, S = (np.load(tmp_path / "out" / name) for name in ("A.npy", "S.npy"))
@@ -212,18 +215,20 @@ def test_what_fails_after_the_separation_costs_nothing(starts, tmp_path, monkeyp
         broken.setattr(performing, "diagnose", full)
         result = run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", *options, code=1)
     work = unfinished(tmp_path / "out")
-    assert f"kept; all of A and S is in {work / 'A.npy'} and {work / 'S.npy'}. Go on" in told(result)
+    assert f"kept; all of A and S is in {work / 'A.npy'} and {work / 'S.npy'}. Continue with" in told(
+        result
+    )
     kept = [np.load(work / name) for name in ("A.npy", "S.npy")]
     expected = ngmca.separate(cube().reshape(-1, 60), 3, method=ngmca.Soft(n_iter=5), n_init=starts)
     np.testing.assert_array_equal(kept[0], expected.A)
 
-    def never(states, *_):  # but for the state that it ended with
-        states = list(states)
-        assert len(states) <= 1
-        return consume(iter(states), *_)
+    def few(*arguments, **options):  # nothing is computed again, but for the last state
+        found = list(states(*arguments, **options))
+        assert len(found) <= 1
+        return iter(found)
 
-    consume = performing.loop.consume
-    monkeypatch.setattr(performing.loop, "consume", never)
+    states = Problem.states
+    monkeypatch.setattr(Problem, "states", few)
     run("separate", "--resume", tmp_path / "out")
     for name, factor in zip(("A.npy", "S.npy"), kept, strict=True):
         np.testing.assert_array_equal(np.load(tmp_path / "out" / name), factor)
@@ -294,7 +299,7 @@ def test_nothing_is_added_to_a_result_that_shows_a_part(tmp_path):
     run("separate", table(tmp_path), "-r", 3, "-o", tmp_path / "out", "--iterations", 5, "-q")
     (tmp_path / "standards.csv").write_text("measurement,x\n1,1\n5,2\n")
     result = run("answer", tmp_path / "out", "--standards", tmp_path / "standards.csv", code=2)
-    assert "Y.npy is too large for that: ask for it when you separate" in told(result)
+    assert "Y.npy is too large for that: give these options to `ngmca separate`" in told(result)
     assert (tmp_path / "out" / "A.npy").is_file()
 
 

@@ -9,8 +9,7 @@ from command_line import run
 
 import ngmca
 from ngmca import sampling
-from ngmca.algorithms import METHODS
-from ngmca.cli.settings import STARTS
+from ngmca.cli import pipeline
 from ngmca.report import figures
 from ngmca.report.mixing_figures import weights
 from ngmca.saving.posterior_in_file import from_variables, to_variables
@@ -39,12 +38,12 @@ def folder(Y, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(Y):
-    return ngmca.posterior(Y, ngmca.separate(Y, 4, n_init=STARTS), seed=0)
+    return ngmca.posterior(Y, ngmca.separate(Y, 4), seed=0)
 
 
 def test_error_bars_load_again(folder, expected, Y):
     separation = ngmca.load(folder / "out")
-    at_once = ngmca.separate(Y, 4, n_init=STARTS, posterior=True)
+    at_once = ngmca.separate(Y, 4, posterior=True)
     np.testing.assert_array_equal(separation.S, at_once.S)
     np.testing.assert_array_equal(at_once.posterior.S.mean, expected.S.mean)
     found = separation.posterior
@@ -87,11 +86,11 @@ def test_files_from_before_neighbours_counted_can_be_read(expected):
 
 
 def test_sources_of_any_sign_are_refused(Y, folder, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="any sign"):
+    with pytest.raises(ValueError, match="sources may be negative"):
         ngmca.separate(Y, 4, method="gmca", posterior=True, n_init=1)
-    monkeypatch.setattr("ngmca.cli.pipeline.separate_whole", None)  # it is not run first
+    monkeypatch.setattr(pipeline, "_found", None)  # it is not run first
     options = ("-r", 4, "-o", tmp_path / "out", "--posterior", "--method", "gmca")
-    assert "any sign" in run("separate", folder / "Y.npy", *options, code=2).stderr
+    assert "sources may be negative" in run("separate", folder / "Y.npy", *options, code=2).stderr
 
 
 @pytest.mark.parametrize("method", ["soft", "hals"])
@@ -105,12 +104,11 @@ def test_a_stop_while_sampling_keeps_the_separation(Y, folder, tmp_path, monkeyp
         patched.setattr(sampling, "posterior", press_ctrl_c)
         command = ("separate", folder / "Y.npy", "-r", 4, "-o", out, "--posterior", "--method", method)
         told = run(*command, code=130).stderr
-    assert f"is kept. Go on with: ngmca separate --resume {out}" in told
+    assert f"is kept. Continue with: ngmca separate --resume {out}" in told
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.pipeline._iterated", None)  # it is not separated again
+        patched.setattr(pipeline, "_found", None)  # it is not separated again
         spoken = json.loads(run("separate", "--resume", out, "--json").stdout)["posterior"]
-    starts = STARTS if method in METHODS else 1
-    expected = ngmca.separate(Y, 4, method=method, posterior=True, n_init=starts)
+    expected = ngmca.separate(Y, 4, method=method, posterior=True)
     found = ngmca.load(out)
     np.testing.assert_array_equal(found.S, expected.S)
     np.testing.assert_array_equal(found.posterior.S.mean, expected.posterior.S.mean)

@@ -43,8 +43,7 @@ def variables(out):
 
 @pytest.mark.draws
 def test_the_result_is_that_of_one_go(folder, monkeypatch):
-    monkeypatch.setattr("ngmca.cli.pipeline._iterated", None)  # it is not separated again
-    monkeypatch.setattr("ngmca.cli.pipeline._best_start", None)
+    monkeypatch.setattr("ngmca.cli.pipeline._found", None)  # it is not separated again
     told = run("posterior", folder / "out", "--samples", 60).stdout
     assert "Error bars come from 2 chains" in told
     assert f"report: {folder / 'out' / 'report.html'}" in told
@@ -70,7 +69,7 @@ def test_the_result_is_that_of_one_go(folder, monkeypatch):
 def test_error_bars_are_sampled_again_only_if_asked(folder):
     before = ngmca.load(folder / "at_once").posterior
     told = run("posterior", folder / "at_once", code=2).stderr
-    assert "has error bars already: --force samples them again" in told
+    assert "has error bars already: use --force to compute them again" in told
     told = run("posterior", folder / "at_once", "--samples", 80, "--force", "--json").stdout
     assert json.loads(told)["posterior"]["n_samples"] == 80
     after = ngmca.load(folder / "at_once").posterior
@@ -118,7 +117,7 @@ def test_data_that_are_read_otherwise_are_refused(folder, before):
 def test_a_method_without_a_posterior_is_named(folder):
     out = folder / "signed"
     run("separate", folder / "Y.npy", "-r", 3, "-o", out, "--method", "gmca")
-    assert "--method gmca has sources of any sign" in run("posterior", out, code=2).stderr
+    assert "--method gmca: its sources may be negative" in run("posterior", out, code=2).stderr
     assert ngmca.load(out).posterior is None
 
 
@@ -135,7 +134,7 @@ def press_ctrl_c(*arguments, **options):
 
 def test_a_stop_leaves_the_result_as_it_was(folder, before, monkeypatch):
     monkeypatch.setattr(sampling, "posterior", press_ctrl_c)
-    assert "out is as it was" in run("posterior", folder / "out", code=130).stderr
+    assert "out has not changed" in run("posterior", folder / "out", code=130).stderr
     assert untouched(folder / "out", before)
     assert sorted(os.listdir(folder)) == ["Y.npy", "at_once", "out"]
 
@@ -147,7 +146,7 @@ def test_a_run_that_was_stopped_is_not_discarded_unasked(folder):
         patched.setattr(sampling, "posterior", press_ctrl_c)
         told = run(*command, "--samples", 10, code=130).stderr
     onward = f"ngmca separate --resume {folder / 'out'} --force"
-    assert f"Go on with: {onward}" in told
-    assert f"`{onward}` goes on" in run("posterior", folder / "out", code=2).stderr
+    assert f"Continue with: {onward}" in told
+    assert f"Continue it with `{onward}`" in run("posterior", folder / "out", code=2).stderr
     run(*onward.split()[1:])
     assert ngmca.load(folder / "out").posterior.n_samples == 10

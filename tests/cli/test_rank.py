@@ -8,7 +8,7 @@ import pytest
 from command_line import run
 
 import ngmca
-from ngmca.cli import rank as command
+from ngmca.cli.commands import rank as command
 from ngmca.saving import rank_search as counting
 
 
@@ -68,11 +68,11 @@ def test_a_run_that_was_stopped_goes_on_and_ends_alike(wide, tmp_path, monkeypat
     options = ("rank", wide, "--max-rank", 4, "-o", tmp_path / "out.csv")
     with monkeypatch.context() as patched:
         stopped(patched, 2)
-        assert "the same command goes on from there" in run(*options, code=130).stderr
+        assert "give the same command again to continue" in run(*options, code=130).stderr
     assert not (tmp_path / "out.csv").exists()
     with monkeypatch.context() as patched:  # what is kept is not done again
         stopped(patched, 2)
-        assert "goes on after 2 sources" in run(*options).stderr
+        assert "continues after 2 sources" in run(*options).stderr
     assert (tmp_path / "out.csv").read_text() == (tmp_path / "whole.csv").read_text()
     assert sorted(os.listdir(tmp_path)) == ["d.npy", "out.csv", "whole.csv"]
 
@@ -92,7 +92,7 @@ def test_what_does_not_belong_to_a_run_is_not_taken(wide, tmp_path, monkeypatch,
         np.save(wide, np.load(wide) + 1e-9)
     told = run(*options).stderr
     assert ("is damaged" if change == "damaged" else "belongs to other data or options") in told
-    assert "goes on" not in told
+    assert "continues" not in told
     assert not kept.exists()
 
 
@@ -109,7 +109,7 @@ def test_noise_is_heeded(wide):
 def test_what_is_wrong_is_said_in_one_line(wide, tmp_path):
     for arguments, words in (
         (("--max-rank", 20), "use at most 16"),
-        (("-o", tmp_path / "a.txt"), "name a table, .csv, or a picture"),
+        (("-o", tmp_path / "a.txt"), "give the name of a table (.csv) or of a picture"),
         (("-o", tmp_path / "none" / "a.csv"), "no such folder"),
         (("--noise", tmp_path / "no.csv"), "does not exist"),
     ):
@@ -134,7 +134,8 @@ def test_an_automatic_number_does_not_go_with_what_is_not_heeded(wide, tmp_path)
         ("--known-mixing", tmp_path / "amounts.csv"),
     ):
         told = run("separate", wide, "-r", "auto", option, value, "-o", out, code=2).stderr
-        assert f"-r auto counts the sources as if {option} were not there: give a number" in told
+        assert f"-r auto cannot be combined with {option}: " in told
+        assert "Give a number of sources" in told
         assert not out.exists()
 
 

@@ -28,7 +28,7 @@ def test_report_of_a_saved_file(tmp_path, mixture):
 def test_report_of_an_unfinished_run_says_how_to_go_on(tmp_path):
     (tmp_path / "out.ngmca-unfinished").mkdir()
     told = run("report", tmp_path / "out", code=2).stderr
-    assert f"Go on with `ngmca separate --resume {tmp_path / 'out'}`" in told
+    assert f"Continue it with: ngmca separate --resume {tmp_path / 'out'}" in told
 
 
 def test_a_report_replaces_reports_alone_unless_it_is_told_to(out, tmp_path):

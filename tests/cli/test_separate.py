@@ -12,10 +12,17 @@ from command_line import FILES, run
 
 import ngmca
 from ngmca._support import atomic_files
-from ngmca.cli.separate import ALL_METHODS
-from ngmca.cli.settings import CHEAP, STARTS, Settings
+from ngmca.cli import pipeline
 from ngmca.io import read
 from ngmca.saving import folder_claim as claim
+from ngmca.saving import results
+from ngmca.task import driver
+from ngmca.task.methods import METHOD_NAMES
+from ngmca.task.task import AUTOMATIC_STARTS, CHEAP_SIZE
+
+
+def press_ctrl_c(*arguments, **options):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.draws
@@ -23,7 +30,7 @@ def test_one_command_from_a_file_to_the_sources(out, table, mixture):
     assert sorted(os.listdir(out)) == FILES
     assert not out.with_name("out.ngmca-unfinished").exists()
     found = ngmca.load(out)
-    expected = ngmca.separate(read(table).Y, 3, method=ngmca.Soft(n_iter=60), seed=4, n_init=STARTS)
+    expected = ngmca.separate(read(table).Y, 3, method=ngmca.Soft(n_iter=60), seed=4)
     for name in ("A", "S", "lam", "noise"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
     for name in ("cost", "threshold", "active", "violation", "mixing_violation"):
@@ -33,8 +40,7 @@ def test_one_command_from_a_file_to_the_sources(out, table, mixture):
 
 
 @pytest.mark.parametrize("unit", [1.0, 2.0**400])
-def test_starts_are_those_of_the_library(tmp_path, monkeypatch, unit):
-    monkeypatch.setattr("ngmca.cli.pipeline._report", lambda run: "")
+def test_starts_are_those_of_the_library(tmp_path, unit):
     Y = ngmca.simulate.sparse(m=10, n=200, r=10, p_S=0.2, snr=30, seed=1).Y
     np.save(tmp_path / "d.npy", Y * unit)
     command = ("separate", tmp_path / "d.npy", "-r", 10, "--iterations", 40, "--seed", 7)
@@ -54,11 +60,11 @@ def test_starts_are_those_of_the_library(tmp_path, monkeypatch, unit):
 
 
 def test_several_starts_unasked_only_where_they_cost_little():
-    settings = Settings(sources=10)
-    assert settings.starts((100, CHEAP // 1000)) == STARTS
-    assert settings.starts((100, CHEAP // 1000 + 1)) == 1
-    assert Settings(sources=10, method="hals").starts((10, 10)) == 1
-    assert Settings(sources=10, n_init=7).starts((10**5, 10**5)) == 7
+    task = ngmca.Task(10)
+    assert task.starts((100, CHEAP_SIZE // 1000)) == AUTOMATIC_STARTS
+    assert task.starts((100, CHEAP_SIZE // 1000 + 1)) == 1
+    assert ngmca.Task(10, method="hals").starts((10, 10)) == 1
+    assert ngmca.Task(10, n_init=7).starts((10**5, 10**5)) == 7
 
 
 @pytest.mark.draws
@@ -71,7 +77,7 @@ def test_equally_good_answers_are_told_drawn_and_tabled(tmp_path, out):
     page = (tmp_path / "several" / "report.html").read_text()
     assert "in 4 starts that fit equally well" in page
     found = ngmca.load(tmp_path / "several")
-    expected = ngmca.separate(Y, 3, method="anls", n_init=STARTS)
+    expected = ngmca.separate(Y, 3, method="anls")
     np.testing.assert_array_equal(found.others.S_high, expected.others.S_high)
     assert "lowest" not in (out / "sources.csv").read_text()  # where there is one answer
     assert "Between dotted lines" not in (out / "report.html").read_text()
@@ -88,17 +94,14 @@ def test_what_all_starts_would_warn_of_is_told_once(tmp_path, mixture):
 def test_a_run_stopped_at_another_start_keeps_the_first(tmp_path, table, monkeypatch):
     out = tmp_path / "out"
 
-    def press_ctrl_c(*arguments):
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.loop.run_through", press_ctrl_c)
+        patched.setattr(driver, "at_once", press_ctrl_c)  # the other starts
         told = run("separate", table, "-r", 3, "-o", out, "--n-init", 2, code=130).stderr
-    assert f"is kept. Go on with: ngmca separate --resume {out}" in told
+    assert f"is kept. Continue with: ngmca separate --resume {out}" in told
     refused = run("separate", "--resume", out, "--n-init", 4, code=2).stderr
     assert "leave out --n-init" in refused
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.pipeline._iterated", None)  # the first is not made again
+        patched.setattr(driver._Starts, "_first", None)  # the first is not made again
         run("separate", "--resume", out)
     expected = ngmca.separate(read(table).Y, 3, n_init=2)
     np.testing.assert_array_equal(ngmca.load(out).S, expected.S)
@@ -107,15 +110,11 @@ def test_a_run_stopped_at_another_start_keeps_the_first(tmp_path, table, monkeyp
 def test_what_fails_after_all_starts_costs_none_of_them(tmp_path, table, monkeypatch):
     out = tmp_path / "out"
 
-    def broken(*arguments, **options):
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patched:
-        patched.setattr("ngmca.cli.pipeline.diagnose", broken)
+        patched.setattr(pipeline, "diagnose", press_ctrl_c)
         run("separate", table, "-r", 3, "-o", out, "--n-init", 2, code=130)
     with monkeypatch.context() as patched:
-        for name in ("_iterated", "_best_start"):
-            patched.setattr(f"ngmca.cli.pipeline.{name}", None)
+        patched.setattr(driver.Prepared, "find", None)  # nothing is computed again
         run("separate", "--resume", out)
     assert len(ngmca.load(out).restarts) == 2
 
@@ -229,13 +228,13 @@ def test_single_precision_stays_single(tmp_path):
     Y = ngmca.simulate.sparse(m=10, n=60, r=2, snr=20, seed=0).Y.astype("float32")
     np.save(tmp_path / "d.npy", Y)
     run("separate", tmp_path / "d.npy", "-r", 2, "-o", tmp_path / "out")
-    found, expected = ngmca.load(tmp_path / "out"), ngmca.separate(Y, 2, n_init=STARTS)
+    found, expected = ngmca.load(tmp_path / "out"), ngmca.separate(Y, 2)
     assert found.S.dtype == expected.S.dtype == np.float32
     np.testing.assert_array_equal(found.S, expected.S)
 
 
 @pytest.mark.draws
-@pytest.mark.parametrize("method", ALL_METHODS)
+@pytest.mark.parametrize("method", METHOD_NAMES)
 def test_every_method_has_a_report(table, tmp_path, method):
     some = () if method in ("spa", "vca") else ("--iterations", 8)  # which have none
     run("separate", table, "-r", 2, "--method", method, *some, "-o", tmp_path / "out")

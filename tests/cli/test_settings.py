@@ -1,26 +1,28 @@
 """Parameters from a file."""
 
+import numpy as np
 import pytest
 from command_line import run
 
 import ngmca
-from ngmca.algorithms import DEFAULTS
+from ngmca.cli.option_files import task_of
 from ngmca.cli.settings import Settings, from_file
+from ngmca.task.methods import OWN_METHODS
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[separate]\nsorces = 3\n", "knows no 'sorces'"),
-        ("[separate]\nsources = 'three'\n", "sources = 'three'` in [separate] is of the wrong kind"),
-        ("[separate]\nsources = true\n", "sources = True` in [separate] is of the wrong kind"),
-        ("[separate]\nposterior = 1\n", "posterior = 1` in [separate] is of the wrong kind"),
-        ("[separate]\ndata = 'a.csv'\n", "data = 'a.csv'` in [separate] is of the wrong kind"),
-        ("[separate]\ndata = [1]\n", "data = [1]` in [separate] is of the wrong kind"),
-        ("[separate]\ntau = [1]\n", "`tau = [1]` in [separate] is of the wrong kind"),
-        ("[separate.data]\na = 1\n", "`data = {'a': 1}` in [separate] is of the wrong kind"),
-        ("[separate]\nsources = nan\n", "`sources = nan` in [separate] is of the wrong kind"),
-        (f"[separate]\ntau = 1{400 * '0'}\n", "in [separate] is of the wrong kind"),
+        ("[separate]\nsorces = 3\n", "has no option 'sorces'"),
+        ("[separate]\nsources = 'three'\n", "sources = 'three'` in [separate] has the wrong type"),
+        ("[separate]\nsources = true\n", "sources = True` in [separate] has the wrong type"),
+        ("[separate]\nposterior = 1\n", "posterior = 1` in [separate] has the wrong type"),
+        ("[separate]\ndata = 'a.csv'\n", "data = 'a.csv'` in [separate] has the wrong type"),
+        ("[separate]\ndata = [1]\n", "data = [1]` in [separate] has the wrong type"),
+        ("[separate]\ntau = [1]\n", "`tau = [1]` in [separate] has the wrong type"),
+        ("[separate.data]\na = 1\n", "`data = {'a': 1}` in [separate] has the wrong type"),
+        ("[separate]\nsources = nan\n", "`sources = nan` in [separate] has the wrong type"),
+        (f"[separate]\ntau = 1{400 * '0'}\n", "in [separate] has the wrong type"),
         (f"[separate]\ntau = 1{5000 * '0'}\n", "is not a TOML file"),
         (f"[separate]\ntau = {5000 * '['}\n", "is not a TOML file"),
         ("[separate\n", "is not a TOML file"),
@@ -57,13 +59,16 @@ def test_a_whole_number_is_a_number_and_words_stay_words(tmp_path, table):
 
 
 def test_the_defaults_are_those_of_the_library():
-    options = Settings().options()
-    assert options.pop("n_iter") == DEFAULTS.n_iter
-    assert options.pop("seed") == 0
-    assert options == {name: getattr(DEFAULTS, name) for name in options}
+    data = ngmca.io.Dataset(np.ones((3, 4)))
+    assert vars(task_of(Settings(sources=2), data)) == vars(ngmca.Task(2))
+    for method in (*OWN_METHODS, *ngmca.rivals.METHODS):
+        task = task_of(Settings(sources=2, method=method), data)
+        assert vars(task) == vars(ngmca.Task(2, method=method))
     told = " ".join(run("separate", "--help").stdout.replace("│", " ").split())
-    assert f"({DEFAULTS.tau:g})" in told
-    assert f"({DEFAULTS.refinement:g})" in told
+    assert f"({ngmca.Soft.tau:g})" in told
+    assert f"({ngmca.Soft.refinement:g})" in told
+    table = Settings().table()
+    assert (table["tau"], table["iterations"], table["n_init"]) == (ngmca.Soft.tau, "auto", "auto")
 
 
 def test_the_hash_covers_the_data_beside_a_header(tmp_path):

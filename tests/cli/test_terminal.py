@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from command_line import NGMCA, run
 
-from ngmca.cli import info
-from ngmca.cli.console import fail, note, say
-from ngmca.cli.terminal import LONGEST, one_line
+from ngmca.cli.commands import info
+from ngmca.cli.console import MAX_CHARACTERS, note, one_line, say
+from ngmca.cli.errors import fail
 from ngmca.io import Dataset
 
 STEERING = "\x1b[31m\x07\x9b2J\u202e\u2028"
@@ -71,7 +71,7 @@ def test_names_in_data_and_files_are_written_out(tmp_path, monkeypatch):
 def test_long_messages_are_cut_in_the_middle(capsys):
     fail(f"a.csv, line 3: {50_000_000 * 'x'} is no number: mend it.", 2)
     shown = capsys.readouterr().err
-    assert len(shown) < LONGEST + 20
+    assert len(shown) < MAX_CHARACTERS + 20
     assert shown.startswith("error: a.csv, line 3: xxx")
     assert shown.endswith("xxx is no number: mend it.\n")
 
@@ -82,7 +82,7 @@ def test_long_messages_are_cut_in_the_middle(capsys):
         (
             MemoryError("Unable to allocate 7 TiB"),
             2,
-            "more memory than there is. Unable to allocate 7 TiB",
+            "not enough memory for this. Unable to allocate 7 TiB",
         ),
         (KeyboardInterrupt(), 130, "stopped"),
         (ZeroDivisionError("a\nb"), 1, "internal error: ZeroDivisionError: a b. Please report it"),
@@ -116,7 +116,7 @@ def test_where_an_internal_error_is_can_be_shown(monkeypatch, table):
     [
         ([b"--no\x1b[31m"], rb"No such option: --no\x1b[31m. See `ngmca --help`."),
         ([b"info", b"x", b"--\xe9"], rb"No such option: --\udce9. See `ngmca info --help`."),
-        ([b"separate", b"x", b"-r", b"many"], b"See `ngmca separate --help`."),
+        ([b"separate", b"x", b"-r", b"many"], b"Give a number, as -r 4, or -r auto to choose it."),
         ([b"info", b"no\xe9.csv"], b"csv does not exist."),
         ([b"info"], b"Missing argument"),
     ],
@@ -166,7 +166,7 @@ def test_poor_terminals(table, env):
     assert code == 0
     assert err.startswith(b"note: the first column of tubes.csv is the axis, 9 to 1")
     assert err.count(b"\n") == 1
-    assert b"3 singular values stand above the noise" in out
+    assert b"3 singular values are above the noise" in out
     bar = "█".encode() if "COLUMNS" in env else b"#"
     assert b"   1 " + 40 * bar in out
     assert env.get("COLUMNS") or told("info", "--help", env=env)[0] == 0

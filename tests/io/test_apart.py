@@ -22,6 +22,8 @@ from ngmca._support.isolated_process import (
 )
 from ngmca.io import ReadError, read
 
+pytestmark = pytest.mark.own_process
+
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
 SPECTRUM = "##TITLE=x\n##XUNITS=1/CM\n##YUNITS=ABSORBANCE\n##FIRSTX=1\n##LASTX=3\n##NPOINTS=3\n"
 SPECTRUM += "##XFACTOR=1\n##YFACTOR=1\n##XYDATA=(X++(Y..Y))\n1 4 5 6\n##END=\n"

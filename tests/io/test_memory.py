@@ -12,6 +12,8 @@ from ngmca.io import ReadError, read
 from ngmca.io import claimed_sizes as sizes
 from ngmca.io.tables import text_reader as text
 
+pytestmark = pytest.mark.own_process
+
 TABLES = {
     "short cells": "\n".join([",".join(["7"] * 1000)] * 1000),
     "long cells": "\n".join([",".join(["1.2345678901234567e-05"] * 1000)] * 1000),

@@ -283,8 +283,8 @@ def test_list_and_show(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "nothing"), "no experiment nothing: `ngmca paper list` shows the labels"),
-        (("all", "--quick", "--full"), "exclude each other"),
+        (("run", "nothing"), "there is no experiment nothing. `ngmca paper list` shows the labels"),
+        (("all", "--quick", "--full"), "cannot be combined"),
         (("report",), "has no results yet"),
     ],
 )
@@ -307,5 +307,5 @@ def test_a_folder_of_the_user_is_refused(tmp_path):
     (tmp_path / "figures" / "soft-hard.png").write_text("mine")
     for command in (("run", "soft-hard"), ("report",)):
         told = run_command("paper", *command, "-o", tmp_path, code=2).stderr
-        assert "holds files that are not of `ngmca paper`" in told
+        assert "has files that `ngmca paper` did not write" in told
     assert (tmp_path / "figures" / "soft-hard.png").read_text() == "mine"

@@ -1,18 +1,20 @@
-"""The command line: read -> separate -> write, and commands to look at what goes in and comes out."""
+"""The command line: `ngmca separate` and further commands."""
 
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import typer
+
     from ngmca.cli.commands import app
 
 __all__ = ["app", "main"]
 
 
-def __getattr__(name: str) -> Any:
-    """The application, loaded when it is asked for: it brings all of ngmca with it."""
+def __getattr__(name: str) -> "typer.Typer":
+    """Load the application when it is used: it imports all of ngmca."""
     if name != "app":
         raise AttributeError(f"module 'ngmca.cli' has no attribute {name!r}")
     from ngmca.cli.commands import app
@@ -21,19 +23,19 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line: what goes wrong is told in one line, with an exit code."""
+    """Run the command line: any error is printed in one line, with an exit code."""
     usual = signal.getsignal(signal.SIGINT)
-    if usual is signal.default_int_handler:  # not where Ctrl-C is ignored, as behind nohup
-        # While libraries load there is nothing to keep, and some make an ImportError of Ctrl-C.
+    if usual is signal.default_int_handler:  # not where Ctrl-C is ignored, as with nohup
+        # While libraries load there is nothing to keep, and some turn Ctrl-C into an ImportError.
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     try:
-        from ngmca.cli import commands, console
+        from ngmca.cli import commands, errors
     except Exception as error:
         if os.environ.get("NGMCA_TRACEBACK"):
             raise
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        sys.exit(f"error: ngmca cannot start: {told[:500]}")
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        sys.exit(f"error: ngmca cannot start: {text[:500]}")
     signal.signal(signal.SIGINT, usual)
-    code = console.run(commands.app)
-    sys.stderr = None  # it has been flushed: remarks at the very end that nobody gets are no failure
+    code = errors.run(commands.app)
+    sys.stderr = None  # it is flushed: later notes that cannot be printed are no failure
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""The task that the options of the command line ask for, with the files that they name."""
+"""The task that the options describe, with the contents of the files that they name."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from ngmca import io
 from ngmca._support.arguments import check_choice
-from ngmca.cli.console import FLAGS, note
+from ngmca.cli.console import note
+from ngmca.cli.options import flag_of
 from ngmca.cli.settings import Settings
 from ngmca.constraints import (
     Baseline,
@@ -32,7 +33,7 @@ PROFILES = ("unimodal", "increasing", "decreasing")
 
 
 def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
-    """Return the task that the options ask for, with what is in the files that they name."""
+    """Return the task that the options describe."""
     return Task(
         r=settings.number,
         method=method_with(settings.method, settings.method_options),
@@ -53,7 +54,7 @@ def _constraints(settings: Settings, data: Dataset, *, quiet: bool) -> Iterator[
         spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)
         yield KnownSources(spectra, settings.known_scale or "fixed")
     elif settings.known_scale is not None:
-        raise ReadError("--known-scale belongs to --known-sources: name their file too.")
+        raise ReadError("--known-scale needs --known-sources: give a file of spectra, or leave it out.")
     if settings.known_mixing is not None:
         yield KnownMixing(_mixing(settings.known_mixing, data))
     if settings.closure is not None:
@@ -74,7 +75,7 @@ def noise_of(settings: Settings, data: Dataset) -> NoiseModel:
     if noise != "poisson":
         for name in ("gain", "readout"):
             if getattr(settings, name) is not None:
-                raise ReadError(f"--{name} belongs to --noise poisson: give that too, or leave it out.")
+                raise ReadError(f"--{name} needs --noise poisson: give that too, or leave it out.")
         return _levels(noise, data) if isinstance(noise, str) else noise
     given = {"gain": settings.gain, "readout": settings.readout}
     return Counts(**{name: value for name, value in given.items() if value is not None})
@@ -103,7 +104,7 @@ def _spectra(name: str, path: str, data: Dataset, *, quiet: bool) -> NDArray:
 
 def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
     """Return rows at the channels of the data, interpolated; all channels must be covered."""
-    flag, (X, here), there = FLAGS[name], rising(found), data.positions
+    flag, (X, here), there = flag_of(name), rising(found), data.positions
     if not (has_axis(found) and has_axis(data)):
         if len(here) != len(there):
             raise ReadError(

@@ -1,4 +1,4 @@
-"""From settings to a folder: read, separate, answer, write, and say what was found."""
+"""A run from its settings to a folder: read, separate, answer questions, write, print."""
 
 import time
 import warnings
@@ -11,29 +11,20 @@ from typing import Any
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
 from ngmca._support.compile_notice import compile_notice
-from ngmca._support.messages import option
+from ngmca._support.messages import ArgumentError, message, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
 from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_many.part_to_fit import MAX_RANK
+from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
 from ngmca.cli import run_answers
-from ngmca.cli.console import (
-    FAILED,
-    INTERRUPTED,
-    as_bad_input,
-    as_flag,
-    as_warning,
-    fail,
-    give_json,
-    note,
-    say,
-    say_run,
-    stderr,
-)
+from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
+from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail
 from ngmca.cli.option_files import task_of
-from ngmca.cli.settings import ASKED, AUTO, Settings, changed, provenance, to_toml
+from ngmca.cli.options import as_flag
+from ngmca.cli.settings import AUTO, QUESTIONS, Settings, changed_input, provenance, to_toml
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
 from ngmca.engines import Engine, open_data
 from ngmca.io import Dataset, ReadError
@@ -46,9 +37,8 @@ from ngmca.task.driver import Prepared, StoppedRunError
 from ngmca.task.methods import Rival
 from ngmca.task.problem import features_of_data
 
-CHECKPOINT_MINUTES = 0.5
-REPORT_BYTES, BYTES_PER_NUMBER = 6e6, 50.0  # Plotly and the page; a number in result.nc and in a table
-COMPILING = "compiling for the first time on this machine, about half a minute."
+REPORT_BYTES = 6e6  # of Plotly and the page
+BYTES_PER_NUMBER = 50.0  # in result.nc and in a table
 
 
 def perform(
@@ -58,25 +48,41 @@ def perform(
     force: bool = False,
     resume: bool = False,
     quiet: bool = False,
-    known: dict[str, Any] | None = None,
+    before: dict[str, Any] | None = None,
     found: Run | None = None,
 ) -> tuple[Run, Path]:
-    """Read, separate and write; return the run, and its folder: `out`, unless that exists by then.
+    """Read, separate and write; return the run and its folder.
 
-    With `found`, the result of an earlier run with the same data, only what is missing is added.
+    Parameters
+    ----------
+    settings : Settings
+        What to do.
+    out : Path
+        The folder for the result. If another program creates it meanwhile, a free name is used.
+    force : bool
+        Whether to replace an earlier result.
+    resume : bool
+        Whether to continue a stopped run.
+    quiet : bool
+        Whether to print errors only.
+    before : dict, optional
+        The record of an earlier run with these settings; a note says if its input has changed.
+    found : Run, optional
+        The result of an earlier run with the same data, to which only missing parts are added.
     """
-    compiling = compile_notice(lambda: note(COMPILING, quiet=quiet))
+    text = "compiling for the first time on this machine, which takes about half a minute."
+    compiling = compile_notice(lambda: note(text, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):
         if resume and claim.complete:
             run, error = results.load_run(claim.work / result_folder.RESULT), None
         else:
-            run = _run(claim, settings, known, found, resume=resume, quiet=quiet)
+            run = _run(claim, settings, before or {}, found, resume=resume, quiet=quiet)
             error = _draw(claim.work, run)
         place = claim.finish()
     if place != out:
         note(f"another program created {out} meanwhile, so the result is in {place}.")
     for earlier in result_folder.replaced(out):
-        note(f"a run was killed while it replaced {earlier}: remove that if you do not need it.")
+        note(f"{earlier} is left of a run that was killed: remove it if you do not need it.")
     if error is not None:
         text = f"the result is in {place}, but its report could not be drawn: {error!r}"
         raise fail(f"{text}. `ngmca report {place}` tries again.", FAILED)
@@ -86,22 +92,22 @@ def perform(
 def _run(
     claim: Claim,
     settings: Settings,
-    known: dict[str, Any] | None,
+    before: dict[str, Any],
     found: Run | None,
     *,
     resume: bool,
     quiet: bool,
 ) -> Run:
-    """Read and separate; return the run, of which all but the report is then in the work folder."""
+    """Read, separate and write all files except the report to the work folder; return the run."""
     data, record = _read(settings, quiet=quiet)
-    _check_unchanged(known or {}, record, resume=resume, quiet=quiet)
+    _check_input(before, record, resume=resume, quiet=quiet)
     with as_bad_input():
         if found is not None:
-            large.refuse(data, "an addition to a result", "ask for it when you separate")
+            large.refuse(data, "an addition to a result", "give these options to `ngmca separate`")
             results.described(found.separation, data)
         # an earlier result is only sampled and described, which the GPU does not support
         prepared = _prepared(data, settings if found is None else replace(settings, device="cpu"))
-        library = run_answers.opened(settings, data)
+        library = run_answers.opened_library(settings, data)
     claim.check_room(_size(data, settings, prepared))
     claim.begin(to_toml(settings, record), resume=resume)
     described = {"separate": settings.table(), "record": record}
@@ -115,7 +121,7 @@ def _run(
     seen = _shown(claim.work, prepared.engine, separation, data, quiet=quiet)
     answers = run_answers.answers(
         settings, seen.separation, seen.data, answered, library,
-        closure=seen.of_each(run_answers.totals_of(prepared.task)), progress=_shows_progress(quiet),
+        closure=seen.of_each(run_answers.totals_of(prepared.task)), progress=shows_progress(quiet),
     )  # fmt: skip
     if found is not None and answers.refused:  # the earlier result stays as it is
         raise ReadError(answers.refused[0])
@@ -142,42 +148,36 @@ def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
     return data, record
 
 
-def _check_unchanged(
-    known: dict[str, Any], record: dict[str, Any], *, resume: bool, quiet: bool
-) -> None:
-    """Say that an input has changed since the settings were written; that ends a resumed run."""
-    other = changed(known, record, besides=ASKED if resume else ())
-    if not other:
+def _check_input(before: dict[str, Any], record: dict[str, Any], *, resume: bool, quiet: bool) -> None:
+    """Print a note if an input has changed since an earlier record; raise an error in a resumed run."""
+    other = changed_input(before, record, besides=QUESTIONS if resume else ())
+    if other is None:
         return
     has = "have" if other == "the data" else "has"
     if resume:
-        raise ReadError(f"{other} {has} changed since the run began: start again, without --resume.")
-    note(f"{other} {has} changed since that run.toml was written.", quiet=quiet)
-
-
-def opened(data: Dataset, device: str = "cpu") -> Engine:
-    """Return the engine of the data, which knows which of its measurements belong to which file."""
-    engine = open_data(data.Y, device=device, lazily=large.is_large(data) or None)
-    engine.parts = data.parts
-    return engine
+        raise ArgumentError(
+            "{} {} changed since the run began. Start again, without --resume.", other, has
+        )
+    note(message("{} {} changed since that run.toml was written.", other, has), quiet=quiet)
 
 
 def _prepared(data: Dataset, settings: Settings) -> Prepared:
-    """Return the checked task with its data, for the largest number of sources that may be found."""
-    engine, task = opened(data, settings.device), task_of(settings, data)
+    """Return the checked task with its data; with -r auto for the largest number of sources."""
+    engine = open_data(data, device=settings.device, lazily=large.is_large(data) or None)
+    task = task_of(settings, data)
     if settings.sources != AUTO:
         return one_blas_thread(Prepared)(task, engine)
     features = task.features | features_of_data(engine)
     rules.check(features | {"auto rank": option("r", AUTO)})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they are shown once the number is known
+        warnings.simplefilter("ignore")  # shown once the number is known
         return one_blas_thread(Prepared)(replace(task, r=min(MAX_RANK, *engine.shape)), engine)
 
 
 def _with_number(
     prepared: Prepared, data: Dataset, settings: Settings, work: Path, *, quiet: bool
-) -> tuple[Prepared, Any]:
-    """Return the task with its number of sources, and how that was chosen if it was."""
+) -> tuple[Prepared, RankChoice | None]:
+    """Return the task with its number of sources, and with -r auto how it was chosen."""
     choice = run_answers.counted(prepared, data, settings, work, quiet=quiet)
     if choice is None:
         return prepared, None
@@ -190,38 +190,40 @@ def _separated(prepared: Prepared, work: Path, found: Separation | None, *, quie
     """Return the separation, with error bars if asked for, continued from an earlier run."""
     kept = work / result_folder.SEPARATED
     first = interim.load(kept) if found is None and kept.is_file() else None
+    if first is not None and (first.restarts or prepared.starts == 1):
+        found = first  # all starts were done
     if found is None:
         found = _found(prepared, work, first, quiet=quiet)
+        if prepared.engine.whole or found.restarts:
+            interim.save(kept, found)  # before anything else can fail
     if prepared.task.posterior is None or found.posterior is not None:
         return found
     with as_bad_input(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what the chains warn of is among the findings
-        return prepared.with_error_bars(found, progress=_shows_progress(quiet))
+        warnings.simplefilter("ignore")  # warnings of the chains are among the findings
+        return prepared.with_error_bars(found, progress=shows_progress(quiet))
 
 
 def _found(prepared: Prepared, work: Path, first: Separation | None, *, quiet: bool) -> Separation:
-    """Run the task, from its checkpoint if there is one; a stop keeps what was found so far."""
+    """Run the task, from its checkpoint if there is one; a stopped run leaves a checkpoint."""
     if isinstance(prepared.task.method, Rival):
         with as_bad_input():
             return one_blas_thread(prepared.find)()
     path = work / result_folder.CHECKPOINT
-    checkpoint = Checkpoint(path, minutes=CHECKPOINT_MINUTES, resume=path.is_file())
-    more = prepared.starts > 1 or prepared.task.posterior is not None
-    keep = [KeepFirst(work / result_folder.SEPARATED)] if prepared.engine.whole and more else []
+    checkpoint = None
+    if not prepared.in_batches:
+        checkpoint = Checkpoint(path, minutes=0.5, resume=path.is_file())
+    several = prepared.engine.whole and prepared.starts > 1
+    keep = [KeepFirst(work / result_folder.SEPARATED)] if several else []
     with StopOnInterrupt() as stop, terminal_progress(prepared, show=not quiet) as shown:
         return one_blas_thread(prepared.find)(
             watchers=[stop, *keep, *shown], checkpoint=checkpoint, first=first
         )
 
 
-def _shows_progress(quiet: bool) -> bool:
-    return not quiet and stderr().is_terminal
-
-
 def _shown(
     work: Path, engine: Engine, separation: Separation, data: Dataset, *, quiet: bool
 ) -> large.Shown:
-    """Return what the report shows: all, or a part of large data, with all of A and S in files."""
+    """Return what the report shows: all, or a part of large data; then all of A and S go to files."""
     if engine.whole:
         return large.Shown(separation, data, engine)
     large.store(work, separation)
@@ -246,13 +248,13 @@ def _explained_stops(claim: Claim) -> Iterator[None]:
         text = f"stopped; the result so far is kept{large.stored(claim.work)}. {onward}"
         raise fail(text, INTERRUPTED) from None
     except Exception as error:
-        if claim.can_resume and not isinstance(error, ReadError):
+        if claim.can_resume and not isinstance(error, ReadError | ArgumentError):
             note(f"the result so far is kept{large.stored(claim.work)}. {onward}")
         raise
 
 
 def _size(data: Dataset, settings: Settings, prepared: Prepared) -> float:
-    """Return about how many bytes the files of a result take at most, written twice."""
+    """Return about how many bytes the files of a result need at most, written twice."""
     sources = min(prepared.task.r, *data.Y.shape)
     each = (5 if settings.posterior else 1) + (2 if prepared.starts > 1 else 0)
     each += 8 if settings.standards or settings.responses or settings.library else 0
@@ -264,7 +266,7 @@ def _size(data: Dataset, settings: Settings, prepared: Prepared) -> float:
 
 
 def _draw(folder: Path, run: Run) -> Exception | None:
-    """Write the report of a run; return what went wrong, which must not cost the result."""
+    """Write the report of a run; return an error, which must not cost the result."""
     try:
         from ngmca import report  # Plotly takes a second to load
 
@@ -274,12 +276,12 @@ def _draw(folder: Path, run: Run) -> Exception | None:
     return None
 
 
-def tell(run: Run, place: Path, *, quiet: bool, as_json: bool) -> None:
-    """Print what was found and where it is, as sentences or as JSON."""
+def print_run(run: Run, place: Path, *, quiet: bool, as_json: bool) -> None:
+    """Print a result and its folder, as sentences or as JSON."""
     if as_json:
-        warned = [as_warning(finding) for finding in run.findings]
-        facts = {"out": str(place), "warnings": warned, **run.record["record"]}
-        give_json(results.describe(run) | facts)
+        warnings_of_run = [as_warning(finding) for finding in run.findings]
+        facts = {"out": str(place), "warnings": warnings_of_run, **run.record["record"]}
+        print_json(results.describe(run) | facts)
         return
     say_run(run, quiet=quiet)
     part = run.record["record"].get("shown")

@@ -1,12 +1,13 @@
-"""What a run answers besides its separation: how many sources, which substances, how much of each."""
+"""Answers to questions about a run: how many sources, which substances, how much of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ngmca._support.arguments import check_number
 from ngmca._support.messages import ArgumentError
@@ -17,7 +18,8 @@ from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
-from ngmca.cli.console import as_bad_input, note, stderr
+from ngmca.cli.console import note, shows_progress
+from ngmca.cli.errors import as_bad_input
 from ngmca.cli.settings import AUTO, Settings
 from ngmca.constraints import Closure
 from ngmca.io import Dataset, ReadError
@@ -28,12 +30,15 @@ from ngmca.task.driver import Prepared
 from ngmca.task.task import Task
 
 
-def opened(settings: Settings, data: Dataset) -> Library | None:
-    """The library; what cannot be answered with these data and settings is refused now."""
+def opened_library(settings: Settings, data: Dataset) -> Library | None:
+    """Return the library, if there is one; raise an error if a question cannot be answered."""
     if settings.library is None and settings.tolerance is not None:
-        raise ReadError("--tolerance is how far spectra may lie from those of --library: name one.")
+        raise ReadError("--tolerance needs a --library: name one.")
     if settings.standards is not None and settings.responses is not None:
-        raise ReadError("--standards and --responses each give a scale: leave out one of them.")
+        raise ReadError(
+            "--standards cannot be combined with --responses: each sets the scale of the amounts. Leave "
+            "out one of them."
+        )
     if settings.standards is not None:
         known = read_standards(settings.standards, data.names)
         if settings.sources != AUTO:
@@ -42,8 +47,8 @@ def opened(settings: Settings, data: Dataset) -> Library | None:
         return None
     if data.axis is None:
         raise ReadError(
-            "the data have no axis, and channels without positions cannot be compared with "
-            f"--library {settings.library}: put the axis into the file, see --axis."
+            f"the data have no axis, so they cannot be compared with --library {settings.library}. Put "
+            "the axis into the file; see --axis."
         )
     if settings.tolerance is not None:
         check_number(settings.tolerance, "tolerance", high=float(np.ptp(data.positions)) / 10)
@@ -53,7 +58,7 @@ def opened(settings: Settings, data: Dataset) -> Library | None:
 def counted(
     prepared: Prepared, data: Dataset, settings: Settings, work: Path, *, quiet: bool
 ) -> RankChoice | None:
-    """Return how many sources there are, where that is asked for."""
+    """Return the choice of the number of sources with -r auto, otherwise None."""
     if settings.sources != AUTO:
         return None
     noise = prepared.task.noise
@@ -65,16 +70,15 @@ def counted(
     }
     kept = UnfinishedSearch(work / SEARCH, fingerprint(data.Y, options), note)
     with as_bad_input():
-        shown = not quiet and stderr().is_terminal
-        choice = choose_rank(prepared.engine, kept=kept, progress=shown, **options)
+        choice = choose_rank(prepared.engine, kept=kept, progress=shows_progress(quiet), **options)
     if not choice.rank:
         raise ReadError(
-            f"no source was found: {choice.advice} Give a number, as -r 2, to separate anyway."
+            f"no source was found: {choice.advice} To separate anyway, give a number, as -r 2."
         )
     return choice
 
 
-def totals_of(task: Task) -> Any:
+def totals_of(task: Task) -> ArrayLike | Sequence[ArrayLike] | None:
     """Return the totals of a closure, or None."""
     return next((one.totals for one in task.constraints if isinstance(one, Closure)), None)
 
@@ -86,12 +90,12 @@ def answers(
     before: Answers,
     library: Library | None,
     *,
-    closure: Any = None,
+    closure: ArrayLike | Sequence[ArrayLike] | None = None,
     progress: bool = False,
 ) -> Answers:
-    """All that was asked about a separation, and what is known before.
+    """Return the answers to all questions, added to those from before.
 
-    It does not cost the separation if a question has no answer: that is among its warnings then.
+    A question without an answer becomes a warning of the result.
     """
     found = before
     if library is not None:
@@ -107,14 +111,14 @@ def answers(
         scale = scale if asked else {"closure": closure}
         with _refusals() as refused:
             found = replace(found, amounts=quantify(separation, data=data, names=names, **scale))
-        if asked:  # a closure says something of the separation first of all
+        if asked:  # a closure is not a question, so it needs no answer
             found = replace(found, refused=(*found.refused, *refused))
     return found
 
 
 @contextmanager
 def _refusals() -> Iterator[list[str]]:
-    """Why a question has no answer, if it has none; warnings become notes."""
+    """Collect the reasons why questions have no answer; warnings become notes."""
     refused: list[str] = []
     with as_bad_input():
         try:

@@ -1,4 +1,4 @@
-"""Parameters of a run: from the command line, from run.toml, and written back to it."""
+"""Settings of a run: given as options, read from run.toml, and written to it."""
 
 import os
 import platform
@@ -8,81 +8,65 @@ from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import tomli_w
-import typer
 
 from ngmca import io
+from ngmca._support.messages import ArgumentError, Message, message, option
 from ngmca.domains import backgrounds
 from ngmca.io import Dataset, ReadError
+from ngmca.saving import result_folder
 from ngmca.task.methods import OWN_METHODS
 
-HEADER = "# Repeats this run: ngmca separate --config run.toml -o ANOTHER_FOLDER\n\n"
-LIBRARIES = ("ngmca", "numpy", "scipy", "numba")
+AUTO = "auto"
 METHOD_OPTIONS = {
     "tau": "tau",
     "iterations": "n_iter",
     "refinement": "refinement",
     "penalised": "penalised",
 }
-MAY_BE_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, unless they are such a word
+QUESTION_FILES = ("library", "standards", "responses")
+QUESTIONS = (*QUESTION_FILES, "tolerance")  # about the sources: they do not change the separation
+WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
     "noise": ("poisson",),
     "known_sources": (),
     "known_mixing": (),
     "closure": (),
     "baseline": backgrounds.KINDS,
-    "library": (),
-    "standards": (),
-    "responses": (),
+    **dict.fromkeys(QUESTION_FILES, ()),
 }
-ASKED_FILES = ("library", "standards", "responses")
-ASKED = (*ASKED_FILES, "tolerance")  # of what was found: no change to it
-AUTO = "auto"  # the number of sources is to be found out
-
-# Options of the command line that say how to read, for all commands that do.
-Transpose = Annotated[
-    bool | None,
-    typer.Option("--transpose/--no-transpose", help="Channels are in the rows (found out)."),
-]
-Range = Annotated[
-    str | None, typer.Option("--range", help="Part of the axis, as 0.5:9.5.", metavar="LOW:HIGH")
-]
-Which = Annotated[str | None, typer.Option("--dataset", help="Which data, in a file that has several.")]
-Nucleus = Annotated[str | None, typer.Option(help="Which NMR experiments, as 1H.")]
-Axis = Annotated[
-    str | None,
-    typer.Option(
-        "--axis", help="Where a table has its axis: first-column, first-row or none (found out)."
-    ),
-]
-Header = Annotated[int | None, typer.Option(help="Line of a text that names its columns, 0 for none.")]
-Skip = Annotated[int | None, typer.Option(help="Lines to pass over at the top of a text.")]
-Columns = Annotated[str | None, typer.Option(help="Columns of a text that are data, as 2-5,7 or names.")]
-
-# What is asked about sources, for all commands that answer.
-Library = Annotated[
-    str | None,
-    typer.Option(help="Spectra of pure substances: which is each source?", metavar="FILE|FOLDER"),
-]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(help="How far a source may lie from its spectrum in --library, on the axis (0)."),
-]
-Standards = Annotated[
-    str | None,
-    typer.Option(help="Table of concentrations in some measurements: how much?", metavar="FILE"),
-]
-Responses = Annotated[
-    str | None,
-    typer.Option(help="Spectra of pure substances at concentration 1: how much?", metavar="FILE"),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What to separate and how; the names are those of run.toml."""
+    """What to separate and how. run.toml uses the same names; None stands for not given.
+
+    Attributes
+    ----------
+    data : tuple of str
+        Files or folders of measurements.
+    sources : int, "auto" or None
+        Number of sources, or "auto" to choose it.
+    method, tau, iterations, refinement, penalised
+        The algorithm and its options; those that are None have the defaults of the method.
+    seed, n_init
+        Seed of the first guesses, and their number.
+    noise, gain, readout
+        A noise level, "poisson" for counts with their gain and readout noise, or a file of levels.
+    robust : bool
+        Whether to ignore spikes.
+    known_sources, known_mixing, known_scale, closure, profiles, baseline
+        The constraints; the first two name files, `closure` and `baseline` may.
+    domain, device
+        As in `ngmca.separate`.
+    posterior, samples
+        Whether to sample error bars, and how many samples of each chain.
+    library, tolerance, standards, responses
+        Questions about the sources: which substances they are, and how much there is of each.
+    transpose, range, dataset, nucleus, axis, header, skip, columns
+        How to read the data, as in `ngmca.io.read`; `range` is the part of the axis to use.
+    """
 
     data: tuple[str, ...] = ()
     sources: int | Literal["auto"] | None = None
@@ -121,14 +105,14 @@ class Settings:
     columns: str | None = None
 
     def changed(self, **given: Any) -> "Settings":
-        """The same with the values that were given, None standing for not given."""
+        """Return the settings with the values that are given; None stands for not given."""
         return replace(self, **{key: value for key, value in given.items() if value is not None})
 
     def without(self, *names: str) -> "Settings":
-        """The same without what is asked about the sources with these files."""
+        """Return the settings without the questions that need these files."""
         tolerance = None if "library" in names else self.tolerance
         kept: dict[str, Any] = {
-            name: None if name in names else getattr(self, name) for name in ASKED_FILES
+            name: None if name in names else getattr(self, name) for name in QUESTION_FILES
         }
         return replace(self, **kept, tolerance=tolerance)
 
@@ -158,17 +142,17 @@ class Settings:
 
     @property
     def files(self) -> dict[str, str]:
-        """The settings that name a file, and its path."""
-        found = {name: getattr(self, name) for name in MAY_BE_FILES}
+        """The paths of all files that the settings name, except the data."""
+        values = {name: getattr(self, name) for name in WORDS_FOR_FILES}
         return {
             name: value
-            for name, value in found.items()
-            if isinstance(value, str) and value not in MAY_BE_FILES[name]
+            for name, value in values.items()
+            if isinstance(value, str) and value not in WORDS_FOR_FILES[name]
         }
 
     @property
     def number(self) -> int:
-        """The number of sources, 1 as long as it is not known."""
+        """The number of sources, or 1 while it is not known."""
         return self.sources if isinstance(self.sources, int) else 1
 
     def table(self) -> dict[str, Any]:
@@ -180,9 +164,9 @@ class Settings:
 
 
 def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
-    """Settings in a TOML file, and the record of the run that wrote it, if any."""
+    """Return the settings in a TOML file, and the record of the run that wrote it, if any."""
     try:
-        # names of files that are not UTF-8 stand there as they are
+        # run.toml keeps names of files that are not UTF-8 byte by byte
         content = tomllib.loads(path.read_text(encoding="utf-8", errors="surrogateescape"))
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -190,13 +174,13 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
         raise ReadError(f"{path} is not a TOML file: {error}.") from error
     table = content.get("separate")
     if not isinstance(table, dict):
-        raise ReadError(f"{path} has no table [separate].")
+        raise ReadError(f"{path} has no table [separate]: give the run.toml of a result.")
     kinds = get_type_hints(Settings)
     for key, value in table.items():
         if key not in kinds:
-            raise ReadError(f"{path}: [separate] knows no {key!r}, only `{'`, `'.join(kinds)}`.")
+            raise ReadError(f"{path}: [separate] has no option {key!r}. Use {', '.join(kinds)}.")
         if not _fits(value, kinds[key]):
-            raise ReadError(f"{path}: `{key} = {value!r}` in [separate] is of the wrong kind.")
+            raise ReadError(f"{path}: `{key} = {value!r}` in [separate] has the wrong type.")
     if "data" in table:
         table["data"] = tuple(str(path.parent / Path(one)) for one in table["data"])
     for name, value in Settings(**table).files.items():
@@ -206,30 +190,31 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value of a TOML file is of a kind; true and false are no numbers."""
+    """Whether a value in a TOML file has a type; true and false are not numbers."""
     if get_origin(kind) in (UnionType, Union):
         return any(_fits(value, one) for one in get_args(kind))
     if get_origin(kind) is Literal:
         return value in get_args(kind)
-    if get_origin(kind) is tuple:  # of any length, which TOML calls an array
+    if get_origin(kind) is tuple:  # of any length: an array in TOML
         return isinstance(value, list) and all(_fits(one, get_args(kind)[0]) for one in value)
     if isinstance(value, bool):
         return kind is bool
     if kind is float and isinstance(value, int):
-        return value.bit_length() < 1024  # or no float is that large
+        return value.bit_length() < 1024  # larger ones do not fit into a float
     return isinstance(value, kind)
 
 
 def to_toml(settings: Settings, record: dict[str, Any]) -> str:
-    """The text of run.toml."""
+    """Return the text of run.toml."""
     table = settings.table() | {"data": [os.path.abspath(one) for one in settings.data]}
     table |= {name: os.path.abspath(path) for name, path in settings.files.items()}
-    return HEADER + tomli_w.dumps({"separate": table, "record": record})
+    header = f"{result_folder.SIGN} separate --config run.toml -o ANOTHER_FOLDER\n\n"
+    return header + tomli_w.dumps({"separate": table, "record": record})
 
 
 def provenance(settings: Settings) -> dict[str, Any]:
-    """Versions, machine and a hash of the input."""
-    versions = {name: metadata.version(name) for name in LIBRARIES}
+    """Return versions, machine and hashes of the input files."""
+    versions = {name: metadata.version(name) for name in ("ngmca", "numpy", "scipy", "numba")}
     return {
         **versions,
         "python": platform.python_version(),
@@ -241,35 +226,39 @@ def provenance(settings: Settings) -> dict[str, Any]:
 
 
 def _hashed(name: str, path: Path) -> str:
-    """The hash of a file that an option names."""
+    """Return the hash of a file that an option names."""
     if not path.exists():
-        words = {"noise": ", and is neither a number nor poisson", "closure": ", and is not a number"}
-        flag = f"--{name.replace('_', '-')}"
-        raise ReadError(f"{flag} {path}: this file does not exist{words.get(name, '')}.")
+        other = {
+            "noise": ", and it is neither a number nor poisson",
+            "closure": ", and it is not a number",
+        }
+        raise ArgumentError("{}: this file does not exist{}.", option(name, path), other.get(name, ""))
     return io.fingerprint([path])
 
 
-def changed(before: dict[str, Any], now: dict[str, Any], *, besides: tuple[str, ...] = ()) -> str:
-    """Which input is not what it was when a record was written, in words; empty if none."""
+def changed_input(
+    before: dict[str, Any], now: dict[str, Any], *, besides: tuple[str, ...] = ()
+) -> Message | None:
+    """Return the first input with another hash than in an earlier record, None if all are the same."""
     for key, value in now.items():
         name = key.removeprefix("sha256").removeprefix("_")
         if key.startswith("sha256") and name not in besides and before.get(key, value) != value:
-            return f"the file of --{name.replace('_', '-')}" if name else "the data"
-    return ""
+            return message("the file of {}", option(name)) if name else message("the data")
+    return None
 
 
 def count_or_auto(text: str | None) -> int | Literal["auto"] | None:
-    """A number of sources, or that it is to be found out."""
+    """Return a number of sources, or "auto"."""
     try:
         return None if text is None else "auto" if text == AUTO else int(text)
     except ValueError:
         raise ReadError(
-            f"-r {text} is neither a number of sources nor auto. See `ngmca separate --help`."
+            f"-r {text} is not a number of sources. Give a number, as -r 4, or -r auto to choose it."
         ) from None
 
 
 def number_or_word(text: str | None) -> float | str | None:
-    """A number, or what else was given, as the name of a file."""
+    """Return a number; other words, such as the name of a file, as they are."""
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -277,7 +266,7 @@ def number_or_word(text: str | None) -> float | str | None:
 
 
 def parse_range(text: str) -> tuple[float, float]:
-    """Both ends of 0.5:9.5."""
+    """Return both ends of a range such as 0.5:9.5."""
     low, mark, high = text.partition(":")
     try:
         if not mark:
@@ -285,5 +274,5 @@ def parse_range(text: str) -> tuple[float, float]:
         return float(low), float(high)
     except ValueError:
         raise ReadError(
-            f"--range {text} is not two numbers with a colon between them: 0.5:9.5."
+            f"--range {text} is not a range: give two numbers with a colon between them, as 0.5:9.5."
         ) from None

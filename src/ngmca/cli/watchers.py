@@ -1,4 +1,4 @@
-"""What the command line does while a run goes on: progress, Ctrl-C, keeping the first start."""
+"""Watchers of a run: progress bars, Ctrl-C, and keeping the result of the first start."""
 
 import signal
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ class _Bars(Watcher):
             return
         residual = np.sqrt(2 * state.cost) / self._size if self._size > 0 else 0.0
         text = f"threshold {np.max(state.lam) * self._unit:.3g}  residual {percent(float(residual))}"
-        begun = state.domain.begun  # from then on the number of iterations to come is known
+        begun = state.domain.begun  # from then on the number of iterations is known
         total = begun + BANDS if begun else self._iterations
         self._bars.update(self._first, completed=state.k, total=total, text=text)
 

@@ -113,6 +113,11 @@ class Prepared:
                 size, message("{} compares the sources of all starts in memory: use {}", asked, single)
             )
 
+    @property
+    def in_batches(self) -> bool:
+        """Whether several starts run in one batch on a GPU, which writes no checkpoint."""
+        return self._problem is not None and stacks_for(self._problem, self.starts) is not None
+
     def states(self) -> Iterator[State]:
         """Yield every state of the first start, in the units of the data.
 
@@ -179,6 +184,14 @@ class Prepared:
         return replace(found, posterior=sampled)
 
 
+def stacks_for(problem: Problem, starts: int) -> Stacks | None:
+    """Return what runs several starts in one batch on a GPU, or None where they run one by one."""
+    if starts == 1 or not problem.runs_in_batches:
+        return None
+    stacks = problem.engine.stacks(problem.r)
+    return stacks if stacks is not None and stacks.room else None
+
+
 class _Starts:
     """The starts of one problem."""
 
@@ -197,10 +210,8 @@ class _Starts:
         for watcher in self._watchers:
             watcher.begins(problem.options.most, self._starts)
         rngs = generator(self._task.seed).spawn(self._starts)
-        stacks = (
-            problem.engine.stacks(problem.r) if self._starts > 1 and problem.runs_in_batches else None
-        )
-        if stacks is not None and stacks.room:
+        stacks = stacks_for(problem, self._starts) if checkpoint is None and first is None else None
+        if stacks is not None:
             runs = self._together(stacks, rngs)
         elif first is None and checkpoint is None and not self._keeps_first():
             runs = at_once(self._start(rngs), range(self._starts), self._workers(threads))

@@ -110,7 +110,7 @@ class Task:
 
     @property
     def features(self) -> dict[str, Option | str]:
-        """Names of what the task asks for, as `task.rules` uses them, and how each is written."""
+        """Names of what the task asks for, as `ngmca.rules` uses them, and how each is written."""
         return {
             **_features_of_method(self.method),
             **rules.written(self._asked()),

@@ -12,6 +12,7 @@ from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.engines import in_own_units
+from ngmca.io.conversion import is_dataframe
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Separation
 
@@ -70,8 +71,10 @@ class Sources:
         A, S = (np.asarray(part, dtype=np.float64) for part in separation.answer)
         (m, r), n = A.shape, S.shape[1]
         A = np.where(S.any(axis=1), A, 0.0)  # weights of an empty source mean nothing
-        data = io.read(data) if hasattr(data, "dims") else data  # xarray
+        table = is_dataframe(data)
+        data = io.as_dataset(data) if table or hasattr(data, "dims") else data
         measurements, numbered, Y = _described(data, m, n)
+        numbered = not data.row_names if table else numbered  # an index from 1 on holds names
         sizes = np.abs(A).max(axis=0)
         sizes = np.where(sizes > 0, sizes, 1.0)
         S, unit = in_own_units(S)

@@ -60,6 +60,6 @@ def _awaited(client: Any, part: Any) -> Any:
 
 def _gone(why: str) -> str:
     return (
-        f"the Dask cluster cannot go on: {why}. What was found since the last checkpoint is lost: go on "
-        "from it with resume=, on a cluster with workers."
+        f"the Dask cluster stopped: {why}. The work since the last checkpoint is lost. Resume from it "
+        "with checkpoint=Checkpoint(path, resume=True), on a cluster with workers."
     )

@@ -1,4 +1,4 @@
-"""`ngmca report`: the report of a result, drawn again."""
+"""`ngmca report`: draw the report of a result again."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from ngmca._support.atomic_files import check_free, occupied, write_atomically
-from ngmca.cli.console import as_flag, one_line_errors, say
+from ngmca.cli.console import say
+from ngmca.cli.errors import one_line_errors
+from ngmca.cli.options import as_flag
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
 
@@ -19,15 +21,12 @@ EXAMPLES = """
 """
 
 
-PAGE = b"ngmca</title>"  # in the head of every report
-
-
 @one_line_errors
 def report(
-    out: Annotated[Path, typer.Argument(help="Folder of a result, or a file of `ngmca.save`.")],
+    out: Annotated[Path, typer.Argument(help="Folder of a result, or a file written by `ngmca.save`.")],
     to: Annotated[Path | None, typer.Option("--to", help="File to write (OUT/report.html).")] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a file that is no report of ngmca.")
+        bool, typer.Option("--force", help="Replace a file that is not a report of ngmca.")
     ] = False,
 ) -> None:
     """Draw the report of a result again."""
@@ -40,19 +39,19 @@ def report(
 
 
 def _check_target(target: Path, result: Path, *, force: bool) -> None:
-    """Refuse to write over the result itself, and unasked over anything that is not a report."""
+    """Raise an error if the report would replace the result, or, without force, any other file."""
     others = set(result_folder.OURS) - {result_folder.REPORT}
     place = result_folder.absolute(target)
     if place == result_folder.absolute(result) or (
         place.parent == result_folder.absolute(result).parent and place.name in others
     ):
-        raise occupied(f"{target} is a part of the result: choose another name for its report")
+        raise occupied(f"{target} is a part of the result: choose another name for the report")
     check_free(target, force=force or is_page(target))
 
 
 def is_page(path: Path) -> bool:
-    """Whether a file is a page that ngmca wrote."""
+    """Whether a file is a report of ngmca."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return PAGE in file.read(1 << 16)
+        return b"ngmca</title>" in file.read(1 << 16)

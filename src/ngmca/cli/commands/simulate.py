@@ -1,4 +1,4 @@
-"""`ngmca simulate`: a mixture whose sources are known."""
+"""`ngmca simulate`: write a simulated mixture with known sources."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,8 @@ import typer
 
 from ngmca import simulate as simulators
 from ngmca._support.atomic_files import check_free, write_atomically
-from ngmca.cli.console import as_bad_input, note, one_line_errors, say
+from ngmca.cli.console import note, say
+from ngmca.cli.errors import as_bad_input, one_line_errors
 from ngmca.io import ReadError, read
 
 EXAMPLES = """
@@ -41,47 +42,48 @@ def simulate(
     out: Annotated[
         Path,
         typer.Argument(
-            help="File to write: .npz with Y, A, S and noise, and names and axis where there are any."
+            help="File to write: .npz with Y, A, S and noise, and names and axis if there are any."
         ),
     ],
     kind: Annotated[
         str,
         typer.Option(
-            help="sparse, spectra, bands (infrared, Raman), library (spectra of your own) or nmr.",
+            help="Kind of spectra: sparse, spectra, bands (infrared, Raman), library (your own) or nmr.",
             autocompletion=lambda: list(SIZES),
         ),
     ] = "sparse",
     sources: Annotated[
-        int | None, typer.Option("-r", "--sources", help="Number of sources: 5, for nmr 15.")
+        int | None, typer.Option("-r", "--sources", help="Number of sources (5; nmr 15).")
     ] = None,
     measurements: Annotated[
-        int | None, typer.Option("-m", "--measurements", help="How many: 40, for nmr 15.")
+        int | None, typer.Option("-m", "--measurements", help="Number of measurements (40; nmr 15).")
     ] = None,
     channels: Annotated[
         int | None,
-        typer.Option("-n", "--channels", "--samples", help="How many: 500, bands 1024, nmr 1200."),
+        typer.Option("-n", "--channels", help="Number of channels (500; bands 1024, nmr 1200)."),
     ] = None,
     compounds: Annotated[
-        str, typer.Option(help="For nmr: default, random, or names with commas between.")
+        str, typer.Option(help="With --kind nmr: default, random, or names separated by commas.")
     ] = "default",
     peaks: Annotated[
-        Path | None, typer.Option(help="For nmr: a table of your own, compound, ppm, intensity.")
+        Path | None,
+        typer.Option(help="With --kind nmr: your own table with columns compound, ppm and intensity."),
     ] = None,
     spectra: Annotated[
         Path | None,
-        typer.Option(help="For library: a folder (or file) of spectra of pure substances."),
+        typer.Option(help="With --kind library: a folder or file of spectra of pure substances."),
     ] = None,
     snr: Annotated[float, typer.Option(help="Signal-to-noise ratio in dB.")] = 20.0,
-    seed: Annotated[int, typer.Option()] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Write a simulated mixture whose sources are known."""
+    """Write a simulated mixture with known sources."""
     if kind not in SIZES:
         raise ReadError(f"--kind must be {' or '.join(SIZES)}, got {kind!r}.")
     if kind != "nmr" and (compounds != "default" or peaks):
-        raise ReadError("--compounds and --peaks are for --kind nmr.")
+        raise ReadError("--compounds and --peaks need --kind nmr: give that too, or leave them out.")
     if (kind == "library") != (spectra is not None):
-        raise ReadError("--spectra FOLDER belongs to --kind library: give both, or neither.")
+        raise ReadError("--kind library needs --spectra FOLDER, and no other kind has it.")
     check_free(out, force=force)
     given = zip((measurements, channels, sources), SIZES[kind], strict=True)
     m, n, r = (usual if size is None else size for size, usual in given)
@@ -90,20 +92,20 @@ def simulate(
         options |= _nmr_options(compounds, peaks)
     mixture = _mixture(kind, options) if spectra is None else _of_library(spectra, options)
     write_atomically(out, lambda file: np.savez(file, **_arrays(mixture)), replacing=force)
-    told = f" ({', '.join(mixture.names)})" if mixture.names else ""
-    say(f"{m} x {n} mixture of {len(mixture.S)} sources{told} at {mixture.snr:.1f} dB: {out}")
+    names = f" ({', '.join(mixture.names)})" if mixture.names else ""
+    say(f"{m} x {n} mixture of {len(mixture.S)} sources{names} at {mixture.snr:.1f} dB: {out}")
 
 
 def _mixture(kind: str, options: dict[str, Any]) -> simulators.Mixture:
     with as_bad_input():
         try:
             return getattr(simulators, kind)(**options)
-        except ImportError as error:  # of an extra that is not installed, which the error names
+        except ImportError as error:  # it names the extra to install
             raise ReadError(str(error)) from error
 
 
 def _of_library(path: Path, options: dict[str, Any]) -> simulators.Mixture:
-    """A mixture of what is in a folder; its axis gets a name that `read` knows again."""
+    """Return a mixture of spectra in a folder; its axis has a name that `ngmca.io.read` recognises."""
     data = read(path)
     for remark in data.notes:
         if remark.startswith("left out"):
@@ -113,7 +115,7 @@ def _of_library(path: Path, options: dict[str, Any]) -> simulators.Mixture:
 
 
 def _nmr_options(compounds: str, peaks: Path | None) -> dict[str, Any]:
-    """What only `nmr` understands; a list of names is told from a word for a choice."""
+    """Return the options of `ngmca.simulate.nmr`."""
     if peaks is not None and not peaks.is_file():
         raise ReadError(f"{peaks} does not exist.")
     if compounds in ("default", "random"):
@@ -122,7 +124,7 @@ def _nmr_options(compounds: str, peaks: Path | None) -> dict[str, Any]:
 
 
 def _arrays(mixture: simulators.Mixture) -> dict[str, Any]:
-    """The arrays of a .npz file."""
+    """Return the arrays of a .npz file."""
     arrays: dict[str, Any] = {"Y": mixture.Y, "A": mixture.A, "S": mixture.S, "noise": mixture.noise}
     if mixture.names:
         arrays["names"] = np.array(mixture.names)

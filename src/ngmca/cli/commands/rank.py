@@ -1,6 +1,6 @@
-"""`ngmca rank`: how many sources there are."""
+"""`ngmca rank`: choose the number of sources."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,30 +13,11 @@ from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
 from ngmca.answers.how_many.part_to_fit import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_many.search_steps import Search
-from ngmca.cli import option_files as given
-from ngmca.cli.console import (
-    INTERRUPTED,
-    as_bad_input,
-    fail,
-    give_json,
-    note,
-    one_line_errors,
-    say,
-    stderr,
-)
-from ngmca.cli.settings import (
-    AsJson,
-    Axis,
-    Columns,
-    Header,
-    Nucleus,
-    Range,
-    Settings,
-    Skip,
-    Transpose,
-    Which,
-    number_or_word,
-)
+from ngmca.cli.console import note, print_json, say, stderr
+from ngmca.cli.errors import INTERRUPTED, as_bad_input, fail, one_line_errors
+from ngmca.cli.option_files import noise_of
+from ngmca.cli.options import AsJson, Axis, Columns, Header, Nucleus, Range, Skip, Transpose, Which
+from ngmca.cli.settings import Settings, number_or_word
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
 from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
@@ -55,22 +36,30 @@ PICTURES = (".png", ".pdf", ".svg")
 def rank(
     data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
     max_rank: Annotated[
-        int | None, typer.Option("--max-rank", min=1, help=f"Sources to look for at most ({MAX_RANK}).")
+        int | None,
+        typer.Option("--max-rank", min=1, help=f"Largest number of sources to try ({MAX_RANK})."),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="How often entries are held out.")] = DEFAULT_FOLDS,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = DEFAULT_FOLDS,
     noise: Annotated[
-        str | None, typer.Option(help="Noise, as for separate: a number, poisson or a file (estimated).")
+        str | None,
+        typer.Option(
+            help="Noise: its standard deviation, a file of them, or poisson for counts (estimated)."
+        ),
     ] = None,
     out: Annotated[
         list[Path] | None,
-        typer.Option("-o", "--out", help="File to write: a table, .csv, or a picture, .png .pdf .svg."),
+        typer.Option(
+            "-o", "--out", help="File to write: a table (.csv) or a picture (.png, .pdf, .svg)."
+        ),
     ] = None,
     entries: Annotated[
         int | None,
-        typer.Option(min=100, help="Entries of large data to fit (100,000, or a sixteenth of all)."),
+        typer.Option(min=100, help="Entries of large data to use (100,000, or a sixteenth of all)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Fits at a time; all cores.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Fits at the same time (all cores).")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     transpose: Transpose = None,
     range_: Range = None,
@@ -82,9 +71,9 @@ def rank(
     columns: Columns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell how many sources there are, by three criteria that may disagree.
+    """Choose the number of sources, by three criteria that may disagree.
 
-    With -o, a run that was stopped goes on where it was: give the same command again.
+    With -o, a stopped run can be continued: give the same command again.
     """
     _check_out(out or [], force=force)
     settings = Settings(
@@ -99,25 +88,27 @@ def rank(
         "folds": folds,
         "entries": entries,
         "seed": seed,
-        "noise": given.noise_of(settings, seen),
+        "noise": noise_of(settings, seen),
     }
-    kept = None
-    if out:
-        kept = UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
-    with as_bad_input(), _going_on(kept), _bar(max_rank or MAX_RANK) as shown:
-        choice = choose_rank(seen.Y, max_rank, threads=threads, kept=Shown(kept, shown), **options)
+    kept = (
+        UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
+        if out
+        else None
+    )
+    with as_bad_input(), _explained_stop(kept), _bar(max_rank or MAX_RANK) as show:
+        choice = choose_rank(seen.Y, max_rank, threads=threads, kept=_ShownSearch(kept, show), **options)
     for path in out or []:
         _write(path, choice, force=force)
     if kept is not None:
         kept.path.unlink(missing_ok=True)
     if as_json:
-        give_json(facts(choice))
+        print_json(facts(choice))
     else:
         _show(choice)
 
 
 def facts(choice: RankChoice) -> dict[str, Any]:
-    """The choice in plain numbers."""
+    """Return the choice as plain numbers."""
     return {
         "rank": choice.rank,
         "perhaps": list(choice.perhaps),
@@ -131,22 +122,22 @@ def facts(choice: RankChoice) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A search that is shown on its way, and kept if there is a place for it."""
+class _ShownSearch:
+    """A search with a progress bar, which is kept in a file if there is one."""
 
     place: UnfinishedSearch | None
-    show: Any
+    show: Callable[[int], None]
 
     def last(self) -> Search | None:
-        """What was kept, if anything was."""
+        """Return the search so far, if it was kept."""
         found = None if self.place is None else self.place.last()
-        if found is not None:
-            note(f"goes on after {found.rank} sources, from {self.place.path}")  # type: ignore[union-attr]
+        if self.place is not None and found is not None:
+            note(f"continues after {found.rank} sources, from {self.place.path}")
             self.show(found.rank)
         return found
 
     def keep(self, search: Search) -> None:
-        """Keep it and show how far it is."""
+        """Keep the search so far, and advance the bar."""
         if self.place is not None:
             self.place.keep(search)
         self.show(search.rank)
@@ -156,7 +147,7 @@ def _check_out(out: list[Path], *, force: bool) -> None:
     for path in out:
         if path.suffix.lower() not in (".csv", *PICTURES):
             kinds = ", ".join(PICTURES)
-            raise ReadError(f"-o {path}: name a table, .csv, or a picture, {kinds}.")
+            raise ReadError(f"-o {path}: give the name of a table (.csv) or of a picture ({kinds}).")
         check_free(path, force=force)
 
 
@@ -175,20 +166,19 @@ def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
 
 
 @contextmanager
-def _going_on(kept: UnfinishedSearch | None) -> Iterator[None]:
-    """Say that the same command goes on, where a run is stopped."""
+def _explained_stop(kept: UnfinishedSearch | None) -> Iterator[None]:
+    """Explain how to continue a stopped run."""
     try:
         yield
     except KeyboardInterrupt:
         if kept is None or not kept.path.is_file():
             raise
-        told = "stopped; what is finished is kept, and the same command goes on from there."
-        raise fail(told, INTERRUPTED) from None
+        raise fail("stopped; give the same command again to continue from here.", INTERRUPTED) from None
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Any]:
-    """A progress bar from the first step on; it is full where the search ends."""
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    """Yield the function that advances a progress bar, which is drawn from the first step on."""
     from rich.progress import Progress, TimeElapsedColumn
 
     bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=stderr())

@@ -1,4 +1,4 @@
-"""`ngmca demo`: all the way, on simulated spectra."""
+"""`ngmca demo`: simulate spectra, separate them, and compare the result with the truth."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,8 @@ import typer
 from ngmca import metrics
 from ngmca import simulate as simulators
 from ngmca._support.atomic_files import atomic_file, check_free, occupied
-from ngmca.cli.console import one_line_errors, say, say_run
+from ngmca.cli.console import say, say_run
+from ngmca.cli.errors import one_line_errors
 from ngmca.cli.pipeline import perform
 from ngmca.cli.settings import Settings
 from ngmca.io import write_table
@@ -22,16 +23,18 @@ EXAMPLES = """
   ngmca demo -o demo
 """
 SUBSTANCES = 5
-AXIS, TUBE = "ppm", "tube"
+FIRST_LINE = "ppm,tube 1,tube 2,"  # of the table, begins so
 
 
 @one_line_errors
 def demo(
     out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write into.")] = Path("demo"),
-    seed: Annotated[int, typer.Option()] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the result of an earlier demo.")
+    ] = False,
 ) -> None:
-    """Simulate spectra, separate them, and show how well that went."""
+    """Simulate spectra, separate them, and compare the sources with the true ones."""
     out = result_folder.absolute(out)
     table, result = out / "mixture.csv", out / "result"
     out.mkdir(parents=True, exist_ok=True)
@@ -45,23 +48,23 @@ def demo(
     run, result = perform(settings, result, force=force)
     say_run(run)
     score = metrics.evaluate(mixture.S, run.separation.S)
-    told = ", ".join(f"{value:.1f}" for value in score.sdr)
-    say(f"against the true spectra: SDR {told} dB, mean {score.mean_sdr:.1f} dB")
+    values = ", ".join(f"{value:.1f}" for value in score.sdr)
+    say(f"compared with the true spectra: SDR {values} dB, mean {score.mean_sdr:.1f} dB")
     say(f"report: {result / result_folder.REPORT}")
 
 
 def _check_table(table: Path, *, force: bool) -> None:
-    """Refuse to replace a table unasked, and one that no demo wrote."""
+    """Raise an error if a table would be replaced without force, or was not written by a demo."""
     check_free(table, force=force)
     if table.exists():
         with table.open("rb") as file:
-            if not file.readline().startswith(f"{AXIS},{TUBE} 1,{TUBE} 2,".encode()):
+            if not file.readline().startswith(FIRST_LINE.encode()):
                 raise occupied(f"{table} was not written by `ngmca demo`; choose another folder")
 
 
 def _write(table: Path, mixture: simulators.Mixture) -> None:
-    """The mixture as a table, with an axis in ppm."""
+    """Write the mixture as a table, with an axis in ppm."""
     axis = np.linspace(9.5, 0.5, mixture.Y.shape[1]).round(5)
-    rows = {f"{TUBE} {i + 1}": row for i, row in enumerate(mixture.Y)}
+    rows = {f"tube {i + 1}": row for i, row in enumerate(mixture.Y)}
     with atomic_file(table) as part:
-        write_table(part, {AXIS: axis} | rows)
+        write_table(part, {"ppm": axis} | rows)

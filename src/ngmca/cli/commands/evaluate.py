@@ -1,4 +1,4 @@
-"""`ngmca evaluate`: found sources beside true ones."""
+"""`ngmca evaluate`: compare sources with the true ones."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +8,9 @@ import typer
 from numpy.typing import NDArray
 
 from ngmca import metrics
-from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say
-from ngmca.cli.settings import AsJson
+from ngmca.cli.console import note, print_json, say
+from ngmca.cli.errors import as_bad_input, one_line_errors
+from ngmca.cli.options import AsJson
 from ngmca.io import Dataset, ReadError
 from ngmca.io.resampling import axis_range, has_axis, interpolate, overlap, rising, same_axis
 from ngmca.saving.sources_in_file import sources_in
@@ -25,14 +26,16 @@ EXAMPLES = """
 
 @one_line_errors
 def evaluate(
-    result: Annotated[Path, typer.Argument(help="Folder or file of a result, or a table of sources.")],
-    truth: Annotated[Path, typer.Argument(help="True sources: a table, or a file of `ngmca simulate`.")],
+    result: Annotated[Path, typer.Argument(help="A result (folder or file), or a table of sources.")],
+    truth: Annotated[
+        Path, typer.Argument(help="The true sources: a table, or a file of `ngmca simulate`.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Compare found sources with true ones: SDR, SIR and SAR of each, in dB.
+    """Compare sources with the true ones: SDR, SIR and SAR of each, in dB.
 
-    They are compared where they stand on the axis, if both have one: turned if they run in opposite
-    directions, interpolated to the coarser axis where the axes differ.
+    If both have an axis, they are compared at the same positions: reversed if the axes run in opposite
+    directions, and interpolated to the coarser axis if they differ.
     """
     found, true = _on_one_axis(result, sources_in(result), truth, sources_in(truth))
     _check_fit(result, found, truth, true)
@@ -40,7 +43,9 @@ def evaluate(
         score = metrics.evaluate(true, found)
     columns = {"sdr": score.sdr, "sir": score.sir, "sar": score.sar}
     if as_json:
-        give_json({key: value.tolist() for key, value in columns.items()} | {"mean_sdr": score.mean_sdr})
+        print_json(
+            {key: value.tolist() for key, value in columns.items()} | {"mean_sdr": score.mean_sdr}
+        )
         return
     say("true source   found as      SDR      SIR      SAR   [dB]")
     for i, match in enumerate(score.order):
@@ -50,7 +55,7 @@ def evaluate(
 
 
 def _on_one_axis(result: Path, found: Dataset, truth: Path, true: Dataset) -> tuple[NDArray, NDArray]:
-    """Found and true sources at the same channels, or an error that says why there are none."""
+    """Return both sets of sources at the same channels; raise an error if there are none."""
     if not has_axis(found) or not has_axis(true):
         for path, one, other in ((result, found, true), (truth, true, found)):
             if has_axis(other) and not has_axis(one):
@@ -69,13 +74,13 @@ def _on_one_axis(result: Path, found: Dataset, truth: Path, true: Dataset) -> tu
 
 
 def _check_fit(result: Path, found: NDArray, truth: Path, true: NDArray) -> None:
-    """Refuse sources on other channels; say where there are fewer than there should be."""
-    told = f"{result} has {len(found)} x {found.shape[1]}, {truth} {len(true)} x {true.shape[1]}"
+    """Raise an error if the channels differ; print a note if there are fewer sources than true ones."""
+    sizes = f"{result} has {len(found)} x {found.shape[1]}, {truth} {len(true)} x {true.shape[1]}"
     if found.shape[1] != true.shape[1]:
         raise ReadError(
-            f"the sources do not fit, sources x channels: {told}. Both need the same channels, or an "
-            "axis; is one of them transposed, or a mixing table?"
+            f"the channels differ (sources x channels): {sizes}. Both need the same channels, or an "
+            "axis. Is one of them transposed, or a table of amounts?"
         )
     if len(found) < len(true):
         missed = len(true) - len(found)
-        note(f"{told}: {missed} true sources have none to stand for them, which counts as -100 dB.")
+        note(f"{sizes}: {missed} true sources have no partner, which counts as -100 dB.")

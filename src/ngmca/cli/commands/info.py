@@ -1,4 +1,4 @@
-"""`ngmca info`: what is in the data."""
+"""`ngmca info`: shape, axis, noise and singular values of data."""
 
 from typing import Annotated, Any
 
@@ -9,20 +9,10 @@ from numpy.typing import NDArray
 from ngmca.answers.how_many.singular_values import spectrum
 from ngmca.answers.how_sure import negative_share, signal_to_noise
 from ngmca.answers.wording import percent
-from ngmca.cli.console import as_bad_input, give_json, note, one_line_errors, say, stdout
-from ngmca.cli.settings import (
-    AsJson,
-    Axis,
-    Columns,
-    Header,
-    Nucleus,
-    Range,
-    Settings,
-    Skip,
-    Transpose,
-    Which,
-)
-from ngmca.cli.terminal import message
+from ngmca.cli.console import note, print_json, say, short_line, stdout
+from ngmca.cli.errors import as_bad_input, one_line_errors
+from ngmca.cli.options import AsJson, Axis, Columns, Header, Nucleus, Range, Skip, Transpose, Which
+from ngmca.cli.settings import Settings
 from ngmca.engines import open_data
 from ngmca.io import Dataset
 from ngmca.saving.large_results import is_large
@@ -34,10 +24,6 @@ EXAMPLES = """
 
   ngmca info cube.h5 --dataset /scan/data --json
 """
-LEFT_OUT = (
-    "values, noise and singular values are left out: they need all data in memory at once. "
-    "`ngmca separate` does without."
-)
 
 
 @one_line_errors
@@ -53,7 +39,7 @@ def info(
     columns: Columns = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is in the data: shape, axis, noise, and how many sources might be in there."""
+    """Show the shape, axis and noise of data, and how many sources they may have."""
     settings = Settings(
         data=tuple(data), transpose=transpose, range=range_, dataset=dataset, nucleus=nucleus,
         axis=axis, header=header, skip=skip, columns=columns,
@@ -62,7 +48,7 @@ def info(
     with as_bad_input():
         facts = examine(seen)
     if as_json:
-        give_json(facts)
+        print_json(facts)
         return
     for remark in seen.notes:
         note(remark)
@@ -70,10 +56,14 @@ def info(
 
 
 def examine(data: Dataset) -> dict[str, Any]:
-    """What the data are, in plain numbers."""
-    facts = _outside(data)
+    """Return the facts about data, as plain numbers."""
+    facts = _shape_and_axis(data)
     if is_large(data):
-        return facts | {"type": str(data.Y.dtype), "left_out": LEFT_OUT, "notes": list(data.notes)}
+        why = (
+            "values, noise and singular values are left out: they need all data in memory. "
+            "`ngmca separate` does not."
+        )
+        return facts | {"type": str(data.Y.dtype), "left_out": why, "notes": list(data.notes)}
     engine = open_data(data.Y)
     seen = spectrum(engine)
     return facts | {
@@ -90,14 +80,13 @@ def examine(data: Dataset) -> dict[str, Any]:
     }
 
 
-def _outside(data: Dataset) -> dict[str, Any]:
-    """What is known without a look at the numbers."""
+def _shape_and_axis(data: Dataset) -> dict[str, Any]:
+    """Return the facts that need no values."""
     (m, n), axis = data.Y.shape, data.axis
     return {
         "format": data.meta.get("format"),
         "measurements": m,
         "channels": n,
-        "samples": n,  # their name in 0.1.0
         "image_shape": data.image_shape,
         "axis": data.axis_label if axis is not None else None,
         "axis_from": 0.0 if axis is None else float(axis[0]),
@@ -112,10 +101,10 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     kind = ", ".join([facts["format"] or "array", *([facts["type"]] if "type" in facts else [])])
     say(f"{m} measurements x {n} channels ({kind}){image}")
     ends = f"{facts['axis_from']:g} to {facts['axis_to']:g}"
-    axis = f"{message(facts['axis'])}, {ends}" if facts["axis"] else "none: channels are numbered"
+    axis = f"{short_line(facts['axis'])}, {ends}" if facts["axis"] else "none: channels are numbered"
     say(f"axis         {axis}")
     if data.row_names:
-        say(f"rows         {message(', '.join(data.row_names[:4]))}{' ...' if m > 4 else ''}")
+        say(f"rows         {short_line(', '.join(data.row_names[:4]))}{' ...' if m > 4 else ''}")
     if "left_out" in facts:
         say(facts["left_out"])
         return
@@ -123,18 +112,19 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     say(f"values       {values}, {percent(facts['negative'])} negative")
     if facts["missing"]:
         say(f"missing      {percent(facts['missing'])} of the entries")
-    ratio = f"{facts['snr']:.1f} dB" if np.isfinite(facts["snr"]) else "beyond measure"
+    ratio = f"{facts['snr']:.1f} dB" if np.isfinite(facts["snr"]) else "infinite"
     say(f"noise        about {facts['noise']:.3g} before any separation, signal to noise {ratio}")
     _bars(np.array(facts["singular_values"]), facts["noise_edge"])
     above, shown = facts["above_noise"], len(facts["singular_values"])
     more = "or more " if above == shown and shown < min(m, n) else ""
     say(
-        f"{above} {more}singular values stand above the noise: at least as many sources, if it is white."
+        f"{above} {more}singular values are above the noise: there are at least as many sources if the "
+        "noise is white."
     )
 
 
 def _bars(values: NDArray, edge: float) -> None:
-    """Singular values as bars on a logarithmic scale, those above the noise in colour."""
+    """Print singular values as bars on a logarithmic scale, those above the noise in colour."""
     console = stdout()
     top = max(float(values.max(initial=0)), 1e-300)
     floor = max(min(float(values[values > 0].min(initial=top)), edge or top) / 2, top * 1e-6)

@@ -1,11 +1,22 @@
-"""All commands, as one application."""
+"""The application with all commands."""
 
 from importlib import metadata
 from typing import Annotated
 
 import typer
 
-from ngmca.cli import answer, demo, evaluate, info, paper, posterior, rank, report, separate, simulate
+from ngmca.cli.commands import (
+    answer,
+    demo,
+    evaluate,
+    info,
+    paper,
+    posterior,
+    rank,
+    report,
+    separate,
+    simulate,
+)
 
 app = typer.Typer(
     name="ngmca",
@@ -13,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Sparse non-negative blind source separation: from a file of measurements to its sources.",
+    help="Separate measurements into sources: sparse, non-negative blind source separation.",
 )
 app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
 app.command("posterior", epilog=posterior.EXAMPLES)(posterior.posterior)

@@ -1,40 +1,36 @@
-"""`ngmca separate`: from a file to a folder with sources, weights and a report."""
+"""`ngmca separate`: read measurements, separate them, write the sources and a report."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ngmca.cli.console import FLAGS, one_line_errors
-from ngmca.cli.pipeline import perform, tell
-from ngmca.cli.settings import (
-    ASKED,
+from ngmca.cli.errors import one_line_errors
+from ngmca.cli.options import (
     AsJson,
     Axis,
     Columns,
     Header,
     Library,
     Nucleus,
+    Quiet,
     Range,
     Responses,
-    Settings,
     Skip,
     Standards,
     Tolerance,
     Transpose,
     Which,
-    count_or_auto,
-    from_file,
-    number_or_word,
+    flag,
 )
+from ngmca.cli.pipeline import perform, print_run
+from ngmca.cli.settings import QUESTIONS, Settings, count_or_auto, from_file, number_or_word
 from ngmca.engines import DEVICES
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
 from ngmca.task.methods import METHOD_NAMES, Soft
 from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
-# What a resumed run may be given anew: no change to iterations.
-FREE = ("data", "posterior", "samples", *ASKED)
 EXAMPLES = """
 [bold]Examples[/]
 
@@ -71,11 +67,13 @@ def separate(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the result.")] = None,
     method: Annotated[
         str | None,
-        typer.Option(help=f"Algorithm: {', '.join(METHOD_NAMES)}.", autocompletion=lambda: METHOD_NAMES),
+        typer.Option(
+            help=f"Algorithm: {', '.join(METHOD_NAMES)} (soft).", autocompletion=lambda: METHOD_NAMES
+        ),
     ] = None,
     tau: Annotated[
         float | None,
-        typer.Option(help=f"Final threshold in units of the noise ({Soft.tau:g})."),
+        typer.Option(help=f"Final threshold, in standard deviations of the noise ({Soft.tau:g})."),
     ] = None,
     iterations: Annotated[
         int | None, typer.Option(help="Largest number of iterations (automatic).")
@@ -84,74 +82,79 @@ def separate(
         float | None,
         typer.Option(help=f"Share of the iterations at the final threshold ({Soft.refinement:g})."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the first guess (0).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random first guesses (0).")] = None,
     n_init: Annotated[
         int | None,
         typer.Option(
-            min=1, help=f"First guesses; the best is kept ({AUTOMATIC_STARTS}; 1 for large data)."
+            min=1, help=f"Number of first guesses to try ({AUTOMATIC_STARTS}; 1 for large data)."
         ),
     ] = None,
     noise: Annotated[
         str | None,
         typer.Option(
-            help="Standard deviation of the noise (estimated), poisson for counts, or a file of levels.",
+            help="Noise: its standard deviation, a file of them, or poisson for counts (estimated).",
             metavar="VALUE|poisson|FILE",
         ),
     ] = None,
     gain: Annotated[
-        float | None, typer.Option(help="Value of the data for one event, of --noise poisson (1).")
+        float | None, typer.Option(help="With --noise poisson: value of one event in the data (1).")
     ] = None,
     readout: Annotated[
         float | None,
-        typer.Option(help="Noise where there is no signal, of --noise poisson (0)."),
+        typer.Option(help="With --noise poisson: standard deviation of the readout noise (0)."),
     ] = None,
     robust: Annotated[
         bool | None,
         typer.Option("--robust/--no-robust", help="Ignore spikes that no source explains."),
     ] = None,
     known_sources: Annotated[
-        str | None, typer.Option(help="Known spectra of the first sources.", metavar="FILE")
+        str | None, typer.Option(help="Known spectra, for the first sources.", metavar="FILE")
     ] = None,
     known_mixing: Annotated[
-        str | None, typer.Option(help="Known amounts: one row for each measurement.", metavar="FILE")
+        str | None, typer.Option(help="Known amounts, one row for each measurement.", metavar="FILE")
     ] = None,
     known_scale: Annotated[
-        str | None, typer.Option(help="Scale of known spectra: fixed or free (fixed).")
+        str | None, typer.Option(help="Whether the scale of --known-sources is fixed or free (fixed).")
     ] = None,
     closure: Annotated[
         str | None,
-        typer.Option(help="Sum of the amounts in each measurement.", metavar="TOTAL|FILE"),
+        typer.Option(help="Total of the amounts in each measurement.", metavar="TOTAL|FILE"),
     ] = None,
     profiles: Annotated[
         str | None,
-        typer.Option(
-            help="Shape of amounts along the measurements: unimodal, increasing or decreasing."
-        ),
+        typer.Option(help="Amounts are unimodal, increasing or decreasing along the measurements."),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(help="A smooth background in each measurement.", metavar="polynomial|splines|FILE"),
+        typer.Option(
+            help="Fit a smooth background in each measurement.", metavar="polynomial|splines|FILE"
+        ),
     ] = None,
-    penalised: Annotated[str | None, typer.Option(help="What is sparse: S, A or both (S).")] = None,
+    penalised: Annotated[
+        str | None, typer.Option(help="Which factor is sparse: sources S, amounts A, or both (S).")
+    ] = None,
     domain: Annotated[
         str | None,
         typer.Option(
-            help="Where sources are sparse: direct (channels), wavelet (lines, bands), or auto.",
+            help="Where sources are sparse: direct (channels), wavelet (smooth bands) or auto (auto).",
             autocompletion=lambda: DOMAINS,
         ),
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(help="Where to compute: cpu, or cuda (a GPU).", autocompletion=lambda: DEVICES),
+        typer.Option(
+            help="Where to compute: cpu, or cuda for a GPU (cpu).", autocompletion=lambda: DEVICES
+        ),
     ] = None,
     posterior: Annotated[
         bool | None,
         typer.Option(
-            "--posterior/--no-posterior", help="Sample for error bars; later: `ngmca posterior OUT`."
+            "--posterior/--no-posterior",
+            help="Compute error bars by sampling. Later: `ngmca posterior OUT`.",
         ),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(help="Samples of each chain of --posterior (automatic).")
+        int | None, typer.Option(help="With --posterior: samples of each chain (automatic).")
     ] = None,
     library: Library = None,
     tolerance: Tolerance = None,
@@ -165,13 +168,13 @@ def separate(
     header: Header = None,
     skip: Skip = None,
     columns: Columns = None,
-    config: Annotated[Path | None, typer.Option(help="Parameters from a run.toml.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Continue a run that was stopped.")] = None,
+    config: Annotated[Path | None, typer.Option(help="Take the options from a run.toml.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue a stopped run in this folder.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the sources in measurements, and write them with a report into a folder."""
+    """Find the sources in measurements; write them and a report to a folder."""
     given: dict[str, Any] = {
         "data": tuple(data) if data else None, "sources": count_or_auto(sources), "method": method,
         "tau": tau, "iterations": iterations, "refinement": refinement, "seed": seed,
@@ -184,45 +187,50 @@ def separate(
         "transpose": transpose, "range": range_, "dataset": dataset,
         "nucleus": nucleus, "axis": axis, "header": header, "skip": skip, "columns": columns,
     }  # fmt: skip
-    settings, out, known = _gather(given, out, config, resume)
+    settings, out, before = _settings(given, out, config, resume)
     run, place = perform(
-        settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, known=known
+        settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, before=before
     )
-    tell(run, place, quiet=quiet, as_json=as_json)
+    print_run(run, place, quiet=quiet, as_json=as_json)
 
 
-def _gather(
+def _settings(
     given: dict[str, Any], out: Path | None, config: Path | None, resume: Path | None
 ) -> tuple[Settings, Path, dict[str, Any]]:
-    """Settings from all sides, the folder, and the record of the run before, if there was one."""
+    """Return the settings, the folder, and the record of the run in `config`, if there is one."""
     if resume is not None:
-        out, config = _resumed(resume, out)
-    begun, record = from_file(config) if config is not None else (Settings(), {})
-    settings = begun.changed(**given)
+        out, config = resume, _settings_of_stopped_run(resume, out)
+    stored, record = from_file(config) if config is not None else (Settings(), {})
+    settings = stored.changed(**given)
     if resume is not None:
-        _check_unchanged(begun, settings)
+        _check_same(stored, settings)
     if not settings.data:
         raise ReadError("no data were given: name a file or folder. See `ngmca separate --help`.")
     if settings.sources is None:
-        raise ReadError("the number of sources is missing: -r 4, or -r auto to have it found out.")
+        raise ReadError("the number of sources is missing: give it, as -r 4, or -r auto to choose it.")
     if out is None:
-        raise ReadError("the folder for the result is missing: -o FOLDER.")
+        raise ReadError("the folder for the result is missing: give -o FOLDER.")
     return settings, result_folder.absolute(out), record
 
 
-def _resumed(resume: Path, out: Path | None) -> tuple[Path, Path]:
-    """The folder of a run that was stopped, and the file with its settings."""
+def _settings_of_stopped_run(resume: Path, out: Path | None) -> Path:
+    """Return the file with the settings of a stopped run."""
     if out is not None and result_folder.absolute(out) != result_folder.absolute(resume):
-        raise ReadError(f"--resume {resume} goes on in {resume}: leave out -o {out}.")
+        raise ReadError(f"--resume {resume} writes to {resume}: leave out -o {out}.")
     config = result_folder.unfinished(result_folder.absolute(resume)) / result_folder.RECORD
     if not config.is_file():
-        raise ReadError(f"{resume} has no run that was stopped: there is nothing to go on with.")
-    return resume, config
+        raise ReadError(
+            f"there is no stopped run for {resume}: nothing to continue. Leave out --resume."
+        )
+    return config
 
 
-def _check_unchanged(begun: Settings, wanted: Settings) -> None:
-    """Refuse to go on with a run in another way than it was begun."""
-    for name, value in vars(begun).items():
-        if name not in FREE and getattr(wanted, name) != value:
-            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
-            raise ReadError(f"--resume goes on as the run was begun: leave out {flag}, or begin anew.")
+def _check_same(stored: Settings, wanted: Settings) -> None:
+    """Raise an error if a resumed run is given other settings, except those after the iterations."""
+    for name, value in vars(stored).items():
+        free = name in ("data", "posterior", "samples", *QUESTIONS)
+        if not free and getattr(wanted, name) != value:
+            raise ReadError(
+                f"a resumed run keeps its options: leave out {flag(name)}, or start again without "
+                "--resume."
+            )

@@ -12,17 +12,8 @@ import typer
 
 from ngmca._support.atomic_files import occupied, write_atomically
 from ngmca._support.threads import available
-from ngmca.cli.console import (
-    FAILED,
-    INTERRUPTED,
-    as_bad_input,
-    fail,
-    note,
-    one_line_errors,
-    say,
-    stderr,
-    stdout,
-)
+from ngmca.cli.console import note, say, stderr, stdout
+from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.io import ReadError
 
 RUN_EXAMPLES = """
@@ -39,27 +30,25 @@ ALL_EXAMPLES = """
 
   ngmca paper all --sims 12 -o paper
 """
-NEEDED = ("matplotlib", "nmrsim", "pandas")
-MISSING = 'the experiments need more packages: pip install "ngmca[paper]"'
 
 app = typer.Typer(
     name="paper", no_args_is_help=True, help="Run the paper's experiments and check its claims."
 )
 
-Out = Annotated[Path, typer.Option("-o", "--out", help="Folder of tables, figures and report.")]
-Sims = Annotated[int | None, typer.Option(min=2, help="Simulations for each value.")]
-Quick = Annotated[bool, typer.Option("--quick", help="3 simulations, at 3 values.")]
-Full = Annotated[bool, typer.Option("--full", help="As many simulations as in the paper.")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")]
-DEFAULT = Path("paper")
-MENTIONED = 4  # comparisons that speak against a claim
-KEPT = "what is finished is kept, and the same command goes on from there."
+Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for tables, figures and report.")]
+Sims = Annotated[int | None, typer.Option(min=2, help="Number of simulations for each value (12).")]
+Quick = Annotated[bool, typer.Option("--quick", help="Run 3 simulations at 3 values only.")]
+Full = Annotated[bool, typer.Option("--full", help="Run as many simulations as the paper.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Number of processes (all cores).")]
+DEFAULT_FOLDER = Path("paper")
+MAX_COMPARISONS = 4  # that are printed against a claim
+HOW_TO_CONTINUE = "give the same command again to continue from here."
 
 
 @app.command("list")
 @one_line_errors
-def list_(out: Out = DEFAULT) -> None:
-    """List the experiments, and how many of their simulations there are."""
+def list_(out: Out = DEFAULT_FOLDER) -> None:
+    """List the experiments, and how many of their simulations are done."""
     from rich.table import Column, Table
 
     from ngmca.paper import EXPERIMENTS, load
@@ -78,31 +67,31 @@ def list_(out: Out = DEFAULT) -> None:
 @one_line_errors
 def run(
     labels: Annotated[list[str], typer.Argument(help="Labels, as `ngmca paper list` shows them.")],
-    out: Out = DEFAULT,
+    out: Out = DEFAULT_FOLDER,
     sims: Sims = None,
     quick: Quick = False,
     full: Full = False,
     workers: Workers = None,
 ) -> None:
-    """Run some experiments: tables, figures, and the verdicts on their claims.
+    """Run some experiments: write tables and figures, and print the verdicts on their claims.
 
-    What is already in the folder is kept and not run again, so that a run that was stopped goes on.
+    Simulations that are already in the folder are not run again, so a stopped run can be continued.
     """
     _perform(labels, out, _size(sims, quick, full), workers)
     for experiment in _experiments(labels):
-        _tell(experiment.label, out)
+        _print_claims(experiment.label, out)
 
 
 @app.command("all", epilog=ALL_EXAMPLES)
 @one_line_errors
 def all_(
-    out: Out = DEFAULT,
+    out: Out = DEFAULT_FOLDER,
     sims: Sims = None,
     quick: Quick = False,
     full: Full = False,
     workers: Workers = None,
 ) -> None:
-    """Run all experiments and write the report. A run that was stopped goes on."""
+    """Run all experiments and write the report. A stopped run can be continued."""
     from ngmca.paper import EXPERIMENTS
 
     _perform(list(EXPERIMENTS), out, _size(sims, quick, full), workers)
@@ -113,18 +102,18 @@ def all_(
 @one_line_errors
 def show(
     labels: Annotated[list[str], typer.Argument(help="Labels, as `ngmca paper list` shows them.")],
-    out: Out = DEFAULT,
+    out: Out = DEFAULT_FOLDER,
 ) -> None:
-    """Show the settings and claims of experiments, with verdicts where they have been run."""
+    """Show the settings and claims of experiments, with the verdicts of those that were run."""
     _check_packages()
     for experiment in _experiments(labels):
-        _tell(experiment.label, out, settings=True)
+        _print_claims(experiment.label, out, settings=True)
 
 
 @app.command("report")
 @one_line_errors
-def report(out: Out = DEFAULT) -> None:
-    """Draw all figures anew from the tables and write one page with figures, claims and verdicts."""
+def report(out: Out = DEFAULT_FOLDER) -> None:
+    """Draw all figures from the tables; write one page with figures, claims and verdicts."""
     from ngmca.paper import EXPERIMENTS, load
     from ngmca.paper.catalogue import BEYOND, SEQUEL
     from ngmca.paper.page import render
@@ -155,7 +144,7 @@ def report(out: Out = DEFAULT) -> None:
 
 
 def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -> None:
-    """Run what is missing, then draw."""
+    """Run the missing simulations, then draw the figures."""
     from ngmca.paper import load
     from ngmca.paper.runner import Clock, plan
     from ngmca.paper.runner import run as run_tasks
@@ -170,26 +159,26 @@ def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -
     if tasks:
         note(f"{len(tasks)} runs of methods on {workers or available()} cores, tables in {tables}")
     else:
-        note(f"nothing is left to run: the tables are in {tables}")
+        note(f"all simulations are done: the tables are in {tables}")
     clock = Clock(tasks)
     try:
         with as_bad_input(), _bar(len(tasks), clock) as after:
             failures = run_tasks(tasks, tables, workers=workers, after=after)
     except KeyboardInterrupt:
-        raise fail(f"stopped; {KEPT}", INTERRUPTED) from None
+        raise fail(f"stopped; {HOW_TO_CONTINUE}", INTERRUPTED) from None
     except BrokenExecutor:
-        words = "a process was killed, perhaps for lack of memory: try fewer with --workers"
-        raise fail(f"{words}; {KEPT}", FAILED) from None
+        text = "a process was killed, perhaps for lack of memory. Use fewer --workers, and"
+        raise fail(f"{text} {HOW_TO_CONTINUE}", FAILED) from None
     for failure in failures:
         note(f"failed: {failure}")
     if failures:
-        raise fail(f"{len(failures)} of {len(tasks)} runs failed; {KEPT}", FAILED)
+        raise fail(f"{len(failures)} of {len(tasks)} runs failed; {HOW_TO_CONTINUE}", FAILED)
     for experiment in experiments:
         load(experiment, tables).draw(out / "figures")
 
 
 def _check_folder(out: Path) -> None:
-    """Refuse a folder with files in it that no experiment wrote: figures would replace some of them."""
+    """Raise an error if a folder has files of others, which figures could replace."""
     from ngmca.paper.tables import LOCK
 
     notes = (out / "tables").glob("*.json")
@@ -199,12 +188,12 @@ def _check_folder(out: Path) -> None:
         or not any(path.is_file() for path in out.rglob("*"))
     ):
         return
-    raise occupied(f"{out} holds files that are not of `ngmca paper`: choose another folder with -o")
+    raise occupied(f"{out} has files that `ngmca paper` did not write: choose another folder with -o")
 
 
 @contextmanager
 def _bar(total: int, clock: Any) -> Iterator[Any]:
-    """A progress bar with an estimate of what is left."""
+    """Yield the function that advances a progress bar with the time that is left."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -220,8 +209,8 @@ def _bar(total: int, clock: Any) -> Iterator[Any]:
         def after(task: Any, seconds: float) -> None:
             clock.finished(task, seconds)
             left = clock.remaining()
-            told = "" if left is None else f"about {_duration(left)} left"
-            bar.update(shown, advance=1, left=told, description=task.source.name)
+            text = "" if left is None else f"about {_duration(left)} left"
+            bar.update(shown, advance=1, left=text, description=task.source.name)
 
         yield after
 
@@ -232,8 +221,8 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _tell(label: str, out: Path, *, settings: bool = False) -> None:
-    """Print the claims of an experiment with what is known about them."""
+def _print_claims(label: str, out: Path, *, settings: bool = False) -> None:
+    """Print the claims of an experiment and their verdicts."""
     from ngmca.paper import EXPERIMENTS, load
     from ngmca.paper.catalogue import full
     from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED
@@ -253,12 +242,12 @@ def _tell(label: str, out: Path, *, settings: bool = False) -> None:
         say(f"  [{finding.verdict}] {claim.text}")
         against = [item for item in finding.evidence if item.verdict not in (HOLDS, UNDECIDED)]
         against = against or [item for item in finding.evidence if item.verdict == UNDECIDED]
-        for item in against[:MENTIONED] if finding.verdict != HOLDS else []:
+        for item in against[:MAX_COMPARISONS] if finding.verdict != HOLDS else []:
             say(f"      {item.what}: {item.mean:.3g} ({item.low:.3g} to {item.high:.3g})")
         if claim.why and finding.verdict in (FAILS, UNDECIDED):
             say(f"      {claim.why}")
-        if len(against) > MENTIONED and finding.verdict != HOLDS:
-            say(f"      and {len(against) - MENTIONED} more: `ngmca paper report` has all of them")
+        if len(against) > MAX_COMPARISONS and finding.verdict != HOLDS:
+            say(f"      and {len(against) - MAX_COMPARISONS} more: `ngmca paper report` has all of them")
     if result.ready:
         say(f"  figure: {out / 'figures' / file_name(label)}.png")
 
@@ -280,7 +269,7 @@ def _size(sims: int | None, quick: bool, full: bool) -> Any:
     from ngmca.paper import Size
 
     if (sims is not None) + quick + full > 1:
-        raise ReadError("--sims, --quick and --full exclude each other: give one of them.")
+        raise ReadError("--sims, --quick and --full cannot be combined: give one of them.")
     if quick:
         return Size.quick()
     return Size(None) if full else Size(12 if sims is None else sims)
@@ -294,9 +283,9 @@ def _experiments(labels: Sequence[str]) -> list[Any]:
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
         near = get_close_matches(unknown[0], EXPERIMENTS, n=1)
-        hint = f" Is it {near[0]}?" if near else ""
+        hint = f" Do you mean {near[0]}?" if near else ""
         raise ReadError(
-            f"no experiment {', '.join(unknown)}: `ngmca paper list` shows the labels.{hint}"
+            f"there is no experiment {', '.join(unknown)}. `ngmca paper list` shows the labels.{hint}"
         )
     return [EXPERIMENTS[name] for name in dict.fromkeys(names)]
 
@@ -304,6 +293,7 @@ def _experiments(labels: Sequence[str]) -> list[Any]:
 def _check_packages() -> None:
     from importlib.util import find_spec
 
-    absent = [name for name in NEEDED if find_spec(name) is None]
+    absent = [name for name in ("matplotlib", "nmrsim", "pandas") if find_spec(name) is None]
     if absent:
-        raise ReadError(f"{MISSING} (missing: {', '.join(absent)})")
+        text = f"the experiments need {', '.join(absent)}"
+        raise ReadError(f'{text}, which is not installed: pip install "ngmca[paper]"')
