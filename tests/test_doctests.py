@@ -17,7 +17,7 @@ def module_name(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@pytest.mark.parametrize("name", map(module_name, FILES))
+@pytest.mark.parametrize("name", [module_name(path) for path in FILES])
 def test_examples_of_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = doctest.testmod(importlib.import_module(name), report=False)

@@ -45,10 +45,12 @@ THREADS = """
 import hashlib, threading, numpy, ngmca
 Y = numpy.random.default_rng(0).random((100, 25_000))  # no product: it would depend on threads
 print(hashlib.sha256(Y.tobytes()).hexdigest()[:8])
+asked = 0
 for method in (ngmca.Soft, ngmca.Hard, ngmca.Naive, ngmca.Anls):
     result = ngmca.separate(Y, 5, method=method(n_iter=4), threads={threads})
-    print(method.__name__, hashlib.sha256(result.S.tobytes() + result.A.tobytes()).hexdigest())
-print(sum(thread.name.startswith("ngmca") for thread in threading.enumerate()))
+    before, asked = asked, _pool.cache_info().hits + _pool.cache_info().misses
+    digest = hashlib.sha256(result.S.tobytes() + result.A.tobytes()).hexdigest()
+    print(method.__name__, digest, asked > before)
 """
 
 

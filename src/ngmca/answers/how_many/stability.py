@@ -52,5 +52,5 @@ def _sources(
         noise = noise[rows]
     elif isinstance(noise, Counts):
         noise = None  # weights that follow the fit cost time, and the comparison does not need them
-    found = separate(values[rows], rank, noise=noise, domain="direct", seed=rng, threads=1)
+    found = separate(values[rows], rank, noise=noise, domain="direct", n_init=1, seed=rng, threads=1)
     return np.asarray(found.S, dtype=np.float64)
