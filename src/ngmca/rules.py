@@ -169,7 +169,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("noise of channels",),
         (*BLOCKS, "gpu"),
-        "all data must be in memory",
+        "method='soft' needs all data in memory for it",
         message("Pass an array and use {}.", _CPU),
     ),
     Rule(

@@ -320,3 +320,16 @@ def test_data_elsewhere_are_asked_by_one_start_at_a_time():
     assert workers_for(open_data(Y), 2, 2) == 2
     assert workers_for(open_data(Y, lazily=True), 2, 2) == 1
     assert workers_for(open_data(da.from_array(Y)), 2) == 1
+
+
+def test_starts_of_many_measurements_do_not_depend_on_each_other():
+    """Above 2,048 measurements noise levels have a memory: each start begins with an empty one."""
+    Y = ngmca.simulate.sparse(2100, 40, 2, snr=15, seed=0).Y
+    options = {"method": ngmca.Soft(n_iter=12), "domain": "direct"}
+    several = ngmca.separate(Y, 2, n_init=3, **options)
+    again = ngmca.separate(Y, 2, n_init=3, threads=1, **options)
+    np.testing.assert_array_equal(several.S, again.S)
+    engine = ngmca.engines.open_data(Y)
+    first, second = (ngmca.separate(engine, 2, n_init=1, **options) for _ in range(2))
+    np.testing.assert_array_equal(first.S, second.S)
+    np.testing.assert_array_equal(first.noise, second.noise)

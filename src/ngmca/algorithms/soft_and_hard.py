@@ -24,6 +24,7 @@ def iterate_thresholded(
     """Yield the state after every S-step, or only those that come after one to resume from."""
     schedule = options.schedule
     if resume is None:
+        engine.noise_memory = None  # a start does not depend on those before it
         A, S = options.known.imposed(*unit_columns(A, S))
         A, S = revive(engine, A, S, options.known)
         sigma, target = _target(engine, A, S, A, options)

@@ -35,7 +35,7 @@ def threads_for(engine: HasThreads, r: int) -> int:
 
 def workers_for(engine: Engine, r: int, threads: int | None = None) -> int:
     """Return how many starts may run at once: 1 for large data, whose blocks use all threads."""
-    if not engine.concurrent or threads_for(engine, r) > 1:
+    if not engine.concurrent or engine.noise_memory is not None or threads_for(engine, r) > 1:
         return 1
     return available() if threads is None else threads
 

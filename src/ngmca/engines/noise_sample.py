@@ -93,14 +93,15 @@ class NoiseSample:
     def memory(self) -> tuple[int, NDArray] | None:
         """How often levels were estimated, and each row's level over the mean when last measured.
 
-        None if all rows are in the sample. To be set when a run resumes.
+        None if all rows are in the sample. A run sets it when it resumes, and sets None when it starts.
         """
         return None if self._every is None else (self._calls, self._every.ratio)
 
     @memory.setter
     def memory(self, memory: tuple[int, NDArray] | None) -> None:
-        if self._every is not None and memory is not None:
-            self._calls, self._every.ratio = memory
+        if self._every is not None:
+            fresh = 0, np.ones_like(self._every.ratio)
+            self._calls, self._every.ratio = fresh if memory is None else memory
 
 
 def thinned(columns: Choice, n: int, count: int) -> Choice:

@@ -66,7 +66,10 @@ class Problem:
         shape = arguments.check_shape(task.sample_shape, engine.shape[1])
         rules.check(task.features | features_of_data(engine))
         levels = Levels.of(by_part(task.noise, engine), engine)
-        rules.check(task.features | features_of_data(engine) | features_of_levels(levels))
+        known = features_of_levels(levels)
+        if not options_of(task.method).transformed:
+            known.pop("noise of channels", None)  # only Soft needs all data in memory for it
+        rules.check(task.features | features_of_data(engine) | known)
         start = None if task.start is None else arguments.check_start(task.start, engine, r)
         _warn_of_empty_rows_and_columns(engine)
         constraints, domain = task.constraints, task.domain
