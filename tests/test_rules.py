@@ -271,8 +271,7 @@ def test_an_error_names_both_and_says_what_to_do():
     with pytest.raises(ArgumentError) as raised:
         rules.check(rules.written(["Closure", "Unimodal"]))
     assert str(raised.value) == (
-        "Closure cannot be combined with Unimodal: there is no common solver for sums over sources and "
-        "shapes of profiles. Leave out one of them."
+        "Closure cannot be combined with Unimodal: no method of ngmca does both. Leave out one of them."
     )
     assert raised.value.message.names == ("Closure", "Unimodal")
     assert rules.reason_against("Unimodal", "Closure") is rules.reason_against("Closure", "Unimodal")

@@ -111,7 +111,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("Closure",),
         SHAPES,
-        "there is no common solver for sums over sources and shapes of profiles",
+        "no method of ngmca does both",
         _LEAVE_OUT_ONE,
     ),
     Rule(
@@ -123,7 +123,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("Closure with KnownMixing",),
         ("ZeroMixing",),
-        "there is no common solver for all three",
+        "no method of ngmca does all three",
         _LEAVE_OUT_ONE,
     ),
     Rule(SHAPES, ("ZeroMixing",), "a profile with zeros inside has no single shape", _LEAVE_OUT_ONE),
@@ -210,7 +210,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("posterior",),
         ("gmca",),
-        "its sources may be negative, and those of the sampler may not",
+        "gmca can give negative spectra, but error bars need spectra that are not negative",
         message("Leave out {}.", option("posterior")),
     ),
     Rule(

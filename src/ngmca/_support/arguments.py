@@ -133,17 +133,16 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
     r = check_count(r, name)
     if r > n:
         raise ArgumentError(
-            "{} sources cannot be separated with {} channels (n_features={}): use at most {}, or "
-            "transpose the data if its channels are in the rows.",
+            "{} sources are too many: the data have {} channels (n_features={}), so use at most {}. If the "
+            "channels are in the rows, transpose the data.",
             *(option(name, r), n, n, n),
         )
     if r > m and warn:
         warnings.warn(
             message(
-                "{} sources and {} measurements: there are more unknowns than measurements in every "
-                "channel. Only sparsity separates the sources, and the noise level will be "
-                "underestimated. Several different answers may fit equally well. Add measurements if "
-                "you can.",
+                "{} sources are more than the {} measurements. The answer is then uncertain: several "
+                "different ones may fit equally well, and the estimated noise level is too low. Use "
+                "fewer sources, or add measurements.",
                 *(option(name, r), m),
             ),
             UserWarning,

@@ -29,7 +29,7 @@ def decide(state: State, options: Options) -> Domain:
     if reason:
         return Domain("direct", reason, correlated)
     if options.domain != "auto":
-        return Domain(options.domain, "as asked for", correlated)
+        return Domain(options.domain, "it was asked for", correlated)
     lines = correlated > MIN_CORRELATION_OF_LINES and float(np.mean(S == 0)) > MIN_ZEROS_OF_LINES
     if lines:
         return Domain("wavelet", "the spectra are lines that are several channels wide", correlated)

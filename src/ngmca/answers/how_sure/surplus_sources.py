@@ -101,9 +101,9 @@ def _noise_like(separation: Separation, diagnostics: Diagnostics) -> list[Findin
         return []
     title = f"{_sources(found)} {'looks' if found.size == 1 else 'look'} like noise"
     text = (
-        f"{'It is' if found.size == 1 else 'They are'} not stronger than a source that is fitted to "
-        f"pure noise (the highest peak is {np.max(peak[found] / sigma[found]):.2g} standard deviations "
-        f"high). Do not interpret {'it' if found.size == 1 else 'them'}. Try "
+        f"A fit to pure noise gives sources as strong as {'this' if found.size == 1 else 'these'}: the "
+        f"highest peak is only {np.max(peak[found] / sigma[found]):.2g} times the noise level. Do not "
+        f"interpret {'it' if found.size == 1 else 'them'}. Try "
         f"{_number(len(S) - found.size)}."
     )
     return [Finding("noise", title, text, float(diagnostics.share[found].sum()))]

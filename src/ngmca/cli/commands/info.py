@@ -118,8 +118,8 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     above, shown = facts["above_noise"], len(facts["singular_values"])
     more = "or more " if above == shown and shown < min(m, n) else ""
     say(
-        f"{above} {more}singular values are above the noise: there are at least as many sources if the "
-        "noise is white."
+        f"{above} {more}singular values are above the noise: the data have at least as many sources, if "
+        "the noise is equal and independent in all channels."
     )
 
 

@@ -73,14 +73,16 @@ def separate(
     ] = None,
     tau: Annotated[
         float | None,
-        typer.Option(help=f"Final threshold, in standard deviations of the noise ({Soft.tau:g})."),
+        typer.Option(help=f"Set signals below this many noise levels to 0 (default {Soft.tau:g})."),
     ] = None,
     iterations: Annotated[
         int | None, typer.Option(help="Largest number of iterations (automatic).")
     ] = None,
     refinement: Annotated[
         float | None,
-        typer.Option(help=f"Share of the iterations at the final threshold ({Soft.refinement:g})."),
+        typer.Option(
+            help=f"Share of the iterations with the final --tau (default {Soft.refinement:g})."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random first guesses (0).")] = None,
     n_init: Annotated[
