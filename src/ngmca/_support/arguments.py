@@ -133,8 +133,8 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
     r = check_count(r, name)
     if r > n:
         raise ArgumentError(
-            "{} sources are too many: the data have {} channels (n_features={}), so use at most {}. If the "
-            "channels are in the rows, transpose the data.",
+            "{} sources are too many: the data have {} channels (n_features={}), so use at most {}. If "
+            "the channels are in the rows, transpose the data.",
             *(option(name, r), n, n, n),
         )
     if r > m and warn:

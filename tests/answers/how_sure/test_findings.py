@@ -216,6 +216,6 @@ def test_each_noise_level_is_told_with_what_it_is():
     (told,) = (one for one in summary(separation, numbers) if one.startswith("The noise"))
     assert f"level is {np.median(separation.noise):.3g} (standard deviation, median" in told
     residual = np.sqrt(np.mean(numbers.row_rms**2))
-    assert f"The residual has a standard deviation of {residual:.3g}; it contains noise, " in told
+    assert f"The residual has a standard deviation of {residual:.3g}; it contains noise" in told
     assert f"was estimated as {spectrum(mixture.Y).noise:.3g} (as in `ngmca info`)" in told
     assert "Before" not in " ".join(summary(separation, replace(numbers, rough_noise=0.0)))

@@ -37,8 +37,8 @@ def _noise(diagnostics: Diagnostics) -> str:
     )
     return (
         f"The noise level is {float(np.median(diagnostics.sigma)):.3g} (standard deviation, median over "
-        f"the measurements). The residual has a standard deviation of {residual:.3g}; it contains noise, "
-        "outliers and any signal that the fit missed."
+        f"the measurements). The residual has a standard deviation of {residual:.3g}; it contains "
+        "noise, outliers and any signal that the fit missed."
         f"{before if rough > 0 else ''}"
     )
 
