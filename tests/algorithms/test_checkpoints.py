@@ -292,3 +292,9 @@ def test_killed_at_random_moments_it_ends_with_the_same_bits(tmp_path, method):
     with np.load(tmp_path / "whole.npz") as whole, np.load(tmp_path / "found.npz") as found:
         for name in whole:
             np.testing.assert_array_equal(found[name], whole[name])
+
+
+def test_a_file_of_something_else_is_not_a_checkpoint(tmp_path):
+    np.savez(tmp_path / "run.npz", A=np.ones(3))
+    with pytest.raises(ReadError, match="not a checkpoint of this version"):
+        ngmca.separate(Y, 3, checkpoint=ngmca.Checkpoint(tmp_path / "run.npz", resume=True))

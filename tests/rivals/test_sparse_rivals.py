@@ -202,7 +202,7 @@ def test_oracle_does_not_depend_on_the_scale_of_the_columns(paper):
 
 
 def test_oracle_says_what_is_wrong(paper):
-    with pytest.raises(ValueError, match="A_ref must have one row for each measurement"):
+    with pytest.raises(ValueError, match="A_ref must have one row for each of"):
         rivals.oracle(paper.Y, paper.A[:5])
     with pytest.raises(ValueError, match="tau"):
         rivals.oracle(paper.Y, paper.A, tau=-1.0)

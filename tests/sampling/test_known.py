@@ -4,14 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from task_options import records
 
 import ngmca
-from ngmca.sampling.held_entries import (
-    NOT_WITH_POSTERIOR,
-    NOT_WITH_WAVELET_POSTERIOR,
-    check_known,
-)
 
 BRIEF = {"n_samples": 40, "burn": 20, "seed": 0}
 pytestmark = pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.* went silent")
@@ -82,9 +76,9 @@ def test_zeros_stay():
     A = np.where(np.random.default_rng(0).random((40, 4)) < 0.3, 0, data.A)
     Y = A @ data.S + data.noise
     zero_sources, zero_mixing = data.S == 0, A == 0
-    options = {"zero_sources": zero_sources, "zero_mixing": zero_mixing}
-    separation = ngmca.separate(Y, 4, **records(start=(A, data.S), **options))
-    found = ngmca.posterior(Y, separation, n_samples=200, seed=0, **options)
+    known = [ngmca.ZeroSources(zero_sources), ngmca.ZeroMixing(zero_mixing)]
+    separation = ngmca.separate(Y, 4, start=(A, data.S), constraints=known)
+    found = ngmca.posterior(Y, separation, n_samples=200, seed=0, constraints=known)
     for part, zero in ((found.S, zero_sources), (found.A, zero_mixing)):
         assert (part.mean[zero] == 0).all()
         assert (part.sd[zero] == 0).all()
@@ -119,27 +113,25 @@ def test_a_baseline_is_drawn_along():
     assert not found.refuted
 
 
-@pytest.mark.parametrize("name", NOT_WITH_POSTERIOR)
-def test_what_a_posterior_does_not_support_is_an_error(name):
-    with pytest.raises(ValueError, match=f"posterior cannot be combined with {name}: .*Leave out"):
-        check_known({name, "known_sources"})
-
-
-@pytest.mark.parametrize("name", NOT_WITH_WAVELET_POSTERIOR)
-def test_a_posterior_in_wavelets_supports_less(name):
-    check_known({name})
-    with pytest.raises(ValueError, match=f"posterior in wavelets cannot be combined with {name}: "):
-        check_known({name}, bands=True)
+def test_constraints_that_the_sampler_does_not_support_are_errors():
+    data = small()
+    separation = ngmca.separate(data.Y, 4, domain="direct", n_init=1)
+    for constraint in (ngmca.Closure(), ngmca.Unimodal(), ngmca.Monotonic()):
+        with pytest.raises(ValueError, match="the sampler does not support this constraint"):
+            ngmca.posterior(data.Y, separation, constraints=[constraint], **BRIEF)
+    for constraint in (ngmca.KnownSources(data.S), ngmca.ZeroSources(data.S == 0)):
+        with pytest.raises(ValueError, match="error bars in the wavelet domain cannot be combined"):
+            ngmca.posterior(data.Y, separation, domain="wavelet", constraints=[constraint], **BRIEF)
 
 
 def test_a_baseline_among_bands_is_not_ignored():
     _, Y, basis = with_baseline()
     separation = ngmca.separate(Y, 4, constraints=[ngmca.Baseline(basis)], domain="direct", n_init=1)
-    with pytest.raises(ValueError, match="posterior in wavelets cannot be combined with baseline"):
+    with pytest.raises(ValueError, match="wavelet domain cannot be combined with Baseline"):
         ngmca.posterior(Y, separation, domain="wavelet", **BRIEF)
 
 
 def test_a_known_mixing_and_known_sources_do_not_go_together():
     data = small()
-    with pytest.raises(ValueError, match="A cannot be combined with known_sources"):
-        ngmca.posterior(data.Y, None, A=data.A, known_sources=data.S, **BRIEF)
+    with pytest.raises(ValueError, match="A cannot be combined with KnownSources"):
+        ngmca.posterior(data.Y, None, A=data.A, constraints=[ngmca.KnownSources(data.S)], **BRIEF)

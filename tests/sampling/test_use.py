@@ -179,10 +179,10 @@ def test_a_dead_source_stays_finite():
         (
             {"A": np.ones(40)},
             ValueError,
-            "A must have one row for each measurement .* one column for each source",
+            "A must have one row for each of .* and a column for each source",
         ),
         ({"noise": 1e200}, ValueError, "noise is too large"),
-        ({"A": np.ones((3, 2))}, ValueError, "one row for each measurement"),
+        ({"A": np.ones((3, 2))}, ValueError, "one row for each of"),
         ({"A": np.eye(40, 3) * [1, 1, 0]}, ValueError, "A has a column of zeros"),
     ],
 )

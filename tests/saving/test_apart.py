@@ -9,7 +9,6 @@ import ngmca
 from ngmca.answers.how_sure import defects, diagnose
 from ngmca.answers.run import Run
 from ngmca.report import figures, plotly_style
-from ngmca.saving import checkpoints
 from ngmca.saving.results import described
 
 
@@ -37,19 +36,6 @@ def test_all_of_it_comes_back(tmp_path, data, found):
     np.testing.assert_array_equal(again.background.values, found.background.values)
     np.testing.assert_array_equal(again.outliers, found.outliers)
     assert again.parts == found.parts == (slice(0, 8), slice(8, 20))
-
-
-def test_a_checkpoint_keeps_them(tmp_path, data):
-    for state in ngmca.iterate(
-        data, ngmca.Task(3, constraints=[ngmca.Baseline("polynomial")], robust=True, domain="direct")
-    ):
-        last = state
-    so_far = checkpoints.Checkpoint()
-    so_far.add(last)
-    checkpoints.save(tmp_path, so_far)
-    again = checkpoints.load(tmp_path).state
-    np.testing.assert_array_equal(again.background.values, last.background.values)
-    np.testing.assert_array_equal(again.outliers, last.outliers)
 
 
 def test_figures_are_about_what_was_observed(data, found):

@@ -186,7 +186,7 @@ def test_a_result_reads_no_other_file(tmp_path, found):
         shape = file["A"].shape
         del file["A"]
         file.create_dataset("A", shape, "f8", external=[(tmp_path / "secret", 0, 96)])
-    with pytest.raises(ReadError, match="lies in another file"):
+    with pytest.raises(ReadError, match="are in another file"):
         ngmca.load(path)
 
 

@@ -2,7 +2,6 @@
 
 import math
 import numbers
-import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Protocol
@@ -10,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option, warn_user
 
 LARGEST_NOISE_RATIO = 1e6
 
@@ -138,15 +137,13 @@ def check_rank(r: Any, shape: Sequence[int], name: str = "r", *, warn: bool = Tr
             *(option(name, r), n, n, n),
         )
     if r > m and warn:
-        warnings.warn(
+        warn_user(
             message(
                 "{} sources are more than the {} measurements. The answer is then uncertain: several "
                 "different ones may fit equally well, and the estimated noise level is too low. Use "
                 "fewer sources, or add measurements.",
                 *(option(name, r), m),
-            ),
-            UserWarning,
-            stacklevel=5,  # the caller of `separate`
+            )
         )
     return r
 

@@ -4,6 +4,8 @@ The library writes ``message("{} must be at least 1, got {}.", option("r"), r)``
 "r must be at least 1, got 0."; the command line renders the same message as "-r must be at least 1".
 """
 
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -95,6 +97,14 @@ def joined(messages: list[Message]) -> Message:
 def rendered(text: str, show: Callable[[Option], str]) -> str:
     """Return a text with its arguments as `show` writes them; a plain string stays as it is."""
     return text.render(show) if isinstance(text, Message) else text
+
+
+def warn_user(text: str) -> None:
+    """Warn at the line of the user's code that called the library."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ngmca."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 class ArgumentError(ValueError):

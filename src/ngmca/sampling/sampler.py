@@ -1,6 +1,5 @@
 """`posterior`: from a separation to distributions."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from ngmca import rules
 from ngmca._support import arguments
+from ngmca._support.messages import warn_user
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
@@ -157,7 +157,7 @@ def posterior(
         chains.run(n_samples, burn, shown)
     found = collect(chains, problem, final=n_samples != "auto")
     for text in found.warnings:
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warn_user(text)
     if chosen is None:
         return found
     wanted = np.searchsorted(chosen.sampled, chosen.wanted)

@@ -215,7 +215,7 @@ class Rival:
         own = set(signature(rivals.METHODS[name]).parameters) - {"Y", "r", "start", "seed"}
         _check_names(name, options, sorted(own))
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "options", MappingProxyType(dict(options)))
+        object.__setattr__(self, "options", dict(options))
 
     @property
     def is_signed(self) -> bool:

@@ -1,6 +1,5 @@
 """A task together with its data: into units of the noise on the way in, back to those of the data."""
 
-import warnings
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from ngmca import rules
 from ngmca._support import arguments
-from ngmca._support.messages import Option
+from ngmca._support.messages import Option, warn_user
 from ngmca.algorithms import Options, Snapshot, iterate_naive, iterate_thresholded, start_on_part
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.algorithms.first_guess import first_guess, with_background
@@ -290,9 +289,7 @@ def _warn_of_empty_rows_and_columns(engine: Engine) -> None:
         if empty.size:
             some = ", ".join(map(str, empty[:5])) + (", ..." if empty.size > 5 else "")
             subject = f"{kind} {some} has" if empty.size == 1 else f"{kind}s {some} have"
-            warnings.warn(
-                f"{subject} no observed entries: {factor} is 0 there.", UserWarning, stacklevel=5
-            )
+            warn_user(f"{subject} no observed entries: {factor} is 0 there.")
 
 
 def _exchanged(state: State, sized: NDArray) -> State:

@@ -316,8 +316,8 @@ def test_the_table_and_the_picture_have_every_witness(choice):
         ("profiles", ["unimodal", None, None]),
     ],
 )
-def test_the_estimator_does_not_count_what_it_would_not_heed(mixture, name, value):
-    with pytest.raises(ValueError, match=f'"auto" counts the sources as if {name} were not there'):
+def test_the_estimator_does_not_count_with_constraints_that_it_ignores(mixture, name, value):
+    with pytest.raises(ValueError, match="sources are counted without this constraint"):
         ngmca.NGMCA("auto", **records(**{name: value})).fit(mixture.Y)
 
 
