@@ -11,7 +11,7 @@ def records(method="soft", n_init=1, **words):
 
     One start, unless another number is given: five starts of every test would take five times as long.
     """
-    if isinstance(method, str):
+    if isinstance(method, str) and (method in METHODS or method in ngmca.rivals.METHODS):
         own = {name: words.pop(name) for name in OF_METHODS if name in words}
         if method in ("soft", "anls") and "max_sub_iter" in own:
             own["solver"] = ngmca.Fista(own.pop("max_sub_iter"))

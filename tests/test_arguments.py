@@ -76,7 +76,7 @@ BAD_OPTIONS = [
     ({"n_iter": 0}, ValueError, r"n_iter must be at least 1"),
     ({"n_init": 0}, ValueError, r"n_init must be at least 1"),
     ({"refinement": 1.5}, ValueError, r"refinement must be between 0 and 1"),
-    ({"max_sub_iter": 0}, ValueError, r"max_sub_iter"),
+    ({"max_sub_iter": 0}, ValueError, r"max_iter must be at least 1"),
     ({"tol": -1.0}, ValueError, r"tol"),
     ({"start": 3}, TypeError, r"start must be a pair \(A, S\)"),
     ({"start": (np.ones((12, 2)), np.ones((3, 30)))}, ValueError, r"A of start .* \(12, 3\)"),
@@ -87,7 +87,7 @@ BAD_OPTIONS = [
         ValueError,
         r"S of start contains NaN",
     ),
-    ({"start": (np.ones((12, 3)), np.ones((3, 30))), "n_init": 2}, ValueError, r"start fixes"),
+    ({"start": (np.ones((12, 3)), np.ones((3, 30))), "n_init": 2}, ValueError, r"start cannot be"),
 ]
 
 
@@ -279,7 +279,6 @@ def test_warnings_point_to_the_caller():
     for call in (
         lambda: ngmca.separate(few, 3, method=ngmca.Soft(n_iter=2)),
         lambda: ngmca.iterate(few, 3),
-        lambda: ngmca.NGMCA(3, method=ngmca.Soft(n_iter=2)).fit(few),
         lambda: rivals.hals(few, 3, n_iter=2, seed=0),
     ):
         with pytest.warns(UserWarning, match="are more than the") as caught:
