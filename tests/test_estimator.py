@@ -158,7 +158,7 @@ def test_it_works_in_a_pipeline(data):
 
 
 def test_more_components_than_samples_warn_once(data):
-    with pytest.warns(UserWarning, match="r=3 sources and 2 measurements") as record:
+    with pytest.warns(UserWarning, match="r=3 sources are more than the 2 measurements") as record:
         ngmca.NGMCA(3, method=ngmca.Soft(n_iter=5), n_init=1).fit(data.Y[:2])
     assert len(record) == 1
 

@@ -86,11 +86,11 @@ def test_files_from_before_neighbours_counted_can_be_read(expected):
 
 
 def test_sources_of_any_sign_are_refused(Y, folder, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="sources may be negative"):
+    with pytest.raises(ValueError, match="can give negative spectra"):
         ngmca.separate(Y, 4, method="gmca", posterior=True, n_init=1)
     monkeypatch.setattr(pipeline, "_found", None)  # it is not run first
     options = ("-r", 4, "-o", tmp_path / "out", "--posterior", "--method", "gmca")
-    assert "sources may be negative" in run("separate", folder / "Y.npy", *options, code=2).stderr
+    assert "can give negative spectra" in run("separate", folder / "Y.npy", *options, code=2).stderr
 
 
 @pytest.mark.parametrize("method", ["soft", "hals"])

@@ -117,7 +117,7 @@ def test_data_that_are_read_otherwise_are_refused(folder, before):
 def test_a_method_without_a_posterior_is_named(folder):
     out = folder / "signed"
     run("separate", folder / "Y.npy", "-r", 3, "-o", out, "--method", "gmca")
-    assert "--method gmca: its sources may be negative" in run("posterior", out, code=2).stderr
+    assert "--method gmca: gmca can give negative spectra" in run("posterior", out, code=2).stderr
     assert ngmca.load(out).posterior is None
 
 

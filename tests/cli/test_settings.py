@@ -65,8 +65,8 @@ def test_the_defaults_are_those_of_the_library():
         task = task_of(Settings(sources=2, method=method), data)
         assert vars(task) == vars(ngmca.Task(2, method=method))
     told = " ".join(run("separate", "--help").stdout.replace("│", " ").split())
-    assert f"({ngmca.Soft.tau:g})" in told
-    assert f"({ngmca.Soft.refinement:g})" in told
+    assert f"(default {ngmca.Soft.tau:g})" in told
+    assert f"(default {ngmca.Soft.refinement:g})" in told
     table = Settings().table()
     assert (table["tau"], table["iterations"], table["n_init"]) == (ngmca.Soft.tau, "auto", "auto")
 
