@@ -118,7 +118,8 @@ def _mixing(
     """Return (m, R) known columns of norm 1, NaN where a column is free, and their norms."""
     if known is None:
         return None, None
-    given = np.pad(known.columns(m, r), ((0, 0), (0, extra)), constant_values=np.nan) / rows[:, None]
+    given = np.pad(known.columns(m, r), ((0, 0), (0, extra)), constant_values=np.nan)
+    given = np.ascontiguousarray(given) / rows[:, None]
     norm = np.linalg.norm(given, axis=0)
     return given / norm, norm
 
