@@ -45,7 +45,7 @@ class Answers:
 
     def _which(self, r: int) -> str:
         if self.identification is None:
-            return message("Not identified: no reference {} was given.", option("library"))
+            return message("Not identified: no reference library was given ({}).", option("library"))
         named = sum(map(bool, self.names(r)))
         return (
             f"{named} of {counted(r, 'source')} {'was' if named == 1 else 'were'} identified with "
@@ -55,7 +55,8 @@ class Answers:
     def _how_much(self) -> str:
         if self.amounts is None:
             return message(
-                "Amounts are relative (shares of the signal): no {} were given.", option("standards")
+                "Amounts are relative, shares of the signal: no standards were given ({}).",
+                option("standards"),
             )
         return f"Amounts were calculated from {self.amounts.how}."
 
