@@ -1,4 +1,4 @@
-"""What is known of A and S beforehand, and the two steps that heed it.
+"""Constraints on A and S as arrays, and the two steps that keep to them.
 
 On A, S >= 0 an entry whose correlation is negative is 0: entries that must be 0 get one, and the solvers
 of plain problems do the rest. Known sources and known columns of the mixing are moved to the right-hand
@@ -69,7 +69,7 @@ class Constraints:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything to heed."""
+        """Whether there is any constraint."""
         return self.on_sources or self.on_mixing
 
     @property
