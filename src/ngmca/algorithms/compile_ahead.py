@@ -9,7 +9,7 @@ import numpy as np
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
-from ngmca.algorithms.wavelets.wavelet_stage import followed_by_bands
+from ngmca.algorithms.wavelets.wavelet_start import followed_by_bands
 from ngmca.engines import open_data
 
 MOMENT = 0.5  # seconds: what is over sooner leaves no time to use

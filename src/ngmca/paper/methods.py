@@ -15,7 +15,8 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
-from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep, followed_by_bands
+from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep
+from ngmca.algorithms.wavelets.wavelet_start import followed_by_bands
 from ngmca.engines import by_residual, open_whole
 from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
 from ngmca.result import Separation

@@ -16,7 +16,7 @@ from ngmca.algorithms.first_guess import first_guess, with_background
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
 from ngmca.algorithms.wavelets.domain_choice import decide
-from ngmca.algorithms.wavelets.wavelet_stage import bands_after
+from ngmca.algorithms.wavelets.wavelet_start import bands_after
 from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
 from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing

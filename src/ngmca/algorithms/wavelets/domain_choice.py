@@ -9,11 +9,13 @@ from ngmca.engines import in_gradient
 from ngmca.engines.blocks import row_blocks
 from ngmca.result import Domain, State
 
-MIN_CHANNELS_FOR_WAVELETS = 64
-MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels: up to it the sources have no order
+MIN_CHANNELS_FOR_BANDS, MIN_CHANNELS_FOR_LINES = 12, 64
+MAX_CORRELATION_OF_NOISE = 0.12  # of neighbouring channels: up to it the sources have no order
+MIN_CORRELATION_OF_BANDS = 0.2
 MIN_CORRELATION_OF_IMAGES = 0.3  # of neighbouring pixels, both across and down
-MIN_CORRELATION_OF_LINES, MIN_ZEROS_OF_LINES = 0.7, 0.7  # of neighbouring channels; share of channels
-MAX_LENGTH_OF_BANDS = 0.9  # numbers needed in wavelets over those needed in channels
+MAX_PEAKS_OF_LINES = 0.06  # share of the channels that are peaks
+PEAK_LEVEL = 3.0  # noise levels above which a local maximum is a peak
+MAX_LENGTH_OF_BANDS = 0.95  # numbers needed in wavelets over those needed in channels
 MAX_COEFFICIENTS = 1 << 27  # several GB in all, unless wavelets are asked for
 ENTRIES_AT_ONCE = 1 << 20  # of sources
 
@@ -30,11 +32,12 @@ def decide(state: State, options: Options) -> Domain:
         return Domain("direct", reason, correlated)
     if options.domain != "auto":
         return Domain(options.domain, "it was asked for", correlated)
-    lines = correlated > MIN_CORRELATION_OF_LINES and float(np.mean(S == 0)) > MIN_ZEROS_OF_LINES
-    if lines:
-        return Domain("wavelet", "the spectra are lines that are several channels wide", correlated)
-    ordered = correlated > (MIN_CORRELATION_OF_IMAGES if shape else 0)
-    if ordered and code(S, in_gradient(A, state.noise), shape) < MAX_LENGTH_OF_BANDS:
+    level = in_gradient(A, state.noise)
+    if S.shape[1] >= MIN_CHANNELS_FOR_LINES and peaks(S, level) < MAX_PEAKS_OF_LINES:
+        what = "the sources are small spots" if shape else "the spectra are a few separate lines"
+        return Domain("wavelet", what, correlated)
+    ordered = correlated > (MIN_CORRELATION_OF_IMAGES if shape else MIN_CORRELATION_OF_BANDS)
+    if ordered and code(S, level, shape) < MAX_LENGTH_OF_BANDS:
         what = "the sources are smooth images" if shape else "the spectra are smooth bands"
         return Domain("wavelet", what, correlated)
     return Domain("direct", "wavelets do not describe the sources with fewer numbers", correlated)
@@ -53,14 +56,21 @@ def _reason_for_channels(S: NDArray, options: Options, correlated: float) -> str
         return "data of this size are fitted in wavelets only if asked for"
     if known.zero_sources is not None:
         return "channels in which a source is 0 are given one by one"
-    if n < MIN_CHANNELS_FOR_WAVELETS:
-        return f"fewer than {MIN_CHANNELS_FOR_WAVELETS} channels are too few to show bands"
+    if n < MIN_CHANNELS_FOR_BANDS:
+        return f"fewer than {MIN_CHANNELS_FOR_BANDS} channels are too few to show bands"
     if not correlated > MAX_CORRELATION_OF_NOISE:
         return "neighbouring channels of the sources are hardly related"
     W = frame_of(n, options.sample_shape)
     if len(S) * W.bands * W.period > MAX_COEFFICIENTS:
         return "wavelets of these sources would need too much memory"
     return ""
+
+
+def peaks(S: NDArray, level: NDArray) -> float:
+    """Return the share of the channels that are local maxima well above the noise `level` (r,)."""
+    inside = S[:, 1:-1]
+    top = (inside >= S[:, :-2]) & (inside > S[:, 2:]) & (inside > PEAK_LEVEL * level[:, None])
+    return float(top.mean())
 
 
 def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> float:

@@ -1,12 +1,10 @@
-"""Lines and bands: soft's answer, freed of its thresholds, then alternation in a wavelet frame.
+"""Lines and bands: alternation in a wavelet frame, from the start that `wavelet_start` finds.
 
-1. `soft` finds the sources roughly, and tells whether a frame suits them better than channels do.
-2. Plain factorisation goes on from there. Its sources are often worse, yet what follows ends at a lower
-   cost, and 1 to 5 dB better on bands, than from soft's own answer, whose bias is a local minimum.
-3. Steps of ADMM for S and bounded steps for A in turn. The thresholds are down at tau times the noise
-   from the beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly
-   there is not shrunk, and sum log(1 + |W S| / noise) is what falls.
-4. For the last A, S to a duality gap.
+1. Steps of ADMM for S and bounded steps for A in turn. The thresholds are tau times the noise from the
+   beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly there is not
+   shrunk, and sum log(1 + |W S| / noise) decreases. Before iteration 10, `shears` searches once for
+   mixtures of two sources with a lower cost.
+2. For the last A, S to a duality gap.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,14 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.messages import warn_user
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.momentum import nesterov
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
-from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
-from ngmca.algorithms.wavelets.domain_choice import decide
+from ngmca.algorithms.wavelets.shears import sheared
 from ngmca.algorithms.wavelets.wavelet_data import WaveletData
 from ngmca.algorithms.wavelets.wavelet_last_step import (
     GAP,
@@ -39,19 +37,19 @@ from ngmca.engines import (
     Engine,
     Sweep,
     cost,
-    fetched,
     in_gradient,
     open_whole,
     residual_energy,
     threads_for,
 )
 from ngmca.nnqp.gram import Gram
-from ngmca.result import Domain, State
+from ngmca.result import State
 
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
 ADMM_STEPS = 4  # for every step of A
 REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
-MAX_FREE_ITERATIONS = 200  # without thresholds
+SHEAR_AT = 10  # the iteration that a search for shears comes before
+NOISE_FLOOR = 0.5  # of the noise that the first stage found
 SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
 LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
 EMPTY_FROM, EMPTY_FULLY = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
@@ -86,45 +84,9 @@ class SourceStep:
 ANALYSIS_STEP = SourceStep()
 
 
-def followed_by_bands(
-    engine: Engine,
-    states: Iterator[State],
-    options: Options,
-    step: SourceStep = ANALYSIS_STEP,
-) -> Iterator[State]:
-    """Yield the states of `soft`, and then those in a frame, if its sources have an order."""
-    for state in states:
-        last = state.settled or state.k >= options.schedule.n_iter
-        domain = decide(state, options) if last else state.domain
-        if domain.name == "wavelet":
-            yield from bands_after(engine, state, domain, options, step)
-        else:
-            yield replace(state, domain=domain)
-
-
-def bands_after(
-    engine: Engine, state: State, domain: Domain, options: Options, step: SourceStep = ANALYSIS_STEP
-) -> Iterator[State]:
-    """The last state of `soft`, and those after it in a frame, for which it was decided."""
-    yield replace(state, settled=False)
-    A, S = _freed(engine, state, options)
-    before = replace(state, domain=replace(domain, begun=state.k))
-    yield from iterate_bands(engine, A, S, options, before, step=step)
-
-
 def _most(options: Options) -> int:
     """How many iterations there can be in a frame."""
     return min(options.schedule.n_iter, BANDS)
-
-
-def _freed(engine: Engine, state: State, options: Options) -> tuple[NDArray, NDArray]:
-    """Factors after plain factorisation from a state."""
-    plain = Options(
-        "anls", n_iter=MAX_FREE_ITERATIONS, tol=0.0, noise=options.noise, known=options.known
-    )
-    for free in iterate_thresholded(engine, state.A, state.S, plain):
-        last = free
-    return last.A, fetched(last.S)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +97,8 @@ class Weights:
     direct: NDArray
     lam: NDArray
     empty: float  # share of empty channels
+    noise: NDArray  # of the coefficients (r, bands)
+    tau: float  # threshold of a coefficient that is 0, over its noise
 
 
 def iterate_bands(
@@ -158,17 +122,33 @@ def iterate_bands(
     domain = replace(before.domain, levels=W.levels)
     A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
     given = None if options.noise is None else options.noise * change
+    floor = NOISE_FLOOR * change * np.nan_to_num(before.noise)
     free = options.known.free
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
     moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
     weights: Weights | None = None
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0 or weights is None:
-            sigma = data.noise(A.astype(np.float32), S) if given is None else given
+            sigma = np.maximum(data.noise(A.astype(np.float32), S), floor) if given is None else given
         if k % REWEIGHT_EVERY == 0 or weights is None:
             weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, step)
             corner = momentum.last
         k += 1
+        if k == SHEAR_AT and not known and not options.known.any:
+            data.follow(momentum.last, S)
+            found = sheared(
+                fast,
+                W,
+                momentum.last,
+                duals,
+                weights.Lam,
+                weights.direct,
+                weights.noise,
+                weights.tau,
+                RHO,
+            )
+            if found is not None:
+                A, momentum, S = found, _Momentum(found), np.maximum(duals.samples, 0)
         data.follow(A, S)
         G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
         C = np.ascontiguousarray(C - weights.direct)
@@ -190,7 +170,7 @@ def iterate_bands(
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
-    yield _certified(engine, data, momentum.last, S, duals, options, state, k < most, step)
+    yield _certified(engine, data, momentum.last, S, duals, options, state, k < most, floor, step)
 
 
 def _all(lam: NDArray, options: Options) -> NDArray:
@@ -211,13 +191,18 @@ def _certified(
     options: Options,
     state: State,
     settled: bool,
+    floor: NDArray,
     step: SourceStep,
 ) -> State:
     """The last state: S for the final A, in the precision of the data, to a duality gap."""
     change, known = engine.unit / data.engine.unit, options.known
     W = frame_of(engine.shape[1], options.sample_shape)
-    sigma = data.noise(A.astype(np.float32), S, final=True)
-    sigma = sigma if options.noise is None else options.noise * change
+    if options.noise is None:
+        sigma = data.noise(A.astype(np.float32), S, final=True)
+        _warn_of_lost_noise(sigma, floor)
+        sigma = np.maximum(sigma, floor)
+    else:
+        sigma = options.noise * change
     weights = weighted(
         W, A[:, known.free], S[known.free], data.noise_in_correlations(sigma), options, step
     )
@@ -252,6 +237,17 @@ def _certified(
     )
 
 
+def _warn_of_lost_noise(sigma: NDArray, floor: NDArray) -> None:
+    """Warn where the residual is far below the noise that the first stage found."""
+    lost = int(np.count_nonzero(sigma < floor))
+    if 2 * lost > len(sigma):
+        warn_user(
+            f"the fit in wavelets follows the noise in {lost} of {len(sigma)} measurements: its "
+            "residual is less than half of the noise that was estimated before. There may be too many "
+            "sources for these measurements."
+        )
+
+
 def weighted(
     W: Frame, A: NDArray, S: NDArray, sigma: NDArray, options: Options, step: SourceStep = ANALYSIS_STEP
 ) -> Weights:
@@ -267,7 +263,7 @@ def weighted(
     if gate > 0:
         near = _neighbourhood(S, options.sample_shape)
         direct = (S.dtype.type(options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
-    return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty)
+    return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty, noise, tau)
 
 
 def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:

@@ -1,0 +1,102 @@
+"""Where the iterations in wavelets start, which follow those of `soft`.
+
+Where there are several measurements for each source, plain factorisation continues from the answer of
+`soft`. Its sources are often worse, but they are free of the bias of `soft`, which can be a local
+minimum. With few measurements it would fit the noise, so the iterations start at the answer of `soft`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.algorithms.options import Options
+from ngmca.algorithms.soft_and_hard import iterate_thresholded
+from ngmca.algorithms.wavelets.domain_choice import decide
+from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, SourceStep, iterate_bands
+from ngmca.engines import Engine, everything, fetched, mad
+from ngmca.result import Domain, State
+
+MAX_FREE_ITERATIONS = 200  # without thresholds
+MIN_MEASUREMENTS_FOR_FREE = 3.5  # for each source
+VANISHED = 0.25  # of the noise of differences: with less, `soft` has fitted the noise
+WHITE_DIFFERENCES = -0.5  # correlation of neighbouring second differences, -2/3 for white noise
+
+
+def followed_by_bands(
+    engine: Engine,
+    states: Iterator[State],
+    options: Options,
+    step: SourceStep = ANALYSIS_STEP,
+) -> Iterator[State]:
+    """Yield the states of `soft`, and then those in a frame, if its sources have an order."""
+    for state in states:
+        last = state.settled or state.k >= options.schedule.n_iter
+        domain = decide(state, options) if last else state.domain
+        if domain.name == "wavelet":
+            yield from bands_after(engine, state, domain, options, step)
+        else:
+            yield replace(state, domain=domain)
+
+
+def bands_after(
+    engine: Engine, state: State, domain: Domain, options: Options, step: SourceStep = ANALYSIS_STEP
+) -> Iterator[State]:
+    """The last state of `soft`, and those after it in a frame, for which it was decided."""
+    yield replace(state, settled=False)
+    few = _measurements_per_source(engine, len(state.A.T)) < MIN_MEASUREMENTS_FOR_FREE
+    if few and options.noise is None:
+        state = _with_noise(engine, state, options)
+    A, S = (state.A, fetched(state.S)) if few else _freed(engine, state, options)
+    before = replace(state, domain=replace(domain, begun=state.k))
+    yield from iterate_bands(engine, A, S, options, before, step=step)
+
+
+def _measurements_per_source(engine: Engine, r: int) -> float:
+    """How many measurements were observed in a channel on average, for each source."""
+    weights = engine.weights
+    observed = 1.0 if weights is None else np.count_nonzero(weights) / weights.size
+    return observed * engine.shape[0] / r
+
+
+def _with_noise(engine: Engine, state: State, options: Options) -> State:
+    """The state, or that of `soft` once more with the noise of differences where it fitted the noise.
+
+    With as many sources as measurements a fit can follow all of the noise. Thresholds then vanish with
+    the residual, and never return.
+    """
+    sigma, white = noise_of_differences(everything(engine), engine.weights)
+    if not white or np.mean(state.noise**2) > VANISHED**2 * np.mean(sigma**2):
+        return state
+    for again in iterate_thresholded(engine, state.A, state.S, replace(options, noise=sigma)):
+        last = again
+    return replace(state, A=last.A, S=last.S, noise=sigma)
+
+
+def noise_of_differences(Y: NDArray, weights: NDArray | None = None) -> tuple[NDArray, bool]:
+    """Noise of each measurement from second differences, in which smooth bands vanish; is it white?
+
+    Neighbouring second differences of white noise have a correlation of -2/3, those of a smooth curve
+    of nearly 1.
+    """
+    second = Y[:, :-2] - 2 * Y[:, 1:-1] + Y[:, 2:]
+    seen = np.ones(Y.shape, dtype=bool) if weights is None else weights > 0
+    seen = seen[:, :-2] & seen[:, 1:-1] & seen[:, 2:]
+    level = np.array(
+        [mad(row[some][None])[0] if some.any() else 0.0 for row, some in zip(second, seen, strict=True)]
+    )
+    clipped = np.clip(second, -3 * level[:, None], 3 * level[:, None]) * seen
+    pairs = np.sum(clipped[:, 1:] * clipped[:, :-1])
+    squares = np.sum(clipped[:, 1:] ** 2 * seen[:, :-1])
+    return level / np.sqrt(6), bool(pairs < WHITE_DIFFERENCES * squares)
+
+
+def _freed(engine: Engine, state: State, options: Options) -> tuple[NDArray, NDArray]:
+    """Factors after plain factorisation from a state."""
+    plain = Options(
+        "anls", n_iter=MAX_FREE_ITERATIONS, tol=0.0, noise=options.noise, known=options.known
+    )
+    for free in iterate_thresholded(engine, state.A, state.S, plain):
+        last = free
+    return last.A, fetched(last.S)
