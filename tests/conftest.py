@@ -4,9 +4,14 @@ import os
 import signal
 import sys
 
+import cold_compile
 import pytest
 
 from ngmca._support.isolated_process import Apart
+
+# Every worker, and every process that a test starts, uses the kernels that are compiled already.
+if cold_compile.folder().exists():
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cold_compile.folder()))
 
 # A shell starts background jobs with Ctrl-C ignored, and processes that tests start would inherit it:
 # tests of interruption would then wait for an end that never comes.
