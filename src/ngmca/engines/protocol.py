@@ -59,22 +59,6 @@ class Sweep:
     total: NDArray | None = None
 
 
-class HasEnergy(Protocol):
-    """Data with a sum of squares."""
-
-    @property
-    def energy(self) -> float: ...  # noqa: D102
-
-
-class HasThreads(Protocol):
-    """Data with a shape, and threads to work on them."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...  # noqa: D102
-    @property
-    def threads(self) -> int | None: ...  # noqa: D102
-
-
 class Engine(Protocol):
     """Measurements Y (m, n), and answers to questions about them.
 
@@ -114,22 +98,19 @@ class Engine(Protocol):
 
     shape: tuple[int, int]
     dtype: np.dtype
-    unit: float
-    parts: tuple[slice, ...]
-    noise_weights: NDArray | None
-    place: Place
-    whole: bool
-    concurrent: bool
-    corrected: bool
-    threads: int | None
-    seed: int
-    array_module: Any
+    energy: float
+    unit: float = 1.0
+    parts: tuple[slice, ...] = (slice(None),)
+    weights: NDArray | None = None
+    noise_weights: NDArray | None = None
+    place: Place = "memory"
+    whole: bool = True
+    concurrent: bool = False
+    corrected: bool = True
+    threads: int | None = None
+    seed: int = 0
+    array_module: Any = np
     noise_memory: NoiseMemory
-
-    @property
-    def energy(self) -> float: ...  # noqa: D102
-    @property
-    def weights(self) -> NDArray | None: ...  # noqa: D102
 
     # What the outer loop asks.
 

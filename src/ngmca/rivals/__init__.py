@@ -7,8 +7,8 @@ do not iterate and have no `n_iter` and no `tol`.
 
 To add a method:
 
-1. Write `_name.py` with one function `name(problem, *, ...)`, decorated by `alternation.rival`. This adds
-   the shared parameters, and enters the method into `METHODS`. `_als.py` is the shortest example:
+1. Write `_name.py` with one function `name(problem, *, ...)`, decorated by `alternation.rival`, which
+   adds the shared parameters, and enters the method into `METHODS`. `_als.py` is the shortest example:
    `alternate` runs a step on A and a step on S in turn. Methods that need no start are decorated by
    `subspace.direct` or `subspace.at_once` instead.
 2. Import it below. With that, `separate`, the estimator, the command line and the tests in
