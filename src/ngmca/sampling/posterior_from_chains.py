@@ -1,17 +1,23 @@
-"""From chains to a `Posterior`: distributions in the units of the data, with warnings."""
+"""From chains to a `Posterior`: distributions in the units of the data, with warnings.
+
+Samples of lines and bands fit the data as well as the answer. But if the data cannot distinguish a
+source from one that contains a little of another source, the samples may lie close together and away
+from the answer. Their spread alone would then give narrow intervals that miss the answer. The distance
+between the two is part of the uncertainty: intervals of lines and bands lie around the answer.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfcx
 
 from ngmca.result import Marginals, Posterior
 from ngmca.sampling.model_check import check_model
 from ngmca.sampling.parallel_chains import Chains
-from ngmca.sampling.posterior_warnings import disagreement, silent_sources, stopped_at_limit
+from ngmca.sampling.posterior_warnings import disagreement, not_settled, silent_sources, stopped_at_limit
 from ngmca.sampling.sparse_model import noise_level
 from ngmca.sampling.target import Target
-from ngmca.sampling.wavelet_chain import collect_wavelets
 
 
 def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
@@ -22,7 +28,7 @@ def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
     engine, fixed = problem.engine, problem.rules.fixed
     if problem.wavelet:
         start = (problem.A * problem.norm, problem.S / problem.norm[:, None])
-        found = collect_wavelets(chains, start, fixed=fixed, final=final)
+        found = _collect_bands(chains, start, fixed=fixed, final=final)
     else:
         found = _collect(chains, problem, final=final)
         check = check_model(engine, found, _free(problem))
@@ -124,3 +130,42 @@ def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
 def _over_draws(trace: NDArray) -> Marginals:
     """Return mean and standard deviation of a parameter over all samples of all chains."""
     return Marginals(trace.mean(axis=(0, 1)), trace.std(axis=(0, 1)))
+
+
+def _collect_bands(
+    chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
+) -> Posterior:
+    """Return the posterior in units of the engine: intervals around the start, which is the answer.
+
+    If the mixing is known, the answer is the mean of the samples.
+    """
+    A, S = start
+    sources, mixing = Marginals(*chains.moments("sources")), Marginals(A, np.zeros_like(A))
+    inside = np.ones(len(S))
+    if not fixed:
+        draws = Marginals(*chains.moments("mixing"))
+        inside = np.minimum(share_inside(sources, S, 1), share_inside(draws, A, 0))
+        sources, mixing = around(sources, S), around(draws, A)
+    traces = {"noise": chains.trace()[:, :, 0]}
+    found = chains.posterior(sources, mixing, traces, rows=True)
+    spent = () if final else stopped_at_limit(chains)
+    warnings = (*not_settled(inside), *disagreement(found.rhat), *spent)
+    return replace(found, warnings=warnings, model="bands")
+
+
+def around(draws: Marginals, answer: NDArray) -> Marginals:
+    """Return a normal variable around the answer, as wide as the samples differ from it, cut off at 0.
+
+    Its intervals contain the answer at every level above 0.42.
+    """
+    stray = np.hypot(draws.sd, draws.mean - answer)
+    above = np.divide(answer, stray, out=np.full(stray.shape, np.inf), where=stray > 0)
+    lifted = np.sqrt(2 / np.pi) * stray / erfcx(-above / np.sqrt(2))  # how much the cut raises the mean
+    variance = stray**2 - lifted * (answer + lifted)
+    return Marginals(answer + lifted, np.sqrt(np.maximum(variance, 0)))
+
+
+def share_inside(draws: Marginals, answer: NDArray, axis: int) -> NDArray:
+    """Return the share of the answer, along an axis, inside the 90 % intervals of the samples alone."""
+    low, high = draws.interval(0.9)
+    return np.asarray(np.mean((low <= answer) & (answer <= high), axis=axis))

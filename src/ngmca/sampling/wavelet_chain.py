@@ -20,16 +20,12 @@ counted as independent, the intervals would be too narrow. The power was measure
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.nnqp.gram import Gram
-from ngmca.result import Marginals, Posterior
-from ngmca.sampling.answer_intervals import around, share_inside
-from ngmca.sampling.parallel_chains import Chains, Length, Trace, Track
-from ngmca.sampling.posterior_warnings import disagreement, not_settled, stopped_at_limit
+from ngmca.sampling.parallel_chains import Length
 from ngmca.sampling.sampled_data import Filled, SampledData
 from ngmca.sampling.sparse_chain import Rules, SparseSums
 from ngmca.sampling.sparse_kernels import ALIKE, NONE_HELD, sample_mixing
@@ -175,58 +171,13 @@ class WaveletSums(SparseSums):
     """Sums over samples: of S clipped at 0, of A and of the noise, each with their squares."""
 
     def __init__(self, shape: tuple[int, int], r: int) -> None:
-        m, n = shape
-        self.count = 0
-        self.sources = np.zeros((2, r, n))
-        self.mixing = np.zeros((2, m, r))
-        self.noise = np.zeros((2, m))
+        super().__init__(shape, r)
+        self.sources = np.zeros((2, r, shape[1]))
 
     def add_sources(self, S: NDArray) -> None:
         """Add a sample of the sources."""
         self.sources[0] += S
         self.sources[1] += S * S
-
-
-def wavelet_tracks(
-    data: SampledData,
-    A: NDArray,
-    S: NDArray,
-    variance: NDArray,
-    rules: Rules,
-    streams: list[np.random.SeedSequence],
-) -> list[Track]:
-    """Return the chains at the start, one for each stream of random numbers."""
-    r = A.shape[1]
-    return [
-        Track(
-            WaveletChain(data, A, S, variance, rules, seed=stream),
-            WaveletSums(data.shape, r),
-            WaveletSums(data.shape, r),
-            Trace(1),
-        )
-        for stream in streams
-    ]
-
-
-def collect_wavelets(
-    chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
-) -> Posterior:
-    """Return the posterior in units of the engine: intervals around the start, which is the answer.
-
-    If the mixing is known, the answer is the mean of the samples.
-    """
-    A, S = start
-    sources, mixing = Marginals(*chains.moments("sources")), Marginals(A, np.zeros_like(A))
-    inside = np.ones(len(S))
-    if not fixed:
-        draws = Marginals(*chains.moments("mixing"))
-        inside = np.minimum(share_inside(sources, S, 1), share_inside(draws, A, 0))
-        sources, mixing = around(sources, S), around(draws, A)
-    traces = {"noise": chains.trace()[:, :, 0]}
-    found = chains.posterior(sources, mixing, traces, rows=True)
-    spent = () if final else stopped_at_limit(chains)
-    warnings = (*not_settled(inside), *disagreement(found.rhat), *spent)
-    return replace(found, warnings=warnings, model="bands")
 
 
 def _scale_of_place(size: int, levels: int) -> NDArray:
