@@ -9,10 +9,15 @@ from sklearn.isotonic import isotonic_regression
 
 from ngmca.nnqp import Solution, pivot, shaped
 from ngmca.nnqp import profile_shapes as shapes
-from ngmca.nnqp.bounded_rows import descend_each
 from ngmca.nnqp.profile_shapes import descend_shaped
 
 EXACT = {"solver": "CLARABEL", "tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
+
+
+def descend_each(H, which, C, bound, X, max_iter, tol, fixed=None):
+    """Bounded columns of X, each row with its own matrix."""
+    given = {"bound": bound, "which": which, "fixed": fixed, "max_iter": max_iter, "tol": tol}
+    return descend_shaped(H, C, X, "free", **given)
 
 
 def monotone(b, w, *, rising):

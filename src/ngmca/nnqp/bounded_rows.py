@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
-from ngmca.nnqp.profile_shapes import descend_shaped
 
 
 def bounded(
@@ -41,25 +40,6 @@ def bounded(
     moved = float(np.abs(further - X).max(initial=0))
     peak = float(max(X.max(initial=0), further.max(initial=0)))
     return Solution(X=X, violation=moved / peak if peak > 0 else 0.0, n_iter=rounds)
-
-
-def descend_each(
-    H: NDArray,
-    which: NDArray,
-    C: NDArray,
-    bound: NDArray,
-    X: NDArray,
-    max_iter: int,
-    tol: float,
-    fixed: NDArray | None = None,
-) -> tuple[int, float]:
-    """The same for rows of C and X (m, r) with a matrix H[which[i]] each; columns of X are bounded.
-
-    Returns the number of rounds, and the last largest change. Columns that are `fixed` stay as they are.
-    """
-    return descend_shaped(
-        H, C, X, "free", bound=bound, which=which, fixed=fixed, max_iter=max_iter, tol=tol
-    )
 
 
 @compiled

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled
-from ngmca.nnqp.certificate import scales, violation
+from ngmca.nnqp.certificate import scales
 from ngmca.nnqp.pivoting import _solve_rows
 
 BLOCK = 1 << 20  # numbers in the matrices that a certificate copies at once
@@ -49,13 +49,6 @@ def _solve_stack(H, scale, C, X, order, ends):
             worst = max(worst, _solve_rows(G, C, X, shift, order[start:end]))
         start = end
     return worst
-
-
-def violation_each(H: NDArray, which: NDArray, C: NDArray, X: NDArray) -> float:
-    """The largest `violation` of a row of X (m, r), each with its matrix H[which[i]]."""
-    return max(
-        (violation(H[which[b]], C[b][..., None], X[b][..., None]) for b in blocks(X)), default=0.0
-    )
 
 
 def blocks(X: NDArray) -> list[slice]:

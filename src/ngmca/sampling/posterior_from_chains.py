@@ -7,6 +7,7 @@ between the two is part of the uncertainty: intervals of lines and bands lie aro
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,24 +50,14 @@ def _sources(found: Posterior, r: int) -> Posterior:
     if len(found.S.mean) == r:
         return found
 
-    def first(part: Marginals | None) -> Marginals | None:
-        return None if part is None else Marginals(part.mean[..., :r], part.sd[..., :r])
+    def first(values: NDArray) -> NDArray:
+        return values[..., :r]
 
-    def first_of_each(part: dict[str, NDArray]) -> dict[str, NDArray]:
-        return {name: x[..., :r] if name != "noise" else x for name, x in part.items()}
-
-    S, active = found.S, found.S.active
-    return replace(
-        found,
-        S=Marginals(S.mean[:r], S.sd[:r], None if active is None else active[:r]),
-        A=Marginals(found.A.mean[..., :r], found.A.sd[..., :r]),
-        pi=first(found.pi),
-        stay=first(found.stay),
-        beta=first(found.beta),
-        traces=first_of_each(found.traces),
-        rhat=first_of_each(found.rhat),
-        ess=first_of_each(found.ess),
-    )
+    parts: dict[str, Any] = {name: getattr(found, name) for name in ("pi", "stay", "beta")}
+    parts = {name: None if law is None else law.each(first) for name, law in parts.items()}
+    for name in ("traces", "rhat", "ess"):
+        parts[name] = {key: x if key == "noise" else first(x) for key, x in vars(found)[name].items()}
+    return replace(found, S=found.S.each(lambda values: values[:r]), A=found.A.each(first), **parts)
 
 
 def _whole(found: Posterior, problem: Target) -> Posterior:
