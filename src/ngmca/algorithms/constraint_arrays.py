@@ -61,11 +61,9 @@ class Constraints:
     @property
     def held(self) -> NDArray:
         """(R,) which columns of A are known."""
-        return (
-            np.zeros(self.total, dtype=bool)
-            if self.mixing is None
-            else ~np.isnan(self.mixing).any(axis=0)
-        )
+        if self.mixing is None:
+            return np.zeros(self.total, dtype=bool)
+        return ~np.isnan(self.mixing).any(axis=0)
 
     @property
     def any(self) -> bool:
@@ -123,13 +121,8 @@ class Constraints:
         if self.zero_sources is not None:
             S[self.zero_sources] = 0
         if self.sources is not None:
-            S[given] = self._as_large(S[given], self.sources[given])
+            S[given] = self.sources[given] * _scales(S[given], self.sources[given])[:, None]
         return A, S
-
-    @staticmethod
-    def _as_large(S: NDArray, known: NDArray) -> NDArray:
-        """Known sources at the scale of S, row by row; as they are where S is 0."""
-        return known * _scales(S, known)[:, None]
 
     def sizes_of(self, A: NDArray, S: NDArray) -> NDArray:
         """(R,) norms that the columns of A have in physical units; 0 for those of a baseline.

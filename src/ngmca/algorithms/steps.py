@@ -50,10 +50,13 @@ def a_step(
     """
     if options.known.any:
         return _constrained_a_step(engine, sweep, A, options.known, lam, bounded=bounded)
-    if bounded:
-        X, quality = _bounded(engine, sweep.SS, sweep.YS, A, options)
-    elif options.solver == "pivot":
-        X, quality = engine.solve_mixing(sweep.SS, sweep.YS, A.astype(np.float64))
+    if options.solver == "pivot":
+        bounds = np.ones(A.shape[1], dtype=bool) if bounded else None
+        X, quality = engine.solve_mixing(sweep.SS, sweep.YS, A.astype(np.float64), bounds)
+    elif bounded:
+        G, C, guess, size, inverse = unit_rows(sweep.SS.matrix, sweep.YS, A)
+        solution = accelerated(G, C, guess, bound=size, max_iter=options.max_sub_iter)
+        X, quality = (solution.X * inverse[:, None]).T, solution.violation
     else:
         SS, guess = sweep.SS.matrix, A.T.astype(np.float64)
         solution = accelerated(SS, sweep.YS.T, guess, max_iter=options.max_sub_iter)
@@ -79,10 +82,8 @@ def _constrained_a_step(
         quality = _closed(G, C, X, known, free, A, sweep.S)
     elif known.profiles is not None:
         quality = _shaped(G, C, X, known, free)
-    elif bounded:
-        X, quality = engine.solve_mixing(G, C, X, ~known.given[free])
     else:
-        X, quality = engine.solve_mixing(G, C, X)
+        X, quality = engine.solve_mixing(G, C, X, ~known.given[free] if bounded else None)
     found = A.astype(np.float64)
     found[:, free] = X
     return found.astype(A.dtype, copy=False), quality
@@ -141,14 +142,3 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
         physical[part] = found
     X[:] = physical / unit[:, None]
     return worst
-
-
-def _bounded(
-    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, options: Options
-) -> tuple[NDArray, float]:
-    """The bounded A-step by the solver asked for."""
-    if options.solver == "pivot":
-        return engine.solve_mixing(SS, YS, A, np.ones(A.shape[1], dtype=bool))
-    G, C, X, size, inverse = unit_rows(SS.matrix, YS, A)
-    solution = accelerated(G, C, X, bound=size, max_iter=options.max_sub_iter)
-    return (solution.X * inverse[:, None]).T, solution.violation

@@ -18,7 +18,7 @@ from ngmca.engines.blockwise import Blockwise
 from ngmca.engines.derived import balance
 from ngmca.engines.memory import MemoryEngine
 from ngmca.engines.noise_sample import NoiseSample, places
-from ngmca.engines.protocol import Engine, Place, Solve, Sources, Sweep
+from ngmca.engines.protocol import DType, Engine, Place, Solve, Sources, Sweep, Units
 from ngmca.engines.shared_answers import NOISE_COLUMNS, Blocks
 from ngmca.engines.sliced_array import Source, in_blocks
 from ngmca.engines.units import check_range, unit_for
@@ -74,14 +74,14 @@ class ReadInParts(Blockwise):
         if not starts:
             return iter(())
         n = self.shape[1]
-        slabs = self._source.columns_ahead(starts[0], min(starts[-1] + starts.step, n))
+        slabs = self._source.ahead(starts[0], min(starts[-1] + starts.step, n), 1)
         return in_blocks(slabs, column_runs(starts, n, step), 1)
 
     def _row_blocks(self, starts: range, step: int) -> Blocks:
         if not starts:
             return iter(())
         m = self.shape[0]
-        slabs = self._source.rows_ahead(starts[0], min(starts[-1] + step, m))
+        slabs = self._source.ahead(starts[0], min(starts[-1] + step, m), 0)
         return in_blocks(slabs, (slice(i, min(i + step, m)) for i in starts), 0)
 
     def _rows_at(self, columns: Choice, step: int) -> Blocks:
@@ -168,7 +168,7 @@ class DiskEngine(ReadInParts):
                 return
         i, j = (int(k) for k in np.argwhere(~np.isfinite(Y))[0])
         what = "NaN" if np.isnan(Y[i, j]) else "infinity"
-        where = self._source.told_at(i + (rows.start or 0), j + (columns.start or 0))
+        where = self._source.place_of(i + (rows.start or 0), j + (columns.start or 0))
         raise ArgumentError(
             "Y contains {}, first at {}. Data that are read in blocks must not have missing entries: "
             "replace these, or leave out their columns.",
@@ -214,12 +214,7 @@ class DiskEngine(ReadInParts):
         return self._like(self._source.transposed())
 
     def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
     ) -> "DiskEngine":
         """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
         source, dtype = self._source.whitened(rows, columns), dtype or self.dtype

@@ -10,6 +10,7 @@ from ngmca.engines.blocks import Choice, row_blocks, square
 from ngmca.engines.blockwise import Blockwise
 from ngmca.engines.derived import BLOCK_ENTRIES
 from ngmca.engines.noise_sample import NoiseSample
+from ngmca.engines.protocol import DType, Units
 from ngmca.engines.shared_answers import SharedAnswers
 
 
@@ -37,12 +38,7 @@ class InMemory(SharedAnswers):
         return self._like(np.ascontiguousarray(self._Y.T))
 
     def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
     ) -> Self:
         """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
         found = np.empty_like(self._Y, dtype=dtype)

@@ -70,7 +70,7 @@ class NoiseSample:
         self._calls += 1
         if self._calls & (self._calls - 1) == 0:
             self._every.measure(A, S, float(np.sqrt(np.mean(rest**2))))
-        levels = self._every.levels(float(np.sqrt(np.mean(found**2))))
+        levels = self._every.ratio * float(np.sqrt(np.mean(found**2)))
         levels[self._rows] = found
         return levels
 
@@ -118,6 +118,3 @@ class _EveryRow:
         ]
         self._found = np.concatenate(found, axis=1)
         self.ratio = noise.GAUSSIAN * self._found[1] / mean if mean > 0 else np.ones(len(A))
-
-    def levels(self, mean: float) -> NDArray:
-        return self.ratio * mean

@@ -21,6 +21,9 @@ Place = Literal["memory", "disk", "dask", "gpu"]
 # S (r, n) where the engine keeps it: a NumPy array, a Dask array, or columns on a GPU
 Sources = Any
 
+DType = np.dtype
+Units = NDArray | None  # of rows or columns; None stands for 1
+
 # How often noise levels were estimated, and the level of each row over the mean level
 NoiseMemory = tuple[int, NDArray] | None
 
@@ -174,12 +177,7 @@ class Engine(Protocol):
         """Return the data with measurements and channels exchanged."""
 
     def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
     ) -> "Engine":
         """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all.
 

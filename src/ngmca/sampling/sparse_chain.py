@@ -115,7 +115,10 @@ class SparseChain:
         else:
             now = model.draw_scale(self._rng, self.A, now, priors, held.mixing, held.sized)
             squares = self._draw_mixing(SS, YS, now, energy)
-        self.parameters = model.draw_noise(self._rng, squares, count, now, priors, noise)
+        if noise.kind != "given":
+            variance = model.draw_variance(self._rng, squares, count, priors, noise)
+            now = replace(now, variance=variance)
+        self.parameters = now
         if self._rules.unit and not self._rules.fixed:
             self._to_unit_columns()
         if sums is not None:

@@ -28,7 +28,7 @@ from ngmca.engines.dask import worker_tasks as on_workers
 from ngmca.engines.dask.waiting import NoWorkersError, gathered, tree, value
 from ngmca.engines.disk import ReadInParts
 from ngmca.engines.noise_sample import NoiseSample
-from ngmca.engines.protocol import Place, Solve, Sources, Sweep
+from ngmca.engines.protocol import DType, Place, Solve, Sources, Sweep, Units
 from ngmca.engines.sliced_array import Source
 from ngmca.engines.units import check_range, unit_for
 from ngmca.nnqp.gram import Gram
@@ -322,12 +322,7 @@ class DaskEngine(ReadInParts):
         return DaskEngine(self._array.T, unit=self.unit, seed=self.seed, surveyed=True)
 
     def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
     ) -> "DaskEngine":
         """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
         Y = self._array
