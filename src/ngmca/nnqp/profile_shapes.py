@@ -11,33 +11,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca.nnqp import pooling
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
-from ngmca.nnqp.pooling import (
-    DECREASING,
-    FIXED,
-    FREE,
-    INCREASING,
-    UNIMODAL,
-    best_column,
-    descend_columns,
-)
 
-SHAPES = {"free": FREE, "increasing": INCREASING, "decreasing": DECREASING, "unimodal": UNIMODAL}
+SHAPES = {
+    "free": pooling.FREE,
+    "increasing": pooling.INCREASING,
+    "decreasing": pooling.DECREASING,
+    "unimodal": pooling.UNIMODAL,
+}
 
 
 def increasing(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
     """argmin sum w (x - b)^2 over 0 <= x_1 <= x_2 <= ...; w is at least 0."""
-    return _projected(INCREASING, b, w)
+    return _projected(pooling.INCREASING, b, w)
 
 
 def decreasing(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
     """argmin sum w (x - b)^2 over x_1 >= x_2 >= ... >= 0; w is at least 0."""
-    return _projected(DECREASING, b, w)
+    return _projected(pooling.DECREASING, b, w)
 
 
 def unimodal(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
     """argmin sum w (x - b)^2 over x >= 0 with a single peak, wherever it is best; w is at least 0."""
-    return _projected(UNIMODAL, b, w)
+    return _projected(pooling.UNIMODAL, b, w)
 
 
 def _projected(shape: int, b: ArrayLike, w: ArrayLike) -> NDArray:
@@ -46,7 +43,7 @@ def _projected(shape: int, b: ArrayLike, w: ArrayLike) -> NDArray:
     if target.ndim != 1 or not (np.isfinite(target).all() and np.isfinite(weights).all()):
         raise ValueError("b must be a vector, and b and w finite: replace NaN and infinity.")
     x = np.empty_like(target)
-    best_column(shape, target * weights, weights, np.inf, x)
+    pooling.best_column(shape, target * weights, weights, np.inf, x)
     return x
 
 
@@ -110,15 +107,15 @@ def descend_shaped(
         raise ValueError(f"shapes must be {r} of {', '.join(map(repr, SHAPES))}, got {names}.")
     codes = np.array([SHAPES[name] for name in names], dtype=np.intp)
     if fixed is not None:
-        codes[np.asarray(fixed, dtype=bool)] = FIXED
+        codes[np.asarray(fixed, dtype=bool)] = pooling.FIXED
     limits = np.array(np.broadcast_to(check_level(bound, "bound"), (r,)))
     H, own = (G[None], np.zeros(len(X), dtype=np.intp)) if which is None else (G, which)
     H, C, Z = (np.ascontiguousarray(array, dtype=np.float64) for array in (H, C, X))
-    for k in np.flatnonzero((codes == UNIMODAL) & np.isfinite(limits)):
+    for k in np.flatnonzero((codes == pooling.UNIMODAL) & np.isfinite(limits)):
         nearest = np.empty(len(Z))  # what the objective must not rise from
-        best_column(UNIMODAL, Z[:, k].copy(), np.ones(len(Z)), limits[k], nearest)
+        pooling.best_column(pooling.UNIMODAL, Z[:, k].copy(), np.ones(len(Z)), limits[k], nearest)
         Z[:, k] = nearest
-    rounds, largest = descend_columns(
+    rounds, largest = pooling.descend_columns(
         H, np.asarray(own, dtype=np.intp), C, codes, limits, Z, max_iter, tol
     )
     if Z is not X:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Signature, signature
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,21 +19,10 @@ from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.first_guess import first_guess, revive, unit_columns
 from ngmca.engines import Engine, back, open_whole, residual_energy, times
+from ngmca.result import HasFactors
 
 # Returns new rows from (G, C, rows); the rows may be changed in place.
 Step = Callable[[NDArray, NDArray, NDArray], NDArray]
-
-
-class HasFactors(Protocol):
-    """Any object with factors, such as a `Separation` or `Factors`."""
-
-    @property
-    def A(self) -> NDArray:
-        """Mixing, (m, r)."""
-
-    @property
-    def S(self) -> NDArray:
-        """Sources, (r, n)."""
 
 
 Start = tuple[ArrayLike, ArrayLike] | HasFactors

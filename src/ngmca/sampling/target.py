@@ -15,6 +15,7 @@ from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.constraints import Constraint
 from ngmca.engines import WORTH_THREADS, Counts, Engine, by_part
+from ngmca.result import HasFactors
 from ngmca.sampling.held_entries import Start, start
 from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Track
 from ngmca.sampling.sampled_data import Filled, SampledData
@@ -26,16 +27,8 @@ from ngmca.sampling.wavelet_chain import WAVELET_LENGTH, WaveletChain, WaveletSu
 CHAINS_KEY = 2**32 - 1  # among the children of a seed; those of first guesses are numbered from 0
 
 
-class Factorisation(Protocol):
+class Factorisation(HasFactors, Protocol):
     """A separation, or any other object with factors and noise levels."""
-
-    @property
-    def A(self) -> NDArray:
-        """Mixing, (m, r)."""
-
-    @property
-    def S(self) -> NDArray:
-        """Sources, (r, n)."""
 
     @property
     def noise(self) -> NDArray:

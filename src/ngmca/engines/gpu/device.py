@@ -265,15 +265,8 @@ class Device:
         stack = tiles[0] if len(tiles) == 1 else self.xp.concatenate(tiles)
         found = self.xp.empty(stack.shape[1:], dtype=np.float64)
         kernel = Kernel("rows", "added", np.dtype(stack.dtype), 256)
-        self.run(
-            kernel,
-            (-(-found.size // 32),),
-            256 * 8,
-            stack,
-            np.int32(len(stack)),
-            np.int64(found.size),
-            found,
-        )
+        sizes = np.int32(len(stack)), np.int64(found.size)
+        self.run(kernel, (-(-found.size // 32),), 256 * 8, stack, *sizes, found)
         return self.host(found)
 
     def deviations(self, X: Any) -> Any:
