@@ -1,4 +1,4 @@
-"""Shapes of profiles: exact projections of a vector, and the sub-problem for rows that have a shape.
+"""The sub-problem for rows that have a shape.
 
 A profile is "free", "increasing", "decreasing" or "unimodal" (it increases up to a peak, anywhere, and
 decreases from there on), and never negative.
@@ -20,31 +20,6 @@ SHAPES = {
     "decreasing": pooling.DECREASING,
     "unimodal": pooling.UNIMODAL,
 }
-
-
-def increasing(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
-    """argmin sum w (x - b)^2 over 0 <= x_1 <= x_2 <= ...; w is at least 0."""
-    return _projected(pooling.INCREASING, b, w)
-
-
-def decreasing(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
-    """argmin sum w (x - b)^2 over x_1 >= x_2 >= ... >= 0; w is at least 0."""
-    return _projected(pooling.DECREASING, b, w)
-
-
-def unimodal(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
-    """argmin sum w (x - b)^2 over x >= 0 with a single peak, wherever it is best; w is at least 0."""
-    return _projected(pooling.UNIMODAL, b, w)
-
-
-def _projected(shape: int, b: ArrayLike, w: ArrayLike) -> NDArray:
-    target = arguments.as_array(b, "b").astype(np.float64)
-    weights = np.broadcast_to(check_level(w, "w"), target.shape).copy()
-    if target.ndim != 1 or not (np.isfinite(target).all() and np.isfinite(weights).all()):
-        raise ValueError("b must be a vector, and b and w finite: replace NaN and infinity.")
-    x = np.empty_like(target)
-    pooling.best_column(shape, target * weights, weights, np.inf, x)
-    return x
 
 
 def shaped(
