@@ -34,17 +34,51 @@ def shaped(
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> Solution:
-    """argmin_{X >= 0} 1/2 <X, GX> - <C, X> with row k of X in shapes[k], and its norm at most bound[k].
+    """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> with a shape and a bound for each row of X.
 
-    With `which` (n,), G is a stack (p, r, r), and column t has the matrix G[which[t]]. Rows that are
-    `fixed`, a mask (r,), stay as they are in X0. Ends after `max_iter` rounds over the rows, or when a
-    round moves X by less than `tol` of its norm. The objective never rises, once X has its shapes and is
-    within its bounds. It falls to the minimum unless rows are unimodal, a shape that is not convex: then
-    X ends where no single row can be improved (except, under a bound and with `which`, by another place
-    of its peak).
+    Each step finds the best row for fixed other rows. Once all rows have their shapes and are within
+    their bounds, the objective never rises. It reaches the minimum, unless rows are unimodal: this shape
+    is not convex, and X ends where no single row can be improved (except, under a bound and with
+    `which`, by another place of its peak).
 
-    The violation is what one more round would change, relative to the largest entry of the rows that
-    are not fixed, before or after it.
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        Symmetric and positive semi-definite, as A.T @ A is.
+    C : ndarray of shape (r, n)
+        Correlations, one problem in each column.
+    shapes : str or sequence of str
+        "free", "increasing", "decreasing" or "unimodal", one for all rows or one for each.
+    X0 : ndarray of shape (r, n), optional
+        Where to start; 0 by default.
+    bound : float or ndarray of shape (r,)
+        Largest norm of each row of X.
+    which : ndarray of int of shape (n,), optional
+        Column t has the matrix G[which[t]], where G is a stack of shape (p, r, r).
+    fixed : ndarray of bool of shape (r,), optional
+        Rows that stay as they are in X0.
+    max_iter : int
+        Largest number of rounds over the rows.
+    tol : float
+        Stop when a round moves X by less than this share of its norm.
+
+    Returns
+    -------
+    Solution
+        X, and as violation the largest change of one more round, divided by the largest entry of the
+        rows that are not fixed.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape, is not finite, or if G is not positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import shaped
+    >>> shaped(np.eye(1), np.array([[1.0, 3.0, 2.0]]), "increasing").X
+    array([[1. , 2.5, 2.5]])
     """
     G, C, X0 = check_problem(G, C, X0, which)
     arguments.check_count(max_iter, "max_iter", low=0)
@@ -72,9 +106,9 @@ def descend_shaped(
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> tuple[int, float]:
-    """`shaped` for C (m, r), in place of X (m, r); the number of rounds, and the last largest change.
+    """Solve as `shaped` for the rows of C (m, r), in place of X (m, r); here profiles are columns of X.
 
-    Here profiles are columns of X.
+    Returns the number of rounds, and the largest change in the last round.
     """
     r = X.shape[1]
     names = [shapes] * r if isinstance(shapes, str) else list(shapes)
