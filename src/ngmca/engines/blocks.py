@@ -12,7 +12,7 @@ Choice = slice | NDArray  # of rows or columns: all of them, or their sorted ind
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 PART_BYTES = 1 << 27  # of Y that are summed up by themselves: sums are the same wherever the data lie
 STRETCHES = 64  # of neighbouring columns that stand for all: they are read at once
-FAN = 16  # sums that are added up at once
+SUMS_AT_ONCE = 16  # in each branch of a tree of sums
 
 
 def row_blocks(Y: NDArray, entries: int = BLOCK_BYTES // 8) -> Iterator[tuple[slice, NDArray]]:
@@ -89,7 +89,7 @@ def largest(values: NDArray, count: int) -> NDArray:
 def summed(parts: Sequence[Any]) -> Any:
     """The sum of arrays or numbers, by a tree: the same, to the bit, wherever its branches are."""
     while len(parts) > 1:
-        parts = [np.sum(parts[i : i + FAN], axis=0) for i in range(0, len(parts), FAN)]
+        parts = [np.sum(parts[i : i + SUMS_AT_ONCE], axis=0) for i in range(0, len(parts), SUMS_AT_ONCE)]
     return parts[0]
 
 

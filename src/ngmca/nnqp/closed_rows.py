@@ -15,8 +15,8 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
 from ngmca.nnqp.per_row_grams import blocks, solve_each
 
-STEPS = 100  # at most; a handful are made
-CLOSE = 1e-15  # times r: a sum is 1
+MAX_STEPS = 100  # usually there are a few
+SUM_TOLERANCE = 1e-15  # times r, up to which a sum counts as 1
 
 
 @one_blas_thread
@@ -98,7 +98,7 @@ def _find_shares(M: NDArray, which: NDArray, B: NDArray, Y: NDArray) -> None:
     left = np.arange(m)  # rows whose sum is not 1 yet
     low, high, mu = np.zeros(m), np.full(m, 1.0 + 4 * r), np.full(m, 2.0)
     before, missed = np.zeros(m), np.full(m, -1.0)  # the mu before, and the sum less 1 there
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         part = Y[left]
         solve_each(M, which[left], B[left] + mu[:, None], part)
         Y[left] = part
@@ -108,7 +108,7 @@ def _find_shares(M: NDArray, which: NDArray, B: NDArray, Y: NDArray) -> None:
             following = mu - miss * (mu - before) / (miss - missed)
         within = (low < following) & (following < high)
         following = np.where(within, following, (low + high) / 2)
-        go = (np.abs(miss) > CLOSE * r) & (following != mu)
+        go = (np.abs(miss) > SUM_TOLERANCE * r) & (following != mu)
         left, low, high, before, missed, mu = (
             value[go] for value in (left, low, high, mu, miss, following)
         )

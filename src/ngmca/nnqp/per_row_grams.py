@@ -11,7 +11,7 @@ from ngmca._support.compiled import compiled
 from ngmca.nnqp.certificate import scales
 from ngmca.nnqp.pivoting import _solve_rows
 
-BLOCK = 1 << 20  # numbers in the matrices that a certificate copies at once
+MATRIX_ENTRIES_AT_ONCE = 1 << 20  # copied for a certificate
 
 
 def solve_each(
@@ -53,5 +53,5 @@ def _solve_stack(H, scale, C, X, order, ends):
 
 def blocks(X: NDArray) -> list[slice]:
     """Rows of X (m, r) in parts small enough for a matrix (r, r) each."""
-    step = max(1, BLOCK // max(1, X.shape[1] ** 2))
+    step = max(1, MATRIX_ENTRIES_AT_ONCE // max(1, X.shape[1] ** 2))
     return [slice(start, start + step) for start in range(0, len(X), step)]

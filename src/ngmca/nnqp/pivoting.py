@@ -23,7 +23,9 @@ _EPS = 2.220446049250313e-16
 _DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise
 _ROUNDING = 8 * _EPS  # a gradient below this share (times r) of its terms is zero
 _WEAK = 1e-8  # a pivot below this share of its diagonal costs half the digits: refine the solution
-CAST = 1 << 13  # entries that are cast at once: 64 kB, for which malloc need not ask the system
+ENTRIES_CAST_AT_ONCE = (
+    1 << 13
+)  # entries that are cast at once: 64 kB, for which malloc need not ask the system
 _PATIENCE = 3  # full exchanges without progress before the one-at-a-time rule
 
 
@@ -98,7 +100,7 @@ def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, grouped
     if X.dtype == np.float64:
         order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
         return float(_solve_rows(G, C.astype(np.float64, copy=False), X, shift, order))
-    worst, count = 0.0, max(1, CAST // len(G))
+    worst, count = 0.0, max(1, ENTRIES_CAST_AT_ONCE // len(G))
     for some in (slice(i, i + count) for i in range(0, len(X), count)):
         solution = X[some].astype(np.float64)
         worst = max(worst, _solve_in_double(G, C[some].astype(np.float64), solution, shift, grouped))

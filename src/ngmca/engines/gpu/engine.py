@@ -28,8 +28,8 @@ from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.gram import Gram
 
 PIECE = 1 << 28  # bytes that travel at once
-WORTH_THE_WAY = 100_000  # multiplications a round, in the A-step, from which on the GPU makes it
-RESIDUAL = 1 << 18  # columns of a residual on the GPU at once
+MIN_PRODUCTS_ON_GPU = 100_000  # multiplications in a round of the A-step; smaller ones run on the CPU
+RESIDUAL_COLUMNS_AT_ONCE = 1 << 18
 
 
 class GpuEngine(InMemory):
@@ -173,7 +173,7 @@ class GpuEngine(InMemory):
         """The A-step for the rows of C (m, r), on the GPU if that is worth the transfer."""
         if bounded is not None:
             return G.solve_bounded(C, A, bounded, self._bounded_rows)
-        if A.shape[1] ** 2 * len(A) < WORTH_THE_WAY:
+        if A.shape[1] ** 2 * len(A) < MIN_PRODUCTS_ON_GPU:
             return super().solve_mixing(G, C, A)
         device, SS = self.device, G.matrix
         there = device.xp.asarray(np.ascontiguousarray(A))
@@ -187,7 +187,7 @@ class GpuEngine(InMemory):
     ) -> tuple[int, float]:
         """`descend_rows`, on the GPU if it has room and the problem is worth the transfer."""
         r, m = X.shape
-        if 8 * r * r * m < WORTH_THE_WAY or not self.device.fits_bounded(r, m):  # many rounds
+        if 8 * r * r * m < MIN_PRODUCTS_ON_GPU or not self.device.fits_bounded(r, m):  # many rounds
             return descend_rows(G, C, bound, X, max_iter, tol)
         device = self.device
         there = device.xp.asarray(X[None])
@@ -235,8 +235,8 @@ class GpuEngine(InMemory):
         pieces = self._pieces(A.shape[1])
         small, X = xp.asarray(A, dtype=self.dtype), self._there(S)
         for columns, Y in pieces:
-            for start in range(0, Y.shape[1], RESIDUAL):
-                part = Y[:, start : start + RESIDUAL]
+            for start in range(0, Y.shape[1], RESIDUAL_COLUMNS_AT_ONCE):
+                part = Y[:, start : start + RESIDUAL_COLUMNS_AT_ONCE]
                 first = columns.start + start
                 rest = xp.maximum(part - small @ X[:, first : first + part.shape[1]], 0)
                 found.append(self.device.host((rest * rest).sum(axis=0)))
