@@ -25,7 +25,7 @@ from ngmca.engines.derived import (
     times,
     workers_for,
 )
-from ngmca.engines.gpu.stacks import Seen, SolveEach, Stacks, Sweeps
+from ngmca.engines.gpu.stacks import Seen, Stacks, Sweeps
 from ngmca.engines.noise_levels import Counts, Levels
 from ngmca.engines.opening import DEVICES, by_part, in_memory, is_elsewhere, open_data, open_whole
 from ngmca.engines.protocol import Engine, Solve, Sweep
@@ -43,7 +43,6 @@ __all__ = [
     "Levels",
     "Seen",
     "Solve",
-    "SolveEach",
     "Stacks",
     "Sweep",
     "Sweeps",
