@@ -260,8 +260,8 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(cluster):
 
 
 def test_without_any_worker_there_is_an_error_and_a_checkpoint(cluster, monkeypatch, tmp_path):
-    monkeypatch.setattr(on_cluster, "GONE", 0.5)
-    monkeypatch.setattr(on_cluster, "SOME", 0.2)
+    monkeypatch.setattr(on_cluster, "MAX_SECONDS_WITHOUT_WORKERS", 0.5)
+    monkeypatch.setattr(on_cluster, "SECONDS_BETWEEN_LOOKS", 0.2)
     Y, path = measured(), tmp_path / "kept.npz"
     options = {"n_iter": 40, "seed": 0, "domain": "direct", "tol": 0.0}
     array = da.from_array(Y, chunks=(M, 650))
