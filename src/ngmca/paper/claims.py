@@ -113,6 +113,11 @@ class Claim:
         return Finding(told, tuple(evidence))
 
 
+def said_in(place: str) -> Callable[..., Claim]:
+    """Return a function that makes claims which all stand at one place."""
+    return lambda text, check, **more: Claim(text, place, check, **more)
+
+
 def _on_all(verdicts: Sequence[str]) -> str:
     if FAILS in verdicts:
         return FAILS

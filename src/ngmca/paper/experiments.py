@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ngmca import simulate
 from ngmca.paper.claims import Claim
+from ngmca.paper.experiment_figures import against
 from ngmca.paper.measures import Row, quality
 from ngmca.paper.methods import METHODS, Found, Trial
 from ngmca.simulate import Mixture
@@ -90,11 +91,24 @@ class Experiment:
 
     label: str
     title: str
-    draw: Callable[..., Any]  # (study's table or None, example's table or None) -> matplotlib figure
+    draw: Callable[..., Any]  # (table of the example, or else of the study; what varies) -> figure
     study: Study | None = None
     example: Example | None = None
-    claims: tuple[Claim, ...] = field(default=())
+    claims: tuple[Claim, ...] = ()
     remark: str = ""  # what to know about this reproduction
+
+
+def curves(
+    study: Study,
+    title: str,
+    *claims: Claim,
+    label: str = "",
+    beside: str | None = None,
+    remark: str = "",
+) -> Experiment:
+    """Return an experiment whose figure shows the SDR against what varies in a study."""
+    draw = against(beside)
+    return Experiment(label or study.name, title, draw, study, claims=claims, remark=remark)
 
 
 def _short(value: Any) -> str:

@@ -5,8 +5,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ngmca.paper import example_figures, examples, experiment_figures
-from ngmca.paper.claims import Claim, Comparison, ahead, exactly, falls, measured, printed, together
-from ngmca.paper.experiments import Example, Experiment, Study
+from ngmca.paper.claims import (
+    Claim,
+    Comparison,
+    ahead,
+    exactly,
+    falls,
+    measured,
+    printed,
+    said_in,
+    together,
+)
+from ngmca.paper.experiments import Example, Experiment, Study, curves
 from ngmca.paper.measures import compensation, conditioning, convergence
 
 if TYPE_CHECKING:
@@ -50,43 +60,38 @@ CONDITIONING = Study(
     "conditioning", "sparse", {"r": 35}, "alpha_A", tuple(PRINTED), ("truth",), 0.0, 48, conditioning, 48
 )
 BIAS = Study("bias", "sparse", _DENSE, "r", (15,), ("soft", "hard"), 0.0, None, compensation)
+_on_sources = said_in("Sec. IV-C, item on figure r_a80n00")
+_on_oscillations = said_in("Sec. IV-C, item on figure oscillations; Sec. IV-C-2")
+_on_mixing = said_in("Sec. IV-C, item on figure Aalpha_r35a80")
+_before_thresholds = said_in("Sec. IV-C-3, paragraph before figure soft-hard")
+_after_thresholds = said_in("Sec. IV-C-3, paragraph after figure soft-hard")
+_around_thresholds = said_in("Sec. IV-C-3, paragraphs before and after figure soft-hard")
 
 EXPERIMENTS = (
-    Experiment(
-        "r_a80n00",
-        "SDR against the number of sources (80 % active, noiseless)",
-        experiment_figures.against("Number of sources r"),
+    curves(
         SOURCES,
-        claims=(
-            Claim(
-                "nGMCA^naive is better than ALS, for every number of sources.",
-                "Sec. IV-C, item on figure r_a80n00",
-                ahead("naive", ("als",)),
-            ),
-            Claim(
-                "With few sources nGMCA^S is behind nGMCA^H and nGMCA^naive (r = 5, 10 and 15).",
-                "Sec. IV-C, item on figure r_a80n00",
-                together(ahead("hard", ("soft",), at=FEW), ahead("naive", ("soft",), at=FEW)),
-                why="With 5 sources nGMCA^S and nGMCA^H are both around 60 dB, and differ from one "
-                "simulation to the next by more than from each other.",
-            ),
-            Claim(
-                "With many sources nGMCA^S is far more robust than all the others (1 dB for r >= 30).",
-                "Sec. IV-C, item on figure r_a80n00",
-                ahead("soft", OTHERS, at=(30, 40), by=1.0),
-            ),
-            Claim(
-                "More sources are harder to separate, for every method (r = 5 against r = 40).",
-                "Sec. IV-C, item on figure r_a80n00",
-                falls(ALL),
-            ),
-            Claim(
-                "With few sources both nGMCA^S and nGMCA^H separate correctly (above 20 dB at r = 5).",
-                "Sec. IV-C-3, paragraph after figure soft-hard",
-                together(
-                    measured("soft", "sdr", at=(5,), above=20.0),
-                    measured("hard", "sdr", at=(5,), above=20.0),
-                ),
+        "SDR against the number of sources (80 % active, noiseless)",
+        _on_sources(
+            "nGMCA^naive is better than ALS, for every number of sources.", ahead("naive", ("als",))
+        ),
+        _on_sources(
+            "With few sources nGMCA^S is behind nGMCA^H and nGMCA^naive (r = 5, 10 and 15).",
+            together(ahead("hard", ("soft",), at=FEW), ahead("naive", ("soft",), at=FEW)),
+            why="With 5 sources nGMCA^S and nGMCA^H are both around 60 dB, and differ from one "
+            "simulation to the next by more than from each other.",
+        ),
+        _on_sources(
+            "With many sources nGMCA^S is far more robust than all the others (1 dB for r >= 30).",
+            ahead("soft", OTHERS, at=(30, 40), by=1.0),
+        ),
+        _on_sources(
+            "More sources are harder to separate, for every method (r = 5 against r = 40).", falls(ALL)
+        ),
+        _after_thresholds(
+            "With few sources both nGMCA^S and nGMCA^H separate correctly (above 20 dB at r = 5).",
+            together(
+                measured("soft", "sdr", at=(5,), above=20.0),
+                measured("hard", "sdr", at=(5,), above=20.0),
             ),
         ),
     ),
@@ -102,34 +107,26 @@ EXPERIMENTS = (
                 "Sec. IV-C, item on figure oscillations",
                 ahead("hard", ("soft",), measure="cost"),
             ),
-            Claim(
+            _on_oscillations(
                 "nGMCA^naive does not converge: more than 1 in 20 of its last 100 steps raise the cost.",
-                "Sec. IV-C, item on figure oscillations; Sec. IV-C-2",
                 measured("naive", "rises", above=0.05),
             ),
-            Claim(
+            _on_oscillations(
                 "nGMCA^S and nGMCA^H go on steadily: fewer than 1 in 100 of those steps raise it.",
-                "Sec. IV-C, item on figure oscillations; Sec. IV-C-2",
                 together(measured("soft", "rises", below=0.01), measured("hard", "rises", below=0.01)),
             ),
         ),
     ),
-    Experiment(
-        "Aalpha_r35a80",
-        "SDR against the distribution of the mixing (r = 35, 80 % active, noiseless)",
-        experiment_figures.against("Shape parameter alpha_A of the mixing"),
+    curves(
         MIXING,
-        claims=(
-            Claim(
-                "A sparser mixing makes it easier, for every method (alpha_A = 0.5 against 4).",
-                "Sec. IV-C, item on figure Aalpha_r35a80",
-                falls(ALL),
-            ),
-            Claim(
-                "nGMCA^S is more robust than the others to ill-conditioned mixing (alpha_A >= 2).",
-                "Sec. IV-C, item on figure Aalpha_r35a80; Sec. IV-C-3, last paragraph",
-                ahead("soft", OTHERS, at=(2.0, 4.0)),
-            ),
+        "SDR against the distribution of the mixing (r = 35, 80 % active, noiseless)",
+        _on_mixing(
+            "A sparser mixing makes it easier, for every method (alpha_A = 0.5 against 4).", falls(ALL)
+        ),
+        Claim(
+            "nGMCA^S is more robust than the others to ill-conditioned mixing (alpha_A >= 2).",
+            "Sec. IV-C, item on figure Aalpha_r35a80; Sec. IV-C-3, last paragraph",
+            ahead("soft", OTHERS, at=(2.0, 4.0)),
         ),
     ),
     Experiment(
@@ -143,9 +140,8 @@ EXPERIMENTS = (
                 "Table tab:conditioning",
                 printed(PRINTED, measure="cond", within=0.03),
             ),
-            Claim(
+            _on_mixing(
                 "The conditioning is better for a sparser mixing.",
-                "Sec. IV-C, item on figure Aalpha_r35a80",
                 falls(("truth",), measure="cond", rises=True),
             ),
         ),
@@ -157,14 +153,12 @@ EXPERIMENTS = (
         example_figures.thresholds,
         example=Example("soft_hard", examples.thresholded_points, BIAS, 15),
         claims=(
-            Claim(
+            _before_thresholds(
                 "Where both coefficients stay, soft thresholding raises the ratio of the larger one.",
-                "Sec. IV-C-3, paragraph before figure soft-hard",
                 _ratio_grows,
             ),
-            Claim(
+            _before_thresholds(
                 "There soft thresholding moves the point and hard thresholding leaves it in place.",
-                "Sec. IV-C-3, paragraph before figure soft-hard",
                 _only_soft_moves,
             ),
         ),
@@ -176,18 +170,16 @@ EXPERIMENTS = (
         BIAS,
         Example("correlation_bias", examples.correlation_matrix, BIAS, 15),
         claims=(
-            Claim(
+            _after_thresholds(
                 "One estimate correlates with all true sources: its mean excess over the true "
                 "correlations is above 0.05, while the median estimate has none (below 0.01).",
-                "Sec. IV-C-3, paragraph after figure soft-hard",
                 together(
                     measured("soft", "leak_worst", above=0.05),
                     measured("soft", "leak_median", below=0.01),
                 ),
             ),
-            Claim(
+            _around_thresholds(
                 "Soft thresholding does it: the excess is smaller with nGMCA^H, by over 0.03.",
-                "Sec. IV-C-3, paragraphs before and after figure soft-hard",
                 ahead("soft", ("hard",), measure="leak_worst", by=0.03),
             ),
         ),
@@ -200,14 +192,12 @@ EXPERIMENTS = (
         BIAS,
         Example("biased_sources", examples.biased_sources, BIAS, 15),
         claims=(
-            Claim(
+            _after_thresholds(
                 "The source that compensates has an offset: above 0.05 of its mean, where it is 0.",
-                "Sec. IV-C-3, paragraph after figure soft-hard",
                 measured("soft", "offset_worst", above=0.05),
             ),
-            Claim(
+            _around_thresholds(
                 "Soft thresholding does it: the offset is smaller with nGMCA^H, by over 0.1.",
-                "Sec. IV-C-3, paragraphs before and after figure soft-hard",
                 ahead("soft", ("hard",), measure="offset_worst", by=0.1),
             ),
         ),

@@ -66,8 +66,9 @@ class Result:
         """Write the figure as PNG and SVG, and return the path of the PNG."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file_name(self.experiment.label)
+        drawn = self.table if self.experiment.example is None else self.example
         with experiment_figures.style():
-            experiment_figures.save(self.experiment.draw(self.table, self.example, self.varies), path)
+            experiment_figures.save(self.experiment.draw(drawn, self.varies), path)
         return path.with_suffix(".png")
 
 
