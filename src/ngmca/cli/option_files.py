@@ -1,6 +1,7 @@
 """The task that the options describe, with the contents of the files that they name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,20 +33,25 @@ from ngmca.task.task import NoiseModel, Sampling, Task
 PROFILES = ("unimodal", "increasing", "decreasing")
 
 
-def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
-    """Return the task that the options describe."""
+def task_without_data(settings: Settings) -> Task:
+    """Return the part of the task that does not depend on the data; raise an error if it is wrong."""
     return Task(
         r=settings.number,
         method=method_with(settings.method, settings.method_options),
         domain=settings.domain,
-        noise=noise_of(settings, data),
         robust=settings.robust,
-        constraints=tuple(_constraints(settings, data, quiet=quiet)),
         n_init=settings.n_init,
         posterior=Sampling(settings.samples or "auto") if settings.posterior else None,
         seed=settings.seed,
         device=settings.device,
     )
+
+
+def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
+    """Return the task that the options describe."""
+    constraints = tuple(_constraints(settings, data, quiet=quiet))
+    noise = noise_of(settings, data)
+    return replace(task_without_data(settings), noise=noise, constraints=constraints)
 
 
 def _constraints(settings: Settings, data: Dataset, *, quiet: bool) -> Iterator[Constraint]:

@@ -1,6 +1,6 @@
 """Which format a file or folder has, from its content and its name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,6 @@ Reader = Callable[..., Dataset]
 
 HEAD_BYTES = 2048  # at the start of a file, from which its format is found
 TABLE_FORMATS = ("text", "spreadsheet")
-KNOWN = (
-    "NumPy, text tables, Excel, LibreOffice, MATLAB, HDF5, Zarr, NetCDF, Bruker, Varian, NMRPipe, "
-    "JCAMP-DX, SPC, OPUS, Omnic, PerkinElmer, Princeton, ENVI, mzML, imzML, and the formats of "
-    "rosettasciio"
-)
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # containers of spreadsheets and of many other formats
 SHEET_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".ods", ".xls")
 EXPORT_HINTS = {
@@ -53,31 +48,45 @@ def _raise_for_pickle(path: Path, **_: Any) -> Dataset:
     )
 
 
-READERS: dict[str, Reader] = {
+PLAIN_READERS: dict[str, Reader] = {
     "npy": numpy_and_matlab.read_npy,
     "npz": numpy_and_matlab.read_npz,
+    "text": text_reader.read_text,
     "MATLAB": numpy_and_matlab.read_mat,
     "MATLAB 7.3": hdf5_and_zarr.read_hdf5,
     "HDF5": hdf5_and_zarr.read_hdf5,
     "Zarr": hdf5_and_zarr.read_zarr,
     "NetCDF": netcdf_and_xarray.read_netcdf,
-    "text": text_reader.read_text,
-    "spreadsheet": spreadsheets.read_sheets,
+    "SPC": spc.read_spc,
+    "SPE": princeton.read_princeton,
+    "PerkinElmer": perkinelmer.read_perkinelmer,
+    "mzML": mass_spectra.read_mzml,
     "pickle": _raise_for_pickle,
+}
+READERS_OF_EXTRA: dict[str, Reader] = {  # they need the libraries of `pip install 'ngmca[io]'`
+    "spreadsheet": spreadsheets.read_sheets,
     "Bruker": nmr.read_bruker,
     "Varian": nmr.read_varian,
     "NMRPipe": nmr.read_pipe,
     "JCAMP-DX": jcampdx.read_jcamp,
-    "SPC": spc.read_spc,
-    "SPE": princeton.read_princeton,
     "OPUS": opus.read_opus,
     "Omnic": omnic.read_omnic,
-    "PerkinElmer": perkinelmer.read_perkinelmer,
     "ENVI": spectral_images.read_envi,
-    "mzML": mass_spectra.read_mzml,
     "imzML": mass_spectra.read_imzml,
     "rosettasciio": spectral_images.read_rosetta,
     "ZSpy": spectral_images.read_rosetta,
+}
+READERS = PLAIN_READERS | READERS_OF_EXTRA
+NAMES_IN_TEXTS = {  # where they are not the names above; "" for a variant of another format
+    "npy": ".npy",
+    "npz": ".npz",
+    "text": "text tables (.csv, .tsv, .txt)",
+    "MATLAB 7.3": "",
+    "SPE": "Princeton (.spe)",
+    "pickle": "",
+    "spreadsheet": "Excel, LibreOffice",
+    "rosettasciio": "all that rosettasciio reads",
+    "ZSpy": "",
 }
 BY_SUFFIX = {
     ".npy": "npy",
@@ -94,6 +103,11 @@ BY_SUFFIX = {
 }
 
 
+def in_words(readers: Iterable[str] = READERS) -> str:
+    """Return the formats of some readers, by default of all, with commas between them."""
+    return ", ".join(filter(None, (NAMES_IN_TEXTS.get(name, name) for name in readers)))
+
+
 def format_of(path: Path, head: bytes | None = None) -> str:
     """Return the name of the format of a file, or of a folder that is one data set.
 
@@ -107,7 +121,7 @@ def format_of(path: Path, head: bytes | None = None) -> str:
     if hint and path.is_file():
         raise ReadError(f"{path}: {hint}.")
     what = "folder" if path.is_dir() else "file"
-    raise ReadError(f"{path}: this {what} has no known format. Known formats: {KNOWN}.")
+    raise ReadError(f"{path}: this {what} has no known format. Known formats: {in_words()}.")
 
 
 def _of_folder(path: Path) -> str | None:

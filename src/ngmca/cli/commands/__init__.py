@@ -26,15 +26,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Separate measurements into sources: sparse, non-negative blind source separation.",
 )
-app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
-app.command("posterior", epilog=posterior.EXAMPLES)(posterior.posterior)
-app.command("answer", epilog=answer.EXAMPLES)(answer.answer)
-app.command("info", epilog=info.EXAMPLES)(info.info)
-app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
-app.command("report", epilog=report.EXAMPLES)(report.report)
-app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
-app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
+for module in (separate, posterior, answer, info, rank, report, evaluate, simulate, demo):
+    name = module.__name__.rpartition(".")[2]
+    app.command(name, epilog=module.EXAMPLES)(getattr(module, name))
 app.add_typer(paper.app, name="paper")
 
 

@@ -16,8 +16,8 @@ from ngmca.answers.how_many.search_steps import Search
 from ngmca.cli.console import note, print_json, say, stderr
 from ngmca.cli.errors import INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.cli.option_files import noise_of
-from ngmca.cli.options import AsJson, Axis, Columns, Header, Nucleus, Range, Skip, Transpose, Which
-from ngmca.cli.settings import Settings, number_or_word
+from ngmca.cli.options import AsJson, Data, takes
+from ngmca.cli.settings import READING, Settings
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
 from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
@@ -33,19 +33,15 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 @one_line_errors
+@takes("noise", "seed", *READING)
 def rank(
-    data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
+    data: Data,
+    *,
     max_rank: Annotated[
         int | None,
         typer.Option("--max-rank", min=1, help=f"Largest number of sources to try ({MAX_RANK})."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = DEFAULT_FOLDS,
-    noise: Annotated[
-        str | None,
-        typer.Option(
-            help="Noise: its standard deviation, a file of them, or poisson for counts (estimated)."
-        ),
-    ] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -56,19 +52,11 @@ def rank(
         int | None,
         typer.Option(min=100, help="Entries of large data to use (100,000, or a sixteenth of all)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Fits at the same time (all cores).")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-    transpose: Transpose = None,
-    range_: Range = None,
-    dataset: Which = None,
-    nucleus: Nucleus = None,
-    axis: Axis = None,
-    header: Header = None,
-    skip: Skip = None,
-    columns: Columns = None,
+    given: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
     """Choose the number of sources, by three criteria that may disagree.
@@ -76,10 +64,7 @@ def rank(
     With -o, a stopped run can be continued: give the same command again.
     """
     _check_out(out or [], force=force)
-    settings = Settings(
-        data=tuple(data), noise=number_or_word(noise), seed=seed, transpose=transpose, range=range_,
-        dataset=dataset, nucleus=nucleus, axis=axis, header=header, skip=skip, columns=columns,
-    )  # fmt: skip
+    settings = Settings(data=tuple(data), **given)
     seen = settings.read()
     large.refuse(seen, "`ngmca rank`", "try numbers with `ngmca separate -r`")
     for remark in () if as_json else seen.notes:
@@ -87,7 +72,7 @@ def rank(
     options: dict[str, Any] = {
         "folds": folds,
         "entries": entries,
-        "seed": seed,
+        "seed": settings.seed,
         "noise": noise_of(settings, seen),
     }
     kept = (
