@@ -1,7 +1,7 @@
 """Work in a separate process: it may crash, hang or ask for too much memory without harm to this one.
 
-    with Apart(memory=4e9) as apart:
-        answer = apart.call("ngmca.io.isolated_reading:read_as_plain", "data.h5", {}, "HDF5", seconds=60)
+    with IsolatedProcess(memory=4e9) as process:
+        answer = process.call("package.module:function", "data.h5", seconds=60)
 
 Arguments and answers are None, bool, int, float, str, lists, dicts with str keys, and arrays of numbers
 or text: they are sent as JSON and raw bytes. With pickles, a malicious file that took over the other
@@ -53,7 +53,7 @@ class RaisedError(RuntimeError):
         self.kind = kind
 
 
-class Apart:
+class IsolatedProcess:
     """A process that does one call after another; the first call starts it, and the next after a crash.
 
     Parameters
@@ -66,7 +66,7 @@ class Apart:
         self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Apart":
+    def __enter__(self) -> "IsolatedProcess":
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -120,9 +120,8 @@ def role(text: str) -> str:
     if not text.strip() or is_place(name) or name[:1].isdigit():  # 400 nm is a position, not a name
         return ""
     quantity = " ".join(name.lower().replace("_", " ").split())
-    if is_spectral(name) or (
-        is_spectral(unit) and quantity not in COUNTING
-    ):  # a depth in um is not spectral
+    # a depth in um is not spectral
+    if is_spectral(name) or (is_spectral(unit) and quantity not in COUNTING):
         return "spectral"
     words = {quantity, unit.lower()}
     if words & TIMES or "time" in name.lower().split():

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.isolated_process import (
-    Apart,
     CrashedError,
+    IsolatedProcess,
     NotStartedError,
     RaisedError,
     TooLongError,
@@ -33,7 +33,7 @@ TABLE_OPTIONS = ("axis", "header", "skip", "columns")
 def read_one(
     path: Path,
     options: dict[str, Any],
-    process: Apart,
+    process: IsolatedProcess,
     *,
     check_options: bool = False,
     leave_large: bool = False,
@@ -57,7 +57,7 @@ def _read_as(
     name: str,
     path: Path,
     options: dict[str, Any],
-    process: Apart,
+    process: IsolatedProcess,
     stream: BinaryIO | None,
     check_options: bool,
     leave_large: bool,
@@ -196,7 +196,9 @@ def _read_at(path: Path, stream: BinaryIO, place: dict[str, Any]) -> NDArray:
     return flat.reshape(shape).T if place["turned"] else flat.reshape(shape)
 
 
-def call_isolated(process: Apart, function: str, path: Path, *arguments: Any, size: float = 0.0) -> Any:
+def call_isolated(
+    process: IsolatedProcess, function: str, path: Path, *arguments: Any, size: float = 0.0
+) -> Any:
     """Call a function, "module:name", with a path in the second process; errors become ReadErrors."""
     seconds = _timeout(size or path.stat().st_size)
     try:
@@ -226,7 +228,7 @@ def value_or_error(function: str, *arguments: Any) -> dict[str, Any]:
 
 
 def _read_isolated(
-    name: str, path: Path, options: dict[str, Any], process: Apart, stream: BinaryIO | None
+    name: str, path: Path, options: dict[str, Any], process: IsolatedProcess, stream: BinaryIO | None
 ) -> Dataset:
     size = sum(file.stat().st_size for file in files_of(path))
     fields: dict[str, Any] = call_isolated(

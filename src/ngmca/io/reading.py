@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ngmca._support.arguments import check_choice
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.containers.netcdf_and_xarray import from_xarray
@@ -90,7 +90,8 @@ def read(
     options |= {name: value for name, value in for_tables.items() if value is not None}
     if hasattr(path, "dims"):
         return note_missing(from_xarray(path, transpose=transpose, dataset=dataset), "the array")
-    with Apart(memory_left() / 2) as process:  # the data must fit into the memory of this process too
+    # the data must fit into the memory of this process too
+    with IsolatedProcess(memory_left() / 2) as process:
         if isinstance(path, str | PathLike):
             return _read_path(_given_path(path), options, process, leave_large=large == "leave")
         paths = [_given_path(one) for one in path]
@@ -108,7 +109,7 @@ def _given_path(given: str | PathLike[str]) -> Path:
 
 
 def _read_path(
-    path: Path, options: dict[str, Any], process: Apart, *, leave_large: bool = False
+    path: Path, options: dict[str, Any], process: IsolatedProcess, *, leave_large: bool = False
 ) -> Dataset:
     path = readable_path(path)
     try:
@@ -119,7 +120,7 @@ def _read_path(
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _read_folder(path: Path, options: dict[str, Any], process: Apart) -> Dataset:
+def _read_folder(path: Path, options: dict[str, Any], process: IsolatedProcess) -> Dataset:
     """Read the files of a folder as one data set; leave out unreadable files, with a note."""
     parts: list[Dataset] = []
     names: list[str] = []

@@ -17,7 +17,6 @@ Claims = Sequence[tuple[Claim, Finding]]
 CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?"), NOT_RUN: ("open", "·")}
 
 
-
 def render(results: Sequence[Result], figures: Path) -> str:
     """Return the page with its figures."""
     judged = [(one, [(claim, one.judge(claim)) for claim in one.experiment.claims]) for one in results]

@@ -26,7 +26,7 @@ def criteria(choice: RankChoice) -> tuple[go.Figure, ...]:
     """Return one figure for each criterion; the chosen number of sources is marked."""
     numbers = choice.criteria
     panels = (
-        (choice.ranks, choice.held_out.mean(axis=0), f"Held-out error: {numbers['held_out']}"),
+        (choice.ranks, choice.held_out.mean(axis=0), f"Prediction error: {numbers['held_out']}"),
         (np.arange(1, len(choice.singular_values) + 1), choice.singular_values,
          f"Singular values: {numbers['singular_values']}"),
         (choice.ranks, choice.stability, f"Stability: {numbers['stability']}"),

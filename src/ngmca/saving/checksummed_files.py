@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io import ReadError
 from ngmca.io.claimed_sizes import check_claim, memory_left
 from ngmca.io.containers.safety_checks import check_hdf5
@@ -79,8 +79,8 @@ def read_netcdf(file: Path) -> Contents:
     """Read a NetCDF file, in a separate process if it has no checksum."""
     if has_checksum(file):
         return read_netcdf_here(str(file))
-    with Apart(memory=memory_left() / 2) as apart:
-        found: Contents = call_isolated(apart, "ngmca.saving.checksummed_files:read_netcdf_here", file)
+    with IsolatedProcess(memory=memory_left() / 2) as process:
+        found: Contents = call_isolated(process, "ngmca.saving.checksummed_files:read_netcdf_here", file)
     return found
 
 
@@ -103,8 +103,8 @@ def is_written_by_ngmca(file: Path) -> bool:
     """Return whether a NetCDF file says that ngmca wrote it; its values are not read."""
     if has_checksum(file):
         return True
-    with Apart(memory=memory_left() / 2) as apart:
-        return bool(call_isolated(apart, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
+    with IsolatedProcess(memory=memory_left() / 2) as process:
+        return bool(call_isolated(process, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
 
 
 def has_ngmca_attribute(path: str) -> bool:

@@ -212,8 +212,7 @@ class Rival:
 
     def __init__(self, name: str, **options: object) -> None:
         check_choice(name, "name", tuple(rivals.METHODS))
-        own = set(signature(rivals.METHODS[name]).parameters) - {"Y", "r", "start", "seed"}
-        _check_names(name, options, sorted(own))
+        _check_names(name, options, _options_of_rival(name), list_all=True)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "options", dict(options))
 
@@ -251,18 +250,23 @@ def method_with(name: str, options: Mapping[str, object]) -> Method:
         If the method has no such option.
     """
     if check_choice(name, "method", METHOD_NAMES) not in OWN_METHODS:
+        _check_names(name, options, _options_of_rival(name), list_all=False)
         return Rival(name, **options)
     known = tuple(part.name for part in fields(OWN_METHODS[name]))
-    _check_names(name, options, known)
+    _check_names(name, options, known, list_all=False)
     return OWN_METHODS[name](**options)  # type: ignore[arg-type]
 
 
-def _check_names(method: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise an error if a method does not have one of the given options."""
+def _options_of_rival(name: str) -> list[str]:
+    return sorted(set(signature(rivals.METHODS[name]).parameters) - {"Y", "r", "start", "seed"})
+
+
+def _check_names(method: str, given: Iterable[str], known: Sequence[str], *, list_all: bool) -> None:
+    """Raise an error if a method does not have one of the given options; it may list those it has."""
+    has = f" It has {', '.join(known) or 'no options'}." if list_all else ""
     for unknown in sorted(set(given) - set(known)):
         raise ArgumentError(
-            "{} has no option {}: leave it out. It has {}.",
-            *(option("method", method), option(unknown), ", ".join(known) or "no options"),
+            "{} has no option {}: leave it out.{}", option("method", method), option(unknown), has
         )
 
 

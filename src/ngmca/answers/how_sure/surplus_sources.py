@@ -22,7 +22,7 @@ def about_surplus(separation: Separation, diagnostics: Diagnostics) -> list[Find
     shown = int(diagnostics.directions)
     signs = [
         *_copies(separation, diagnostics),
-        *_empty(diagnostics.share),
+        *_empty(diagnostics),
         *_noise_like(separation, diagnostics),
     ]
     if shown < r <= m:
@@ -30,7 +30,7 @@ def about_surplus(separation: Separation, diagnostics: Diagnostics) -> list[Find
         text = (
             f"{counted(shown, 'singular value')} of the data {'is' if shown == 1 else 'are'} above the "
             f"noise, but {r} sources were fitted. The others split a substance or describe "
-            f"noise.{titles} Try {_number(shown)}."
+            f"noise.{titles} Try {_number(shown, diagnostics)}."
         )
         cost = float(np.sort(diagnostics.share)[: r - shown].sum())
         return [Finding("many", "The data support fewer sources", text, cost)]
@@ -49,17 +49,19 @@ def _copies(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     title = f"Sources {'; '.join(f'{i + 1} and {j + 1}' for i, j in pairs[:5])} look alike"
     text = (
         "They have almost the same shape, and their weights rise and fall together: one substance may "
-        f"be split into two sources. Try {_number(len(share) - 1)}."
+        f"be split into two sources. Try {_number(len(share) - 1, diagnostics)}."
     )
     weaker = {min(pair, key=lambda k: share[k]) for pair in pairs}
     return [Finding("copy", title, text, float(share[list(weaker)].sum()))]
 
 
-def _number(r: int) -> str:
-    return counted(max(r, 1), "source")
+def _number(r: int, diagnostics: Diagnostics) -> str:
+    """Return a number of sources to try: not more than singular values of the data above the noise."""
+    return counted(max(min(r, int(diagnostics.directions)), 1), "source")
 
 
-def _empty(share: NDArray) -> list[Finding]:
+def _empty(diagnostics: Diagnostics) -> list[Finding]:
+    share = diagnostics.share
     empty = np.flatnonzero(is_empty(share))
     if not empty.size:
         return []
@@ -68,7 +70,7 @@ def _empty(share: NDArray) -> list[Finding]:
     holder = "It has" if empty.size == 1 else "Together they have"
     text = (
         f"{holder} {percent(float(share[empty].sum()))} of the energy of all sources. "
-        f"Try {_number(len(share) - empty.size)}."
+        f"Try {_number(len(share) - empty.size, diagnostics)}."
     )
     return [Finding("empty", title, text, float(share[empty].sum()))]
 
@@ -104,7 +106,7 @@ def _noise_like(separation: Separation, diagnostics: Diagnostics) -> list[Findin
         f"A fit to pure noise gives sources as strong as {'this' if found.size == 1 else 'these'}: the "
         f"highest peak is only {np.max(peak[found] / sigma[found]):.2g} times the noise level. Do not "
         f"interpret {'it' if found.size == 1 else 'them'}. Try "
-        f"{_number(len(S) - found.size)}."
+        f"{_number(len(S) - found.size, diagnostics)}."
     )
     return [Finding("noise", title, text, float(diagnostics.share[found].sum()))]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.answers.which.library_axes import axis_unit, axis_warnings, common_unit, in_unit
 from ngmca.io import Dataset, ReadError
@@ -154,22 +154,22 @@ def _pair(item: Any) -> Dataset:
 
 def _files(path: Path) -> Iterator[Item]:
     """Yield the data sets in a file, or in all files of a folder and of its subfolders."""
-    with Apart(memory_left() / 2) as apart:
+    with IsolatedProcess(memory_left() / 2) as process:
         if path.is_file() or _is_one(path):
-            yield "", _read(path, apart)
+            yield "", _read(path, process)
         else:
-            yield from _folder(path, apart)
+            yield from _folder(path, process)
 
 
-def _folder(path: Path, apart: Apart) -> Iterator[Item]:
+def _folder(path: Path, process: IsolatedProcess) -> Iterator[Item]:
     for part in sorted(path.iterdir()):
         if part.name.startswith("."):
             continue
         if part.is_dir() and not _is_one(part):
-            yield from _folder(part, apart)
+            yield from _folder(part, process)
             continue
         try:
-            yield printable(part.name if part.is_dir() else part.stem), _read(part, apart)
+            yield printable(part.name if part.is_dir() else part.stem), _read(part, process)
         except ReadError as error:
             yield error
 
@@ -183,8 +183,8 @@ def _is_one(folder: Path) -> bool:
     return True
 
 
-def _read(path: Path, apart: Apart) -> Dataset:
-    data = read_one(path, READ_OPTIONS, apart)
+def _read(path: Path, process: IsolatedProcess) -> Dataset:
+    data = read_one(path, READ_OPTIONS, process)
     if len(data.Y) == 1:  # the name of its only column may be "absorbance"
         kind = data.meta.get("intensity") or " ".join(data.row_names)
         return replace(data, row_names=(printable(path.stem),), meta={**data.meta, "intensity": kind})

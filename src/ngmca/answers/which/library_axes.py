@@ -75,9 +75,8 @@ def in_unit(data: Dataset, name: str, unit: str, axis_name: str, notes: list[str
         notes.append(f"Axes of the library without a unit were assumed to be in {unit}.")
     if not own or own == unit:
         return replace(data, axis=positions)
-    relative = (
-        "raman" in f"{data.axis_name} {axis_name}".lower()
-    )  # shifts are relative to the laser line
+    # shifts are relative to the laser line
+    relative = "raman" in f"{data.axis_name} {axis_name}".lower()
     if relative or not {own, unit} <= set(TO_WAVENUMBER):
         raise ValueError(
             f"{called} has an axis in {own}, which cannot be converted to {unit}, the unit of the "

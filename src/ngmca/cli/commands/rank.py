@@ -184,13 +184,13 @@ def _bar(total: int) -> Iterator[Callable[[int], None]]:
 def _show(choice: RankChoice) -> None:
     """Print the criteria for each number of sources, and the advice."""
     values, folds = choice.singular_values, len(choice.held_out)
-    say("sources  held-out error  better folds  singular value  stability")
+    say("sources  prediction error  improved in  singular value  stability")
     for k, error in zip(choice.ranks.tolist(), choice.held_out.mean(axis=0), strict=True):
-        line = f"{k:7d}  {error:14.4g}"
+        line = f"{k:7d}  {error:16.4g}"
         if k:
             value = f"{values[k - 1]:.4g}" if k <= len(values) else ""
             value = value if k <= choice.criteria["singular_values"] else f"noise {value}"
-            line += f"  {choice.better_folds[k]:7d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
+            line += f"  {choice.better_folds[k]:6d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
         say(line + ("  <-" if k == choice.rank else ""))
     numbers = "held-out entries {held_out}, singular values {singular_values}, stability {stability}"
     say(numbers.format(**choice.criteria))

@@ -31,8 +31,9 @@ EXAMPLES = f"""
 
 Formats: {detect.in_words(detect.PLAIN_READERS)}.
 
-With `pip install 'ngmca\\[io]'` also {detect.in_words(detect.READERS_OF_EXTRA)}. A folder of spectra is read
-as one table.
+With `pip install 'ngmca\\[io]'` also {detect.in_words(detect.READERS_OF_EXTRA)}.
+
+A folder of spectra is read as one table.
 """
 
 

@@ -11,9 +11,7 @@ from typing import Any
 from ngmca.io.read_error import ReadError
 
 METADATA = (".zarray", ".zgroup", ".zmetadata", "zarr.json")
-NUMPY_TYPE = re.compile(
-    r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d+|[mM]8(\[\w+\])?)"
-)  # NumPy's short names
+NUMPY_TYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d+|[mM]8(\[\w+\])?)")
 NAMED_TYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|string")
 FIXED_SIZE_TYPES = {
     "fixed_length_utf32",

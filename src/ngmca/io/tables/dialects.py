@@ -104,9 +104,8 @@ def _without_pixels(table: Table) -> Table:
         j in table.words or is_counter(table.values[:, j]) or table.names[j].lower() == "pixel"
         for j in range(first)
     ]
-    named = any(
-        j in table.words for j in range(first)
-    )  # one point in each line, beside the name of a sample
+    # one point in each line, beside the name of a sample
+    named = any(j in table.words for j in range(first))
     if all(count) and not (named and not monotonic(table.values[:, first])):
         return table.take(range(first, len(roles)))
     last = len(roles) - 1  # intensity, wavelength

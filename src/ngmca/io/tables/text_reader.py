@@ -134,9 +134,8 @@ def _joined(parts: list[tuple[Dataset, str]], where: str) -> Dataset:
             f"{where} holds {len(parts)} tables, not all with an axis: save each to its own file."
         )
     twice = len({name for _, name in parts if name}) < sum(bool(name) for _, name in parts)
-    several = twice or any(
-        len(data.Y) > 1 for data, _ in parts
-    )  # one spectrum was measured in two parts
+    # if not, one spectrum was measured in two parts
+    several = twice or any(len(data.Y) > 1 for data, _ in parts)
     first = parts[0][0].positions
     if several and not all(same_axis(first, data.positions) for data, _ in parts):
         raise ReadError(
