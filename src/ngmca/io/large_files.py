@@ -154,7 +154,7 @@ class Transposed:
         rows, columns = where
         return np.asarray(self._array[columns, rows]).T
 
-    def told_at(self, i: int, j: int) -> str:
+    def place_in_words(self, i: int, j: int) -> str:
         """Return the place of an entry in words: here and in the file."""
         there = f"row {j}, column {i} of the file" + _chunk(self._array, (j, i))
         return f"row {i}, column {j}, that is {there}"
@@ -180,7 +180,7 @@ class Pixels:
         flat = lines.reshape(-1, lines.shape[2])
         return flat[start - first * self._across : stop - first * self._across : step]
 
-    def told_at(self, i: int, j: int) -> str:
+    def place_in_words(self, i: int, j: int) -> str:
         """Return the place of an entry in words: here and in the image."""
         y, x = divmod(i, self._across)
         return f"row {i}, that is pixel {y}, {x}, column {j}" + _chunk(self._cube, (y, x, j))
