@@ -361,9 +361,8 @@ def test_places_are_named_as_in_the_store(tmp_path):
     told = lazy.Transposed(turned).place_in_words(350, 7)
     assert told == "row 350, column 7, that is row 7, column 350 of the file (chunk 0.4)"
     pixels = zarr.create_array(tmp_path / "p.zarr", shape=SHAPE, dtype=float, chunks=(5, 6, 20))
-    assert (
-        lazy.Pixels(pixels).place_in_words(233, 45) == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
-    )
+    told = lazy.Pixels(pixels).place_in_words(233, 45)
+    assert told == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
     assert lazy.Pixels(cube()).place_in_words(233, 5) == "row 233, that is pixel 11, 13, column 5"
     turned = lazy.Transposed(cube()[0])
     assert turned.place_in_words(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
