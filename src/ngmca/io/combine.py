@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io.axis_units import intensity_kind
 from ngmca.io.dataset import Dataset
-from ngmca.io.intensity import intensity_kind
 from ngmca.io.read_error import ReadError
 from ngmca.io.resampling import interpolate, rising, same_axis
 

@@ -18,11 +18,10 @@ from ngmca._support.isolated_process import (
     RaisedError,
     TooLongError,
 )
-from ngmca._support.messages import option
+from ngmca._support.messages import from_plain, option, to_plain
 from ngmca.io.dataset import Dataset, note_missing
 from ngmca.io.detect import HEAD_BYTES, READERS, TABLE_FORMATS, format_of
 from ngmca.io.large_files import read_large
-from ngmca.io.message_transfer import from_plain, to_plain
 from ngmca.io.read_error import ReadError, printable, reason
 
 OWN_FORMATS = ("npy", "npz", "text", "pickle")  # read without any other library or compiled code

@@ -1,6 +1,9 @@
 """The error that readers raise, and texts out of files made safe to print."""
 
+import importlib
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ngmca._support.messages import ArgumentError, Message, Option
@@ -55,6 +58,36 @@ def _safe_part(part: object) -> object:
     if part is None or isinstance(part, Option | int | float):
         return part
     return printable(shortened(str(part), MAX_QUOTED_CHARACTERS))
+
+
+@contextmanager
+def damaged(words: str) -> Iterator[None]:
+    """Turn errors of other libraries, which damaged files cause, into ReadErrors with these words."""
+    try:
+        yield
+    except (ReadError, MemoryError):
+        raise
+    except Exception as error:  # libraries raise errors of any type
+        raise ReadError("{}: {}.", words, reason(error)) from error
+
+
+def check_held(path: Any, announced: Any, held: Any, what: str) -> None:
+    """Raise an error if a file holds another number of something than it announces."""
+    if announced != held:
+        raise ReadError(
+            f"{path} announces {announced} {what}, but holds {held}: it is truncated or damaged."
+        )
+
+
+def require(module: str, purpose: str) -> Any:
+    """Return a module of the extra `io`; raise an error that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.split(".")[0]
+        raise ReadError(
+            f"{purpose} is read with {library}, which is not installed: pip install 'ngmca[io]'."
+        ) from error
 
 
 def printable(text: Any) -> str:

@@ -14,10 +14,10 @@ from ngmca._support.isolated_process import IsolatedProcess
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.answers.which.library_axes import axis_unit, axis_warnings, common_unit, in_unit
 from ngmca.io import Dataset, ReadError
+from ngmca.io.axis_units import absorbance, intensity_kind
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.conversion import is_dataframe, spectra_in_dataframe
 from ngmca.io.detect import format_of
-from ngmca.io.intensity import absorbance, intensity_kind
 from ngmca.io.isolated_reading import read_one, readable_path
 from ngmca.io.read_error import printable
 

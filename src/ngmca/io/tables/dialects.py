@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from ngmca._support.messages import message, option
-from ngmca.io.axis_units import from_unit, heading, role
+from ngmca.io.axis_units import from_unit, heading, intensity_kind, role
 from ngmca.io.dataset import monotonic
-from ngmca.io.intensity import intensity_kind
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter, is_even
 from ngmca.io.tables.orange import unmarked

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.io.axis_units import NO_AXIS, meaning
+from ngmca.io.axis_units import NO_AXIS, absorbance, meaning
 from ngmca.io.dataset import Dataset
-from ngmca.io.intensity import absorbance
-from ngmca.io.optional_libraries import require
-from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.read_error import ReadError, damaged, printable, require
 
 SPECTRUM, SERIES = b"Spectral Data File", b"Spectral Exte File"
 
@@ -23,11 +21,9 @@ def read_omnic(path: Path, **_: Any) -> Dataset:
             "Save its spectra as a group (.spg), as CSV or as JCAMP-DX in Omnic."
         )
     library = require("spectrochempy_omnic", "Omnic")
-    try:
+    with damaged(f"{path} is not a complete Omnic file"):
         content = library.OMNICReader(path.read_bytes(), suffix=suffix)
         titles = content.y_labels[1]
-    except Exception as error:  # struct.error and others if the file is cut
-        raise ReadError(f"{path} is not a complete Omnic file: {reason(error)}.") from error
     Y, axis = np.asarray(content.data, dtype=float), np.asarray(content.x, dtype=float)
     if Y.shape[1] != len(axis) or not np.isfinite(Y).all():
         raise ReadError(f"{path} has blanked or missing points: save it without them.")

@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from ngmca._support.messages import option
+from ngmca.io.axis_units import absorbance
 from ngmca.io.dataset import Dataset
-from ngmca.io.intensity import absorbance
-from ngmca.io.optional_libraries import require
-from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.read_error import ReadError, check_held, damaged, printable, require
 from ngmca.io.vendors.binary_fields import one, take
 
 MAGIC = b"\x0a\x0a\xfe\xfe"
@@ -27,11 +26,9 @@ def read_opus(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
     """Read the spectrum, or series of spectra, of an OPUS file; `dataset` is its key, such as `sm`."""
     _check_blocks(path)
     library = require("brukeropus", "OPUS")
-    try:
+    with damaged(f"{path}: brukeropus cannot read it"):
         content = library.read_opus(str(path))
         keys = {key: getattr(content, key) for key in content.all_data_keys}
-    except Exception as error:  # damaged blocks raise errors of any type
-        raise ReadError(f"{path}: brukeropus cannot read it: {reason(error)}.") from error
     spectra = {key: part for key, part in keys.items() if part.params.dxu in AXES and key[:2] != "ph"}
     key = _chosen(spectra, dataset, path)
     part = spectra[key]
@@ -75,7 +72,4 @@ def _check_blocks(path: Path) -> None:
     start, count = one(raw, 12, "<i4", path), one(raw, 20, "<i4", path)
     blocks = take(raw, start, "<i4", 3 * count, path).reshape(-1, 3)
     end = max((int(place) + 4 * int(size) for _, size, place in blocks), default=0)
-    if end > len(raw):
-        raise ReadError(
-            f"{path} announces {end} bytes, but holds {len(raw)}: it is truncated or damaged."
-        )
+    check_held(path, max(end, len(raw)), len(raw), "bytes")
