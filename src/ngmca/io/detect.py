@@ -78,8 +78,8 @@ READERS_OF_EXTRA: dict[str, Reader] = {  # they need the libraries of `pip insta
 }
 READERS = PLAIN_READERS | READERS_OF_EXTRA
 NAMES_IN_TEXTS = {  # where they are not the names above; "" for a variant of another format
-    "npy": ".npy",
-    "npz": ".npz",
+    "npy": "NumPy (.npy, .npz)",
+    "npz": "",
     "text": "text tables (.csv, .tsv, .txt)",
     "MATLAB 7.3": "",
     "SPE": "Princeton (.spe)",

@@ -135,7 +135,7 @@ def _check_emsa(path: Path) -> None:
     pairs = re.search(r"#DATATYPE\s*:\s*XY", header)
     held = len(numbers.partition("\n")[2].replace(",", " ").split()) / (2 if pairs else 1)
     if announced:
-        check_held(path, float(announced[1]), held, "points")
+        check_held(path, f"{float(announced[1]):g}", f"{held:g}", "points")
 
 
 def _check_renishaw(path: Path) -> None:
