@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_sure import diagnose
-from ngmca.answers.run import Run
+from ngmca.answers.run import Answers, Run
 from ngmca.io import Dataset
 from ngmca.report import answer_figures, html
-from ngmca.report.answer_tables import amount_table
+from ngmca.report.answer_sections import amount_table
 from ngmca.report.overview import opening
 from ngmca.report.sections import sections
 

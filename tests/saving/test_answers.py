@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 
 import ngmca
-from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
+from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.saving.answers_in_file import from_variables, to_variables
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.results import described

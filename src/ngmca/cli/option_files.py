@@ -24,8 +24,8 @@ from ngmca.constraints import (
 from ngmca.domains import backgrounds
 from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
+from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
-from ngmca.io.resampling import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.saving.sources_in_file import sources_in
 from ngmca.task.methods import method_with
 from ngmca.task.task import NoiseModel, Sampling, Task

@@ -10,15 +10,14 @@ from typing import Any
 
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.compile_notice import compile_notice
+from ngmca._support.compiled import compile_notice
 from ngmca._support.messages import ArgumentError, message, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
-from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_many.part_to_fit import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
-from ngmca.answers.run import Run
+from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail

@@ -9,11 +9,10 @@ from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables import spreadsheets, text_reader
 from ngmca.io.vendors import (
+    infrared,
     jcampdx,
     mass_spectra,
     nmr,
-    omnic,
-    opus,
     perkinelmer,
     princeton,
     spc,
@@ -69,8 +68,8 @@ READERS_OF_EXTRA: dict[str, Reader] = {  # they need the libraries of `pip insta
     "Varian": nmr.read_varian,
     "NMRPipe": nmr.read_pipe,
     "JCAMP-DX": jcampdx.read_jcamp,
-    "OPUS": opus.read_opus,
-    "Omnic": omnic.read_omnic,
+    "OPUS": infrared.read_opus,
+    "Omnic": infrared.read_omnic,
     "ENVI": spectral_images.read_envi,
     "imzML": mass_spectra.read_imzml,
     "rosettasciio": spectral_images.read_rosetta,
@@ -170,9 +169,9 @@ def _by_signature(path: Path, head: bytes) -> str | None:
 def _by_instrument(path: Path, head: bytes) -> str | None:
     """Return a format of an instrument; a suffix alone is not enough, since several formats share it."""
     suffix = path.suffix.lower()
-    if head.startswith(opus.MAGIC):
+    if head.startswith(infrared.MAGIC):
         return "OPUS"
-    if head.startswith((omnic.SPECTRUM, omnic.SERIES)):
+    if head.startswith((infrared.SPECTRUM, infrared.SERIES)):
         return "Omnic"
     if head.startswith(perkinelmer.MAGIC):
         return "PerkinElmer"

@@ -7,9 +7,9 @@ from plotly.subplots import make_subplots
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.run import Run
-from ngmca.report.answer_tables import MAX_ROWS
 from ngmca.report.plotly_style import (
     INK,
+    MAX_ROWS,
     SOFT,
     axis_of,
     bare_rows,

@@ -1,12 +1,17 @@
-"""Figures of sources and of measurements with their fit."""
+"""Figures of sources, of measurements with their fit, and of what belongs to no source."""
+
+from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
+from scipy.signal import find_peaks, peak_prominences
 
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
-from ngmca.report.background_and_outliers import mark_outliers
+from ngmca.report.html_page import table
+from ngmca.report.maps import image
 from ngmca.report.mixing_figures import shown_posterior
 from ngmca.report.plotly_style import (
     COLOURS,
@@ -25,6 +30,65 @@ from ngmca.report.plotly_style import (
     style,
 )
 from ngmca.result import Marginals, Posterior
+from ngmca.saving.results import outliers
+
+
+def background(run: Run) -> tuple[go.Figure, ...]:
+    """Return the backgrounds of at most 12 measurements, evenly spread, and a map if they are pixels."""
+    found, m = run.separation.background, len(run.separation.A)
+    assert found is not None
+    figure = go.Figure()
+    for k, i in enumerate(np.unique(np.linspace(0, m - 1, 12).round().astype(int))):
+        name = literal(shortened(run.data.names[i], 24))
+        figure.add_trace(line(run.data, found.weights[i] @ found.basis, name, colour(k), width=1.2))
+    style(figure, 320)
+    figure.update_layout(showlegend=m > 1, legend=above(), margin={"t": 64})
+    figure.update_yaxes(rangemode="tozero")
+    axis_of(figure, run.data)
+    if not run.data.image_shape:
+        return (figure,)
+    return figure, image(found.weights @ found.basis.sum(axis=1), run.data, "Sum of the background")
+
+
+def mark_outliers(figure: go.Figure, run: Run, i: int) -> None:
+    """Mark the outliers of measurement i in the first row of the figure of its fit."""
+    found = run.separation.outliers
+    here = np.zeros(0, dtype=int) if found is None else np.flatnonzero(found[:, 0] == i)
+    if not here.size:
+        return
+    assert found is not None
+    figure.add_trace(
+        go.Scatter(
+            x=run.data.positions[found[here, 1]], y=run.diagnostics.outlying[here], mode="markers",
+            name="outlier", marker={"color": INK, "symbol": "x", "size": 7},
+        ), row=1, col=1,
+    )  # fmt: skip
+
+
+def outlier_table(run: Run) -> str:
+    """Return a table of the 50 largest outliers."""
+    names, values = zip(*outliers(run), strict=True)
+    order = np.argsort(-np.abs(run.diagnostics.outlying), kind="stable")[:50]
+    rows = [
+        f"<td>{escape(str(values[0][k]))}<td>{values[1][k]:.6g}<td>{values[2][k]:.4g}" for k in order
+    ]
+    return table("".join(f"<th>{escape(name)}" for name in names), rows)
+
+
+def peaks(x: NDArray, y: NDArray, count: int = 3) -> list[float]:
+    """Return the positions of the most prominent peaks, at least 1 % of the axis apart.
+
+    A peak must fall by a quarter of its own height, and by a twentieth of the highest peak, before the
+    spectrum rises again: a ripple on a band does not. A spectrum that still rises at the end of the axis
+    has no peak there.
+    """
+    y = np.asarray(y, dtype=float)
+    lowest = 0.05 * max(float(y.max(initial=0)), 0)
+    found, _ = find_peaks(y, prominence=lowest, distance=max(len(x) / 100, 1))
+    drop = peak_prominences(np.pad(y, 1), found + 1)[0]  # also of bands that the end of the axis cuts
+    own = (drop >= 0.25 * y[found]) & (drop > 0)
+    order = np.argsort(-drop[own], kind="stable")[:count]
+    return [float(x[i]) for i in found[own][order]]
 
 
 def sources(run: Run) -> go.Figure:

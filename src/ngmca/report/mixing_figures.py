@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from ngmca.answers.run import Run
+from ngmca.report.html_page import table
 from ngmca.report.plotly_style import (
     INK,
     SOFT,
@@ -21,7 +22,6 @@ from ngmca.report.plotly_style import (
     shortened_all,
     style,
 )
-from ngmca.report.section import table
 from ngmca.result import Marginals, Posterior
 
 MAX_BARS = 400  # more measurements are drawn as a line

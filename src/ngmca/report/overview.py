@@ -11,8 +11,8 @@ from ngmca.answers.how_sure import leftover_share
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
 from ngmca.engines import in_own_units
-from ngmca.report.answer_tables import source_answers
-from ngmca.report.section import Section, paragraph
+from ngmca.report.answer_sections import source_answers
+from ngmca.report.html_page import Section, paragraph
 
 
 def overview(run: Run, show: Callable[[Option], str] = str) -> Section:

@@ -23,6 +23,7 @@ COLOURS = (
     "#7A8F00",
 )
 INK, SOFT, GRID = "#1d2733", "#6b7785", "#e6eaee"
+MAX_ROWS = 60  # of a table, and figures of single sources
 MAX_POINTS = 6000  # of one line; longer lines are drawn by their extremes
 
 

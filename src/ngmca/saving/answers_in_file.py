@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
+from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.saving.records import from_plain, to_plain
 
 TEXT = "answers"  # the variable that holds the text

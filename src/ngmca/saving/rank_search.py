@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import write_atomically
-from ngmca.answers.how_many.cross_validation import Factors
-from ngmca.answers.how_many.search_steps import Search
+from ngmca.answers.how_many.cross_validation import Factors, Search
 from ngmca.engines import Counts
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.restarts import equally_good
-from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
 from ngmca.answers.how_sure import Diagnostics
 from ngmca.answers.how_sure.diagnostics import energy_shares
+from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
 from ngmca.result import Background, Domain, History, Others, Restart, Separation

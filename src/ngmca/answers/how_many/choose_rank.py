@@ -12,11 +12,25 @@ from ngmca._support.messages import ArgumentTypeError, option
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.answers.how_many.cross_validation import Fold, better_folds, floored, most_useful
+from ngmca.answers.how_many.cross_validation import (
+    Fold,
+    Kept,
+    Search,
+    better_folds,
+    floored,
+    most_useful,
+    with_one_more,
+    without_sources,
+)
 from ngmca.answers.how_many.part_to_fit import MAX_RANK, NoiseModel, fold_labels, part_to_fit, rank_limit
-from ngmca.answers.how_many.rank_choice import RankChoice
-from ngmca.answers.how_many.rank_words import Evidence, advice, advice_at_limit, alternatives, left_out
-from ngmca.answers.how_many.search_steps import Kept, Search, with_one_more, without_sources
+from ngmca.answers.how_many.rank_choice import (
+    Evidence,
+    RankChoice,
+    advice,
+    advice_at_limit,
+    alternatives,
+    left_out,
+)
 from ngmca.answers.how_many.singular_values import Spectrum, noise_edge, spectrum
 from ngmca.answers.how_many.spikes import spikes, with_sides
 from ngmca.answers.how_many.stability import STABLE, stability

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_much import calibration
-from ngmca.answers.how_much.amount_words import about_limits, about_unseen
-from ngmca.answers.how_much.amounts import Amounts, without
+from ngmca.answers.how_much.amounts import Amounts, about_limits, about_unseen, without
 from ngmca.answers.how_much.source_weights import Sources, entire
 from ngmca.answers.wording import listed, percent
 from ngmca.nnqp import pivot

@@ -8,8 +8,14 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_much import calibration
-from ngmca.answers.how_much.amount_words import about_errors, about_limits, about_range, about_unseen
-from ngmca.answers.how_much.amounts import Amounts, without
+from ngmca.answers.how_much.amounts import (
+    Amounts,
+    about_errors,
+    about_limits,
+    about_range,
+    about_unseen,
+    without,
+)
 from ngmca.answers.how_much.calibration import Line
 from ngmca.answers.how_much.source_weights import Sources, entire
 from ngmca.answers.how_much.standards import MIN_STANDARDS, Standards, check_standards

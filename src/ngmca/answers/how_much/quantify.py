@@ -12,8 +12,7 @@ from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option
 from ngmca._support.threads import one_blas_thread
-from ngmca.answers.how_much.amount_words import about_unseen
-from ngmca.answers.how_much.amounts import Amounts, without
+from ngmca.answers.how_much.amounts import Amounts, about_unseen, without
 from ngmca.answers.how_much.by_closure import by_closure
 from ngmca.answers.how_much.by_responses import by_responses
 from ngmca.answers.how_much.by_standards import by_standards

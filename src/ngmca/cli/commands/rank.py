@@ -10,9 +10,9 @@ import typer
 
 from ngmca._support.atomic_files import atomic_file, check_free, name_beside, write_atomically
 from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
+from ngmca.answers.how_many.cross_validation import Search
 from ngmca.answers.how_many.part_to_fit import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
-from ngmca.answers.how_many.search_steps import Search
 from ngmca.cli.console import note, print_json, say, stderr
 from ngmca.cli.errors import INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.cli.option_files import noise_of

@@ -1,15 +1,15 @@
-"""Sources that the data do not support: copies, empty sources, noise."""
+"""Sources to doubt: copies, empty sources, noise, and sources that differ between equally good starts."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.restarts import EQUAL
 from ngmca.answers.how_many.singular_values import noise_edge
 from ngmca.answers.how_sure.diagnostics import Diagnostics
-from ngmca.answers.how_sure.finding import Finding
-from ngmca.answers.wording import counted, listed, percent
+from ngmca.answers.wording import Finding, counted, listed, percent
 from ngmca.engines import in_gradient, in_own_units
-from ngmca.result import Separation
+from ngmca.result import Restart, Separation
 
 ALIKE_SOURCES = 0.95  # cosine from which on two sources look alike
 ALIKE_WEIGHTS = 0.5  # correlation from which on their weights do
@@ -118,3 +118,33 @@ def similarity(S: NDArray) -> NDArray:
     norm = np.linalg.norm(S, axis=1, keepdims=True)
     unit = np.divide(S, norm, out=np.zeros(S.shape), where=norm > 0)
     return np.asarray(unit @ unit.T)
+
+
+SAME_SOURCE_DB = 10.0  # with less, two sources differ by a third of their height: they are not the same
+
+
+def equally_good(separation: Separation) -> list[Restart]:
+    """Return the starts that fit as well as the chosen one, which is among them."""
+    return [one for one in separation.restarts if one.equal and one.sources]
+
+
+def agreement(separation: Separation) -> NDArray | None:
+    """Return (r,) the lowest SDR in dB of each source over equally good starts; None without others."""
+    equal = equally_good(separation)
+    return np.min([one.sources for one in equal], axis=0) if len(equal) > 1 else None
+
+
+def about_starts(separation: Separation, share: NDArray) -> list[Finding]:
+    """Warn about sources that differ between equally good starts."""
+    lowest, tried = agreement(separation), len(separation.restarts)
+    apart = np.flatnonzero(lowest < SAME_SOURCE_DB) if lowest is not None else np.zeros(0, int)
+    if lowest is None or not apart.size:
+        return []
+    equal = len(equally_good(separation))
+    which = listed([f"{i + 1} (down to {lowest[i]:.0f} dB)" for i in apart])
+    text = (
+        f"{equal} of {tried} starts fit equally well (costs within {percent(EQUAL)}), but differ in "
+        f"source{'s' if apart.size > 1 else ''} {which}: the data do not determine what these look "
+        "like. Add measurements of other compositions, or try another number of sources."
+    )
+    return [Finding("starts", "Other starts give other sources", text, float(share[apart].sum()))]
