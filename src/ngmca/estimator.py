@@ -137,27 +137,21 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _task(self, r: int) -> Task:
         """Return the task for r sources."""
-        return Task(
-            r=r,
-            method=self.method,  # type: ignore[arg-type]
-            domain=self.domain,
-            sample_shape=self.sample_shape,
-            noise=self.noise,
-            robust=self.robust,
-            constraints=self.constraints,  # type: ignore[arg-type]
-            n_init=self.n_init,
-            posterior=self.posterior,  # type: ignore[arg-type]
-            seed=_seed(self.random_state),
-            device=self.device,
-        )
+        given = self.get_params(deep=False)
+        own = ("n_components", "forgetting", "random_state", "verbose")
+        of_task = {name: value for name, value in given.items() if name not in own}
+        return Task(r=r, seed=_seed(self.random_state), **of_task)
+
+    @property
+    def _method_feature(self) -> str:
+        """The name of the method in the table of rules."""
+        method = as_method(self.method)
+        return "rival" if isinstance(method, Rival) else method.name
 
     @property
     def _allows_missing(self) -> bool:
         """Whether the method supports missing entries."""
-        features = (
-            {"rival"} if isinstance(as_method(self.method), Rival) else {as_method(self.method).name}
-        )
-        return all(rules.reason_against(one, "missing entries") is None for one in features)
+        return rules.reason_against(self._method_feature, "missing entries") is None
 
     def fit(self, X: Any, y: None = None) -> "NGMCA":
         """Learn the sources of X."""
@@ -219,10 +213,9 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _streams(self) -> bool:
         """Return True; raise an AttributeError with the reason if the method has no streams."""
-        method = as_method(self.method)
-        name = "rival" if isinstance(method, Rival) else method.name
+        shown = option("method", as_method(self.method).name)
         try:
-            rules.check({name: option("method", method.name)} | rules.written(["partial_fit"]))
+            rules.check({self._method_feature: shown} | rules.written(["partial_fit"]))
         except ArgumentError as error:
             raise AttributeError(str(error)) from error
         return True

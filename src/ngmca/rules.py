@@ -13,6 +13,10 @@ from ngmca._support.messages import ArgumentError, Message, Option, message, opt
 KNOWN = ("KnownSources", "KnownMixing", "ZeroSources", "ZeroMixing")
 SHAPES = ("Unimodal", "Monotonic")
 CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES)
+ARGUMENTS = (
+    *("sample_shape", "noise", "mask", "checkpoint", "out", "start", "n_init", "threads", "columns"),
+    *("standards", "responses"),
+)
 UNEQUAL = ("missing entries", "noise of entries", "counts", "robust")
 BLOCKS = ("disk", "dask")
 
@@ -24,18 +28,15 @@ FEATURES: Mapping[str, Option | str] = {
     "penalised A": option("penalised", "A"),
     "penalised both": option("penalised", "both"),
     "wavelet": option("domain", "wavelet"),
-    "sample_shape": option("sample_shape"),
-    **{name: option(name) for name in CONSTRAINTS},
+    **{name: option(name) for name in (*CONSTRAINTS, *ARGUMENTS)},
     "Closure with KnownSources": "Closure with KnownSources of a fixed scale",
     "Closure with KnownMixing": "Closure with KnownMixing",
     "shapes of some sources": "a shape of some of the sources",
     "robust": option("robust", True),
     "counts": option("noise", "poisson"),
-    "noise": option("noise"),
     "noise of entries": "a noise level for each entry",
     "noise of channels": "a noise level for each channel",
     "missing entries": "missing entries",
-    "mask": option("mask"),
     "several": "several data sets",
     "memory": "data in memory",
     "disk": "data that are read in blocks",
@@ -43,16 +44,8 @@ FEATURES: Mapping[str, Option | str] = {
     "gpu": option("device", "cuda"),
     "posterior": option("posterior", True),
     "posterior in wavelets": "error bars in the wavelet domain",
-    "checkpoint": option("checkpoint"),
-    "out": option("out"),
-    "start": option("start"),
-    "n_init": option("n_init"),
-    "threads": option("threads"),
     "auto rank": option("r", "auto"),
     "known A": option("A"),
-    "columns": option("columns"),
-    "standards": option("standards"),
-    "responses": option("responses"),
     "totals": option("closure"),
     "partial_fit": "partial_fit",
 }
@@ -104,24 +97,14 @@ RULES: tuple[Rule, ...] = (
         "the wavelet domain needs a threshold",
         message("Use {}, or a larger {}.", _DIRECT, option("tau")),
     ),
-    Rule(
-        ("wavelet",),
-        ("penalised A",),
-        "columns of A have no order along the channels",
-        _USE_DIRECT,
-    ),
+    Rule(("wavelet",), ("penalised A",), "columns of A have no order along the channels", _USE_DIRECT),
     Rule(
         ("wavelet",),
         ("ZeroSources", "Closure with KnownSources"),
         "this constraint holds for single channels",
         _USE_DIRECT,
     ),
-    Rule(
-        ("Closure",),
-        SHAPES,
-        "no method of ngmca does both",
-        _LEAVE_OUT_ONE,
-    ),
+    Rule(("Closure",), SHAPES, "no method of ngmca does both", _LEAVE_OUT_ONE),
     Rule(
         ("Closure",),
         ("penalised A", "penalised both"),
@@ -144,10 +127,7 @@ RULES: tuple[Rule, ...] = (
     Rule(("naive",), CONSTRAINTS, "its steps ignore constraints", _USE_SOFT),
     Rule(("fista",), (*CONSTRAINTS, "penalised both"), "its steps ignore constraints", _USE_PIVOT),
     Rule(
-        ("hard", "naive"),
-        UNEQUAL,
-        "its steps need all entries, with equal weights",
-        _USE_SOFT_OR_ANLS,
+        ("hard", "naive"), UNEQUAL, "its steps need all entries, with equal weights", _USE_SOFT_OR_ANLS
     ),
     Rule(("fista",), UNEQUAL, "its steps need all entries, with equal weights", _USE_PIVOT),
     Rule(
@@ -157,10 +137,7 @@ RULES: tuple[Rule, ...] = (
         _USE_SOFT_OR_ANLS,
     ),
     Rule(
-        ("rival",),
-        ("checkpoint",),
-        "rivals have no states to continue from",
-        _leave_out("checkpoint"),
+        ("rival",), ("checkpoint",), "rivals have no states to continue from", _leave_out("checkpoint")
     ),
     Rule(("rival",), ("threads",), "rivals run in one thread", _leave_out("threads")),
     Rule(
@@ -189,10 +166,7 @@ RULES: tuple[Rule, ...] = (
         message("Replace these, or leave out their columns."),
     ),
     Rule(
-        ("threads",),
-        ("dask", "gpu"),
-        "the number of threads is not used there",
-        _leave_out("threads"),
+        ("threads",), ("dask", "gpu"), "the number of threads is not used there", _leave_out("threads")
     ),
     Rule(
         (
@@ -228,12 +202,7 @@ RULES: tuple[Rule, ...] = (
         "all of A and S is sampled there",
         message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
     ),
-    Rule(
-        ("known A",),
-        CONSTRAINTS,
-        "a known mixing leaves only the sources to sample",
-        _LEAVE_OUT_ONE,
-    ),
+    Rule(("known A",), CONSTRAINTS, "a known mixing leaves only the sources to sample", _LEAVE_OUT_ONE),
     Rule(
         ("columns",),
         ("mask", "missing entries", "robust", "posterior in wavelets", *CONSTRAINTS),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ngmca._support.messages import joined, message, option
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
-from ngmca.answers.how_sure import Defect, Diagnostics, Finding, defects, findings, summary
+from ngmca.answers.how_sure import Defect, Diagnostics, defects, findings, summary
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import Finding, counted
 from ngmca.io import Dataset

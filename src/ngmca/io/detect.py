@@ -113,7 +113,7 @@ def format_of(path: Path, head: bytes | None = None) -> str:
     `head` is the start of the file, `HEAD_BYTES` long; it is read here if it is not given. The names
     are the keys of `READERS`. Raise an error if no reader supports the file or folder.
     """
-    found = _of_folder(path) if path.is_dir() else _of_file(path, head)
+    found = format_of_folder(path) if path.is_dir() else _of_file(path, head)
     if found is not None:
         return found
     hint = EXPORT_HINTS.get(path.suffix.lower())
@@ -123,7 +123,8 @@ def format_of(path: Path, head: bytes | None = None) -> str:
     raise ReadError(f"{path}: this {what} has no known format. Known formats: {in_words()}.")
 
 
-def _of_folder(path: Path) -> str | None:
+def format_of_folder(path: Path) -> str | None:
+    """Return the format of a folder that is one data set, None for a collection of files."""
     if (path / "procpar").is_file():
         return "Varian"
     if any((path / name).is_file() for name in (".zgroup", ".zarray", "zarr.json")):

@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 
 from ngmca.io.array_choice import choose_array, find_axis
 from ngmca.io.claimed_sizes import in_words, memory_left
-from ngmca.io.containers.hdf5_and_zarr import (
-    arrays_in_hdf5,
-    arrays_in_zarr,
-    notes_on,
-    vectors_beside,
-)
+from ngmca.io.containers.hdf5_and_zarr import arrays_in_hdf5, arrays_in_zarr, notes_on, vectors_beside
 from ngmca.io.dataset import Axis, Dataset, channels_first
 from ngmca.io.detect import format_of
 from ngmca.io.read_error import ReadError, printable

@@ -15,7 +15,7 @@ from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.containers.netcdf_and_xarray import from_xarray
 from ngmca.io.dataset import Dataset, note_missing
-from ngmca.io.detect import format_of
+from ngmca.io.detect import format_of_folder
 from ngmca.io.isolated_reading import files_of, read_one, readable_path
 from ngmca.io.read_error import ReadError, printable
 
@@ -114,7 +114,7 @@ def _read_path(
 ) -> Dataset:
     path = readable_path(path)
     try:
-        if path.is_dir() and is_plain_folder(path):
+        if path.is_dir() and format_of_folder(path) is None:
             return _read_folder(path, options, process)
         return read_one(path, options, process, check_options=True, leave_large=leave_large)
     except OSError as error:
@@ -218,15 +218,6 @@ def fingerprint(paths: Sequence[Path]) -> str:
     return total.hexdigest()
 
 
-def is_plain_folder(path: Path) -> bool:
-    """Return whether a folder is a collection of files, not one data set such as a Zarr store."""
-    try:
-        format_of(path)
-    except ReadError:
-        return True
-    return False
-
-
 def files_in(folder: Path) -> list[Path]:
     """Return the files of a plain folder that are read."""
     return sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
@@ -236,7 +227,7 @@ def _files_read(path: Path) -> list[Path]:
     """Return the files that are read of a path, without results that were saved into its folder."""
     if path.is_file():
         return files_of(path)
-    if is_plain_folder(path):
+    if format_of_folder(path) is None:
         return files_in(path)
     return [file for file in files_of(path) if not (file.parent / RESULT_RECORD).exists()]
 

@@ -20,12 +20,7 @@ MIN_HEIGHT_FOUND = 0.5  # of its true height, for a peak that was found
 def quality(trial: Trial, found: Found) -> Row:
     """Return SDR_S and its parts in dB."""
     score = metrics.evaluate(trial.mixture.S, found.S, noise=trial.mixture.noise)
-    return {
-        "sdr": score.mean_sdr,
-        "sir": score.mean_sir,
-        "snr_s": score.mean_snr,
-        "sar": score.mean_sar,
-    }
+    return {"sdr": score.mean_sdr, "sir": score.mean_sir, "snr_s": score.mean_snr, "sar": score.mean_sar}
 
 
 def conditioning(trial: Trial, found: Found) -> Row:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep
-from ngmca.domains import Frame, analyse, analysis
+from ngmca.domains import analysis
 from ngmca.domains.analysis import MIN_STEPS_PER_CHECK, RELAXATION, Duals, penalty
 from ngmca.domains.frame import Frame, analyse, synthesise
 from ngmca.nnqp.pivoting import solve_rows

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ngmca._support.messages import ArgumentError, option
 from ngmca.io import as_dataset
 from ngmca.io.conversion import is_dataframe
-from ngmca.plotting.pyplot import load_pyplot
+from ngmca.plotting.answer_plots import load_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -163,10 +163,7 @@ def fit(run: Run, pick: int) -> go.Figure:
         figure.add_hline(level, row=2, col=1, line={"color": SOFT, "dash": "dot", "width": 1})
     style(figure, 330)
     figure.update_layout(
-        showlegend=True,
-        legend=above(),
-        title=small(place_of(data, i)),
-        margin={"t": 56},
+        showlegend=True, legend=above(), title=small(place_of(data, i)), margin={"t": 56}
     )
     figure.update_yaxes(nticks=4, row=2, col=1)
     axis_of(figure, data, row=2)

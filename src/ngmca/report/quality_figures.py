@@ -152,10 +152,7 @@ def per_measurement(run: Run) -> go.Figure:
         )  # fmt: skip
     style(figure, 300)
     figure.update_layout(
-        showlegend=True,
-        legend=above(),
-        title=small("Residual of each measurement"),
-        margin={"t": 56},
+        showlegend=True, legend=above(), title=small("Residual of each measurement"), margin={"t": 56}
     )
     figure.update_yaxes(rangemode="tozero", title="standard deviation")
     measurements(figure, run)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from types import MappingProxyType
+from typing import ClassVar
 
 from ngmca import rivals
 from ngmca._support.arguments import check_choice, check_count, check_number, check_switch
@@ -64,6 +65,7 @@ class Soft:
     True
     """
 
+    name: ClassVar[str] = "soft"
     tau: float = 1.0
     n_iter: int | str = "auto"
     refinement: float = 0.2
@@ -76,11 +78,6 @@ class Soft:
         _check_common(self)
         check_switch(self.bounded, "bounded")
         check_choice(self.penalised, "penalised", ("S", "A", "both"))
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "soft"
 
 
 @dataclass(frozen=True)
@@ -105,6 +102,7 @@ class Hard:
     True
     """
 
+    name: ClassVar[str] = "hard"
     tau: float = 1.0
     n_iter: int | str = "auto"
     refinement: float = 0.2
@@ -117,11 +115,6 @@ class Hard:
         _check_common(self)
         check_count(self.max_sub_iter, "max_sub_iter")
         check_choice(self.penalised, "penalised", ("S", "A", "both"))
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "hard"
 
 
 @dataclass(frozen=True)
@@ -141,17 +134,13 @@ class Naive:
     50
     """
 
+    name: ClassVar[str] = "naive"
     tau: float = 1.0
     n_iter: int | str = "auto"
     refinement: float = 0.2
 
     def __post_init__(self) -> None:
         _check_common(self)
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "naive"
 
 
 @dataclass(frozen=True)
@@ -175,17 +164,13 @@ class Anls:
     'settled'
     """
 
+    name: ClassVar[str] = "anls"
     n_iter: int | str = "auto"
     solver: str | Fista = "pivot"
     tol: float | None = None
 
     def __post_init__(self) -> None:
         _check_common(self)
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "anls"
 
 
 @dataclass(frozen=True, init=False)

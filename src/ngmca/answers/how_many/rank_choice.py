@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ngmca.answers.how_many.cross_validation import PATIENCE
 from ngmca.answers.how_many.stability import STABLE
 from ngmca.answers.wording import counted, listed
-from ngmca.plotting import rank_plot
+from ngmca.plotting.answer_plots import rank_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ class RankChoice:
 
     def plot(self) -> "Figure":
         """Return a matplotlib figure with one panel for each criterion."""
-        return rank_plot.picture(self, STABLE)
+        return rank_picture(self, STABLE)
 
     def table(self) -> list[tuple[str, NDArray]]:
         """Return names and columns of a table with one row for each number of sources."""

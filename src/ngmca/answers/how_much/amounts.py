@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.answers.wording import counted, listed, percent
-from ngmca.plotting import calibration_plot
+from ngmca.plotting.answer_plots import amounts_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,7 +117,7 @@ class Amounts:
 
     def plot(self) -> "Figure":
         """Return a matplotlib figure: for each substance its calibration line and all amounts."""
-        return calibration_plot.picture(self)
+        return amounts_picture(self)
 
     def __repr__(self) -> str:
         m, k = self.values.shape

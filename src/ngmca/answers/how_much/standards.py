@@ -127,8 +127,7 @@ def _index(one: Any, measurements: Sequence[str]) -> int:
     if i >= len(measurements):
         last = len(measurements) - 1
         raise ArgumentError(
-            "{}: there is no measurement {}. Indices go from 0 to {}.",
-            *(option("standards"), i, last),
+            "{}: there is no measurement {}. Indices go from 0 to {}.", *(option("standards"), i, last)
         )
     return i
 

@@ -16,14 +16,7 @@ from ngmca.answers.how_many.singular_values import (
     spectrum,
 )
 from ngmca.answers.how_sure.residual_pass import entry_sums, row_residuals
-from ngmca.answers.missing_entries import (
-    filled,
-    observed,
-    observed_in,
-    values_at,
-    with_gaps,
-    without,
-)
+from ngmca.answers.missing_entries import filled, observed, observed_in, values_at, with_gaps, without
 from ngmca.engines import Engine, everything, gram, open_data, row_blocks, row_energies
 from ngmca.result import Separation
 

@@ -1,4 +1,4 @@
-"""Sources to doubt: copies, empty sources, noise, and sources that differ between equally good starts."""
+"""Sources to doubt: copies, empty sources, noise, and those that differ between good starts."""
 
 import numpy as np
 from numpy.typing import NDArray

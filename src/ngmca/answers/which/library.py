@@ -17,7 +17,7 @@ from ngmca.io import Dataset, ReadError
 from ngmca.io.axis_units import absorbance, intensity_kind
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.conversion import is_dataframe, spectra_in_dataframe
-from ngmca.io.detect import format_of
+from ngmca.io.detect import format_of_folder
 from ngmca.io.isolated_reading import read_one, readable_path
 from ngmca.io.read_error import printable
 
@@ -155,7 +155,7 @@ def _pair(item: Any) -> Dataset:
 def _files(path: Path) -> Iterator[Item]:
     """Yield the data sets in a file, or in all files of a folder and of its subfolders."""
     with IsolatedProcess(memory_left() / 2) as process:
-        if path.is_file() or _is_one(path):
+        if path.is_file() or format_of_folder(path):
             yield "", _read(path, process)
         else:
             yield from _folder(path, process)
@@ -165,22 +165,13 @@ def _folder(path: Path, process: IsolatedProcess) -> Iterator[Item]:
     for part in sorted(path.iterdir()):
         if part.name.startswith("."):
             continue
-        if part.is_dir() and not _is_one(part):
+        if part.is_dir() and not format_of_folder(part):
             yield from _folder(part, process)
             continue
         try:
             yield printable(part.name if part.is_dir() else part.stem), _read(part, process)
         except ReadError as error:
             yield error
-
-
-def _is_one(folder: Path) -> bool:
-    """Return whether a folder is one data set, as with NMR spectrometers."""
-    try:
-        format_of(folder)
-    except ReadError:
-        return False
-    return True
 
 
 def _read(path: Path, process: IsolatedProcess) -> Dataset:

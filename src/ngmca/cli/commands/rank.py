@@ -1,8 +1,7 @@
 """`ngmca rank`: choose the number of sources."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +9,9 @@ import typer
 
 from ngmca._support.atomic_files import atomic_file, check_free, name_beside, write_atomically
 from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
-from ngmca.answers.how_many.cross_validation import Search
 from ngmca.answers.how_many.part_to_fit import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
-from ngmca.cli.console import note, print_json, say, stderr
+from ngmca.cli.console import note, print_json, say, shows_progress
 from ngmca.cli.errors import INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.cli.option_files import noise_of
 from ngmca.cli.options import AsJson, Data, takes
@@ -80,8 +78,9 @@ def rank(
         if out
         else None
     )
-    with as_bad_input(), _explained_stop(kept), _bar(max_rank or MAX_RANK) as show:
-        choice = choose_rank(seen.Y, max_rank, threads=threads, kept=_ShownSearch(kept, show), **options)
+    shown = shows_progress(as_json)
+    with as_bad_input(), _explained_stop(kept):
+        choice = choose_rank(seen.Y, max_rank, threads=threads, kept=kept, progress=shown, **options)
     for path in out or []:
         _write(path, choice, force=force)
     if kept is not None:
@@ -104,28 +103,6 @@ def facts(choice: RankChoice) -> dict[str, Any]:
         "fitted_shape": list(choice.fitted_shape),
         "table": {name: column.tolist() for name, column in choice.table()},
     }
-
-
-@dataclass(frozen=True)
-class _ShownSearch:
-    """A search with a progress bar, which is kept in a file if there is one."""
-
-    place: UnfinishedSearch | None
-    show: Callable[[int], None]
-
-    def last(self) -> Search | None:
-        """Return the search so far, if it was kept."""
-        found = None if self.place is None else self.place.last()
-        if self.place is not None and found is not None:
-            note(f"continues after {found.rank} sources, from {self.place.path}")
-            self.show(found.rank)
-        return found
-
-    def keep(self, search: Search) -> None:
-        """Keep the search so far, and advance the bar."""
-        if self.place is not None:
-            self.place.keep(search)
-        self.show(search.rank)
 
 
 def _check_out(out: list[Path], *, force: bool) -> None:
@@ -159,26 +136,6 @@ def _explained_stop(kept: UnfinishedSearch | None) -> Iterator[None]:
         if kept is None or not kept.path.is_file():
             raise
         raise fail("stopped; give the same command again to continue from here.", INTERRUPTED) from None
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield the function that advances a progress bar, which is drawn from the first step on."""
-    from rich.progress import Progress, TimeElapsedColumn
-
-    bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=stderr())
-    task = bar.add_task("counting sources", total=total)
-
-    def show(done: int) -> None:
-        bar.start()
-        bar.update(task, completed=done)
-
-    try:
-        yield show
-        bar.update(task, completed=total)
-    finally:
-        if bar.live.is_started:
-            bar.stop()
 
 
 def _show(choice: RankChoice) -> None:

@@ -1,4 +1,4 @@
-"""Labels of a table: the axis in the names above its columns, names beside its rows; and selected columns."""
+"""Labels of a table: an axis above its columns, names beside its rows; and selected columns."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Readers of infrared spectra: Bruker OPUS, with brukeropus, and Thermo Omnic, with spectrochempy-omnic."""
+"""Readers of infrared spectra: OPUS of Bruker (with brukeropus), Omnic (spectrochempy-omnic)."""
 
 from pathlib import Path, PureWindowsPath
 from typing import Any
