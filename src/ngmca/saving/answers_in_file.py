@@ -11,8 +11,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ngmca._support.records import from_plain, to_plain
 from ngmca.answers.run import NO_ANSWERS, Answers
-from ngmca.saving.records import from_plain, to_plain
 
 TEXT = "answers"  # the variable that holds the text
 ARRAY = "answers_array_{}"
