@@ -95,7 +95,9 @@ class IsolatedProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the process and wait for its first answer: later errors are then due to its work."""
-        if getattr(sys, "frozen", False) or not _is_python(sys.executable):
+        # a program that embeds Python would start itself again
+        name = Path(sys.executable or "").stem.lower()
+        if getattr(sys, "frozen", False) or not name.startswith(("python", "pypy")):
             raise NotStartedError("this program has no separate Python interpreter")
         try:
             self._process = subprocess.Popen(
@@ -192,11 +194,6 @@ def _command() -> list[str]:
     paths = json.dumps([path for path in sys.path if isinstance(path, str)])
     utf8 = f"utf8={sys.flags.utf8_mode}"  # so that names of files are the same bytes
     return [sys.executable, *chosen, "-P", "-W", "ignore", "-X", utf8, "-c", START, paths]
-
-
-def _is_python(executable: str | None) -> bool:
-    """Return whether this is an interpreter: a program that embeds Python would start itself again."""
-    return Path(executable or "").stem.lower().startswith(("python", "pypy"))
 
 
 def _ending(code: int) -> str:

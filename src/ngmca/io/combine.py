@@ -127,17 +127,11 @@ def _common_axis(axes: Sequence[NDArray], names: Sequence[str]) -> tuple[NDArray
 
 def _row_names(parts: Sequence[Dataset], names: Sequence[str]) -> tuple[str, ...]:
     """Return a name for each row: the name of its part, followed by the row's own name or number."""
-    named = (
-        tuple(f"{name}: {row}" for row in part.row_names)
-        if part.row_names and len(part.Y) > 1
-        else _numbered(name, len(part.Y))
-        for part, name in zip(parts, names, strict=True)
-    )
-    return tuple(row for block in named for row in block)
-
-
-def _numbered(name: str, count: int) -> tuple[str, ...]:
-    return (name,) if count == 1 else tuple(f"{name} {i + 1}" for i in range(count))
+    rows: list[str] = []
+    for part, name in zip(parts, names, strict=True):
+        own = [f": {row}" for row in part.row_names] or [f" {i + 1}" for i in range(len(part.Y))]
+        rows += [name] if len(part.Y) == 1 else [name + row for row in own]
+    return tuple(rows)
 
 
 def _check_alike(parts: Sequence[Dataset], names: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from ngmca._support.messages import ArgumentError, Message, Option
 
 MAX_ERROR_CHARACTERS = 1000  # a file may have a cell of 50 MB, and an error may quote it
 MAX_QUOTED_CHARACTERS = 300
+UNSAFE_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # of Unicode
 
 
 class ReadError(ArgumentError):
@@ -93,7 +94,8 @@ def require(module: str, purpose: str) -> Any:
 def printable(text: Any) -> str:
     r"""Return a name or text with control characters and invalid UTF-8 written as ``\x1b``."""
     text = str(text)
-    return text if text.isprintable() else "".join(c if _is_safe(c) else _escaped(c) for c in text)
+    unsafe = {c for c in set(text) if unicodedata.category(c) in UNSAFE_CATEGORIES}
+    return text if not unsafe else "".join(_escaped(c) if c in unsafe else c for c in text)
 
 
 def reason(error: BaseException, longest: int = MAX_QUOTED_CHARACTERS) -> str:
@@ -104,10 +106,6 @@ def reason(error: BaseException, longest: int = MAX_QUOTED_CHARACTERS) -> str:
 def shortened(text: str, longest: int) -> str:
     """Return a text of about `longest` characters at most, with its middle left out."""
     return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 3 :]}"
-
-
-def _is_safe(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 
 def _escaped(character: str) -> str:

@@ -130,10 +130,6 @@ def _sparse_hals(trial: Trial) -> Found:
     return _rival(rivals.sparse_hals, n_iter=LONG, sparsity=true)(trial)
 
 
-def _oracle(trial: Trial) -> Found:
-    return rivals.oracle(trial.mixture.Y, trial.mixture.A, tau=trial.tau)
-
-
 def _default(trial: Trial) -> Separation:
     return _ngmca("soft", n_iter="auto", solver="pivot")(trial)
 
@@ -161,14 +157,6 @@ def _in_wavelets(step: SourceStep) -> Callable[[Trial], Found]:
         return last.scaled(engine.unit)
 
     return run
-
-
-def _posterior_mean(trial: Trial) -> Found:
-    return _mean(trial, _default(trial))
-
-
-def _mean_for_known_mixing(trial: Trial) -> Found:
-    return _mean(trial, None, A=trial.mixture.A)
 
 
 def _mean(trial: Trial, start: Separation | None, **options: Any) -> Found:
@@ -201,7 +189,11 @@ METHODS = {
         _rival(rivals.kim_park, n_iter=LONG, tol=SETTLED),
     ),
     "truth": Method("truth", "the true factors themselves", lambda trial: trial.mixture),
-    "oracle": Method("oracle", "knows the mixing", _oracle),
+    "oracle": Method(
+        "oracle",
+        "knows the mixing",
+        lambda trial: rivals.oracle(trial.mixture.Y, trial.mixture.A, tau=trial.tau),
+    ),
     "exact": Method(
         "nGMCA^S, exact",
         f"{N_ITER} iterations, sub-problems solved exactly",
@@ -213,9 +205,15 @@ METHODS = {
         _ngmca("soft", bounded=False),
     ),
     "default": Method("nGMCA^S, default", "what `separate` does unless it is told otherwise", _default),
-    "posterior": Method("posterior mean", "started at the default, everything learnt", _posterior_mean),
+    "posterior": Method(
+        "posterior mean",
+        "started at the default, everything learnt",
+        lambda trial: _mean(trial, _default(trial)),
+    ),
     "known": Method(
-        "posterior mean, A known", "knows the mixing; the rest is learnt", _mean_for_known_mixing
+        "posterior mean, A known",
+        "knows the mixing; the rest is learnt",
+        lambda trial: _mean(trial, None, A=trial.mixture.A),
     ),
     "soft_init": Method(
         "nGMCA^S from the truth",

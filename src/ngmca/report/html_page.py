@@ -50,6 +50,7 @@ def table(head: str, rows: list[str], kind: str = "") -> str:
     return f"<div class=wide><table{f' class={kind}' if kind else ''}>{lines}</table></div>"
 
 
+LESS = "\\u003c"  # "<" in JSON
 PARTS = resources.files("ngmca.report")  # where the style and the script of the page are
 
 
@@ -95,9 +96,10 @@ def policy(*scripts: str) -> str:
 
 def _section(section: Section) -> str:
     kind = {1: "", 2: " two", 3: " three"}[section.columns]
+    # "<" of a name could end the script element early
     plots = "".join(
         f"<div class=plot style='min-height:{plot.layout.height}px'>"
-        f"<script type='application/json'>{_json(plot.to_json())}</script></div>"
+        f"<script type='application/json'>{plot.to_json().replace('<', LESS)}</script></div>"
         for plot in section.plots
     )
     grid = f"<div class='grid{kind}'>{plots}</div>" if plots else ""
@@ -105,8 +107,3 @@ def _section(section: Section) -> str:
     if section.folded:
         heading, content = "", f"<details><summary>{heading}</summary>{content}</details>"
     return f"<section id={section.anchor}>{heading}{content}</section>"
-
-
-def _json(text: str) -> str:
-    """Return JSON that cannot end its script element early, whatever names the data have."""
-    return text.replace("<", "\\u003c")

@@ -63,7 +63,9 @@ def _source_table(run: Run) -> str:
     rows = []
     for i, row in enumerate(S[:MAX_ROWS]):
         places = ", ".join(f"{place:.4g}" for place in figures.peaks(x, row)) or "none"
-        other = "" if alike is None else f"<td>{_decibels(float(alike[i]))}"
+        other = ""
+        if alike is not None:  # above 40 dB no difference is visible
+            other = "<td>the same" if alike[i] > 40 else f"<td>{alike[i]:.0f} dB"
         rows.append(
             f"{numbered(i)}<td>{percent(float(run.diagnostics.share[i]))}"
             f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}<td>{places}"
@@ -71,11 +73,6 @@ def _source_table(run: Run) -> str:
     other = "" if alike is None else "<th>other starts"
     axis = escape(run.data.axis_label)
     return table(f"<th>source<th>share of energy<th>not 0{other}<th>highest peaks at {axis}", rows)
-
-
-def _decibels(value: float) -> str:
-    """Return the agreement of a source with other starts; above 40 dB no difference is visible."""
-    return "the same" if value > 40 else f"{value:.0f} dB"
 
 
 def _about_other_starts(run: Run) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngmca.algorithms.restarts import equally_good
 from ngmca.answers.how_sure import Diagnostics
@@ -63,14 +62,16 @@ def write_result(
         "axis": ("sample", data.positions, axis_attributes),
         "name": ("measurement", [printable(name) for name in data.names]),  # HDF5 accepts no NUL
     }
+    parts = separation.parts
     attributes = {
         "ngmca": 1,  # version of this layout
         "n_iter": separation.n_iter,
         "stopped": separation.stopped,
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
-        "parts": json.dumps(_ends(separation)),
-        "fortran": json.dumps([name for name in ("A", "S") if _is_fortran(getattr(separation, name))]),
+        # where the measurements of each data set end, if there are several
+        "parts": json.dumps([int(part.stop) for part in parts] if len(parts) > 1 else []),
+        "fortran": json.dumps([name for name in ("A", "S") if getattr(separation, name).flags.fnc]),
         "has_names": int(bool(data.row_names)),
         "image_shape": list(data.image_shape or ()),
         "meta": json.dumps(data.meta, default=str),
@@ -154,18 +155,9 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
         raise ReadError(f"{file} is not a complete result of ngmca: {reason(error)}.") from error
 
 
-def _ends(separation: Separation) -> list[int]:
-    """Return where the measurements of each data set end; empty if there is only one data set."""
-    return [] if len(separation.parts) == 1 else [int(part.stop) for part in separation.parts]
-
-
 def _to_parts(ends: list[int]) -> tuple[slice, ...]:
     starts = [0, *ends[:-1]]
     return tuple(slice(*pair) for pair in zip(starts, ends, strict=True)) if ends else (slice(None),)
-
-
-def _is_fortran(array: NDArray) -> bool:
-    return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
 
 
 def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:

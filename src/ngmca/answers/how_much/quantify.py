@@ -101,7 +101,8 @@ def quantify(
         raise ArgumentError("{} must be above 0 and below 1, for instance 0.9.", option("level"))
     if not isinstance(unit, str):
         raise ArgumentTypeError("{} must be text, got {!r}.", option("unit"), unit)
-    _check_one_scale(standards=standards, responses=responses, closure=closure)
+    scales = {"standards": standards, "responses": responses, "totals": closure}
+    rules.check(rules.written(name for name, one in scales.items() if one is not None))
     if not isinstance(separation, Separation):
         raise ArgumentTypeError(
             "{} must be a Separation, as ngmca.separate and ngmca.load return it. Pass the separation_ "
@@ -118,11 +119,6 @@ def quantify(
     if closure is not None:
         return by_closure(sources, closure, unit, level)
     return _relative(sources, separation.shares, level)
-
-
-def _check_one_scale(**given: object) -> None:
-    names = [name for name, one in given.items() if one is not None]
-    rules.check(rules.written("totals" if name == "closure" else name for name in names))
 
 
 def _relative(sources: Sources, shares: NDArray, level: float) -> Amounts:

@@ -86,12 +86,9 @@ def in_unit(data: Dataset, name: str, unit: str, axis_name: str, notes: list[str
         raise ValueError(f"{called} has positions in {own} that are not positive: correct its axis.")
     wavenumbers = _turned(positions, *TO_WAVENUMBER[own])
     notes.append(f"Axes in {own} were converted to {unit}.")
-    return replace(data, axis=_turned(wavenumbers, *_inverse(*TO_WAVENUMBER[unit])))
+    factor, power = TO_WAVENUMBER[unit]
+    return replace(data, axis=_turned(wavenumbers, factor if power < 0 else 1 / factor, power))
 
 
 def _turned(x: NDArray, factor: float, power: int) -> NDArray:
     return np.asarray(factor * x if power > 0 else factor / x)
-
-
-def _inverse(factor: float, power: int) -> tuple[float, int]:
-    return (factor, -1) if power < 0 else (1 / factor, 1)

@@ -60,7 +60,8 @@ def _with_kind_remarks(table: Table) -> Table:
     """Return the table with remarks on transmittance, dark spectra and errors among its columns."""
     words = [*table.names[1:], *table.units[1:], table.facts.get("yunits", "")]
     kinds = {intensity_kind(word) for word in words if len(word) > 1}  # a sample may be called A
-    if {"absorbance", "transmittance"} <= kinds and not _in_pairs(table):
+    in_pairs = len(table.names) > 2 and role(table.names[2]) == "spectral"
+    if {"absorbance", "transmittance"} <= kinds and not in_pairs:
         raise _different(table)
     remark = ""
     if "transmittance" in kinds:
@@ -75,10 +76,6 @@ def _with_kind_remarks(table: Table) -> Table:
         *(", ".join(others), option("columns")),
     )
     return table.with_remarks(remark, warning if others else "")
-
-
-def _in_pairs(table: Table) -> bool:
-    return len(table.names) > 2 and role(table.names[2]) == "spectral"
 
 
 def _different(table: Table) -> ReadError:

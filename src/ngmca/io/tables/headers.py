@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from ngmca.io.axis_units import is_known, is_unit, role
-from ngmca.io.tables.cells import COMMENTS, Kind, Lines, Style, kind_of, rising, sample
+from ngmca.io.tables.cells import COMMENTS, Lines, Style, kind_of, rising, sample
 
 SETTING = re.compile(r"^[#%!/\s]*([A-Za-z][\w \[\].]*?)\s*(?:\(([^)]*)\))?\s*[=:\t,;]+\s*(.*)$")
 BRACKETED = re.compile(r"[\[(].*[\])]")
@@ -148,16 +148,13 @@ def find_table(lines: Lines, style: Style) -> Place | None:
         return None
     form = max(weights, key=lambda form: weights[form])
     places = [i for i, kind in kinds.items() if kind.is_row and (kind.width, kind.first) == form]
-    if len(places) > 2 and not form[1] and not _row_at(places[0] + 1, kinds):  # names, then their types
+    below = kinds.get(places[0] + 1)
+    if len(places) > 2 and not form[1] and not (below and below.is_row):  # names, then their types
         places = places[1:]
     first, last = places[0], places[-1]
     while last + 1 < len(lines.texts) and _continues(lines, last + 1, style, form):
         last += 1
     return Place(_begin(lines, first, style, form), last, form[0], bool(form[1]))
-
-
-def _row_at(place: int, kinds: dict[int, Kind]) -> bool:
-    return place in kinds and kinds[place].is_row
 
 
 def _continues(lines: Lines, i: int, style: Style, form: tuple[int, bool | None]) -> bool:

@@ -86,16 +86,12 @@ def _chosen(spectra: dict[str, Any], wanted: str | None, path: Path) -> str:
     if not spectra:
         raise ReadError(f"{path} has no spectrum: Fourier-transform its interferograms in OPUS first.")
     if wanted is None:
-        return min(spectra, key=lambda key: (key.split("_")[0] not in RESULTS, _rank(key), key))
+        rank = {kind: i for i, kind in enumerate(RESULTS)}
+        return min(spectra, key=lambda key: (rank.get(key.split("_")[0], len(rank)), key))
     if wanted not in spectra:
         found = ", ".join(spectra)
         raise ReadError("{} has no spectrum for {}: it has {}.", path, option("dataset", wanted), found)
     return wanted
-
-
-def _rank(key: str) -> int:
-    kind = key.split("_")[0]
-    return RESULTS.index(kind) if kind in RESULTS else len(RESULTS)
 
 
 def _check_blocks(path: Path) -> None:

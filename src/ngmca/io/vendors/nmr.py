@@ -42,8 +42,9 @@ def read_bruker(path: Path, *, nucleus: str | None = None, **_: Any) -> Dataset:
     data = combine(parts, [folder.name for folder in chosen])
     left = len(experiments) - len(processed)
     notes = [f"{left} experiments without processed data were left out."] if left else []
-    bare = [] if experiments == [path] else _without_acqus(path)
-    notes += [f"left out: {printable(folder.name)} has pdata, but no acqus." for folder in bare]
+    for folder in [] if experiments == [path] else sorted(one.parent for one in path.glob("*/pdata")):
+        if not (folder / "acqus").is_file():
+            notes.append(f"left out: {printable(folder.name)} has pdata, but no acqus.")
     return data.with_notes(*notes)
 
 
@@ -92,13 +93,6 @@ def _experiments(path: Path) -> list[Path]:
     return sorted(inside, key=lambda child: (not child.name.isdigit(), child.name.zfill(9)))
 
 
-def _without_acqus(path: Path) -> list[Path]:
-    """Return folders that have lost the acqus file of an experiment."""
-    return sorted(
-        folder.parent for folder in path.glob("*/pdata") if not (folder.parent / "acqus").is_file()
-    )
-
-
 def _processed(experiment: Path) -> Path | None:
     """Return the folder with the spectrum of an experiment, the lowest processing number first."""
     candidates = [experiment] if (experiment / "procs").is_file() else []
@@ -138,7 +132,9 @@ def _read_processed(ng: Any, experiment: Path) -> Dataset:
     folder = _processed(experiment) or experiment
     acquisition = folder.parent.parent
     for file in (folder / "procs", folder / "proc2s", acquisition / "acqus", acquisition / "acqu2s"):
-        _check_parameters(file)
+        # nmrglue would search for a missing end for ever
+        if file.is_file() and b"##END=" not in file.read_bytes():
+            raise ReadError(f"{file} does not end with ##END=: it is truncated or damaged.")
     with damaged(f"{folder} is not a complete Bruker spectrum"):
         header, values = _quietly(ng.bruker.read_pdata, str(folder))
         direct = header["procs"]
@@ -149,12 +145,6 @@ def _read_processed(ng: Any, experiment: Path) -> Dataset:
         raise ReadError(f"{folder} announces {rows} x {size} points, but holds {values.size}.")
     axis = offset - np.arange(size) * width / size
     return Dataset(np.atleast_2d(values).astype(float), axis, *SHIFT)
-
-
-def _check_parameters(file: Path) -> None:
-    """Raise an error for parameters without their end: nmrglue would search for it for ever."""
-    if file.is_file() and b"##END=" not in file.read_bytes():
-        raise ReadError(f"{file} does not end with ##END=: it is truncated or damaged.")
 
 
 def _varian_axis(parameters: Any, n: int) -> tuple[NDArray | None, str, str]:

@@ -53,7 +53,8 @@ def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
     axis = waves if len(waves) == shape[2] and monotonic(waves) else None
     name, unit = "band", ""
     if axis is not None:
-        name, unit = from_unit(_known(str(fields.get("wavelength units", ""))), otherwise="wavelength")
+        given = str(fields.get("wavelength units", ""))
+        name, unit = from_unit("" if given.lower() == "unknown" else given, otherwise="wavelength")
     return cube, (axis, name, unit), str(header)
 
 
@@ -201,8 +202,3 @@ def _text(value: Any) -> str:
 def _sibling(path: Path, suffixes: tuple[str, ...]) -> Path | None:
     named = (path.with_suffix(suffix) for suffix in suffixes)
     return next((candidate for candidate in named if candidate != path and candidate.is_file()), None)
-
-
-def _known(unit: str) -> str:
-    """Return the unit of an ENVI header, "" for "unknown"."""
-    return "" if unit.lower() == "unknown" else unit
