@@ -12,8 +12,7 @@ from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Answers, Run
 from ngmca.io import Dataset
 from ngmca.report import answer_figures, html
-from ngmca.report.answer_sections import amount_table
-from ngmca.report.overview import opening
+from ngmca.report.answer_sections import amount_table, opening
 from ngmca.report.sections import sections
 
 NAMES = ("<b>one</b>", "two & 2", "three")

@@ -17,8 +17,7 @@ from ngmca.report import figures, html, write
 from ngmca.report import plotly_style as drawing
 from ngmca.report import quality_figures as residual_figures
 from ngmca.report.figures import peaks
-from ngmca.report.maps import image
-from ngmca.report.mixing_figures import shares
+from ngmca.report.mixing_figures import image, shares
 from ngmca.report.sections import composition, fits, sources
 from ngmca.result import Others, Restart
 from ngmca.saving.results import _write_tables

@@ -1,12 +1,11 @@
 """Section V: mixtures of NMR spectra of real compounds."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from ngmca import rivals
 from ngmca.metrics import unit_rows
-from ngmca.paper import example_figures, examples
+from ngmca.paper import example_figures, measures
 from ngmca.paper.claims import (
     Claim,
     Comparison,
@@ -23,9 +22,6 @@ from ngmca.paper.measures import spectra
 from ngmca.paper.noisy import ALL, OTHERS
 from ngmca.simulate import DEFAULT_COMPOUNDS
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _CLEANER_DATA = (
     "Up to 10 dB the lead over the best other method is about 4 dB. In cleaner data sparse HALS, which "
     "is told the true share of zeros, comes nearer, and at 40 dB it is level: the thresholds of nGMCA^S "
@@ -34,13 +30,13 @@ _CLEANER_DATA = (
 SHOWN = ("glutamate", "myo-inositol", "alpha-glucose", "valine")  # in the picture of spectra
 
 
-def _sparse(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _sparse(table: pd.DataFrame, varies: str) -> list[Comparison]:
     rows = [group["intensity"].to_numpy() for _, group in table.groupby("compound", sort=False)]
     least = min(rivals.sparseness(row) for row in rows)
     return [exactly("least sparseness of the 15 spectra", least, above=0.5)]
 
 
-def _correlated(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _correlated(table: pd.DataFrame, varies: str) -> list[Comparison]:
     groups = table.groupby("compound", sort=False)
     S = unit_rows(np.stack([group["intensity"].to_numpy() for _, group in groups]))
     names = [str(name) for name, _ in groups]
@@ -50,12 +46,12 @@ def _correlated(table: "pd.DataFrame", varies: str) -> list[Comparison]:
     return [exactly(what, float(products[i, j]), above=0.6)]
 
 
-def _main_component(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _main_component(table: pd.DataFrame, varies: str) -> list[Comparison]:
     share = float(np.sum(table["main"] ** 2) / np.sum(table["measured"] ** 2))
     return [exactly("energy of the main component over that of the measurement", share, above=0.25)]
 
 
-def _grows_faster(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _grows_faster(table: pd.DataFrame, varies: str) -> list[Comparison]:
     ends = [table[table[varies] == x] for x in (table[varies].min(), table[varies].max())]
     first, last = (t.pivot(index="sim", columns="method", values="sdr") for t in ends)
     gain = (last - first).dropna()
@@ -79,7 +75,7 @@ EXPERIMENTS = (
         "NMRspectra",
         "NMR spectra of four compounds",
         example_figures.nmr_spectra(SHOWN),
-        example=Example("nmr_spectra", examples.nmr_spectra, NOISE_LEVELS, 15),
+        example=Example("nmr_spectra", measures.nmr_spectra, NOISE_LEVELS, 15),
         claims=(
             _first_paragraph(
                 "The spectra are very sparse (Hoyer's sparseness above 0.5 for all 15).", _sparse
@@ -95,7 +91,7 @@ EXPERIMENTS = (
         "appli_mixture",
         "A measurement with one main component (15 dB)",
         example_figures.nmr_mixture,
-        example=Example("appli_mixture", examples.nmr_mixture, NOISE_LEVELS, 15),
+        example=Example("appli_mixture", measures.nmr_mixture, NOISE_LEVELS, 15),
         claims=(
             _first_paragraph(
                 "One compound is particularly strong in it: over a quarter of the energy.",
@@ -138,7 +134,7 @@ EXPERIMENTS = (
         "A reconstructed spectrum (15 dB)",
         example_figures.nmr_reconstruction,
         NOISE_LEVELS,
-        Example("appli_reconstruction_example", examples.nmr_reconstruction, NOISE_LEVELS, 15),
+        Example("appli_reconstruction_example", measures.nmr_reconstruction, NOISE_LEVELS, 15),
         claims=(
             _third_paragraph(
                 "nGMCA^S identifies more peaks than sparse accelerated HALS (15 dB).",

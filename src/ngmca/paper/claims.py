@@ -11,14 +11,11 @@ claim about most settings holds if it does so in more than half of them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CONFIDENCE = 0.95
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
@@ -82,7 +79,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
 
 
-Check = Callable[["pd.DataFrame", str], list[Comparison]]  # (table, column of what varies)
+Check = Callable[[pd.DataFrame, str], list[Comparison]]  # (table, column of what varies)
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ class Claim:
     most: bool = False  # it is about most settings, not all
     why: str = ""  # what is known about why it does not hold, or holds only in part
 
-    def judge(self, table: "pd.DataFrame", varies: str) -> Finding:
+    def judge(self, table: pd.DataFrame, varies: str) -> Finding:
         """The verdict on a table of results."""
         comparisons = self.check(table, varies)
         evidence = [interval(one, family=len(comparisons)) for one in comparisons]
@@ -165,7 +162,7 @@ def ahead(
 ) -> Check:
     """`method` is more than `by` above each of the others."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         return [
             _difference(table, varies, x, (method, other), measure, above=by)
             for x in values_of(table, varies, at)
@@ -180,7 +177,7 @@ def close(
 ) -> Check:
     """The two methods differ by less than `within`."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         return [
             _difference(table, varies, x, (first, second), measure, above=-within, below=within)
             for x in values_of(table, varies, at)
@@ -192,7 +189,7 @@ def close(
 def lead_between(method: str, others: Sequence[str], low: float, high: float) -> Check:
     """`method` is more than `low` above every other one, and less than `high` above the best of them."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         found = ahead(method, others, by=low)(table, varies)
         for x in values_of(table, varies):
             here = table[(table[varies] == x) & table["method"].isin(others)]
@@ -207,7 +204,7 @@ def lead_between(method: str, others: Sequence[str], low: float, high: float) ->
 def falls(methods: Sequence[str], *, measure: str = "sdr", rises: bool = False) -> Check:
     """The measure falls (or rises) from the first value of what varies to the last."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         values = values_of(table, varies)
         high, low = (values[-1], values[0]) if rises else (values[0], values[-1])
         found = []
@@ -224,7 +221,7 @@ def falls(methods: Sequence[str], *, measure: str = "sdr", rises: bool = False) 
 def measured(method: str, measure: str, *, at: Sequence[float] | None = None, **limits: float) -> Check:
     """A measure of one method lies above or below a limit."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         own = table[table["method"] == method]
         return [
             Comparison(
@@ -242,7 +239,7 @@ def measured(method: str, measure: str, *, at: Sequence[float] | None = None, **
 def printed(numbers: dict[float, float], *, measure: str, within: float) -> Check:
     """The mean of a measure is within a share of a number that the paper prints."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         return [
             Comparison(
                 f"{varies} = {x:g}: measured / printed ({numbers[x]:g})",
@@ -257,7 +254,7 @@ def printed(numbers: dict[float, float], *, measure: str, within: float) -> Chec
     return check
 
 
-def values_of(table: "pd.DataFrame", varies: str, at: ArrayLike | None = None) -> list[float]:
+def values_of(table: pd.DataFrame, varies: str, at: ArrayLike | None = None) -> list[float]:
     """What a claim is about: the values that the table should have (`results.load` says), or some.
 
     A value that is missing gives a comparison without numbers, which leaves the claim undecided.
@@ -267,7 +264,7 @@ def values_of(table: "pd.DataFrame", varies: str, at: ArrayLike | None = None) -
 
 
 def _difference(
-    table: "pd.DataFrame",
+    table: pd.DataFrame,
     varies: str,
     value: float,
     pair: tuple[str, str],
@@ -282,5 +279,5 @@ def _difference(
     return Comparison(what, gap.to_numpy().ravel(), setting=value, **limits)
 
 
-def _wide(table: "pd.DataFrame", columns: str, measure: str) -> "pd.DataFrame":
+def _wide(table: pd.DataFrame, columns: str, measure: str) -> pd.DataFrame:
     return table.pivot(index="sim", columns=columns, values=measure)

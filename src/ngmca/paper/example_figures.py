@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ngmca.paper.experiment_figures import STYLES, Draw, label_of, new_figure
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
-def cost_curves(example: "pd.DataFrame", varies: str) -> "Figure":
+def cost_curves(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw the cost against the iteration, for one simulation."""
     figure, (axes,) = new_figure()
     for method, curve in example.groupby("method", sort=False):
@@ -35,7 +35,7 @@ def cost_curves(example: "pd.DataFrame", varies: str) -> "Figure":
     return figure
 
 
-def thresholds(example: "pd.DataFrame", varies: str) -> "Figure":
+def thresholds(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw three points before and after soft and hard thresholds of 1."""
     figure, (axes,) = new_figure(size=(5.2, 4.6))
     axes.axvline(1, color="#6B6B6B", linestyle=":")
@@ -58,7 +58,7 @@ def thresholds(example: "pd.DataFrame", varies: str) -> "Figure":
     return figure
 
 
-def correlation_matrix(example: "pd.DataFrame", varies: str) -> "Figure":
+def correlation_matrix(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw normalised scalar products of found and true sources."""
     figure, (axes,) = new_figure(size=(5.6, 4.6))
     wide = example.pivot(index="estimated", columns="reference", values="value")
@@ -75,7 +75,7 @@ def correlation_matrix(example: "pd.DataFrame", varies: str) -> "Figure":
     return figure
 
 
-def biased_sources(example: "pd.DataFrame", varies: str) -> "Figure":
+def biased_sources(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw two sources, true and found."""
     groups = list(example.groupby("source", sort=False))
     figure, panels = new_figure(len(groups), size=(6.4, 4.6))
@@ -91,7 +91,7 @@ def biased_sources(example: "pd.DataFrame", varies: str) -> "Figure":
 def nmr_spectra(shown: tuple[str, ...]) -> Draw:
     """Return a function that draws the spectra of a few compounds."""
 
-    def draw(example: "pd.DataFrame", varies: str) -> "Figure":
+    def draw(example: pd.DataFrame, varies: str) -> "Figure":
         figure, panels = new_figure(len(shown), size=(6.4, 6.0))
         for axes, name in zip(panels, shown, strict=True):
             part = example[example["compound"] == name]
@@ -105,7 +105,7 @@ def nmr_spectra(shown: tuple[str, ...]) -> Draw:
     return draw
 
 
-def nmr_mixture(example: "pd.DataFrame", varies: str) -> "Figure":
+def nmr_mixture(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw a measurement above its main component."""
     figure, panels = new_figure(2, size=(6.4, 4.4))
     panels[0].plot(example["ppm"], example["measured"], color="black", linewidth=0.9)
@@ -118,7 +118,7 @@ def nmr_mixture(example: "pd.DataFrame", varies: str) -> "Figure":
     return figure
 
 
-def nmr_reconstruction(example: "pd.DataFrame", varies: str) -> "Figure":
+def nmr_reconstruction(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw a true spectrum above the estimates of two methods."""
     figure, panels = new_figure(3, size=(6.4, 5.4))
     top = 1.05 * example["true"].max()

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ngmca._support.atomic_files import write_atomically
 from ngmca.paper.methods import METHODS
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Draw = Callable[["pd.DataFrame", str], "Figure"]  # of a table, and the column of what varies
+Draw = Callable[[pd.DataFrame, str], "Figure"]  # of a table, and the column of what varies
 
 AXES = {  # what varies, in words
     "snr": r"Noise level of the data, SNR$_Y$ (dB)",
@@ -109,7 +109,7 @@ def against(beside: str | None = None) -> Draw:
     With `beside` it is the difference to that method on the same data.
     """
 
-    def draw(table: "pd.DataFrame", varies: str) -> "Figure":
+    def draw(table: pd.DataFrame, varies: str) -> "Figure":
         figure, (axes,) = new_figure()
         wide = table.pivot(index=[varies, "sim"], columns="method", values="sdr")
         ylabel = "SDR$_S$ (dB)"
@@ -134,7 +134,7 @@ def against(beside: str | None = None) -> Draw:
     return draw
 
 
-def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> None:
+def draw_curves(axes: "Axes", wide: pd.DataFrame, methods: Iterable[str]) -> None:
     """Draw one curve for each method; `wide` has values in its first index level, methods in columns."""
     methods = list(methods)
     values = np.array(sorted(wide.index.get_level_values(0).unique()), dtype=float)
@@ -163,7 +163,7 @@ def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> N
 def conditioning(printed: dict[float, float]) -> Draw:
     """Return a function that draws the conditioning numbers and those printed in the paper."""
 
-    def draw(table: "pd.DataFrame", varies: str) -> "Figure":
+    def draw(table: pd.DataFrame, varies: str) -> "Figure":
         figure, (axes,) = new_figure()
         groups = table.groupby(varies)["cond"]
         x = np.array(list(groups.groups))

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ngmca import simulate
 from ngmca.paper.claims import Claim
@@ -11,9 +13,6 @@ from ngmca.paper.experiment_figures import against
 from ngmca.paper.measures import Row, quality
 from ngmca.paper.methods import METHODS, Found, Trial
 from ngmca.simulate import Mixture
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +69,12 @@ class Example:
     """One simulation of a study in detail, as a tidy table."""
 
     name: str
-    look: Callable[[Trial], "pd.DataFrame"]
+    look: Callable[[Trial], pd.DataFrame]
     study: Study
     value: float
     seed: int = 0
 
-    def make(self) -> "pd.DataFrame":
+    def make(self) -> pd.DataFrame:
         """Return the table."""
         return self.look(self.study.trial(self.value, self.seed))
 

@@ -1,10 +1,9 @@
 """Section IV-C: noiseless data with a large activation rate, which does not favour nGMCA."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
-from ngmca.paper import example_figures, examples, experiment_figures
+from ngmca.paper import example_figures, experiment_figures, measures
 from ngmca.paper.claims import (
     Claim,
     Comparison,
@@ -19,9 +18,6 @@ from ngmca.paper.claims import (
 from ngmca.paper.experiments import Example, Experiment, Study, curves
 from ngmca.paper.measures import compensation, conditioning, convergence
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 ALL = ("soft", "hard", "naive", "als", "hals", "multiplicative")
 OTHERS = ALL[1:]
 FEW = (5, 10, 15)  # sources
@@ -29,7 +25,7 @@ SHAPES = (0.5, 0.9, 1.6, 2.0, 4.0)  # alpha_A, some of those in the table
 PRINTED = {0.5: 6.90, 0.7: 8.36, 0.9: 9.43, 1.2: 10.7, 1.6: 12.0, 2.0: 12.9, 3.0: 14.3, 4.0: 15.3}
 
 
-def _ratio_grows(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _ratio_grows(table: pd.DataFrame, varies: str) -> list[Comparison]:
     inside = table[(table["soft1"] > 0) & (table["soft2"] > 0)]
     return [
         exactly(f"({x1:g}, {x2:g}): (y2/y1) / (x2/x1)", (y2 / y1) / (x2 / x1), above=1.0)
@@ -37,7 +33,7 @@ def _ratio_grows(table: "pd.DataFrame", varies: str) -> list[Comparison]:
     ]
 
 
-def _only_soft_moves(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _only_soft_moves(table: pd.DataFrame, varies: str) -> list[Comparison]:
     found = []
     for row in table[(table["soft1"] > 0) & (table["soft2"] > 0)].to_dict("records"):
         point = f"({row['x1']:g}, {row['x2']:g})"
@@ -100,7 +96,7 @@ EXPERIMENTS = (
         "Cost during the iterations (80 % active, r = 40, noiseless)",
         example_figures.cost_curves,
         OSCILLATIONS,
-        Example("oscillations_example", examples.cost_curves, OSCILLATIONS, 40),
+        Example("oscillations_example", measures.cost_curves, OSCILLATIONS, 40),
         claims=(
             Claim(
                 "nGMCA^S converges to a lower cost than nGMCA^H.",
@@ -151,7 +147,7 @@ EXPERIMENTS = (
         "soft-hard",
         "What soft and hard thresholds do to two coefficients",
         example_figures.thresholds,
-        example=Example("soft_hard", examples.thresholded_points, BIAS, 15),
+        example=Example("soft_hard", measures.thresholded_points, BIAS, 15),
         claims=(
             _before_thresholds(
                 "Where both coefficients stay, soft thresholding raises the ratio of the larger one.",
@@ -168,7 +164,7 @@ EXPERIMENTS = (
         "Correlation of found with true sources (nGMCA^S, r = 15, 80 % active, noiseless)",
         example_figures.correlation_matrix,
         BIAS,
-        Example("correlation_bias", examples.correlation_matrix, BIAS, 15),
+        Example("correlation_bias", measures.correlation_matrix, BIAS, 15),
         claims=(
             _after_thresholds(
                 "One estimate correlates with all true sources: its mean excess over the true "
@@ -190,7 +186,7 @@ EXPERIMENTS = (
         "Two true and found sources, one of which compensates for the others (nGMCA^S)",
         example_figures.biased_sources,
         BIAS,
-        Example("biased_sources", examples.biased_sources, BIAS, 15),
+        Example("biased_sources", measures.biased_sources, BIAS, 15),
         claims=(
             _after_thresholds(
                 "The source that compensates has an offset: above 0.05 of its mean, where it is 0.",

@@ -3,15 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ngmca.paper import experiment_figures
 from ngmca.paper.claims import NOT_RUN, Claim, Finding
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.tables import StudyTable, example_is_there, read_example
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +18,8 @@ class Result:
     """An experiment with its tables; missing tables are None."""
 
     experiment: Experiment
-    table: "pd.DataFrame | None"
-    example: "pd.DataFrame | None"
+    table: pd.DataFrame | None
+    example: pd.DataFrame | None
 
     @property
     def ready(self) -> bool:
@@ -49,7 +48,7 @@ class Result:
         wanted = len(self.experiment.study.values)
         return f"{self.sims}" if values in (0, wanted) else f"{self.sims} at {values} of {wanted} values"
 
-    def means(self) -> "pd.DataFrame | None":
+    def means(self) -> pd.DataFrame | None:
         """Return the mean SDR_S for each value (row) and method (column), or None without SDR."""
         study = self.experiment.study
         if self.table is None or study is None or "sdr" not in self.table:
@@ -94,7 +93,7 @@ def file_name(label: str) -> str:
     return label.replace(":", "-")
 
 
-def _complete(table: "pd.DataFrame", study: Study) -> Any:
+def _complete(table: pd.DataFrame, study: Study) -> Any:
     """Return the simulations that have all methods, or None if there is none."""
     known = table[table["method"].isin(study.methods) & table[study.varies].isin(study.values)]
     count = known.groupby([study.varies, "sim"])["method"].transform("nunique")

@@ -11,8 +11,7 @@ from scipy.signal import find_peaks, peak_prominences
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
 from ngmca.report.html_page import table
-from ngmca.report.maps import image
-from ngmca.report.mixing_figures import shown_posterior
+from ngmca.report.mixing_figures import image, shown_posterior
 from ngmca.report.plotly_style import (
     COLOURS,
     INK,

@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 
 from ngmca.answers.how_sure.residual_pass import HISTOGRAM_BINS
 from ngmca.answers.run import Run
-from ngmca.report.maps import image
-from ngmca.report.mixing_figures import MAX_BARS, measurements
+from ngmca.report.mixing_figures import MAX_BARS, image, measurements
 from ngmca.report.plotly_style import (
     COLOURS,
     SOFT,

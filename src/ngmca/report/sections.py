@@ -14,10 +14,9 @@ from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
 from ngmca.report import figures, quality_figures
 from ngmca.report import mixing_figures as weights
-from ngmca.report.answer_sections import how_many, how_much, numbered, which
+from ngmca.report.answer_sections import how_many, how_much, numbered, overview, which
 from ngmca.report.html_page import Section, paragraph, table
-from ngmca.report.maps import image
-from ngmca.report.overview import overview
+from ngmca.report.mixing_figures import image
 from ngmca.report.plotly_style import MAX_POINTS, MAX_ROWS, colour
 
 
