@@ -40,8 +40,7 @@ def criteria(choice: RankChoice) -> tuple[go.Figure, ...]:
         if k == 1 and choice.edge > 0:
             figure.add_hline(choice.edge, line={"color": SOFT, "dash": "dot", "width": 1})
         figure.add_vline(choice.rank, line={"color": "rgba(29,39,51,0.12)", "width": 14})
-        style(figure, 260)
-        figure.update_layout(title=small(title))
+        style(figure, 260, title)
         figure.update_xaxes(title="sources")
         if k < 2 and np.nanmax(y, initial=0.0) > 0:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1)
@@ -94,11 +93,8 @@ def calibrations(amounts: Amounts) -> tuple[go.Figure, ...]:
             go.Scatter(x=x, y=y, mode="markers", text=names, marker={"color": colour(source), "size": 8},
                        hovertemplate="%{text}: %{x:.4g}<extra></extra>"),
         ])  # fmt: skip
-        style(figure, 260)
-        figure.update_layout(title=small(literal(shortened(name, 22))))
-        figure.update_xaxes(
-            title=literal(f"known concentration, {unit}" if unit else "known concentration")
-        )
+        style(figure, 260, literal(shortened(name, 22)))
+        figure.update_xaxes(title=literal(f"known concentration{f', {unit}' if unit else ''}"))
         figure.update_yaxes(title="weight of the source", rangemode="tozero")
         figures.append(figure)
     return tuple(figures)

@@ -25,7 +25,6 @@ from ngmca.report.plotly_style import (
     literal,
     place_of,
     shortened,
-    small,
     style,
 )
 from ngmca.result import Marginals, Posterior
@@ -40,8 +39,7 @@ def background(run: Run) -> tuple[go.Figure, ...]:
     for k, i in enumerate(np.unique(np.linspace(0, m - 1, 12).round().astype(int))):
         name = literal(shortened(run.data.names[i], 24))
         figure.add_trace(line(run.data, found.weights[i] @ found.basis, name, colour(k), width=1.2))
-    style(figure, 320)
-    figure.update_layout(showlegend=m > 1, legend=above(), margin={"t": 64})
+    style(figure, 320, showlegend=m > 1, legend=above(), margin={"t": 64})
     figure.update_yaxes(rangemode="tozero")
     axis_of(figure, run.data)
     if not run.data.image_shape:
@@ -160,10 +158,7 @@ def fit(run: Run, pick: int) -> go.Figure:
     sigma = float(run.diagnostics.sigma[i])
     for level in (-2 * sigma, 2 * sigma):
         figure.add_hline(level, row=2, col=1, line={"color": SOFT, "dash": "dot", "width": 1})
-    style(figure, 330)
-    figure.update_layout(
-        showlegend=True, legend=above(), title=small(place_of(data, i)), margin={"t": 56}
-    )
+    style(figure, 330, place_of(data, i), showlegend=True, legend=above(), margin={"t": 56})
     figure.update_yaxes(nticks=4, row=2, col=1)
     axis_of(figure, data, row=2)
     return figure

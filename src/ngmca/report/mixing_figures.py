@@ -22,7 +22,6 @@ from ngmca.report.plotly_style import (
     literal,
     shortened,
     shortened_all,
-    small,
     style,
 )
 from ngmca.result import Marginals, Posterior
@@ -43,9 +42,9 @@ def shares(run: Run) -> go.Figure:
             if m <= MAX_BARS
             else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=colour(i))
         )
-    style(figure, 320)
-    figure.update_layout(barmode="stack", bargap=0.15 if m < 80 else 0, showlegend=r <= 12)
-    figure.update_layout(legend=above() | {"traceorder": "normal"}, margin={"t": 56})
+    bars: dict[str, Any] = {"barmode": "stack", "bargap": 0.15 if m < 80 else 0}
+    legend = above() | {"traceorder": "normal"}
+    style(figure, 320, **bars, showlegend=r <= 12, legend=legend, margin={"t": 56})
     figure.update_yaxes(range=[0, 100.5], ticksuffix=" %", nticks=6)
     measurements(figure, run)
     return figure
@@ -190,8 +189,7 @@ def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> go
             colorbar=bar | {"ticksuffix": unit},
         )
     )  # fmt: skip
-    style(figure, 290)
-    figure.update_layout(margin={"l": 8, "r": 4, "t": 30, "b": 8}, title=small(title))
+    style(figure, 290, title, margin={"l": 8, "r": 4, "t": 30, "b": 8})
     ticks: dict[str, Any] = {"constrain": "domain", "showgrid": False, "nticks": 5}
     ticks |= {"tickfont": {"size": 9}, "title_font": {"size": 10}, "title_standoff": 4}
     figure.update_xaxes(title=across, **ticks)

@@ -16,10 +16,8 @@ from ngmca.report.plotly_style import (
     line,
     literal,
     logarithmic,
-    small,
     style,
     thin,
-    top_right,
 )
 
 
@@ -56,8 +54,7 @@ def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:
                 line={"color": colour(i), "width": 1.4},
             )
         )  # fmt: skip
-    style(figure, 250)
-    figure.update_layout(title=small(title))
+    style(figure, 250, title)
     figure.update_xaxes(title="iteration")
     figure.update_yaxes(exponentformat="power")
     if not np.isfinite(usable).any():
@@ -87,11 +84,15 @@ def histogram(run: Run) -> go.Figure:
     figure.add_trace(
         go.Scatter(x=centres, y=gaussian, name="Gaussian", line={"color": COLOURS[1], "width": 1.6})
     )
-    style(figure, 300)
     floor = max(1e-6, float(density[density > 0].min(initial=1e-3)))
-    figure.update_layout(
-        bargap=0, showlegend=True, legend=top_right(), title=small("Residual against a Gaussian")
-    )
+    corner = {
+        "x": 0.99,
+        "xanchor": "right",
+        "y": 0.99,
+        "yanchor": "top",
+        "bgcolor": "rgba(255,255,255,.7)",
+    }
+    style(figure, 300, "Residual against a Gaussian", bargap=0, showlegend=True, legend=corner)
     figure.update_yaxes(title="density")
     logarithmic(figure, floor / 1.6, 1.3)
     figure.update_xaxes(title="residual / noise", range=[-6, 6])
@@ -111,8 +112,7 @@ def structure(run: Run) -> go.Figure:
         )
     )
     figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.4})
-    style(figure, 300)
-    figure.update_layout(title=small("Structure in the residual"))
+    style(figure, 300, "Structure in the residual")
     figure.update_yaxes(title="singular value (noise: up to 1)", rangemode="tozero")
     figure.update_xaxes(title="number", tickformat="d", nticks=min(len(values) + 1, 11))
     return figure
@@ -122,8 +122,7 @@ def along_axis(run: Run) -> go.Figure:
     """Return the residual over the noise level along the axis."""
     figure = go.Figure(line(run.data, run.diagnostics.column_rms, "residual", COLOURS[0], width=1))
     figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.2})
-    style(figure, 300)
-    figure.update_layout(title=small("Residual along the axis"))
+    style(figure, 300, "Residual along the axis")
     figure.update_yaxes(title="residual / noise", rangemode="tozero")
     axis_of(figure, run.data)
     return figure
@@ -149,10 +148,7 @@ def per_measurement(run: Run) -> go.Figure:
                 marker={"color": tint, "symbol": symbol, "size": 6}, line={"color": tint, "width": 1},
             )
         )  # fmt: skip
-    style(figure, 300)
-    figure.update_layout(
-        showlegend=True, legend=above(), title=small("Residual of each measurement"), margin={"t": 56}
-    )
+    style(figure, 300, "Residual of each measurement", showlegend=True, legend=above(), margin={"t": 56})
     figure.update_yaxes(rangemode="tozero", title="standard deviation")
     measurements(figure, run)
     return figure
