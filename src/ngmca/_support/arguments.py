@@ -63,10 +63,7 @@ def check_observed(Y: Any, mask: Any = None, name: str = "Y") -> tuple[NDArray, 
         if given.shape != np.shape(Y):
             raise ArgumentError(
                 "{} must have the shape of {}, {}, got {}.",
-                option("mask"),
-                name,
-                np.shape(Y),
-                given.shape,
+                *(option("mask"), name, np.shape(Y), given.shape),
             )
         missing = given if missing is None else missing | given
     if missing is None or not missing.any():

@@ -25,6 +25,18 @@ HEAD_BYTES = 2048  # at the start of a file, from which its format is found
 TABLE_FORMATS = ("text", "spreadsheet")
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # containers of spreadsheets and of many other formats
 SHEET_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".ods", ".xls")
+SIGNATURES: tuple[tuple[bytes | tuple[bytes, ...], tuple[str, ...], str], ...] = (
+    # the first bytes, the suffixes if other formats begin alike, and the format
+    (b"\x93NUMPY", (), "npy"),
+    (ZIP, (".npz", ""), "npz"),
+    ((ZIP, OLE), SHEET_SUFFIXES, "spreadsheet"),
+    (b"MATLAB 5.0", (), "MATLAB"),
+    ((b"CDF\x01", b"CDF\x02"), (), "NetCDF"),
+    (b"\x89HDF\r\n\x1a\n", (), "HDF5"),
+    (b"MATLAB 7.3", (), "MATLAB 7.3"),
+    ((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), (".npy", ".pkl", ".pickle"), "pickle"),
+    (b"ENVI", (".hdr",), "ENVI"),
+)
 EXPORT_HINTS = {
     ".l6m": "LabSpec 6 files are not supported: export as .xml or .txt in LabSpec",
     ".l6s": "LabSpec 6 files are not supported: export as .xml or .txt in LabSpec",
@@ -145,26 +157,10 @@ def _of_file(path: Path, head: bytes | None) -> str | None:
 def _by_signature(path: Path, head: bytes) -> str | None:
     """Return a format whose files begin with fixed bytes."""
     suffix = path.suffix.lower()
-    if head.startswith(b"\x93NUMPY"):
-        return "npy"
-    if head.startswith(ZIP) and suffix in (".npz", ""):
-        return "npz"
-    if head.startswith((ZIP, OLE)) and suffix in SHEET_SUFFIXES:
-        return "spreadsheet"
-    if head.startswith(b"MATLAB 5.0"):
-        return "MATLAB"
-    if head.startswith((b"CDF\x01", b"CDF\x02")):
-        return "NetCDF"
-    if head.startswith(b"\x89HDF\r\n\x1a\n"):
-        return _hdf5_family(path)
-    if head.startswith(b"MATLAB 7.3"):
-        return "MATLAB 7.3"
-    is_pickle = head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05"
-    if is_pickle and suffix in (".npy", ".pkl", ".pickle"):
-        return "pickle"
-    if head.lstrip().upper().startswith(b"##TITLE"):
-        return "JCAMP-DX"
-    return "ENVI" if head.startswith(b"ENVI") and suffix == ".hdr" else None
+    for begin, suffixes, name in SIGNATURES:
+        if head.startswith(begin) and (not suffixes or suffix in suffixes):
+            return _hdf5_family(path) if name == "HDF5" else name
+    return "JCAMP-DX" if head.lstrip().upper().startswith(b"##TITLE") else None
 
 
 def _by_instrument(path: Path, head: bytes) -> str | None:

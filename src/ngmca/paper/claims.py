@@ -152,6 +152,15 @@ def together(*checks: Check) -> Check:
     return lambda table, varies: [one for check in checks for one in check(table, varies)]
 
 
+def _at_each_value(
+    at: ArrayLike | None, compare: Callable[[pd.DataFrame, str, float], list[Comparison]]
+) -> Check:
+    """Return a check of what `compare` returns for the values that a claim is about."""
+    return lambda table, varies: [
+        one for x in values_of(table, varies, at) for one in compare(table, varies, x)
+    ]
+
+
 def ahead(
     method: str,
     others: Sequence[str],
@@ -161,29 +170,22 @@ def ahead(
     measure: str = "sdr",
 ) -> Check:
     """`method` is more than `by` above each of the others."""
-
-    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
-        return [
-            _difference(table, varies, x, (method, other), measure, above=by)
-            for x in values_of(table, varies, at)
-            for other in others
-        ]
-
-    return check
+    return _at_each_value(
+        at,
+        lambda table, varies, x: [
+            _difference(table, varies, x, (method, other), measure, above=by) for other in others
+        ],
+    )
 
 
 def close(
     first: str, second: str, *, within: float, at: Sequence[float] | None = None, measure: str = "sdr"
 ) -> Check:
     """The two methods differ by less than `within`."""
-
-    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
-        return [
-            _difference(table, varies, x, (first, second), measure, above=-within, below=within)
-            for x in values_of(table, varies, at)
-        ]
-
-    return check
+    pair, limits = (first, second), {"above": -within, "below": within}
+    return _at_each_value(
+        at, lambda table, varies, x: [_difference(table, varies, x, pair, measure, **limits)]
+    )
 
 
 def lead_between(method: str, others: Sequence[str], low: float, high: float) -> Check:
@@ -221,37 +223,23 @@ def falls(methods: Sequence[str], *, measure: str = "sdr", rises: bool = False) 
 def measured(method: str, measure: str, *, at: Sequence[float] | None = None, **limits: float) -> Check:
     """A measure of one method lies above or below a limit."""
 
-    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
-        own = table[table["method"] == method]
-        return [
-            Comparison(
-                f"{varies} = {x:g}: {measure} of {method}",
-                own.loc[own[varies] == x, measure].dropna().to_numpy(),
-                setting=x,
-                **limits,
-            )
-            for x in values_of(table, varies, at)
-        ]
+    def compare(table: pd.DataFrame, varies: str, x: float) -> list[Comparison]:
+        own = table.loc[(table["method"] == method) & (table[varies] == x), measure]
+        what = f"{varies} = {x:g}: {measure} of {method}"
+        return [Comparison(what, own.dropna().to_numpy(), setting=x, **limits)]
 
-    return check
+    return _at_each_value(at, compare)
 
 
 def printed(numbers: dict[float, float], *, measure: str, within: float) -> Check:
     """The mean of a measure is within a share of a number that the paper prints."""
 
-    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
-        return [
-            Comparison(
-                f"{varies} = {x:g}: measured / printed ({numbers[x]:g})",
-                table.loc[table[varies] == x, measure].to_numpy() / numbers[x],
-                above=1 - within,
-                below=1 + within,
-                setting=x,
-            )
-            for x in values_of(table, varies, tuple(numbers))
-        ]
+    def compare(table: pd.DataFrame, varies: str, x: float) -> list[Comparison]:
+        ratio = table.loc[table[varies] == x, measure].to_numpy() / numbers[x]
+        what = f"{varies} = {x:g}: measured / printed ({numbers[x]:g})"
+        return [Comparison(what, ratio, above=1 - within, below=1 + within, setting=x)]
 
-    return check
+    return _at_each_value(tuple(numbers), compare)
 
 
 def values_of(table: pd.DataFrame, varies: str, at: ArrayLike | None = None) -> list[float]:

@@ -257,18 +257,12 @@ def _check_names(method: str, given: Iterable[str], known: Sequence[str], *, lis
 
 def options_of(method: Soft | Hard | Naive | Anls) -> Options:
     """Return a method in the form that the algorithms use."""
-    solver = getattr(method, "solver", "pivot")
+    given = {name: value for name, value in vars(method).items() if name != "penalised"}
+    solver = given.get("solver")
     steps = solver.max_iter if isinstance(solver, Fista) else Fista().max_iter
-    return Options(
-        method=method.name,
-        tau=getattr(method, "tau", Options.tau),
-        n_iter=method.n_iter,
-        refinement=getattr(method, "refinement", Options.refinement),
-        bounded=getattr(method, "bounded", Options.bounded),
-        solver="fista" if isinstance(solver, Fista) else solver,
-        max_sub_iter=getattr(method, "max_sub_iter", steps),
-        tol=getattr(method, "tol", None),
-    )
+    if isinstance(solver, Fista):
+        given["solver"] = "fista"
+    return Options(method=method.name, **{"max_sub_iter": steps} | given)
 
 
 def _check_common(method: Soft | Hard | Naive | Anls) -> None:

@@ -64,30 +64,17 @@ class Spectrum:
 
 @one_blas_thread
 def spectrum(data: Data, count: int = DEFAULT_COUNT) -> Spectrum:
-    """Return the `count` largest singular values of the data, and the edge of the noise."""
+    """Return the `count` largest singular values of the data, their noise, and the edge of the noise.
+
+    The noise level is that before any separation: the smallest estimate that is not 0. With a few
+    sources in white noise most singular values are noise, and their median gives its level (Gavish and
+    Donoho, 2014): 0 if most of them are rounding errors. Signal only makes an estimate larger.
+    """
     engine = completed(open_data(data))
     part, values, noise = _examined(engine)
     grown = growth(part, engine)
     edge = noise_edge(*part.shape, max(noise, _least_noise(part)))
     return Spectrum(values[:count] * grown, noise, edge * grown).scaled(engine.unit)
-
-
-@one_blas_thread
-def noise_before(data: Data) -> float:
-    """Return the noise level of the data before any separation: the smallest estimate that is not 0.
-
-    With a few sources in white noise most singular values are noise, and their median gives its level
-    (Gavish and Donoho, 2014): 0 if most of them are rounding errors. Signal only makes an estimate
-    larger.
-    """
-    engine = completed(open_data(data))
-    return _examined(engine)[2] * engine.unit
-
-
-@one_blas_thread
-def singular_values(data: Data, count: int = DEFAULT_COUNT) -> NDArray:
-    """Return the largest singular values of the data, 0 where they are rounding errors."""
-    return spectrum(data, count).values
 
 
 def noise_edge(m: int, n: int, sigma: float = 1.0) -> float:
