@@ -60,7 +60,7 @@ def test_amounts_stand_beside_the_source_that_they_are_of(run):
 
 def test_each_source_is_drawn_above_its_reference(run):
     found = run.answers.identification
-    figures = answer_figures.matches(run)
+    figures = list(answer_figures.matches(run))
     assert len(figures) == 3
     for figure, row, reference in zip(figures, run.separation.S, found.references, strict=True):
         np.testing.assert_allclose(figure.data[0].y, row, rtol=1e-6)

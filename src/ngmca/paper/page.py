@@ -7,10 +7,9 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
-from ngmca.paper.catalogue import BEYOND, SEQUEL, full
 from ngmca.paper.claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
-from ngmca.paper.standing import Result, file_name
+from ngmca.paper.standing import BEYOND, SEQUEL, Result, file_name, full
 from ngmca.report.html_page import page
 
 Claims = Sequence[tuple[Claim, Finding]]

@@ -1,4 +1,4 @@
-"""State of each experiment in a folder of tables: what was run, its figure, its claims."""
+"""All experiments, and the state of each in a folder of tables: what was run, its figure, its claims."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,10 +7,26 @@ from typing import Any
 
 import pandas as pd
 
-from ngmca.paper import experiment_figures
+from ngmca.paper import application, beyond, experiment_figures, noiseless, noisy, sequel
 from ngmca.paper.claims import NOT_RUN, Claim, Finding
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.tables import StudyTable, example_is_there, read_example
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.label: experiment
+    for chapter in (noiseless, noisy, application, beyond, sequel)
+    for experiment in chapter.EXPERIMENTS
+}
+BEYOND = frozenset(experiment.label for experiment in beyond.EXPERIMENTS)
+SEQUEL = frozenset(experiment.label for experiment in sequel.EXPERIMENTS)
+
+
+def full(experiment: Experiment) -> str:
+    """Return a text with the number of simulations of `--full`."""
+    sims = experiment.study.sims if experiment.study else None
+    if sims is None:
+        return "one example in the paper"
+    return f"{sims} with --full" if experiment.label in BEYOND | SEQUEL else f"{sims} in the paper"
 
 
 @dataclass(frozen=True, eq=False)

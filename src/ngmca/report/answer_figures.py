@@ -1,5 +1,7 @@
 """Figures of the answers: criteria for the number of sources, best matches, calibration lines."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -22,8 +24,8 @@ from ngmca.report.plotly_style import (
 )
 
 
-def criteria(choice: RankChoice) -> tuple[go.Figure, ...]:
-    """Return one figure for each criterion; the chosen number of sources is marked."""
+def criteria(choice: RankChoice) -> Iterator[go.Figure]:
+    """Yield one figure for each criterion; the chosen number of sources is marked."""
     numbers = choice.criteria
     panels = (
         (choice.ranks, choice.held_out.mean(axis=0), f"Prediction error: {numbers['held_out']}"),
@@ -31,7 +33,6 @@ def criteria(choice: RankChoice) -> tuple[go.Figure, ...]:
          f"Singular values: {numbers['singular_values']}"),
         (choice.ranks, choice.stability, f"Stability: {numbers['stability']}"),
     )  # fmt: skip
-    figures = []
     for k, (x, y, title) in enumerate(panels):
         figure = go.Figure(
             go.Scatter(x=x, y=np.where(np.isfinite(y), y, np.nan), mode="lines+markers",
@@ -44,16 +45,14 @@ def criteria(choice: RankChoice) -> tuple[go.Figure, ...]:
         figure.update_xaxes(title="sources")
         if k < 2 and np.nanmax(y, initial=0.0) > 0:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1)
-        figures.append(figure)
-    return tuple(figures)
+        yield figure
 
 
-def matches(run: Run) -> tuple[go.Figure, ...]:
-    """Return for each source a figure with the most similar spectrum of the library below it."""
+def matches(run: Run) -> Iterator[go.Figure]:
+    """Yield for each source a figure with the most similar spectrum of the library below it."""
     found = run.answers.identification
     if found is None:
-        return ()
-    figures = []
+        return
     for i, row in enumerate(run.separation.answer[1][:MAX_ROWS]):
         if not found.matches[i]:
             continue
@@ -72,13 +71,11 @@ def matches(run: Run) -> tuple[go.Figure, ...]:
             low = min(0.0, float(np.nanmin(values, initial=0.0)))
             figure.update_yaxes(range=[low, 1.1 * (float(tops[k]) or 1.0)], row=k + 1, col=1)
         axis_of(figure, run.data, row=2)
-        figures.append(figure)
-    return tuple(figures)
+        yield figure
 
 
-def calibrations(amounts: Amounts) -> tuple[go.Figure, ...]:
-    """Return the calibration line of each substance that has standards."""
-    figures = []
+def calibrations(amounts: Amounts) -> Iterator[go.Figure]:
+    """Yield the calibration line of each substance that has standards."""
     for j, name in enumerate(amounts.substances[:MAX_ROWS]):
         known = np.isfinite(amounts.known[:, j])
         if not known.any():
@@ -96,5 +93,4 @@ def calibrations(amounts: Amounts) -> tuple[go.Figure, ...]:
         style(figure, 260, literal(shortened(name, 22)))
         figure.update_xaxes(title=literal(f"known concentration{f', {unit}' if unit else ''}"))
         figure.update_yaxes(title="weight of the source", rangemode="tozero")
-        figures.append(figure)
-    return tuple(figures)
+        yield figure

@@ -185,7 +185,7 @@ def how_many(run: Run) -> list[Section]:
         "sources are found again in other measurements (stability 1 is perfect). The criteria can "
         "disagree. rank.csv has the numbers."
     )
-    return [Section("rank", "How many", paragraph(text), criteria(choice), 3)]
+    return [Section("rank", "How many", paragraph(text), tuple(criteria(choice)), 3)]
 
 
 def which(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
@@ -196,7 +196,7 @@ def which(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
     sentences = "".join(paragraph(rendered(sentence, show)) for sentence in found.words)
     meaning = paragraph(f"{found.chance_meaning} identification.csv has the table.")
     table = f"<details><summary>best matches of each source</summary>{match_table(found)}</details>"
-    return [Section("which", "Which", sentences + meaning + table, matches(run), 2)]
+    return [Section("which", "Which", sentences + meaning + table, tuple(matches(run)), 2)]
 
 
 def how_much(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
@@ -213,4 +213,4 @@ def how_much(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
         f"<details><summary>all results in words</summary>{''.join(others)}</details>" if others else ""
     )
     body = f"{first}{details}{substance_table(amounts)}{legend}{amount_table(amounts)}"
-    return [Section("amounts", "How much", body, calibrations(amounts), 3)]
+    return [Section("amounts", "How much", body, tuple(calibrations(amounts)), 3)]

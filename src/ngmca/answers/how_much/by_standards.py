@@ -1,6 +1,6 @@
 """Amounts from standards: the source of each substance, and its calibration line through 0."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -140,7 +140,7 @@ def by_standards(sources: Sources, standards: Standards, level: float) -> Amount
     check_standards(standards, sources.r)
     chosen, why, doubts = matched(sources, standards)
     usable = sources.usable[:, chosen]
-    missed = _left_out(standards, usable, sources.measurements)
+    missed = list(_left_out(standards, usable, sources.measurements))
     known = np.where(usable, standards.known, np.nan)
     found = sources.blank(np.empty(known.shape), standards.units, level, "", chosen)
     found = replace(found, substances=standards.substances, known=known)
@@ -162,9 +162,8 @@ def by_standards(sources: Sources, standards: Standards, level: float) -> Amount
     return replace(found, words=tuple(words), warnings=tuple(doubts))
 
 
-def _left_out(standards: Standards, usable: NDArray, measurements: Sequence[str]) -> list[str]:
-    """Return warnings about standards that the data do not show; raise an error if too few are left."""
-    words = []
+def _left_out(standards: Standards, usable: NDArray, measurements: Sequence[str]) -> Iterator[str]:
+    """Yield warnings about standards that the data do not show; raise an error if too few are left."""
     lost = ~usable & np.isfinite(standards.known)
     for j, name in enumerate(standards.substances):
         if lost[:, j].any():
@@ -176,11 +175,10 @@ def _left_out(standards: Standards, usable: NDArray, measurements: Sequence[str]
                     "standards that were measured where it has signal.",
                     *(option("standards"), name, which),
                 )
-            words.append(
+            yield (
                 f"{name}: these standards were left out, because the observed channels do not show it: "
                 f"{which}."
             )
-    return words
 
 
 def _enter_line(found: Amounts, sources: Sources, j: int, i: int) -> tuple[Line, float]:
@@ -217,7 +215,7 @@ def _enter_line(found: Amounts, sources: Sources, j: int, i: int) -> tuple[Line,
 
 def _about_lines(found: Amounts, lines: Sequence[tuple[Line, float]]) -> list[str]:
     """Return warnings about the calibration lines."""
-    doubts = about_range(found)
+    doubts = list(about_range(found))
     for j, (name, (line, _)) in enumerate(zip(found.substances, lines, strict=True)):
         if np.isinf(found.high[:, j]).any():
             doubts.append(f"{name}: its standards scatter so much that the intervals have no upper end.")
@@ -232,12 +230,11 @@ def _about_lines(found: Amounts, lines: Sequence[tuple[Line, float]]) -> list[st
                 f"to source {found.sources[j] + 1} (a blank, a background, another substance). Small "
                 "amounts are the most wrong."
             )
-    return doubts + _about_variety(found.substances, np.array([varied for _, varied in lines]))
+    return [*doubts, *_about_variety(found.substances, np.array([varied for _, varied in lines]))]
 
 
-def _about_variety(substances: Sequence[str], varied: NDArray) -> list[str]:
-    """Return warnings about standards that are too similar to each other."""
-    doubts = []
+def _about_variety(substances: Sequence[str], varied: NDArray) -> Iterator[str]:
+    """Yield warnings about standards that are too similar to each other."""
     for alike, follows in (
         (
             (varied > RATIO_WITH_WARNING) & (varied <= MAX_RATIO_FOR_INTERVALS),
@@ -247,9 +244,8 @@ def _about_variety(substances: Sequence[str], varied: NDArray) -> list[str]:
     ):
         if alike.any():
             which = listed([name for name, so in zip(substances, alike, strict=True) if so])
-            doubts.append(
+            yield (
                 f"In the standards of {which}, other substances vary far less than in the measurements. "
                 f"They hardly show how much of other substances a source contains, so {follows}. Add "
                 "standards that differ in every substance, as the measurements do."
             )
-    return doubts

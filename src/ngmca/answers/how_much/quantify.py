@@ -170,10 +170,10 @@ def by_closure(sources: Sources, closure: bool | ArrayLike, unit: str, level: fl
     found.factors[:] = factors * size / sources.sizes
     found = replace(found, detection=calibration.median_limit(limit), below=values < limit)
     found = without(found, ~sources.seen)
-    warnings = _warnings(values[whole], totals, found.substances) + about_unseen(found)
+    warnings = (*_warnings(values[whole], totals, found.substances), *about_unseen(found))
     first = "Amounts were calculated from the total of each measurement."
     words = (first, *about_limits(found), *warnings)
-    return replace(found, words=words, warnings=tuple(warnings))
+    return replace(found, words=words, warnings=warnings)
 
 
 def _totals(closure: bool | ArrayLike, m: int) -> NDArray:

@@ -1,5 +1,6 @@
 """Identify sources: compare them with the spectra of a reference library."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -199,19 +200,18 @@ def _sentence(number: int, found: tuple[Match, ...], subject: str) -> str:
 
 def cautions(
     matches: tuple[tuple[Match, ...], ...], blends: tuple[Blend, ...], splits: tuple[Split, ...]
-) -> list[str]:
-    """Return sentences about sources that look like two substances, or like parts of one."""
-    found = []
+) -> Iterator[str]:
+    """Yield sentences about sources that look like two substances, or like parts of one."""
     for blend in blends:
         pairs = zip(blend.names, blend.weights, strict=True)
         parts = listed([f"{name} ({percent(weight)})" for name, weight in pairs])
-        found.append(
+        yield (
             f"Source {blend.source + 1} looks like two substances, {parts}: the similarity to their sum "
             f"is {blend.similarity:.2f}. Try one source more to separate them."
         )
     for split in splits:
         i, j = (k + 1 for k in split.sources)
-        found.append(
+        yield (
             f"Sources {i} and {j} look like parts of one substance, {split.name}: the similarity of "
             f"their sum is {split.similarity:.2f}. Try one source less to join them."
         )
@@ -219,27 +219,24 @@ def cautions(
     twice = {name for name in claims if claims.count(name) > 1}
     for name in sorted(twice - {""} - {split.name for split in splits}):
         same = [i + 1 for i, claim in enumerate(claims) if claim == name]
-        found.append(f"Sources {listed(same)} all match {name}: they may be one substance.")
-    return found
+        yield f"Sources {listed(same)} all match {name}: they may be one substance."
 
 
-def limitations(compared: Comparison, axis: NDArray, left_out: tuple[str, ...]) -> list[str]:
-    """Return reasons why all matches are less certain."""
-    found = []
+def limitations(compared: Comparison, axis: NDArray, left_out: tuple[str, ...]) -> Iterator[str]:
+    """Yield reasons why all matches are less certain."""
     low, high = compared.ends
     inside = float(np.mean((axis >= low) & (axis <= high)))
     if inside < 0.9:
-        found.append(
+        yield (
             f"Only the range from {low:g} to {high:g} was compared, {percent(inside)} of the channels: "
             "most spectra of the library do not cover more."
         )
     if compared.few:
-        found.append(
+        yield (
             f"The library has only {counted(compared.substances, 'substance')}. The chance therefore "
             "only says how often bands at other positions match as well, and a confident match needs a "
             f"similarity of at least {compared.needed:.3g}."
         )
     if left_out:
         more = f" And {len(left_out) - 1} more." if len(left_out) > 1 else ""
-        found.append(f"Not compared: {left_out[0]}{more}")
-    return found
+        yield f"Not compared: {left_out[0]}{more}"

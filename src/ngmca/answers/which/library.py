@@ -93,7 +93,7 @@ def open_library(library: LibraryLike, unit: str = "", axis_name: str = "") -> L
     sets = [item[1] for item in items if not isinstance(item, ReadError)]
     given = axis_unit(unit, axis_name)
     unit = given or common_unit(sets)
-    warnings = axis_warnings(sets, given, unit, axis_name)
+    warnings = tuple(axis_warnings(sets, given, unit, axis_name))
     found: list[Reference] = []
     left_out: list[str] = []
     for item in items:

@@ -117,8 +117,8 @@ def report(out: Out = DEFAULT_FOLDER) -> None:
     """Draw all figures from the tables; write one page with figures, claims and verdicts."""
     _check_packages()
     from ngmca.paper import EXPERIMENTS, load
-    from ngmca.paper.catalogue import BEYOND, SEQUEL
     from ngmca.paper.page import render
+    from ngmca.paper.standing import BEYOND, SEQUEL
 
     _check_folder(out)
     results = [load(experiment, out / "tables") for experiment in EXPERIMENTS.values()]
@@ -224,9 +224,8 @@ def _duration(seconds: float) -> str:
 def _print_claims(label: str, out: Path, *, settings: bool = False) -> None:
     """Print the claims of an experiment and their verdicts."""
     from ngmca.paper import EXPERIMENTS, load
-    from ngmca.paper.catalogue import full
     from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED
-    from ngmca.paper.standing import file_name
+    from ngmca.paper.standing import file_name, full
 
     experiment = EXPERIMENTS[label]
     result = load(experiment, out / "tables")
