@@ -11,7 +11,8 @@ from outcome import ACCEPTED, Failure, read_error
 
 import ngmca
 from ngmca.io import Dataset, ReadError
-from ngmca.saving import checkpoints, interim, results
+from ngmca.saving import checkpoints, results
+from ngmca.saving import checksummed_files as interim
 from ngmca.saving.result_folder import CHECKPOINT, RESULT
 
 DAMAGE = (damage.cut, damage.flip, damage.overwrite, damage.zero, damage.insert, damage.leave_out,

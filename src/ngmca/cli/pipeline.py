@@ -28,8 +28,9 @@ from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
 from ngmca.engines import Engine, open_data
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
-from ngmca.saving import interim, result_folder, results
 from ngmca.saving import large_results as large
+from ngmca.saving import result_folder, results
+from ngmca.saving.checksummed_files import load_interim, save_interim
 from ngmca.saving.folder_claim import Claim, claimed
 from ngmca.task.checkpoints import Checkpoint
 from ngmca.task.driver import Prepared, StoppedRunError
@@ -189,13 +190,13 @@ def _with_number(
 def _separated(prepared: Prepared, work: Path, found: Separation | None, *, quiet: bool) -> Separation:
     """Return the separation, with error bars if asked for, continued from an earlier run."""
     kept = work / result_folder.SEPARATED
-    first = interim.load(kept) if found is None and kept.is_file() else None
+    first = load_interim(kept) if found is None and kept.is_file() else None
     if first is not None and (first.restarts or prepared.starts == 1):
         found = first  # all starts were done
     if found is None:
         found = _found(prepared, work, first, quiet=quiet)
         if prepared.engine.whole or found.restarts:
-            interim.save(kept, found)  # before anything else can fail
+            save_interim(kept, found)  # before anything else can fail
     if prepared.task.posterior is None or found.posterior is not None:
         return found
     with as_bad_input(), warnings.catch_warnings():

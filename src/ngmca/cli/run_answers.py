@@ -61,13 +61,8 @@ def counted(
     """Return the choice of the number of sources with -r auto, otherwise None."""
     if settings.sources != AUTO:
         return None
-    noise = prepared.task.noise
-    options: dict[str, Any] = {
-        "folds": DEFAULT_FOLDS,
-        "entries": None,
-        "seed": settings.seed,
-        "noise": noise,
-    }
+    options: dict[str, Any] = {"folds": DEFAULT_FOLDS, "entries": None}
+    options |= {"seed": settings.seed, "noise": prepared.task.noise}
     kept = UnfinishedSearch(work / SEARCH, fingerprint(data.Y, options), note)
     with as_bad_input():
         choice = choose_rank(prepared.engine, kept=kept, progress=shows_progress(quiet), **options)

@@ -62,13 +62,14 @@ def setting(
     default : object
         The default of the setting.
     kind : type, optional
-        The type of the option, if it is not that of the setting.
+        The type of the option, if it is not that of the setting; with `read` it is text.
     read : callable, optional
         Returns the value of the setting from the text of the option.
     **more
         Further arguments of `typer.Option`.
     """
     option = typer.Option(*flags, help=words, **more)
+    kind = str if read else kind
     return field(default=default, metadata={"option": option, "kind": kind, "read": read})
 
 
@@ -96,9 +97,11 @@ class Settings:
 
     data: tuple[str, ...] = ()
     sources: int | Literal["auto"] | None = setting(
-        "Number of sources, or auto to choose it.", "-r", "--sources", kind=str, read=count_or_auto,
+        "Number of sources, or auto to choose it.",
+        *("-r", "--sources"),
+        read=count_or_auto,
         metavar="NUMBER|auto",
-    )  # fmt: skip
+    )
     method: str = setting(
         f"Algorithm: {', '.join(METHOD_NAMES)} (soft).",
         default="soft",
@@ -118,7 +121,6 @@ class Settings:
     )
     noise: float | str | None = setting(
         "Noise: its standard deviation, a file of them, or poisson for counts (estimated).",
-        kind=str,
         read=number_or_word,
         metavar="VALUE|poisson|FILE",
     )
@@ -131,7 +133,7 @@ class Settings:
     known_mixing: str | None = setting("Known amounts, one row for each measurement.", metavar="FILE")
     known_scale: str | None = setting("Whether the scale of --known-sources is fixed or free (fixed).")
     closure: float | str | None = setting(
-        "Total of the amounts in each measurement.", kind=str, read=number_or_word, metavar="TOTAL|FILE"
+        "Total of the amounts in each measurement.", read=number_or_word, metavar="TOTAL|FILE"
     )
     profiles: str | None = setting(
         "Amounts are unimodal, increasing or decreasing along the measurements."

@@ -9,19 +9,7 @@ from plotly.subplots import make_subplots
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.run import Run
-from ngmca.report.plotly_style import (
-    INK,
-    MAX_ROWS,
-    SOFT,
-    axis_of,
-    bare_rows,
-    colour,
-    line,
-    literal,
-    shortened,
-    small,
-    style,
-)
+from ngmca.report import plotly_style as look
 
 
 def criteria(choice: RankChoice) -> Iterator[go.Figure]:
@@ -36,12 +24,12 @@ def criteria(choice: RankChoice) -> Iterator[go.Figure]:
     for k, (x, y, title) in enumerate(panels):
         figure = go.Figure(
             go.Scatter(x=x, y=np.where(np.isfinite(y), y, np.nan), mode="lines+markers",
-                       line={"color": colour(k)}, hovertemplate="%{x}: %{y:.4g}<extra></extra>")
+                       line={"color": look.colour(k)}, hovertemplate="%{x}: %{y:.4g}<extra></extra>")
         )  # fmt: skip
         if k == 1 and choice.edge > 0:
-            figure.add_hline(choice.edge, line={"color": SOFT, "dash": "dot", "width": 1})
+            figure.add_hline(choice.edge, line={"color": look.SOFT, "dash": "dot", "width": 1})
         figure.add_vline(choice.rank, line={"color": "rgba(29,39,51,0.12)", "width": 14})
-        style(figure, 260, title)
+        look.style(figure, 260, title)
         figure.update_xaxes(title="sources")
         if k < 2 and np.nanmax(y, initial=0.0) > 0:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1)
@@ -53,44 +41,49 @@ def matches(run: Run) -> Iterator[go.Figure]:
     found = run.answers.identification
     if found is None:
         return
-    for i, row in enumerate(run.separation.answer[1][:MAX_ROWS]):
+    for i, row in enumerate(run.separation.answer[1][: look.MAX_ROWS]):
         if not found.matches[i]:
             continue
         reference, best = found.references[i], found.matches[i][0]
         figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.03)
-        figure.add_trace(line(run.data, row, f"source {i + 1}", colour(i), width=1.2), row=1, col=1)
-        figure.add_trace(line(run.data, reference, literal(best.name), INK, width=1.2), row=2, col=1)
-        style(figure, 280)
+        figure.add_trace(
+            look.line(run.data, row, f"source {i + 1}", look.colour(i), width=1.2), row=1, col=1
+        )
+        figure.add_trace(
+            look.line(run.data, reference, look.literal(best.name), look.INK, width=1.2), row=2, col=1
+        )
+        look.style(figure, 280)
         tops = np.array([row.max(), np.nanmax(reference, initial=0.0)])
-        bare_rows(figure, tops)
+        look.bare_rows(figure, tops)
         doubt = "" if best.confident else ", uncertain"
-        name = literal(shortened(best.name, 40))
+        name = look.literal(look.shortened(best.name, 40))
         text = f"Source {i + 1} above {name} ({best.similarity:.2f}{doubt})"
-        figure.update_layout(title=small(text), margin={"t": 44})
+        figure.update_layout(title=look.small(text), margin={"t": 44})
         for k, values in enumerate((row, reference)):  # the baseline of a reference may be below 0
             low = min(0.0, float(np.nanmin(values, initial=0.0)))
             figure.update_yaxes(range=[low, 1.1 * (float(tops[k]) or 1.0)], row=k + 1, col=1)
-        axis_of(figure, run.data, row=2)
+        look.axis_of(figure, run.data, row=2)
         yield figure
 
 
 def calibrations(amounts: Amounts) -> Iterator[go.Figure]:
     """Yield the calibration line of each substance that has standards."""
-    for j, name in enumerate(amounts.substances[:MAX_ROWS]):
+    for j, name in enumerate(amounts.substances[: look.MAX_ROWS]):
         known = np.isfinite(amounts.known[:, j])
         if not known.any():
             continue
         x, y = amounts.known[known, j], amounts.weights[known, j]
         top, source, unit = float(x.max()), amounts.sources[j], amounts.units[j]
-        names = [literal(str(amounts.measurements[i])) for i in np.flatnonzero(known)]
+        names = [look.literal(str(amounts.measurements[i])) for i in np.flatnonzero(known)]
         end = top / amounts.factors[j] if amounts.factors[j] > 0 else 0.0
         figure = go.Figure([
             go.Scatter(x=[0, top], y=[0, end], mode="lines", hoverinfo="skip",
-                       line={"color": SOFT, "width": 1.2}),
-            go.Scatter(x=x, y=y, mode="markers", text=names, marker={"color": colour(source), "size": 8},
+                       line={"color": look.SOFT, "width": 1.2}),
+            go.Scatter(x=x, y=y, mode="markers", text=names,
+                       marker={"color": look.colour(source), "size": 8},
                        hovertemplate="%{text}: %{x:.4g}<extra></extra>"),
         ])  # fmt: skip
-        style(figure, 260, literal(shortened(name, 22)))
-        figure.update_xaxes(title=literal(f"known concentration{f', {unit}' if unit else ''}"))
+        look.style(figure, 260, look.literal(look.shortened(name, 22)))
+        figure.update_xaxes(title=look.literal(f"known concentration{f', {unit}' if unit else ''}"))
         figure.update_yaxes(title="weight of the source", rangemode="tozero")
         yield figure

@@ -10,23 +10,9 @@ from scipy.signal import find_peaks, peak_prominences
 
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
+from ngmca.report import plotly_style as look
 from ngmca.report.html_page import table
 from ngmca.report.mixing_figures import image, shown_posterior
-from ngmca.report.plotly_style import (
-    COLOURS,
-    INK,
-    SOFT,
-    above,
-    axis_of,
-    bare_rows,
-    colour,
-    label,
-    line,
-    literal,
-    place_of,
-    shortened,
-    style,
-)
 from ngmca.result import Marginals, Posterior
 from ngmca.saving.results import outliers
 
@@ -37,11 +23,13 @@ def background(run: Run) -> tuple[go.Figure, ...]:
     assert found is not None
     figure = go.Figure()
     for k, i in enumerate(np.unique(np.linspace(0, m - 1, 12).round().astype(int))):
-        name = literal(shortened(run.data.names[i], 24))
-        figure.add_trace(line(run.data, found.weights[i] @ found.basis, name, colour(k), width=1.2))
-    style(figure, 320, showlegend=m > 1, legend=above(), margin={"t": 64})
+        name = look.literal(look.shortened(run.data.names[i], 24))
+        figure.add_trace(
+            look.line(run.data, found.weights[i] @ found.basis, name, look.colour(k), width=1.2)
+        )
+    look.style(figure, 320, showlegend=m > 1, legend=look.above(), margin={"t": 64})
     figure.update_yaxes(rangemode="tozero")
-    axis_of(figure, run.data)
+    look.axis_of(figure, run.data)
     if not run.data.image_shape:
         return (figure,)
     return figure, image(found.weights @ found.basis.sum(axis=1), run.data, "Sum of the background")
@@ -57,7 +45,7 @@ def mark_outliers(figure: go.Figure, run: Run, i: int) -> None:
     figure.add_trace(
         go.Scatter(
             x=run.data.positions[found[here, 1]], y=run.diagnostics.outlying[here], mode="markers",
-            name="outlier", marker={"color": INK, "symbol": "x", "size": 7},
+            name="outlier", marker={"color": look.INK, "symbol": "x", "size": 7},
         ), row=1, col=1,
     )  # fmt: skip
 
@@ -95,7 +83,7 @@ def sources(run: Run) -> go.Figure:
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, row in enumerate(S):
         figure.add_trace(
-            line(data, row, literal(run.labels[i]), colour(i), width=1.1, fill="tozeroy"),
+            look.line(data, row, look.literal(run.labels[i]), look.colour(i), width=1.1, fill="tozeroy"),
             row=i + 1,
             col=1,
         )
@@ -103,12 +91,12 @@ def sources(run: Run) -> go.Figure:
         for trace in bands:
             figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(trace.y))
-        name = literal(shortened(run.labels[i].removeprefix("source "), 40))
-        label(figure, i, f"<b>{name}</b>  {percent(run.diagnostics.share[i])}", colour(i))
+        name = look.literal(look.shortened(run.labels[i].removeprefix("source "), 40))
+        look.label(figure, i, f"<b>{name}</b>  {percent(run.diagnostics.share[i])}", look.colour(i))
     height = int(np.clip(1000 / r, 56, 190))
-    style(figure, height * r + 60)
-    bare_rows(figure, tops)
-    axis_of(figure, data, row=r)
+    look.style(figure, height * r + 60)
+    look.bare_rows(figure, tops)
+    look.axis_of(figure, data, row=r)
     return figure
 
 
@@ -118,8 +106,8 @@ def _others(run: Run, i: int) -> list[go.Scatter]:
     if others is None or not others.differs[i]:
         return []
     drawn = [
-        line(run.data, others.S_low[i], "lowest", colour(i), width=0.5),
-        line(run.data, others.S_high[i], "highest", colour(i), width=0.5, fill="tonexty"),
+        look.line(run.data, others.S_low[i], "lowest", look.colour(i), width=0.5),
+        look.line(run.data, others.S_high[i], "highest", look.colour(i), width=0.5, fill="tonexty"),
     ]
     for trace in drawn:
         trace.line.dash = "dot"
@@ -132,8 +120,8 @@ def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
     found = Marginals(posterior.S.mean[i], posterior.S.sd[i], None if active is None else active[i])
     low, high = found.interval(0.9)
     drawn = [
-        line(run.data, low, "5 %", INK, width=0),
-        line(run.data, high, "95 %", INK, width=0, fill="tonexty"),
+        look.line(run.data, low, "5 %", look.INK, width=0),
+        look.line(run.data, high, "95 %", look.INK, width=0, fill="tonexty"),
     ]
     drawn[1].fillcolor = "rgba(29, 39, 51, 0.25)"
     return drawn
@@ -149,16 +137,18 @@ def fit(run: Run, pick: int) -> go.Figure:
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.05
     )
-    figure.add_trace(line(data, y, "measured", "#9aa5b1", width=1.2), row=1, col=1)
-    figure.add_trace(line(data, model, "fit", COLOURS[1], width=1.2), row=1, col=1)
+    figure.add_trace(look.line(data, y, "measured", "#9aa5b1", width=1.2), row=1, col=1)
+    figure.add_trace(look.line(data, model, "fit", look.COLOURS[1], width=1.2), row=1, col=1)
     if smooth is not None:
-        figure.add_trace(line(data, smooth, "background", COLOURS[2], width=1), row=1, col=1)
+        figure.add_trace(look.line(data, smooth, "background", look.COLOURS[2], width=1), row=1, col=1)
     mark_outliers(figure, run, i)
-    figure.add_trace(line(data, y - model, "residual", COLOURS[0], width=0.9), row=2, col=1)
+    figure.add_trace(look.line(data, y - model, "residual", look.COLOURS[0], width=0.9), row=2, col=1)
     sigma = float(run.diagnostics.sigma[i])
     for level in (-2 * sigma, 2 * sigma):
-        figure.add_hline(level, row=2, col=1, line={"color": SOFT, "dash": "dot", "width": 1})
-    style(figure, 330, place_of(data, i), showlegend=True, legend=above(), margin={"t": 56})
+        figure.add_hline(level, row=2, col=1, line={"color": look.SOFT, "dash": "dot", "width": 1})
+    look.style(
+        figure, 330, look.place_of(data, i), showlegend=True, legend=look.above(), margin={"t": 56}
+    )
     figure.update_yaxes(nticks=4, row=2, col=1)
-    axis_of(figure, data, row=2)
+    look.axis_of(figure, data, row=2)
     return figure

@@ -6,19 +6,8 @@ from numpy.typing import NDArray
 
 from ngmca.answers.how_sure.residual_pass import HISTOGRAM_BINS
 from ngmca.answers.run import Run
+from ngmca.report import plotly_style as look
 from ngmca.report.mixing_figures import MAX_BARS, image, measurements
-from ngmca.report.plotly_style import (
-    COLOURS,
-    SOFT,
-    above,
-    axis_of,
-    colour,
-    line,
-    literal,
-    logarithmic,
-    style,
-    thin,
-)
 
 
 def convergence_figures(run: Run) -> list[go.Figure]:
@@ -47,27 +36,27 @@ def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:
     figure = go.Figure()
     usable = np.where(np.isfinite(values) & ((values > 0) | (kind == "linear")), values, np.nan)
     for i, column in enumerate(usable.T):
-        x, y = thin(k.astype(float), column, 1000) if np.isfinite(column).all() else (k, column)
+        x, y = look.thin(k.astype(float), column, 1000) if np.isfinite(column).all() else (k, column)
         figure.add_trace(
             go.Scatter(
                 x=x, y=y, mode="lines", name=f"source {i + 1}" if values.shape[1] > 1 else "",
-                line={"color": colour(i), "width": 1.4},
+                line={"color": look.colour(i), "width": 1.4},
             )
         )  # fmt: skip
-    style(figure, 250, title)
+    look.style(figure, 250, title)
     figure.update_xaxes(title="iteration")
     figure.update_yaxes(exponentformat="power")
     if not np.isfinite(usable).any():
         figure.add_annotation(
-            text="not available for this method", showarrow=False, font={"color": SOFT}
+            text="not available for this method", showarrow=False, font={"color": look.SOFT}
         )
         figure.update_yaxes(showticklabels=False)
         return figure
     low, high = float(np.nanmin(usable)), float(np.nanmax(usable))
     if "optimality" in title:  # the scale reaches down to rounding errors
-        logarithmic(figure, 1e-17, max(1e-5, 3 * high))
+        look.logarithmic(figure, 1e-17, max(1e-5, 3 * high))
     elif kind == "log" and high > 3 * low:
-        logarithmic(figure, low / 1.2, high * 1.2)
+        look.logarithmic(figure, low / 1.2, high * 1.2)
     return figure
 
 
@@ -82,7 +71,7 @@ def histogram(run: Run) -> go.Figure:
     )
     gaussian = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi)
     figure.add_trace(
-        go.Scatter(x=centres, y=gaussian, name="Gaussian", line={"color": COLOURS[1], "width": 1.6})
+        go.Scatter(x=centres, y=gaussian, name="Gaussian", line={"color": look.COLOURS[1], "width": 1.6})
     )
     floor = max(1e-6, float(density[density > 0].min(initial=1e-3)))
     corner = {
@@ -92,9 +81,9 @@ def histogram(run: Run) -> go.Figure:
         "yanchor": "top",
         "bgcolor": "rgba(255,255,255,.7)",
     }
-    style(figure, 300, "Residual against a Gaussian", bargap=0, showlegend=True, legend=corner)
+    look.style(figure, 300, "Residual against a Gaussian", bargap=0, showlegend=True, legend=corner)
     figure.update_yaxes(title="density")
-    logarithmic(figure, floor / 1.6, 1.3)
+    look.logarithmic(figure, floor / 1.6, 1.3)
     figure.update_xaxes(title="residual / noise", range=[-6, 6])
     return figure
 
@@ -108,11 +97,11 @@ def structure(run: Run) -> go.Figure:
             y=values / edge,
             mode="lines+markers",
             name="residual",
-            line={"color": COLOURS[0], "width": 1.4},
+            line={"color": look.COLOURS[0], "width": 1.4},
         )
     )
-    figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.4})
-    style(figure, 300, "Structure in the residual")
+    figure.add_hline(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.4})
+    look.style(figure, 300, "Structure in the residual")
     figure.update_yaxes(title="singular value (noise: up to 1)", rangemode="tozero")
     figure.update_xaxes(title="number", tickformat="d", nticks=min(len(values) + 1, 11))
     return figure
@@ -120,11 +109,13 @@ def structure(run: Run) -> go.Figure:
 
 def along_axis(run: Run) -> go.Figure:
     """Return the residual over the noise level along the axis."""
-    figure = go.Figure(line(run.data, run.diagnostics.column_rms, "residual", COLOURS[0], width=1))
-    figure.add_hline(1, line={"color": COLOURS[1], "dash": "dash", "width": 1.2})
-    style(figure, 300, "Residual along the axis")
+    figure = go.Figure(
+        look.line(run.data, run.diagnostics.column_rms, "residual", look.COLOURS[0], width=1)
+    )
+    figure.add_hline(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.2})
+    look.style(figure, 300, "Residual along the axis")
     figure.update_yaxes(title="residual / noise", rangemode="tozero")
-    axis_of(figure, run.data)
+    look.axis_of(figure, run.data)
     return figure
 
 
@@ -134,12 +125,12 @@ def per_measurement(run: Run) -> go.Figure:
     if run.data.image_shape:
         return image(rms, run.data, "Residual of each pixel")
     place = np.arange(1, len(rms) + 1)
-    names = [literal(name) for name in run.data.names]
+    names = [look.literal(name) for name in run.data.names]
     hover = "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>"
     figure = go.Figure()
     for name, values, tint, symbol in (
-        ("residual", rms, COLOURS[0], "circle"),
-        ("noise", sigma, COLOURS[1], "line-ew-open"),
+        ("residual", rms, look.COLOURS[0], "circle"),
+        ("noise", sigma, look.COLOURS[1], "line-ew-open"),
     ):
         mode = "markers" if len(rms) <= MAX_BARS else "lines"
         figure.add_trace(
@@ -148,7 +139,14 @@ def per_measurement(run: Run) -> go.Figure:
                 marker={"color": tint, "symbol": symbol, "size": 6}, line={"color": tint, "width": 1},
             )
         )  # fmt: skip
-    style(figure, 300, "Residual of each measurement", showlegend=True, legend=above(), margin={"t": 56})
+    look.style(
+        figure,
+        300,
+        "Residual of each measurement",
+        showlegend=True,
+        legend=look.above(),
+        margin={"t": 56},
+    )
     figure.update_yaxes(rangemode="tozero", title="standard deviation")
     measurements(figure, run)
     return figure

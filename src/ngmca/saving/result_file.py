@@ -14,10 +14,8 @@ from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
-from ngmca.saving import answers_in_file
+from ngmca.saving import variables_in_file as in_file
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
-from ngmca.saving.posterior_in_file import COMPRESSED as COMPRESSED_POSTERIOR
-from ngmca.saving.posterior_in_file import from_variables, to_variables
 from ngmca.saving.result_folder import find
 
 OTHERS = {  # variables of other answers that fit as well
@@ -26,7 +24,7 @@ OTHERS = {  # variables of other answers that fit as well
     "A_low": ("measurement", "source"),
     "A_high": ("measurement", "source"),
 }
-COMPRESSED = ("A", "S", "picked", *COMPRESSED_POSTERIOR, *(f"others_{name}" for name in OTHERS))
+COMPRESSED = ("A", "S", "picked", *in_file.COMPRESSED, *(f"others_{name}" for name in OTHERS))
 DIMENSIONS = {  # of the diagnostics that are arrays
     "sigma": ("measurement",),
     "row_rms": ("measurement",),
@@ -55,7 +53,7 @@ def write_result(
     variables = (
         _separation_variables(separation)
         | _diagnostics_variables(diagnostics)
-        | answers_in_file.to_variables(answers)
+        | in_file.answers_to_variables(answers)
     )
     axis_attributes = {"long_name": printable(data.axis_name), "units": printable(data.axis_unit)}
     coordinates = {
@@ -107,7 +105,7 @@ def _separation_variables(s: Separation) -> dict[str, Any]:
     for part in fields(History):
         across = ("iteration", "source") if part.name == "threshold" else ("iteration",)
         found[f"history_{part.name}"] = (across, getattr(s.history, part.name))
-    return found if s.posterior is None else found | to_variables(s.posterior)
+    return found if s.posterior is None else found | in_file.to_variables(s.posterior)
 
 
 def _diagnostics_variables(diagnostics: Diagnostics | None) -> dict[str, Any]:
@@ -149,7 +147,7 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             _to_dataset(values, attributes, stored["axis"]),
             _to_diagnostics(values),
             json.loads(attributes["record"]),
-            answers_in_file.from_variables(values),
+            in_file.answers_from_variables(values),
         )
     except Exception as error:  # xarray and HDF5 raise errors of many kinds for damaged files
         raise ReadError(f"{file} is not a complete result of ngmca: {reason(error)}.") from error
@@ -178,7 +176,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         violation=float(attributes["violation"]),
         history=History(**history),
         restarts=_to_restarts(values),
-        posterior=from_variables(values),
+        posterior=in_file.from_variables(values),
         domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
         background=Background(values["background_weights"], values["background_basis"])
         if "background_weights" in values

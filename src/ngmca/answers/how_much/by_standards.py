@@ -8,15 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, message, option
-from ngmca.answers.how_much import calibration
-from ngmca.answers.how_much.amounts import (
-    Amounts,
-    about_errors,
-    about_limits,
-    about_range,
-    about_unseen,
-    without,
-)
+from ngmca.answers.how_much import amounts, calibration
 from ngmca.answers.how_much.calibration import Line
 from ngmca.answers.how_much.source_weights import Sources, entire
 from ngmca.answers.how_much.standards import MIN_STANDARDS, Standards, check_standards
@@ -135,7 +127,7 @@ RATIO_WITH_WARNING = 10
 MAX_RATIO_FOR_INTERVALS = 50
 
 
-def by_standards(sources: Sources, standards: Standards, level: float) -> Amounts:
+def by_standards(sources: Sources, standards: Standards, level: float) -> amounts.Amounts:
     """Return amounts from one calibration line through 0 for each substance."""
     check_standards(standards, sources.r)
     chosen, why, doubts = matched(sources, standards)
@@ -149,14 +141,14 @@ def by_standards(sources: Sources, standards: Standards, level: float) -> Amount
     count = int(np.isfinite(known).any(axis=1).sum())
     how = f"{count} standards, with a calibration line through 0 for each substance"
     found = replace(found, outside=above & np.isnan(known), how=how)
-    found = without(found, ~sources.seen[:, chosen])
-    doubts = [*doubts, *missed, *about_unseen(found), *contradicted(sources, standards, chosen)]
+    found = amounts.without(found, ~sources.seen[:, chosen])
+    doubts = [*doubts, *missed, *amounts.about_unseen(found), *contradicted(sources, standards, chosen)]
     doubts += _about_lines(found, lines)
     words = [
         f"Amounts were calculated from {how}.",
         *why,
-        *about_errors(found),
-        *about_limits(found),
+        *amounts.about_errors(found),
+        *amounts.about_limits(found),
         *doubts,
     ]
     return replace(found, words=tuple(words), warnings=tuple(doubts))
@@ -181,7 +173,7 @@ def _left_out(standards: Standards, usable: NDArray, measurements: Sequence[str]
             )
 
 
-def _enter_line(found: Amounts, sources: Sources, j: int, i: int) -> tuple[Line, float]:
+def _enter_line(found: amounts.Amounts, sources: Sources, j: int, i: int) -> tuple[Line, float]:
     """Fit the line of a substance and enter the results; return the line and its `variety`."""
     known, y, v, seen = found.known[:, j], sources.A[:, i], sources.noise[:, i], sources.seen[:, i]
     # a weight of 0 for a concentration of 0 shows no scatter, as it cannot be below 0
@@ -213,9 +205,9 @@ def _enter_line(found: Amounts, sources: Sources, j: int, i: int) -> tuple[Line,
     return line, varied
 
 
-def _about_lines(found: Amounts, lines: Sequence[tuple[Line, float]]) -> list[str]:
+def _about_lines(found: amounts.Amounts, lines: Sequence[tuple[Line, float]]) -> list[str]:
     """Return warnings about the calibration lines."""
-    doubts = list(about_range(found))
+    doubts = list(amounts.about_range(found))
     for j, (name, (line, _)) in enumerate(zip(found.substances, lines, strict=True)):
         if np.isinf(found.high[:, j]).any():
             doubts.append(f"{name}: its standards scatter so much that the intervals have no upper end.")

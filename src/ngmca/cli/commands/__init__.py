@@ -1,22 +1,13 @@
 """The application with all commands."""
 
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Annotated
 
 import typer
 
-from ngmca.cli.commands import (
-    answer,
-    demo,
-    evaluate,
-    info,
-    paper,
-    posterior,
-    rank,
-    report,
-    separate,
-    simulate,
-)
+from ngmca.cli.commands import paper
+
+COMMANDS = ("separate", "posterior", "answer", "info", "rank", "report", "evaluate", "simulate", "demo")
 
 app = typer.Typer(
     name="ngmca",
@@ -26,8 +17,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Separate measurements into sources: sparse, non-negative blind source separation.",
 )
-for module in (separate, posterior, answer, info, rank, report, evaluate, simulate, demo):
-    name = module.__name__.rpartition(".")[2]
+for name in COMMANDS:
+    module = import_module(f"ngmca.cli.commands.{name}")
     app.command(name, epilog=module.EXAMPLES)(getattr(module, name))
 app.add_typer(paper.app, name="paper")
 

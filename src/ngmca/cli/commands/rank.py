@@ -67,17 +67,11 @@ def rank(
     large.refuse(seen, "`ngmca rank`", "try numbers with `ngmca separate -r`")
     for remark in () if as_json else seen.notes:
         note(remark)
-    options: dict[str, Any] = {
-        "folds": folds,
-        "entries": entries,
-        "seed": settings.seed,
-        "noise": noise_of(settings, seen),
-    }
-    kept = (
-        UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
-        if out
-        else None
-    )
+    noise = noise_of(settings, seen)
+    options: dict[str, Any] = {"folds": folds, "entries": entries, "seed": settings.seed, "noise": noise}
+    kept = None
+    if out:
+        kept = UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
     shown = shows_progress(as_json)
     with as_bad_input(), _explained_stop(kept):
         choice = choose_rank(seen.Y, max_rank, threads=threads, kept=kept, progress=shown, **options)

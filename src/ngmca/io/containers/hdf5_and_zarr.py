@@ -1,8 +1,7 @@
 """Readers of HDF5 (also MATLAB 7.3) and Zarr."""
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,11 @@ def read_hdf5(
 
     If the numbers are stored as they are in memory, Y is a memory map of the file.
     """
-    with damaged(f"{path} is not a complete HDF5 file"), _opened_hdf5(path) as found:
+    import h5py
+
+    with damaged(f"{path} is not a complete HDF5 file"), ExitStack() as stack:
+        check_hdf5(path)
+        found = _datasets_in(stack.enter_context(h5py.File(path, "r")))
         name = choose_array({key: _shape(item) for key, item in found.items()}, dataset, path)
         item, where = found[name], f"{name} in {path}"
         check_claim(float(item.nbytes), None, where)
@@ -92,16 +95,6 @@ def _arrays_in(group: Any) -> dict[str, Any]:
     members = sorted(group.members(max_depth=None))
     kinds = {key: item for key, item in members if isinstance(item, zarr.Array)}
     return {key: item for key, item in kinds.items() if item.dtype.kind in NUMERIC_KINDS}
-
-
-@contextmanager
-def _opened_hdf5(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the numeric datasets in an HDF5 file, which is closed at the end."""
-    import h5py
-
-    check_hdf5(path)
-    with h5py.File(path, "r") as file:
-        yield _datasets_in(file)
 
 
 def _datasets_in(file: Any) -> dict[str, Any]:

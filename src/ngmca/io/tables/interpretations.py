@@ -9,14 +9,8 @@ from ngmca._support.messages import Message, message, option
 from ngmca.io.axis_units import role
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
+from ngmca.io.tables import ambiguities
 from ngmca.io.tables import axis_evidence as evidence
-from ngmca.io.tables.ambiguities import (
-    check_almost,
-    check_no_axis,
-    check_other,
-    should_be_axis,
-    turns_back,
-)
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, Points, is_label
 from ngmca.io.tables.column_labels import (
     axis_above,
@@ -137,7 +131,7 @@ def down(table: Table, asked: bool = False) -> Reading | None:
         return None
     table.check(gaps=True)
     if not asked:
-        check_other(table, data)
+        ambiguities.check_other(table, data)
     Y = values[:, data].T
     rows = tuple(table.names[j] or table.above[j] for j in data) if table.names else ()
     reading = Reading(
@@ -148,11 +142,11 @@ def down(table: Table, asked: bool = False) -> Reading | None:
 
 def _word_columns_note(table: Table) -> tuple[str, ...]:
     """Return a note about columns of words; raise an error if they also hold numbers."""
-    beside = [j for j in table.words if j > 0]
-    for j in beside:
+    wordy = [j for j in table.words if j > 0]
+    for j in wordy:
         if np.isfinite(table.values[:, j]).any() and axis_above(table) is None:
             raise table.wrong(int(np.argmin(np.isfinite(table.values[:, j]))), j)
-    named = [f"{table.columns[j] + 1} {table.names[j] if table.names else ''}".strip() for j in beside]
+    named = [f"{table.columns[j] + 1} {table.names[j] if table.names else ''}".strip() for j in wordy]
     return (f"columns of words were left out: {', '.join(named)}.",) if named else ()
 
 
@@ -164,8 +158,8 @@ def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
         if asked or role(name) == "spectral":
             table.take([0]).check()
         return False
-    if asked or should_be_axis(table, name):
-        raise turns_back(table, axis)
+    if asked or ambiguities.should_be_axis(table, name):
+        raise ambiguities.turns_back(table, axis)
     return False
 
 
@@ -190,7 +184,7 @@ def across(table: Table, asked: bool = False) -> Reading | None:
     """Return the reading with channels along the rows and the axis above them or in the first row."""
     above = axis_above(table)
     if above is None and table.names:
-        check_almost(table, asked)
+        ambiguities.check_almost(table, asked)
         return None
     if above is None:
         return _first_row(table, asked)
@@ -249,7 +243,7 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
     if Y.size < 2:
         raise ReadError(f"{table.where} has no table of numbers in it.")
     if alone:
-        check_no_axis(table, data)
+        ambiguities.check_no_axis(table, data)
     one = transpose is None and table.values.shape[1] == 1  # one number in each line: one spectrum
     if transpose or one:
         rows = tuple(table.names[j] for j in data) if table.names else ()
