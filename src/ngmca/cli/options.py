@@ -41,8 +41,10 @@ def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         @functools.wraps(command)
         def called(**values: Any) -> None:
             given = {name: values.pop(name) for name in wanted}
-            known = {name: value for name, value in given.items() if value is not None}
-            command(given={name: _read(name, value) for name, value in known.items()}, **values)
+            for name, value in given.items():
+                read = _SETTINGS[name].metadata["read"]
+                given[name] = read(value) if read and value is not None else value
+            command(given={key: one for key, one in given.items() if one is not None}, **values)
 
         shown: list[inspect.Parameter] = []
         for one in inspect.signature(command).parameters.values():
@@ -52,11 +54,6 @@ def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return called
 
     return decorate
-
-
-def _read(name: str, value: Any) -> Any:
-    read = _SETTINGS[name].metadata["read"]
-    return value if read is None else read(value)
 
 
 def _parameter(name: str) -> inspect.Parameter:

@@ -8,16 +8,7 @@ from ngmca.io.containers import hdf5_and_zarr, netcdf_and_xarray, numpy_and_matl
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables import spreadsheets, text_reader
-from ngmca.io.vendors import (
-    infrared,
-    jcampdx,
-    mass_spectra,
-    nmr,
-    perkinelmer,
-    princeton,
-    spc,
-    spectral_images,
-)
+from ngmca.io.vendors import images, infrared, jcampdx, mass_spectra, nmr, perkinelmer, princeton, spc
 
 Reader = Callable[..., Dataset]
 
@@ -82,10 +73,10 @@ READERS_OF_EXTRA: dict[str, Reader] = {  # they need the libraries of `pip insta
     "JCAMP-DX": jcampdx.read_jcamp,
     "OPUS": infrared.read_opus,
     "Omnic": infrared.read_omnic,
-    "ENVI": spectral_images.read_envi,
+    "ENVI": images.read_envi,
     "imzML": mass_spectra.read_imzml,
-    "rosettasciio": spectral_images.read_rosetta,
-    "ZSpy": spectral_images.read_rosetta,
+    "rosettasciio": images.read_rosetta,
+    "ZSpy": images.read_rosetta,
 }
 READERS = PLAIN_READERS | READERS_OF_EXTRA
 NAMES_IN_TEXTS = {  # where they are not the names above; "" for a variant of another format
@@ -208,7 +199,7 @@ def _is_rosetta(path: Path, head: bytes) -> bool:
         ".map": head[:4] == b"\x34\x00\x00\x00",  # JEOL
         ".xml": b"<LSX" in head,
     }
-    return begins.get(path.suffix.lower(), True) and spectral_images.rosetta_plugin(path) is not None
+    return begins.get(path.suffix.lower(), True) and images.rosetta_plugin(path) is not None
 
 
 def _text_or_none(head: bytes) -> str | None:
@@ -226,4 +217,4 @@ def _hdf5_family(path: Path) -> str:
         return "HDF5"
     if suffix in (".nc", ".nc4", ".cdf"):
         return "NetCDF"
-    return "rosettasciio" if spectral_images.rosetta_plugin(path) else "HDF5"
+    return "rosettasciio" if images.rosetta_plugin(path) else "HDF5"

@@ -15,7 +15,7 @@ from ngmca.io.containers.hdf5_and_zarr import arrays_in_hdf5, arrays_in_zarr, no
 from ngmca.io.dataset import Axis, Dataset, channels_first
 from ngmca.io.detect import format_of
 from ngmca.io.read_error import ReadError, printable
-from ngmca.io.vendors.spectral_images import open_envi, open_rosetta
+from ngmca.io.vendors.images import open_envi, open_rosetta
 
 # Floats in memory may take this many times the bytes on disk; smaller files need no look inside.
 MAX_EXPANSION = {"npy": 8, "HDF5": 16, "rosettasciio": 16}

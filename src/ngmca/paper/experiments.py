@@ -11,7 +11,8 @@ from ngmca import simulate
 from ngmca.paper.claims import Claim
 from ngmca.paper.experiment_figures import against
 from ngmca.paper.measures import Row, quality
-from ngmca.paper.methods import METHODS, Found, Trial
+from ngmca.paper.methods import METHODS, Trial
+from ngmca.rivals.alternation import HasFactors
 from ngmca.simulate import Mixture
 
 
@@ -31,7 +32,7 @@ class Study:
     methods: tuple[str, ...]
     tau: float
     sims: int | None  # in the paper; None where it shows one example
-    measure: Callable[[Trial, Found], Row] = quality
+    measure: Callable[[Trial, HasFactors], Row] = quality
     at_least: int = 1  # simulations, where they cost next to nothing
 
     def trial(self, value: float, sim: int) -> Trial:

@@ -10,7 +10,8 @@ from ngmca import metrics
 from ngmca.algorithms.first_guess import unit_columns
 from ngmca.metrics import unit_rows
 from ngmca.nnqp import prox
-from ngmca.paper.methods import METHODS, Found, Trial
+from ngmca.paper.methods import METHODS, Trial
+from ngmca.rivals.alternation import HasFactors
 
 Row = dict[str, Any]
 LAST_ITERATIONS = 100  # of 500, with a constant threshold
@@ -19,19 +20,19 @@ MIN_SIGNAL = 1e-6  # of the largest value
 MIN_HEIGHT_FOUND = 0.5  # of its true height, for a peak that was found
 
 
-def quality(trial: Trial, found: Found) -> Row:
+def quality(trial: Trial, found: HasFactors) -> Row:
     """Return SDR_S and its parts in dB."""
     score = metrics.evaluate(trial.mixture.S, found.S, noise=trial.mixture.noise)
     return {"sdr": score.mean_sdr, "sir": score.mean_sir, "snr_s": score.mean_snr, "sar": score.mean_sar}
 
 
-def conditioning(trial: Trial, found: Found) -> Row:
+def conditioning(trial: Trial, found: HasFactors) -> Row:
     """Return cond(A) for unit columns; the method has no influence."""
     unit, _ = unit_columns(trial.mixture.A, trial.mixture.S)
     return {"cond": float(np.linalg.cond(unit))}
 
 
-def convergence(trial: Trial, found: Found) -> Row:
+def convergence(trial: Trial, found: HasFactors) -> Row:
     """Return the final cost, and the share of the last iterations that raise it."""
     cost = 2 * found.history.cost  # type: ignore[attr-defined]
     steps = np.diff(cost[-LAST_ITERATIONS - 1 :])
@@ -39,7 +40,7 @@ def convergence(trial: Trial, found: Found) -> Row:
     return quality(trial, found) | {"cost": float(cost[-1]), "rises": float(rises.mean())}
 
 
-def compensation(trial: Trial, found: Found) -> Row:
+def compensation(trial: Trial, found: HasFactors) -> Row:
     """Return how far one estimate compensates for the thresholds of the others.
 
     `leak` is the mean correlation of an estimate with the references of other sources, less that of
@@ -66,7 +67,7 @@ def leaks(S: NDArray, found: NDArray) -> NDArray:
     return (excess.sum(axis=1) - np.diag(excess)) / (len(S) - 1)
 
 
-def spectra(trial: Trial, found: Found) -> Row:
+def spectra(trial: Trial, found: HasFactors) -> Row:
     """Return quality, conditioning, estimated over true noise level, and the share of peaks found."""
     score = metrics.evaluate(trial.mixture.S, found.S)
     unit, _ = unit_columns(trial.mixture.A, trial.mixture.S)

@@ -71,7 +71,8 @@ class StudyTable:
     def append(self, row: Row) -> None:
         """Write a row to disk before returning."""
         assert self._file is not None
-        text = ",".join(map(_written, row.values())) + "\n"
+        cells = (f"{one:.6g}" if isinstance(one, float) else str(one) for one in row.values())
+        text = ",".join(cells) + "\n"
         if self._columns is None:
             self._columns = list(row)
             text = ",".join(row) + "\n" + text
@@ -164,7 +165,3 @@ def _write_note(path: Path, identity: dict[str, Any]) -> None:
 def _whole_lines(path: Path) -> bytes:
     content = path.read_bytes()
     return content[: content.rfind(b"\n") + 1]
-
-
-def _written(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -139,12 +139,8 @@ def _chosen(
     spikes: int,
 ) -> rank_choice.RankChoice:
     """Return the number on which two criteria agree, or else that of the held-out entries."""
-    stable = np.flatnonzero(search.stability >= STABLE)
-    held_out, singular, again = (
-        cross_validation.most_useful(search.errors),
-        above_noise.above,
-        int(stable.max(initial=0)),
-    )
+    held_out, singular = cross_validation.most_useful(search.errors), above_noise.above
+    again = int(np.flatnonzero(search.stability >= STABLE).max(initial=0))
     criteria = {"held_out": held_out, "singular_values": singular, "stability": again}
     rank = singular if singular == again else held_out
     better = cross_validation.better_folds(search.errors)
@@ -155,34 +151,35 @@ def _chosen(
     else:
         perhaps = rank_choice.alternatives(rank, criteria, cross_validation.floored(search.errors))
         text = rank_choice.advice(evidence, perhaps)
-    return rank_choice.RankChoice(
-        rank=rank,
-        perhaps=perhaps,
-        advice=text,
-        criteria=criteria,
-        ranks=np.arange(search.rank + 1),
-        held_out=search.errors / (search.errors[:, 0].mean() or 1.0),  # 0 if all hidden entries are 0
-        better_folds=better,
-        stability=search.stability,
-        singular_values=above_noise.values,
-        edge=above_noise.edge,
-        fitted_shape=shape,
-    )
+    return _choice(rank, perhaps, text, criteria, search, above_noise, shape)
 
 
 def _without_signal(
     above_noise: Spectrum, shape: tuple[int, int], spikes: int
 ) -> rank_choice.RankChoice:
     """Return the choice for data that are 0 except for spikes."""
+    search = cross_validation.Search(np.ones((1, 1)), np.array([np.nan]), ())
+    text = f"0: all entries are 0.{rank_choice.left_out(spikes)}"
+    criteria = dict.fromkeys(("held_out", "singular_values", "stability"), 0)
+    return _choice(0, (), text, criteria, search, above_noise, shape)
+
+
+def _choice(
+    rank: int,
+    perhaps: tuple[int, ...],
+    text: str,
+    criteria: dict[str, int],
+    search: cross_validation.Search,
+    above_noise: Spectrum,
+    shape: tuple[int, int],
+) -> rank_choice.RankChoice:
+    """Return the choice with the numbers of a search."""
     return rank_choice.RankChoice(
-        rank=0,
-        perhaps=(),
-        advice=f"0: all entries are 0.{rank_choice.left_out(spikes)}",
-        criteria=dict.fromkeys(("held_out", "singular_values", "stability"), 0),
-        ranks=np.zeros(1, dtype=int),
-        held_out=np.ones((1, 1)),
-        better_folds=np.zeros(1, dtype=int),
-        stability=np.array([np.nan]),
+        *(rank, perhaps, text, criteria),
+        ranks=np.arange(search.rank + 1),
+        held_out=search.errors / (search.errors[:, 0].mean() or 1.0),  # 0 if all hidden entries are 0
+        better_folds=cross_validation.better_folds(search.errors),
+        stability=search.stability,
         singular_values=above_noise.values,
         edge=above_noise.edge,
         fitted_shape=shape,

@@ -29,7 +29,8 @@ def read_hdf5(
     with damaged(f"{path} is not a complete HDF5 file"), ExitStack() as stack:
         check_hdf5(path)
         found = _datasets_in(stack.enter_context(h5py.File(path, "r")))
-        name = choose_array({key: _shape(item) for key, item in found.items()}, dataset, path)
+        shapes = {key: one.shape[:: -1 if _is_matlab(one) else 1] for key, one in found.items()}
+        name = choose_array(shapes, dataset, path)
         item, where = found[name], f"{name} in {path}"
         check_claim(float(item.nbytes), None, where)
         notes = notes_on(item, where)
@@ -124,10 +125,6 @@ def _mapped(item: Any, path: Path) -> NDArray:
 def _is_matlab(item: Any) -> bool:
     """Return whether MATLAB wrote a dataset: it is stored transposed."""
     return "MATLAB_class" in item.attrs
-
-
-def _shape(item: Any) -> tuple[int, ...]:
-    return tuple(item.shape[::-1] if _is_matlab(item) else item.shape)
 
 
 def written_notes(path: Path, name: str | None = None) -> tuple[str, ...]:
