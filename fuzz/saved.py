@@ -11,7 +11,8 @@ from outcome import ACCEPTED, Failure, read_error
 
 import ngmca
 from ngmca.io import Dataset, ReadError
-from ngmca.saving import interim, results
+from ngmca.saving import checksummed_files as interim
+from ngmca.saving import results
 from ngmca.saving.result_folder import CHECKPOINT, RESULT
 from ngmca.task import checkpoints
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PROGRAM = """
 import numpy as np, ngmca
 from threading import Event
-from ngmca._support.compile_notice import compile_notice
+from ngmca._support.compiled import compile_notice
 from ngmca.algorithms import compile_ahead
 told = []
 with compile_notice(lambda: told.append("warming")):

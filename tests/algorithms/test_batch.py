@@ -354,4 +354,4 @@ def test_progress_tells_of_every_iteration(device, mixture, capsys):
         mixture.Y, 4, method=ngmca.Soft(n_iter=4), n_init=3, device="cuda", progress=True
     )
     assert found.n_iter == 4
-    assert "100%" in capsys.readouterr().out
+    assert "100%" in capsys.readouterr().err

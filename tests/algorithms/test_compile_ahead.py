@@ -4,7 +4,7 @@ from threading import Event
 
 import cold_compile
 
-from ngmca._support.compile_notice import compile_notice
+from ngmca._support.compiled import compile_notice
 from ngmca.algorithms import compile_ahead
 
 

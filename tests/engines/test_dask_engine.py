@@ -128,9 +128,9 @@ def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "naive"}, "the sources stay on the workers"),
-        ({"domain": "wavelet"}, "the sources stay on the workers"),
-        ({"closure": 1.0}, "the sources stay on the workers"),
+        ({"method": "naive"}, "it needs all sources in memory"),
+        ({"domain": "wavelet"}, "it needs all sources in memory"),
+        ({"closure": 1.0}, "it needs all sources in memory"),
         ({"method": "hals"}, "all data must be in memory"),
         ({"robust": True}, "all data must be in memory"),
         ({"noise": "poisson"}, "all data must be in memory"),

@@ -168,7 +168,7 @@ class DiskEngine(ReadInParts):
                 return
         i, j = (int(k) for k in np.argwhere(~np.isfinite(Y))[0])
         what = "NaN" if np.isnan(Y[i, j]) else "infinity"
-        where = self._source.place_of(i + (rows.start or 0), j + (columns.start or 0))
+        where = self._source.place_in_words(i + (rows.start or 0), j + (columns.start or 0))
         raise ArgumentError(
             "Y contains {}, first at {}. Data that are read in blocks must not have missing entries: "
             "replace these, or leave out their columns.",

@@ -118,10 +118,10 @@ class Source:
             f" (chunk {names[0]})" if first == last else f" (chunks {names[0]} to {names[1]})"
         )
 
-    def place_of(self, i: int, j: int) -> str:
-        """Return where an entry is, in words; some arrays have better words for it."""
-        if hasattr(self.array, "told_at"):
-            return str(self.array.told_at(*((j, i) if self.turned else (i, j))))
+    def place_in_words(self, i: int, j: int) -> str:
+        """Where an entry is, in words; an array may know better words for it."""
+        if hasattr(self.array, "place_in_words"):
+            return str(self.array.place_in_words(*((j, i) if self.turned else (i, j))))
         high, wide = self.chunk
         at = (i // high, j // wide)
         chunk = ".".join(map(str, at[::-1] if self.turned else at))
