@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 # Threads are fixed so that times and results do not depend on the machine's load.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test test-gpu bench crash fuzz lint types clean
+.PHONY: install demo test test-gpu bench crash fuzz lint types kernels clean
 
 install: $(INSTALLED)
 
@@ -25,7 +25,12 @@ lint: $(INSTALLED)
 types: $(INSTALLED)
 	$(BIN)/mypy
 
-test: lint types
+# Kernels are compiled beside the type checker, which uses one core.
+kernels: $(INSTALLED)
+	$(BIN)/python tests/cold_compile.py
+
+test: lint
+	$(MAKE) --jobs 2 types kernels
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Tests on a GPU, with a Python that has CuPy and pytest: `make test-gpu PYTHON=...`.
@@ -45,5 +50,5 @@ fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py
 
 clean:
-	rm -rf .venv build dist demo .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist demo .kernels .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

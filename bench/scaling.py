@@ -191,20 +191,22 @@ def subset(seeds):
     import ngmca
     from ngmca.algorithms import start_on_part as on_part
 
-    m, blocks, huge = 200, 64, on_part.HUGE
+    m, blocks, huge = 200, 64, on_part.HUGE_ENTRIES
     print("seed  passes  SDR     on a part: passes  SDR     saved")
     for seed in range(seeds):
         A = mixing(m)
         made = [columns(A, 1000 * seed + block) for block in range(blocks)]
         Y, S = (np.concatenate(part, axis=1) for part in zip(*made, strict=True))
         found = []
-        for on_part.HUGE in (1 << 62, 1):
+        for on_part.HUGE_ENTRIES in (1 << 62, 1):
             run = ngmca.separate(Y, SOURCES, seed=seed, domain="direct", n_init=1)
-            extra = 5 if on_part.HUGE > 1 else 1  # of the first guess, and the peak; or of the first S
+            extra = (
+                5 if on_part.HUGE_ENTRIES > 1 else 1
+            )  # of the first guess, and the peak; or of the first S
             found.append((run.n_iter + extra, ngmca.evaluate(S, run.S).mean_sdr))
         (one, first), (other, second) = found
         print(f"{seed:4d}  {one:6d}  {first:6.2f}  {other:17d}  {second:6.2f}  {1 - other / one:6.0%}")
-    on_part.HUGE = huge
+    on_part.HUGE_ENTRIES = huge
 
 
 CALIBRATED = [

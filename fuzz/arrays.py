@@ -6,11 +6,11 @@ from inspect import signature
 
 import numpy as np
 from outcome import ACCEPTED, ERROR, expect
+from task_options import METHODS as RECORDS
 from task_options import records
 
 import ngmca
 from ngmca import rivals
-from ngmca.algorithms.options import UNHEEDED
 from ngmca.nnqp import violation
 from ngmca.task.methods import OWN_METHODS as METHODS
 from ngmca.task.task import DOMAINS
@@ -143,7 +143,9 @@ def _is_supported(name, method):
         return name != "posterior" or method not in rivals.SIGNED
     if method in rivals.METHODS:
         return name in signature(rivals.METHODS[method]).parameters
-    return name not in UNHEEDED[method] and (method == "soft" or name not in ("domain", "sample_shape"))
+    if name in ("domain", "sample_shape"):
+        return method == "soft"
+    return name in signature(RECORDS[method]).parameters
 
 
 def _check_message(error):

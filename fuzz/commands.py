@@ -19,10 +19,10 @@ from outcome import ACCEPTED, ERROR, expect
 
 import ngmca
 from ngmca import rivals
-from ngmca.algorithms import DOMAINS
 from ngmca.cli.commands import app
 from ngmca.cli.errors import run
 from ngmca.task.methods import OWN_METHODS as ALGORITHMS
+from ngmca.task.task import DOMAINS
 
 SEPARATE = {"data": ["d.csv"], "sources": 2, "method": "soft", "tau": 1.0, "iterations": 5,
             "refinement": 0.2, "seed": 0, "domain": "auto", "posterior": False}  # fmt: skip

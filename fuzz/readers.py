@@ -12,13 +12,13 @@ import samples
 from outcome import ACCEPTED, expect, read_error
 
 from ngmca import io
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 
 FORMATS_WITHOUT_SIZE = ("text, ", "folder of text")  # a cut file looks complete
 TEXT_WITH_SIZE = "text, gzip"
 
 
-class ReusedProcess(Apart):
+class ReusedProcess(IsolatedProcess):
     """The process that reads, reused for the next case: starting one takes longer than most cases."""
 
     def __exit__(self, *error):
@@ -39,7 +39,7 @@ def _process():
 
 
 def _read(path):
-    with mock.patch.object(io, "Apart", return_value=_process()):
+    with mock.patch.object(io, "IsolatedProcess", return_value=_process()):
         return io.read(path)
 
 

@@ -11,8 +11,10 @@ from outcome import ACCEPTED, Failure, read_error
 
 import ngmca
 from ngmca.io import Dataset, ReadError
-from ngmca.saving import checkpoints, interim, results
+from ngmca.saving import checksummed_files as interim
+from ngmca.saving import results
 from ngmca.saving.result_folder import CHECKPOINT, RESULT
+from ngmca.task import checkpoints
 
 DAMAGE = (damage.cut, damage.flip, damage.overwrite, damage.zero, damage.insert, damage.leave_out,
           damage.duplicate, damage.swap, damage.word)  # fmt: skip
@@ -30,10 +32,7 @@ def prepare():
     results.save(folder / "plain.nc", plain, data)
     results.save(folder / "sampled.nc", sampled, data, instrument="400 MHz")
     interim.save(folder / INTERIM, plain)
-    so_far = checkpoints.Checkpoint()
-    for state in ngmca.iterate(Y, ngmca.Task(2, method=ngmca.Soft(n_iter=8), seed=0)):
-        so_far.add(state)
-    checkpoints.save(folder, so_far)
+    ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), n_init=1, checkpoint=folder / CHECKPOINT)
     return folder
 
 
@@ -54,9 +53,8 @@ def checkpoints_case(rng, folder):
     shutil.copy(prepare() / name, folder)
     done = damage.damage_file(folder / name, rng, DAMAGE)
     (folder.parent / "what.txt").write_text(f"{name}: {done}\n")
-    if name == INTERIM:
-        return _compare(interim.load, prepare() / name, folder / name)
-    return _compare(checkpoints.load, prepare(), folder)
+    load = interim.load if name == INTERIM else checkpoints.read
+    return _compare(load, prepare() / name, folder / name)
 
 
 def _compare(load, undamaged, path):

@@ -23,6 +23,7 @@ def rng_of(kind, seed, number):
 
 def kinds():
     """Return for every kind its preparation and the function of a case."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))  # for task_options
     import arrays
     import commands
     import problems

@@ -4,9 +4,14 @@ import os
 import signal
 import sys
 
+import cold_compile
 import pytest
 
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
+
+# Every worker, and every process that a test starts, uses the kernels that are compiled already.
+if cold_compile.folder().exists():
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(cold_compile.folder()))
 
 # A shell starts background jobs with Ctrl-C ignored, and processes that tests start would inherit it:
 # tests of interruption would then wait for an end that never comes.
@@ -43,7 +48,7 @@ def _processes_are_used_again(request, monkeypatch, spare_processes):
     """Starting a process takes longer than most tests of readers."""
     if request.node.get_closest_marker("own_process"):
         return
-    start, end = Apart._start, Apart.__exit__
+    start, end = IsolatedProcess._start, IsolatedProcess.__exit__
 
     def place():
         environment = {key: os.environ[key] for key in os.environ if key != "PYTEST_CURRENT_TEST"}
@@ -62,5 +67,5 @@ def _processes_are_used_again(request, monkeypatch, spare_processes):
         spare_processes[place()], self._process = self._process, None
         return None
 
-    monkeypatch.setattr(Apart, "_start", start_or_take)
-    monkeypatch.setattr(Apart, "__exit__", keep_or_end)
+    monkeypatch.setattr(IsolatedProcess, "_start", start_or_take)
+    monkeypatch.setattr(IsolatedProcess, "__exit__", keep_or_end)

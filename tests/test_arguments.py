@@ -71,7 +71,7 @@ BAD_OPTIONS = [
     ({"seed": np.random.RandomState(0)}, TypeError, r"seed must be .* a Generator"),
     ({"start": ("a", "b")}, TypeError, r"A of start must hold numbers"),
     ({"threads": 0}, ValueError, r"threads must be at least 1"),
-    ({"method": "sfot"}, ValueError, r"method must be one of 'soft', 'hard', 'naive'.*, got 'sfot'"),
+    ({"method": "sfot"}, ValueError, r"method='sfot' does not exist. Do you mean 'soft'"),
     ({"solver": "cg"}, ValueError, r"solver must be one of"),
     ({"n_iter": 0}, ValueError, r"n_iter must be at least 1"),
     ({"n_init": 0}, ValueError, r"n_init must be at least 1"),

@@ -194,7 +194,7 @@ ANSWERS = """
 import hashlib, warnings, numpy as np, ngmca
 from ngmca import rivals, simulate
 from ngmca.answers import how_sure
-from ngmca.answers.how_many.singular_values import singular_values, spectrum
+from ngmca.answers.how_many.singular_values import spectrum
 warnings.simplefilter("ignore")
 
 def show(name, *arrays):
@@ -217,7 +217,7 @@ drawn = ngmca.posterior(wide, separated, n_samples=4, burn=2, seed=0)
 show("posterior", drawn.S.mean, drawn.S.sd, drawn.A.mean, drawn.noise.mean, *drawn.rhat.values())
 numbers = how_sure.diagnose(wide, separated)
 show("numbers", *(np.asarray(getattr(numbers, name)) for name in vars(numbers)))
-show("spectrum", spectrum(tall).values, singular_values(wide))
+show("spectrum", spectrum(tall).values, spectrum(wide).values)
 print("words", how_sure.findings(separated, numbers))
 scores = ngmca.evaluate(separated.S, separated.S + 0.1, noise=wide[:20])
 show("scores", scores.sdr, scores.sir, scores.snr, scores.sar, scores.S)

@@ -103,7 +103,7 @@ def test_diagnoses():
                 *(numbers.autocorrelation, numbers.singular, numbers.singular_edge, numbers.share),
                 *(numbers.picks, numbers.sigma / size, numbers.row_rms / size, numbers.picked / size),
                 *(seen.values / size, seen.noise / size, seen.edge / size, seen.above),
-                *(singular_values.noise_before(Y) / size, diagnosis.signal_to_noise(Y, seen.noise)),
+                *(singular_values.spectrum(Y).noise / size, diagnosis.signal_to_noise(Y, seen.noise)),
                 [finding.kind for finding in diagnosis.findings(found, numbers)],
                 len(diagnosis.summary(found, numbers)),
             ]

@@ -11,7 +11,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
-from ngmca import rules
+from ngmca import engines, rules
 from ngmca._support.arguments import as_array, check_number, check_rank
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.threads import one_blas_thread
@@ -20,17 +20,6 @@ from ngmca.algorithms.streaming import Stream
 from ngmca.answers.how_many.choose_rank import choose_rank
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.constraints import Closure, Constraint, constraint_arrays
-from ngmca.engines import (
-    Counts,
-    Engine,
-    Levels,
-    in_own_units,
-    is_elsewhere,
-    open_data,
-    open_whole,
-    residual_energy,
-    returned,
-)
 from ngmca.task import driver
 from ngmca.task.methods import Method, Rival, Soft, as_method
 from ngmca.task.problem import features_of_data
@@ -137,27 +126,21 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _task(self, r: int) -> Task:
         """Return the task for r sources."""
-        return Task(
-            r=r,
-            method=self.method,  # type: ignore[arg-type]
-            domain=self.domain,
-            sample_shape=self.sample_shape,
-            noise=self.noise,
-            robust=self.robust,
-            constraints=self.constraints,  # type: ignore[arg-type]
-            n_init=self.n_init,
-            posterior=self.posterior,  # type: ignore[arg-type]
-            seed=_seed(self.random_state),
-            device=self.device,
-        )
+        given = self.get_params(deep=False)
+        own = ("n_components", "forgetting", "random_state", "verbose")
+        of_task = {name: value for name, value in given.items() if name not in own}
+        return Task(r=r, seed=_seed(self.random_state), **of_task)
+
+    @property
+    def _method_feature(self) -> str:
+        """The name of the method in the table of rules."""
+        method = as_method(self.method)
+        return "rival" if isinstance(method, Rival) else method.name
 
     @property
     def _allows_missing(self) -> bool:
         """Whether the method supports missing entries."""
-        features = (
-            {"rival"} if isinstance(as_method(self.method), Rival) else {as_method(self.method).name}
-        )
-        return all(rules.reason_against(one, "missing entries") is None for one in features)
+        return rules.reason_against(self._method_feature, "missing entries") is None
 
     def fit(self, X: Any, y: None = None) -> "NGMCA":
         """Learn the sources of X."""
@@ -175,7 +158,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_components_ = check_rank(chosen, engine.shape, "n_components", warn=False)
         prepared = driver.Prepared(self._task(self.n_components_), engine)
         with driver.shown_progress(bool(self.verbose)) as watchers:
-            found = returned(engine, prepared.find(watchers=watchers))
+            found = engines.returned(engine, prepared.find(watchers=watchers))
         self.separation_ = prepared.with_error_bars(found, progress=bool(self.verbose))
         self.components_ = np.ascontiguousarray(self.separation_.answer[1], dtype=engine.dtype)
         self.posterior_ = self.separation_.posterior
@@ -183,7 +166,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_iter_ = self.separation_.n_iter
         S, unit = self._explaining()
         W = self._weights(engine, S, unit)
-        self.reconstruction_err_ = engine.unit * residual_energy(engine, W, S) ** 0.5
+        self.reconstruction_err_ = engine.unit * engines.residual_energy(engine, W, S) ** 0.5
         return self._in_units_of_data(W, unit, engine)
 
     @available_if(lambda self: self._streams())
@@ -203,7 +186,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             rules.check(rules.written(["partial_fit", "missing entries"]))
         if not begun:
             self._begin(X)
-        engine = open_whole(X / X.dtype.type(self._unit))
+        engine = engines.open_whole(X / X.dtype.type(self._unit))
         if engine.unit != 1.0:
             raise ArgumentError(
                 "{} has values far larger or smaller than the first batch: scale all batches alike.",
@@ -219,17 +202,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _streams(self) -> bool:
         """Return True; raise an AttributeError with the reason if the method has no streams."""
-        method = as_method(self.method)
-        name = "rival" if isinstance(method, Rival) else method.name
+        shown = option("method", as_method(self.method).name)
         try:
-            rules.check({name: option("method", method.name)} | rules.written(["partial_fit"]))
+            rules.check({self._method_feature: shown} | rules.written(["partial_fit"]))
         except ArgumentError as error:
             raise AttributeError(str(error)) from error
         return True
 
     def _begin(self, X: NDArray) -> None:
         """Begin a stream with its first batch."""
-        unit, r = open_whole(X).unit, self.n_components
+        unit, r = engines.open_whole(X).unit, self.n_components
         if not isinstance(r, str) and len(X) < check_rank(r, X.shape, "n_components", warn=False):
             raise ArgumentError(
                 "the first batch has {} rows for {} components: it needs at least as many rows as there "
@@ -289,15 +271,15 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
-    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> Engine:
+    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> engines.Engine:
         """Return the engine of X; large data and Dask arrays stay where they are."""
-        if not is_elsewhere(X):
-            return open_data(self._checked(X, reset=reset), device=device)
-        engine = open_data(X, device=device)
+        if not engines.is_elsewhere(X):
+            return engines.open_data(self._checked(X, reset=reset), device=device)
+        engine = engines.open_data(X, device=device)
         _check_n_features(self, np.empty((0, engine.shape[1])), reset=reset)
         return engine
 
-    def _choice(self, engine: Engine) -> RankChoice | None:
+    def _choice(self, engine: engines.Engine) -> RankChoice | None:
         """Return how many sources there are, if that is asked for."""
         if not isinstance(self.n_components, str):
             return None
@@ -330,17 +312,17 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _explaining(self) -> tuple[NDArray, float]:
         """Return the sources in a safe unit, with the curves of a background, and the unit."""
-        S, unit = in_own_units(self.components_.astype(np.float64))
+        S, unit = engines.in_own_units(self.components_.astype(np.float64))
         background = self.separation_.background
         return (S if background is None else np.vstack([S, background.basis])), unit
 
-    def _weights(self, engine: Engine, S: NDArray, unit: float) -> NDArray:
+    def _weights(self, engine: engines.Engine, S: NDArray, unit: float) -> NDArray:
         """Return weights of sources and background, in units of the engine and of S."""
         method = as_method(self.method)
         if isinstance(method, Rival) and method.is_signed:
             return weights_of_any_sign(engine, S)
         r = len(self.components_)
-        levels = Levels.of(self._noise_of(engine.shape[0]), engine)
+        levels = engines.Levels.of(self._noise_of(engine.shape[0]), engine)
         closure = [one for one in self.constraints if isinstance(one, Closure)]
         totals = constraint_arrays(closure, engine, r, levels).totals
         if totals is not None:
@@ -350,14 +332,14 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _noise_of(self, m: int) -> Any:
         """Return the known noise of m measurements: levels of channels, or those of as many rows."""
-        if self.noise is None or isinstance(self.noise, str | Counts):
+        if self.noise is None or isinstance(self.noise, str | engines.Counts):
             return self.noise
         levels, fitted = np.asarray(self.noise), len(self.noise_)
         if levels.shape == (self.n_features_in_,) != (fitted,):
             return levels[None]
         return None if levels.shape[:1] == (fitted,) and m != fitted else levels
 
-    def _in_units_of_data(self, W: NDArray, unit: float, engine: Engine) -> NDArray:
+    def _in_units_of_data(self, W: NDArray, unit: float, engine: engines.Engine) -> NDArray:
         """Return weights of the sources in the units of X, without those of a background."""
         return (W[:, : len(self.components_)] * (engine.unit / unit)).astype(engine.dtype)
 

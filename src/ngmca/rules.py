@@ -13,6 +13,10 @@ from ngmca._support.messages import ArgumentError, Message, Option, message, opt
 KNOWN = ("KnownSources", "KnownMixing", "ZeroSources", "ZeroMixing")
 SHAPES = ("Unimodal", "Monotonic")
 CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES)
+ARGUMENTS = (
+    *("sample_shape", "noise", "mask", "checkpoint", "out", "start", "n_init", "threads", "columns"),
+    *("standards", "responses"),
+)
 UNEQUAL = ("missing entries", "noise of entries", "counts", "robust")
 BLOCKS = ("disk", "dask")
 
@@ -24,18 +28,15 @@ FEATURES: Mapping[str, Option | str] = {
     "penalised A": option("penalised", "A"),
     "penalised both": option("penalised", "both"),
     "wavelet": option("domain", "wavelet"),
-    "sample_shape": option("sample_shape"),
-    **{name: option(name) for name in CONSTRAINTS},
+    **{name: option(name) for name in (*CONSTRAINTS, *ARGUMENTS)},
     "Closure with KnownSources": "Closure with KnownSources of a fixed scale",
     "Closure with KnownMixing": "Closure with KnownMixing",
     "shapes of some sources": "a shape of some of the sources",
     "robust": option("robust", True),
     "counts": option("noise", "poisson"),
-    "noise": option("noise"),
     "noise of entries": "a noise level for each entry",
     "noise of channels": "a noise level for each channel",
     "missing entries": "missing entries",
-    "mask": option("mask"),
     "several": "several data sets",
     "memory": "data in memory",
     "disk": "data that are read in blocks",
@@ -43,16 +44,8 @@ FEATURES: Mapping[str, Option | str] = {
     "gpu": option("device", "cuda"),
     "posterior": option("posterior", True),
     "posterior in wavelets": "error bars in the wavelet domain",
-    "checkpoint": option("checkpoint"),
-    "out": option("out"),
-    "start": option("start"),
-    "n_init": option("n_init"),
-    "threads": option("threads"),
     "auto rank": option("r", "auto"),
     "known A": option("A"),
-    "columns": option("columns"),
-    "standards": option("standards"),
-    "responses": option("responses"),
     "totals": option("closure"),
     "partial_fit": "partial_fit",
 }
@@ -79,16 +72,24 @@ class Rule:
 
 
 _DIRECT, _CPU = option("domain", "direct"), option("device", "cpu")
-_SOFT, _ANLS, _PIVOT = option("method", "soft"), option("method", "anls"), option("solver", "pivot")
+_USE_DIRECT, _USE_CPU = message("Use {}.", _DIRECT), message("Use {}.", _CPU)
+_USE_SOFT = message("Use {}.", option("method", "soft"))
+_USE_SOFT_OR_ANLS = message("Use {} or {}.", option("method", "soft"), option("method", "anls"))
+_USE_PIVOT = message("Use {}.", option("solver", "pivot"))
 _LEAVE_OUT_ONE = message("Leave out one of them.")
 _USE_A_PART = message("Use a part of the data that fits into the memory.")
+
+
+def _leave_out(name: str) -> Message:
+    return message("Leave out {}.", option(name))
+
 
 RULES: tuple[Rule, ...] = (
     Rule(
         ("wavelet", "sample_shape"),
         ("hard", "naive", "anls", "rival"),
         "only 'soft' works in the wavelet domain",
-        message("Use {}.", _SOFT),
+        _USE_SOFT,
     ),
     Rule(
         ("wavelet",),
@@ -96,24 +97,14 @@ RULES: tuple[Rule, ...] = (
         "the wavelet domain needs a threshold",
         message("Use {}, or a larger {}.", _DIRECT, option("tau")),
     ),
-    Rule(
-        ("wavelet",),
-        ("penalised A",),
-        "columns of A have no order along the channels",
-        message("Use {}.", _DIRECT),
-    ),
+    Rule(("wavelet",), ("penalised A",), "columns of A have no order along the channels", _USE_DIRECT),
     Rule(
         ("wavelet",),
         ("ZeroSources", "Closure with KnownSources"),
         "this constraint holds for single channels",
-        message("Use {}.", _DIRECT),
+        _USE_DIRECT,
     ),
-    Rule(
-        ("Closure",),
-        SHAPES,
-        "no method of ngmca does both",
-        _LEAVE_OUT_ONE,
-    ),
+    Rule(("Closure",), SHAPES, "no method of ngmca does both", _LEAVE_OUT_ONE),
     Rule(
         ("Closure",),
         ("penalised A", "penalised both"),
@@ -133,33 +124,22 @@ RULES: tuple[Rule, ...] = (
         "this constraint does not hold for the transposed data",
         message("Use {}.", option("penalised", "both")),
     ),
+    Rule(("naive",), CONSTRAINTS, "its steps ignore constraints", _USE_SOFT),
+    Rule(("fista",), (*CONSTRAINTS, "penalised both"), "its steps ignore constraints", _USE_PIVOT),
     Rule(
-        ("naive", "fista"),
-        (*CONSTRAINTS, "penalised both"),
-        "its steps ignore constraints",
-        message("Use {} and {}.", _SOFT, _PIVOT),
+        ("hard", "naive"), UNEQUAL, "its steps need all entries, with equal weights", _USE_SOFT_OR_ANLS
     ),
-    Rule(
-        ("hard", "naive", "fista"),
-        UNEQUAL,
-        "its steps need all entries, with equal weights",
-        message("Use {} or {}, with {}.", _SOFT, _ANLS, _PIVOT),
-    ),
+    Rule(("fista",), UNEQUAL, "its steps need all entries, with equal weights", _USE_PIVOT),
     Rule(
         ("rival",),
         (*CONSTRAINTS, *UNEQUAL, "noise of channels"),
         "rivals implement their own model only",
-        message("Use {} or {}.", _SOFT, _ANLS),
+        _USE_SOFT_OR_ANLS,
     ),
     Rule(
-        ("rival",),
-        ("checkpoint",),
-        "rivals have no states to continue from",
-        message("Leave out {}.", option("checkpoint")),
+        ("rival",), ("checkpoint",), "rivals have no states to continue from", _leave_out("checkpoint")
     ),
-    Rule(
-        ("rival",), ("threads",), "rivals run in one thread", message("Leave out {}.", option("threads"))
-    ),
+    Rule(("rival",), ("threads",), "rivals run in one thread", _leave_out("threads")),
     Rule(
         ("rival", "robust", "counts", "noise of entries", "posterior", "auto rank"),
         BLOCKS,
@@ -169,13 +149,13 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("noise of channels",),
         (*BLOCKS, "gpu"),
-        "method='soft' needs all data in memory for it",
+        "this method needs all data in memory for it",
         message("Pass an array and use {}.", _CPU),
     ),
     Rule(
         ("naive", "wavelet", *CONSTRAINTS, "penalised both"),
         ("dask",),
-        "the sources stay on the workers",
+        "it needs all sources in memory, but they are spread over the workers of Dask",
         _USE_A_PART,
     ),
     Rule(("mask",), BLOCKS, "the mask needs all data in memory", _USE_A_PART),
@@ -186,10 +166,7 @@ RULES: tuple[Rule, ...] = (
         message("Replace these, or leave out their columns."),
     ),
     Rule(
-        ("threads",),
-        ("dask", "gpu"),
-        "the number of threads is not used there",
-        message("Leave out {}.", option("threads")),
+        ("threads",), ("dask", "gpu"), "the number of threads is not used there", _leave_out("threads")
     ),
     Rule(
         (
@@ -198,9 +175,9 @@ RULES: tuple[Rule, ...] = (
         ),
         ("gpu",),
         "the GPU does not support it",
-        message("Use {}.", _CPU),
+        _USE_CPU,
     ),
-    Rule(("out", "dask"), ("gpu",), "data on a GPU are not read in blocks", message("Use {}.", _CPU)),
+    Rule(("out", "dask"), ("gpu",), "data on a GPU are not read in blocks", _USE_CPU),
     Rule(
         ("disk",),
         ("gpu",),
@@ -211,13 +188,13 @@ RULES: tuple[Rule, ...] = (
         ("posterior",),
         ("gmca",),
         "gmca can give negative spectra, but error bars need spectra that are not negative",
-        message("Leave out {}.", option("posterior")),
+        _leave_out("posterior"),
     ),
     Rule(
         ("posterior",),
         ("Closure", *SHAPES, "penalised A", "penalised both"),
         "the sampler does not support this constraint",
-        message("Leave out {}.", option("posterior")),
+        _leave_out("posterior"),
     ),
     Rule(
         ("posterior in wavelets",),
@@ -225,17 +202,12 @@ RULES: tuple[Rule, ...] = (
         "all of A and S is sampled there",
         message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
     ),
-    Rule(
-        ("known A",),
-        CONSTRAINTS,
-        "a known mixing leaves only the sources to sample",
-        _LEAVE_OUT_ONE,
-    ),
+    Rule(("known A",), CONSTRAINTS, "a known mixing leaves only the sources to sample", _LEAVE_OUT_ONE),
     Rule(
         ("columns",),
         ("mask", "missing entries", "robust", "posterior in wavelets", *CONSTRAINTS),
         "it needs all channels",
-        message("Leave out {}.", option("columns")),
+        _leave_out("columns"),
     ),
     Rule(("standards",), ("responses", "totals"), "each of them gives a scale", _LEAVE_OUT_ONE),
     Rule(("responses",), ("totals",), "each of them gives a scale", _LEAVE_OUT_ONE),
@@ -260,19 +232,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("partial_fit",),
         (
-            "hard",
-            "naive",
-            "rival",
-            "wavelet",
-            "gpu",
-            "posterior",
-            "noise",
-            "penalised A",
-            "penalised both",
-            *CONSTRAINTS,
-            *UNEQUAL,
+            *("hard", "naive", "rival", "wavelet", "gpu", "posterior", "noise", *CONSTRAINTS, *UNEQUAL),
+            *("penalised A", "penalised both"),
         ),
-        "it keeps only sums of the stream",
+        "it sees each batch of rows only once, and then keeps only sums over them",
         message("Use fit for all data at once."),
     ),
 )

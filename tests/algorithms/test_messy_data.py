@@ -8,7 +8,7 @@ import pytest
 from task_options import records
 
 import ngmca
-from ngmca import rules
+from ngmca import constraints, rules
 from ngmca._support.messages import ArgumentError
 from ngmca.engines import Counts
 
@@ -392,7 +392,6 @@ def test_constraints_that_are_wrong_are_named(mixture):
         ),
         ([ngmca.ZeroSources(np.tile(half[:, None], N))], "ZeroSources sets a whole source to 0"),
         ([ngmca.ZeroMixing(np.ones((M, R)))], r"ZeroMixing must be booleans of shape \(40, 4\)"),
-        ([ngmca.Closure(-1.0)], "Closure needs totals above 0"),
         ([ngmca.Closure(np.ones(3))], r"Closure needs one total, or one for each measurement \(40\)"),
         ([ngmca.Closure(), ngmca.Closure(2.0)], "Closure is given 2 times: put it into one record"),
         ([ngmca.Unimodal([R])], "Unimodal names source 4, but there are 4 sources"),
@@ -410,6 +409,9 @@ def test_constraints_that_are_wrong_are_named(mixture):
     ]:
         with pytest.raises(ValueError, match=words):
             separate(mixture.Y, constraints=given)
+    for totals in (-1.0, 0.0, np.nan, np.array([1.0, -1.0]), [1.0, [2.0, np.inf]]):
+        with pytest.raises(ArgumentError, match="Closure needs totals above 0"):
+            ngmca.Closure(totals)
     with pytest.raises(ValueError, match="direction must be one of 'increasing', 'decreasing'"):
         ngmca.Monotonic("wavy")
     with pytest.raises(TypeError, match=r"constraints must be a list of Baseline.*got 'closure'"):
@@ -490,3 +492,11 @@ def test_a_sparse_mixing_from_several_starts(mixture):
     found = separate(mixture.Y, penalised="A", n_init=2)
     assert len(found.restarts) == 2
     assert max(one.cost for one in found.restarts) < np.sum(mixture.Y**2)
+
+
+def test_only_constraints_with_a_counterpart_are_exchanged():
+    absent = ngmca.ZeroMixing(np.eye(5, 2, dtype=bool))
+    (turned,) = constraints.transposed([absent])
+    np.testing.assert_array_equal(turned.flags(2, 5), np.eye(2, 5, dtype=bool))
+    with pytest.raises(TypeError, match="Closure has no counterpart"):
+        constraints.transposed([absent, ngmca.Closure()])

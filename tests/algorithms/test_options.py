@@ -61,7 +61,7 @@ def test_a_record_has_no_options_that_its_method_ignores(method, option):
     (name,) = option
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
         METHODS[method](**option)
-    words = f"method='{method}' has no option {name}: leave it out. It has .*n_iter"
+    words = rf"method='{method}' has no option {name}: leave it out\.$"
     with pytest.raises(ArgumentError, match=words) as raised:
         method_with(method, option)
     assert raised.value.message.names == ("method", name)
@@ -74,18 +74,18 @@ def test_a_rival_has_its_own_options_only(option):
     with pytest.raises(ArgumentError, match=words) as raised:
         ngmca.Rival("hals", **option)
     assert raised.value.message.names == ("method", name)
-    with pytest.raises(ArgumentError, match=words):
+    with pytest.raises(ArgumentError, match=rf"method='hals' has no option {name}: leave it out\.$"):
         method_with("hals", option)
 
 
 def test_a_method_is_a_name_or_a_record():
-    with pytest.raises(ValueError, match=r"method must be one of 'soft', 'hard', .*got 'sotf'"):
+    with pytest.raises(ValueError, match=r"method='sotf' does not exist. Do you mean 'soft'"):
         ngmca.separate(Y, 2, method="sotf")
     with pytest.raises(
         TypeError, match=r"method must be a name or a record such as Soft\(tau=2\), got 3"
     ):
         ngmca.separate(Y, 2, method=3)
-    with pytest.raises(ValueError, match=r"name must be one of .*'hals'"):
+    with pytest.raises(ValueError, match=r"name=.* does not exist.*'hals'"):
         ngmca.Rival("soft")
 
 

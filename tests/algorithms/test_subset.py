@@ -20,8 +20,8 @@ def mixture(m, n, r=4):
 
 @pytest.fixture
 def _small_is_huge(monkeypatch):
-    monkeypatch.setattr(subset, "HUGE", 1 << 18)
-    monkeypatch.setattr(subset, "PART", 1 << 17)
+    monkeypatch.setattr(subset, "HUGE_ENTRIES", 1 << 18)
+    monkeypatch.setattr(subset, "PART_ENTRIES", 1 << 17)
 
 
 def sdr(found, S):
@@ -49,8 +49,8 @@ def test_what_the_part_has_not_seen_is_found_in_the_end(monkeypatch):
     A[stretches(len(A), 120), 3] = 0
     Y = A @ S + 0.05 * rng.standard_normal((12_000, 60))
     whole = ngmca.separate(Y, 4, **records(**OPTIONS))
-    monkeypatch.setattr(subset, "HUGE", 1)
-    monkeypatch.setattr(subset, "PART", 120 * 60)
+    monkeypatch.setattr(subset, "HUGE_ENTRIES", 1)
+    monkeypatch.setattr(subset, "PART_ENTRIES", 120 * 60)
     found = ngmca.separate(Y, 4, **records(**OPTIONS))
     assert ngmca.evaluate(S, whole.S).sdr.min() > 25
     assert ngmca.evaluate(S, found.S).sdr.min() > ngmca.evaluate(S, whole.S).sdr.min() - 1

@@ -358,15 +358,14 @@ def test_with_much_memory_no_size_is_large(monkeypatch, tmp_path):
 
 def test_places_are_named_as_in_the_store(tmp_path):
     turned = zarr.create_array(tmp_path / "t.zarr", shape=(60, 360), dtype=float, chunks=(60, 80))
-    told = lazy.Transposed(turned).told_at(350, 7)
+    told = lazy.Transposed(turned).place_in_words(350, 7)
     assert told == "row 350, column 7, that is row 7, column 350 of the file (chunk 0.4)"
     pixels = zarr.create_array(tmp_path / "p.zarr", shape=SHAPE, dtype=float, chunks=(5, 6, 20))
-    assert (
-        lazy.Pixels(pixels).told_at(233, 45) == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
-    )
-    assert lazy.Pixels(cube()).told_at(233, 5) == "row 233, that is pixel 11, 13, column 5"
+    told = lazy.Pixels(pixels).place_in_words(233, 45)
+    assert told == "row 233, that is pixel 11, 13, column 45 (chunk 2.2.2)"
+    assert lazy.Pixels(cube()).place_in_words(233, 5) == "row 233, that is pixel 11, 13, column 5"
     turned = lazy.Transposed(cube()[0])
-    assert turned.told_at(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
+    assert turned.place_in_words(2, 5) == "row 2, column 5, that is row 5, column 2 of the file"
 
 
 def test_rows_longer_than_a_piece_are_written_whole(tmp_path, monkeypatch):

@@ -12,8 +12,8 @@ from ngmca import sampling
 from ngmca.cli import pipeline
 from ngmca.report import figures
 from ngmca.report.mixing_figures import weights
-from ngmca.saving.posterior_in_file import from_variables, to_variables
 from ngmca.saving.results import load_run
+from ngmca.saving.variables_in_file import from_variables, to_variables
 
 
 def arrays(found):

@@ -20,7 +20,7 @@ def wide(tmp_path):
 
 def test_every_witness_is_shown(table):
     told = run("rank", table).stdout.splitlines()
-    assert " ".join(told[0].split()) == "sources held-out error better folds singular value stability"
+    assert " ".join(told[0].split()) == "sources prediction error improved in singular value stability"
     (chosen,) = [line for line in told if line.endswith("<-")]
     assert chosen.split()[0] == "3"
     assert chosen.split()[2:5] == ["5", "of", "5"]

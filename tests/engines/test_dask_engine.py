@@ -128,9 +128,9 @@ def test_dead_sources_come_back_as_in_memory(shape, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": "naive"}, "the sources stay on the workers"),
-        ({"domain": "wavelet"}, "the sources stay on the workers"),
-        ({"closure": 1.0}, "the sources stay on the workers"),
+        ({"method": "naive"}, "it needs all sources in memory"),
+        ({"domain": "wavelet"}, "it needs all sources in memory"),
+        ({"closure": 1.0}, "it needs all sources in memory"),
         ({"method": "hals"}, "all data must be in memory"),
         ({"robust": True}, "all data must be in memory"),
         ({"noise": "poisson"}, "all data must be in memory"),
@@ -260,8 +260,8 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(cluster):
 
 
 def test_without_any_worker_there_is_an_error_and_a_checkpoint(cluster, monkeypatch, tmp_path):
-    monkeypatch.setattr(on_cluster, "GONE", 0.5)
-    monkeypatch.setattr(on_cluster, "SOME", 0.2)
+    monkeypatch.setattr(on_cluster, "MAX_SECONDS_WITHOUT_WORKERS", 0.5)
+    monkeypatch.setattr(on_cluster, "SECONDS_BETWEEN_LOOKS", 0.2)
     Y, path = measured(), tmp_path / "kept.npz"
     options = {"n_iter": 40, "seed": 0, "domain": "direct", "tol": 0.0}
     array = da.from_array(Y, chunks=(M, 650))

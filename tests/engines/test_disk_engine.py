@@ -9,7 +9,7 @@ from task_options import records
 import ngmca
 from ngmca.engines import open_data, opening
 from ngmca.engines import sliced_array as source
-from ngmca.engines.checksum import checksum
+from ngmca.engines.blocks import checksum
 from ngmca.engines.disk import DiskEngine
 from ngmca.engines.memory import MemoryEngine
 
@@ -107,7 +107,7 @@ def test_every_method_with_a_guess_of_its_own(options, dtype):
 @pytest.mark.parametrize("shape", [(M, N), (30_000, 40)])
 def test_dead_sources_come_back_as_in_memory_without_reading_all_at_once(shape, monkeypatch):
     monkeypatch.setattr("ngmca.engines.shared_answers.CANDIDATES", 12 * shape[0])
-    monkeypatch.setattr("ngmca.engines.read_in_parts.KEPT_BYTES", 1)
+    monkeypatch.setattr("ngmca.engines.disk.KEPT_BYTES", 1)
     monkeypatch.setattr("ngmca.engines.disk.BLOCK_ENTRIES_READ", 1 << 18)
     Y = measured(shape)
     start = np.random.default_rng(1).random((shape[0], R)), np.zeros((R, shape[1]))
@@ -139,7 +139,7 @@ class Counted(Sliced):
 
 @pytest.mark.parametrize(("shape", "chunks"), [((20_000, 60), (4000, 60)), ((400, 9000), (400, 1000))])
 def test_the_final_noise_takes_a_few_passes(shape, chunks, monkeypatch):
-    monkeypatch.setattr("ngmca.engines.read_in_parts.KEPT_BYTES", 1 << 18)
+    monkeypatch.setattr("ngmca.engines.disk.KEPT_BYTES", 1 << 18)
     monkeypatch.setattr("ngmca.engines.shared_answers.NOISE_COLUMNS", 64)
     for room in ("blockwise", "shared_answers"):
         monkeypatch.setattr(f"ngmca.engines.{room}.BLOCK_BYTES", 1 << 12)

@@ -177,8 +177,8 @@ def test_the_estimator_fits_there(device, mixture):
 @needs_compiler
 @pytest.mark.parametrize("shape", [(40, 5000), (5000, 40)])
 def test_a_start_on_a_part_is_made_there(device, monkeypatch, shape):
-    monkeypatch.setattr(subset, "HUGE", 100_000)
-    monkeypatch.setattr(subset, "PART", 50_000)
+    monkeypatch.setattr(subset, "HUGE_ENTRIES", 100_000)
+    monkeypatch.setattr(subset, "PART_ENTRIES", 50_000)
     Y = simulate.sparse(*shape, 3, snr=15.0, p_S=0.2, seed=0).Y
     parts = []
     real = GpuEngine.part

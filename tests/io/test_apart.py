@@ -14,8 +14,8 @@ import real_data
 import scipy.io
 
 from ngmca._support.isolated_process import (
-    Apart,
     CrashedError,
+    IsolatedProcess,
     NotStartedError,
     RaisedError,
     TooLongError,
@@ -66,7 +66,7 @@ def test_plain_values_come_back_as_they_were():
         "objects": np.array(["a", "bc"], dtype=object),
         "times": np.array(["2020-01-01"], dtype="M8[ns]"),
     }
-    with Apart() as apart:
+    with IsolatedProcess() as apart:
         back = apart.call("copy:deepcopy", values, seconds=60)
     assert list(back) == list(values)
     for name, value in values.items():
@@ -79,7 +79,7 @@ def test_plain_values_come_back_as_they_were():
 
 
 def test_what_is_not_plain_does_not_travel():
-    with Apart() as apart:
+    with IsolatedProcess() as apart:
         for arguments in ([object()], [np.array([None])], [{1: np.zeros(1, dtype="i4,f8")}]):
             with pytest.raises(TypeError):
                 apart.call("copy:copy", *arguments, seconds=60)
@@ -90,7 +90,7 @@ def test_what_is_not_plain_does_not_travel():
 
 
 def test_one_process_serves_many_calls_and_is_replaced_after_a_crash(starts):
-    with Apart() as apart:
+    with IsolatedProcess() as apart:
         first = apart.call("os:getpid", seconds=60)
         assert apart.call("os:getpid", seconds=60) == first != os.getpid()
         with pytest.raises(RaisedError, match="no way") as caught:
@@ -109,7 +109,7 @@ def test_one_process_serves_many_calls_and_is_replaced_after_a_crash(starts):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not hold to limits of memory")
 def test_memory_is_limited():
-    with Apart(memory=3e8) as apart:
+    with IsolatedProcess(memory=3e8) as apart:
         assert apart.call("numpy:ones", 10**7, seconds=60).sum() == 10**7
         with pytest.raises(RaisedError) as caught:
             apart.call("numpy:ones", 10**8, seconds=60)
@@ -117,8 +117,8 @@ def test_memory_is_limited():
 
 
 INTERRUPTED = """
-from ngmca._support.isolated_process import Apart
-with Apart() as apart:
+from ngmca._support.isolated_process import IsolatedProcess
+with IsolatedProcess() as apart:
     print(apart.call("os:getpid", seconds=60), flush=True)
     apart.call("time:sleep", 600, seconds=600)
 """
@@ -200,7 +200,7 @@ def test_without_an_interpreter_it_is_read_here_and_said(tmp_path, monkeypatch, 
     with h5py.File(tmp_path / "d.h5", "w") as file:
         file["data"] = Y
     monkeypatch.setattr(sys, "executable", executable)
-    with Apart() as apart, pytest.raises(NotStartedError):
+    with IsolatedProcess() as apart, pytest.raises(NotStartedError):
         apart.call("os:getpid", seconds=60)
     data = read(tmp_path / "d.h5")
     np.testing.assert_array_equal(data.Y, Y)
@@ -219,7 +219,7 @@ def test_our_own_formats_need_no_other_process(tmp_path, starts):
 def test_a_changed_search_path_is_passed_on(tmp_path, monkeypatch):
     (tmp_path / "only_here.py").write_text("def twice(x):\n    return 2 * x\n")
     monkeypatch.syspath_prepend(tmp_path)
-    with Apart() as apart:
+    with IsolatedProcess() as apart:
         assert apart.call("only_here:twice", 3, seconds=60) == 6
 
 

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 import zarr
 
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io import ReadError, read
 
 Y = np.abs(np.random.default_rng(0).standard_normal((5, 40)))
@@ -218,7 +218,7 @@ def test_a_link_to_a_store_is_the_users_choice(tmp_path):
 
 
 def test_leave_to_run_code_is_not_passed_on():
-    with Apart() as apart:
+    with IsolatedProcess() as apart:
         assert apart.call("os:getenv", "NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE", seconds=60) is None
         assert apart.call("os:getenv", "PATH", seconds=60) == os.environ["PATH"]
 

@@ -4,7 +4,7 @@ import h5py
 import numpy as np
 import pytest
 
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io import ReadError, read
 from ngmca.io import isolated_reading as opening
 from ngmca.io.isolated_reading import read_here
@@ -23,7 +23,7 @@ def written(path, array, attributes=(), block=0, **how):
 
 def sent(path, **options):
     """What the other process answers for the data."""
-    with Apart() as apart:
+    with IsolatedProcess() as apart:
         return apart.call(
             "ngmca.io.isolated_reading:read_as_plain", str(path), options, "HDF5", seconds=60
         )["Y"]

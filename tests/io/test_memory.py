@@ -105,13 +105,13 @@ def test_the_limits_of_containers_and_jobs_count(tmp_path, monkeypatch, version,
 
 LIMITED = """
 import resource
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io import claimed_sizes as sizes
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
 print(sizes.memory_left())
-with Apart(memory=1e12) as apart:
+with IsolatedProcess(memory=1e12) as apart:
     print(*apart.call("resource:getrlimit", resource.RLIMIT_AS, seconds=60))
-with Apart(memory=1e9) as apart:
+with IsolatedProcess(memory=1e9) as apart:
     print(*apart.call("resource:getrlimit", resource.RLIMIT_AS, seconds=60))
 """
 

@@ -6,9 +6,8 @@ import h5py
 import numpy as np
 import pytest
 
-from ngmca._support.messages import Message, message, option
+from ngmca._support.messages import Message, from_plain, message, option, to_plain
 from ngmca.io import ReadError, read
-from ngmca.io.message_transfer import from_plain, to_plain
 
 
 def flag(found):

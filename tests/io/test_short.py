@@ -13,7 +13,7 @@ import scipy.io
 import xarray as xr
 import zarr
 
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io import ReadError, read
 from ngmca.io.isolated_reading import read_one
 
@@ -25,7 +25,7 @@ CUTS = 25
 @pytest.fixture(scope="module")
 def apart():
     """One process for hundreds of files."""
-    with Apart() as process:
+    with IsolatedProcess() as process:
         yield process
 
 

@@ -15,7 +15,7 @@ import real_data
 import scipy.io
 from typer.testing import CliRunner
 
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.cli import app
 from ngmca.io import ReadError
 from ngmca.io.isolated_reading import read_one
@@ -156,7 +156,7 @@ def written(folder):
 def test_no_damage_makes_anything_but_a_read_error(tmp_path):
     rng = np.random.default_rng(1)
     options = {"transpose": None, "dataset": None, "nucleus": None}
-    with Apart() as apart:
+    with IsolatedProcess() as apart:
         for path, part in written(tmp_path):
             whole = (tmp_path / part).read_bytes()
             for _ in range(20):
@@ -208,7 +208,9 @@ def test_wrong_arguments(tmp_path):
     assert "no data were given" in complaint("separate", "-r", "2", "-o", out)
     assert "must be at least 1" in complaint(*separate, "-r", "0")
     assert "50 sources are too many" in complaint(*separate, "-r", "50")
-    assert "must be one of 'soft'" in complaint(*separate, "-r", "2", "--method", "magic")
+    told = complaint(*separate, "-r", "2", "--method", "magic")
+    assert "--method magic does not exist. " in told
+    assert "Use one of 'soft'" in told
     assert "must be between 0 and 1e+06" in complaint(*separate, "-r", "2", "--tau", "-1")
     assert "two numbers with a colon" in complaint(*separate, "-r", "2", "--range", "5")
     assert "no channel lies in 100:200" in complaint(*separate, "-r", "2", "--range", "100:200")
@@ -224,5 +226,5 @@ def test_a_damaged_npy_header_is_refused_without_warnings(tmp_path):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         with pytest.raises(ReadError, match=r"not a complete \.npy file"):
-            read_one(path, {}, Apart())
+            read_one(path, {}, IsolatedProcess())
     assert not told

@@ -7,12 +7,32 @@ import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
-from ngmca.nnqp import Solution, pivot, shaped
+from ngmca.nnqp import Solution, pivot, pooling, shaped
 from ngmca.nnqp import profile_shapes as shapes
-from ngmca.nnqp.bounded_rows import descend_each
 from ngmca.nnqp.profile_shapes import descend_shaped
 
 EXACT = {"solver": "CLARABEL", "tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
+
+
+def descend_each(H, which, C, bound, X, max_iter, tol, fixed=None):
+    """Bounded columns of X, each row with its own matrix."""
+    given = {"bound": bound, "which": which, "fixed": fixed, "max_iter": max_iter, "tol": tol}
+    return descend_shaped(H, C, X, "free", **given)
+
+
+def projection(shape):
+    """The nearest vector b >= 0 in a shape, each entry with its own weight."""
+
+    def project(b, w=1.0):
+        b = np.array(b, dtype=float)
+        w, x = np.broadcast_to(w, b.shape).astype(float), np.empty(b.shape)
+        pooling.best_column(shapes.SHAPES[shape], b * w, w, np.inf, x)
+        return x
+
+    return project
+
+
+increasing, decreasing, unimodal = map(projection, ("increasing", "decreasing", "unimodal"))
 
 
 def monotone(b, w, *, rising):
@@ -42,7 +62,7 @@ def vectors(count=300):
 
 @pytest.mark.parametrize("rising", [True, False])
 def test_monotone_projections_are_those_of_another_program(rising):
-    project = shapes.increasing if rising else shapes.decreasing
+    project = increasing if rising else decreasing
     bent = 0
     for b, w in vectors():
         x = project(b, w)
@@ -54,7 +74,7 @@ def test_monotone_projections_are_those_of_another_program(rising):
 def test_the_unimodal_projection_is_the_best_of_all_peaks():
     bent, monotonous = 0, 0
     for b, w in vectors():
-        x = shapes.unimodal(b, w)
+        x = unimodal(b, w)
         peak = int(x.argmax())
         assert (x >= 0).all()
         assert (np.diff(x[: peak + 1]) >= 0).all()
@@ -62,7 +82,7 @@ def test_the_unimodal_projection_is_the_best_of_all_peaks():
         least = min(misfit(b, w, with_peak(b, w, p)) for p in range(len(b) + 1))
         assert misfit(b, w, x) <= least + 1e-12 * misfit(b, w, 0)
         bent += not np.allclose(x, np.maximum(b, 0))
-        one_side = min(misfit(b, w, project(b, w)) for project in (shapes.increasing, shapes.decreasing))
+        one_side = min(misfit(b, w, project(b, w)) for project in (increasing, decreasing))
         monotonous += one_side <= least * (1 + 1e-9)
     assert bent > 150
     assert monotonous < 200  # neither would do
@@ -70,35 +90,26 @@ def test_the_unimodal_projection_is_the_best_of_all_peaks():
 
 def test_a_peak_at_the_largest_entry_would_be_wrong():
     b = np.array([0.0, 5.0, 0.0] + 10 * [4.0])
-    x = shapes.unimodal(b)
+    x = unimodal(b)
     assert x.argmax() == 3
     assert misfit(b, 1, x) < misfit(b, 1, with_peak(b, np.ones(13), 1)) - 1
 
 
 def test_what_has_its_shape_already_is_not_touched():
     b = np.array([0.1, 0.1, 0.3, 0.7, 0.7, 0.2, 0.0])
-    np.testing.assert_array_equal(shapes.unimodal(b), b)
-    np.testing.assert_array_equal(shapes.increasing(b[:4]), b[:4])
-    np.testing.assert_array_equal(shapes.decreasing(b[4:]), b[4:])
-    assert shapes.unimodal([]).shape == (0,)
+    np.testing.assert_array_equal(unimodal(b), b)
+    np.testing.assert_array_equal(increasing(b[:4]), b[:4])
+    np.testing.assert_array_equal(decreasing(b[4:]), b[4:])
+    assert unimodal([]).shape == (0,)
 
 
 def test_entries_without_weight_keep_the_shape_and_cost_nothing():
     b = np.array([9.0, 1.0, -7.0, 2.0, 3.0, 9.0, 1.0, 9.0])
     w = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
-    np.testing.assert_array_equal(shapes.unimodal(b, w), [0, 1, 1, 2, 3, 1, 1, 0])
-    np.testing.assert_array_equal(shapes.increasing(b[:5], w[:5]), [0, 1, 1, 2, 3])
-    np.testing.assert_array_equal(shapes.decreasing(b[4:], w[4:]), [3, 1, 1, 0])
-    np.testing.assert_array_equal(shapes.unimodal(b, 0.0), 0)
-
-
-def test_what_is_no_vector_is_refused():
-    with pytest.raises(ValueError, match="b must be a vector"):
-        shapes.unimodal(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="finite"):
-        shapes.increasing([1.0, np.nan])
-    with pytest.raises(ValueError, match="w must not be negative"):
-        shapes.decreasing([1.0, 2.0], [1.0, -1.0])
+    np.testing.assert_array_equal(unimodal(b, w), [0, 1, 1, 2, 3, 1, 1, 0])
+    np.testing.assert_array_equal(increasing(b[:5], w[:5]), [0, 1, 1, 2, 3])
+    np.testing.assert_array_equal(decreasing(b[4:], w[4:]), [3, 1, 1, 0])
+    np.testing.assert_array_equal(unimodal(b, 0.0), 0)
 
 
 KINDS = ("free", "increasing", "decreasing", "unimodal")
@@ -179,7 +190,7 @@ def test_wherever_they_start(family):
 
 def free_then_projected(G, C, names, X0, *, bound, which, **options):
     X = shaped(G, C, "free", X0, bound=bound, which=which, **options).X
-    moves = {"free": lambda b: b, "increasing": shapes.increasing, "decreasing": shapes.decreasing}
+    moves = {"free": lambda b: b, "increasing": increasing, "decreasing": decreasing}
     return Solution(np.array([moves[name](x) for x, name in zip(X, names, strict=True)]), 0.0)
 
 
@@ -242,7 +253,7 @@ def test_a_start_that_breaks_the_constraints_is_not_kept_for_its_objective():
         X = shaped(H, C, "unimodal", X0, bound=bound / 5, which=which, max_iter=3).X
         assert (np.linalg.norm(X, axis=1) <= bound / 5 * (1 + 1e-12)).all()
         for x in X:
-            np.testing.assert_array_equal(shapes.unimodal(x), x)
+            np.testing.assert_array_equal(unimodal(x), x)
 
 
 def test_under_a_bound_the_best_peak_may_be_another_one():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ import ngmca
 from ngmca import evaluate, separate, simulate
 from ngmca.cli import app
 from ngmca.engines import by_residual, open_data
-from ngmca.paper import EXPERIMENTS, Size, Study
+from ngmca.paper import EXPERIMENTS, Size, Study, runner
 from ngmca.paper.runner import Clock, Task, plan, run
 from ngmca.paper.standing import load
 from ngmca.paper.tables import StudyTable, TableError, locked
@@ -41,6 +42,12 @@ def rows(folder):
     """The table without times, in the order of its keys."""
     table = StudyTable(folder, TINY).read().drop(columns="seconds")
     return table.sort_values(["r", "sim", "method"]).reset_index(drop=True)
+
+
+@pytest.fixture
+def in_one_process(monkeypatch):
+    """Simulations run in a thread: a new process takes longer to start than they take."""
+    monkeypatch.setattr(runner, "_pool", lambda workers: ThreadPoolExecutor(1))
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +74,7 @@ def test_what_is_done_is_not_run_again(tables):
     assert len(more) == 4
 
 
+@pytest.mark.usefixtures("in_one_process")
 def test_a_torn_line_is_run_again(tables, tmp_path):
     copied(tables, tmp_path)
     table = tmp_path / "tiny.csv"
@@ -97,6 +105,7 @@ def test_a_table_of_other_settings_is_not_mixed_with_ours(tables, tmp_path, chan
         plan([TINY], tmp_path, Size(3))  # even where nothing is left to run
 
 
+@pytest.mark.usefixtures("in_one_process")
 def test_a_method_may_be_added_to_a_table(tables, tmp_path):
     copied(tables, tmp_path)
     more = replace(TINY, methods=("soft", "als", "naive"))
@@ -218,6 +227,7 @@ def test_the_estimate_knows_slow_methods_from_fast_ones():
     assert clock.remaining() == pytest.approx(99.0, rel=0.01)
 
 
+@pytest.mark.usefixtures("in_one_process")
 def test_the_table_of_conditioning_agrees_with_the_paper(tmp_path):
     told = command("run", "tab:conditioning", "-o", tmp_path, "--sims", 2)
     assert told.count("[holds]") == 2
@@ -227,6 +237,7 @@ def test_the_table_of_conditioning_agrees_with_the_paper(tmp_path):
     np.testing.assert_allclose(table.groupby("alpha_A")["cond"].mean(), printed, rtol=0.03)
 
 
+@pytest.mark.usefixtures("in_one_process")
 def test_from_the_command_to_the_report(tmp_path):
     told = command("run", "soft-hard", "-o", tmp_path)
     assert told.count("[holds]") == 2
@@ -246,6 +257,7 @@ def test_from_the_command_to_the_report(tmp_path):
     assert not re.search(r"(src|href)=.https?:", page)  # one file, readable without a network
 
 
+@pytest.mark.usefixtures("in_one_process")
 def test_figures_come_from_the_tables_alone(tmp_path):
     command("run", "soft-hard", "-o", tmp_path)
     path = tmp_path / "tables" / "soft_hard.csv"

@@ -14,12 +14,11 @@ from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, weighted
 from ngmca.cli import app
 from ngmca.domains import analyse, frame_of
 from ngmca.paper import EXPERIMENTS, Size, sequel
-from ngmca.paper.catalogue import SEQUEL
 from ngmca.paper.claims import HOLDS
 from ngmca.paper.experiment_figures import STYLES
 from ngmca.paper.methods import METHODS, Trial
 from ngmca.paper.runner import plan, run
-from ngmca.paper.standing import Result, load
+from ngmca.paper.standing import SEQUEL, Result, load
 from ngmca.paper.wavelet_forms import analysis_form, synthesis_form
 
 FORMS = (*sequel.PLAIN, *sequel.REWEIGHTED)

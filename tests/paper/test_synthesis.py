@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ngmca.domains.frame import analyse, frame, synthesise
-from ngmca.paper import synthesis
+from ngmca.paper import wavelet_forms as synthesis
 
 
 def problem(*, singular=False, n=48, coarse=0.0):

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_sure import diagnose
-from ngmca.answers.run import Run
+from ngmca.answers.run import Answers, Run
 from ngmca.io import Dataset
 from ngmca.report import answer_figures, html
-from ngmca.report.answer_tables import amount_table
-from ngmca.report.overview import opening
+from ngmca.report.answer_sections import amount_table, opening
 from ngmca.report.sections import sections
 
 NAMES = ("<b>one</b>", "two & 2", "three")
@@ -62,7 +60,7 @@ def test_amounts_stand_beside_the_source_that_they_are_of(run):
 
 def test_each_source_is_drawn_above_its_reference(run):
     found = run.answers.identification
-    figures = answer_figures.matches(run)
+    figures = list(answer_figures.matches(run))
     assert len(figures) == 3
     for figure, row, reference in zip(figures, run.separation.S, found.references, strict=True):
         np.testing.assert_allclose(figure.data[0].y, row, rtol=1e-6)

@@ -10,16 +10,15 @@ import pytest
 import ngmca
 from ngmca._support.messages import message, option
 from ngmca.answers.how_sure import diagnose
-from ngmca.answers.how_sure.finding import Finding
 from ngmca.answers.run import Run
-from ngmca.answers.wording import percent
+from ngmca.answers.wording import Finding, percent
 from ngmca.io import Dataset
-from ngmca.report import figures, html, residual_figures, write
+from ngmca.report import figures, html, write
 from ngmca.report import plotly_style as drawing
-from ngmca.report.maps import image
-from ngmca.report.mixing_figures import shares
+from ngmca.report import quality_figures as residual_figures
+from ngmca.report.figures import peaks
+from ngmca.report.mixing_figures import image, shares
 from ngmca.report.sections import composition, fits, sources
-from ngmca.report.strongest_peaks import peaks
 from ngmca.result import Others, Restart
 from ngmca.saving.results import _write_tables
 

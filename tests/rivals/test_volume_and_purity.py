@@ -11,7 +11,7 @@ from ngmca.rivals._minvol import _begin, _on_simplex
 from ngmca.rivals._nonnegative_ica import _turned, _whitened
 from ngmca.rivals._spa import _farthest
 from ngmca.rivals.alternation import prepare
-from ngmca.rivals.subspace import direct
+from ngmca.rivals.subspace import without_start
 
 R = 4
 
@@ -92,7 +92,7 @@ def test_vca_projects_as_the_noise_asks(snr):
     rng = np.random.default_rng(0)
     A = np.concatenate([np.eye(3)] * 5 + [rng.dirichlet(np.ones(3), 100)])
     data = mixture(A, rng.random((3, 400)) * (rng.random((3, 400)) < 0.5), snr)
-    problem = direct(data.Y, 3, 0)
+    problem = without_start(data.Y, 3, seed=0)
     assert ngmca.rivals._vca._clean(problem) == (snr == 40)
     scores = [sdr(data, rivals.vca(data.Y, 3, seed=seed)) for seed in range(5)]
     assert min(scores) > (25 if snr == 40 else 8)
@@ -116,7 +116,7 @@ def test_the_subspace_is_that_of_the_singular_value_decomposition():
     for shape in ((30, 50), (50, 30)):
         Y = np.random.default_rng(0).standard_normal(shape)
         Y = Y @ np.diag(10.0 ** -np.linspace(0, 9, shape[1]))  # beyond the reach of the Gram matrix
-        P, V = direct(Y, 3, None).subspace
+        P, V = without_start(Y, 3).subspace
         U, s, W = np.linalg.svd(Y)
         np.testing.assert_allclose(P @ V.T, (U[:, :3] * s[:3]) @ W[:3], atol=1e-3 * s[2])
         np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
@@ -145,7 +145,7 @@ def test_dependent_sources_are_not():
 
 
 def test_whitening_leaves_the_mean_and_rotations_lower_the_negative_part():
-    problem = direct(independent(4, 500).Y, 4, 0)
+    problem = without_start(independent(4, 500).Y, 4, seed=0)
     Z = _whitened(problem)
     np.testing.assert_allclose(np.cov(Z, bias=True), np.eye(4), atol=1e-9)
     assert np.linalg.norm(Z.mean(axis=1)) > 0.5
@@ -185,7 +185,7 @@ def test_volume_of_the_mixing_is_the_same_for_the_transposed_data():
 @pytest.mark.parametrize("volume", ["sources", "mixing"])
 def test_the_objective_never_rises(volume):
     data = ngmca.simulate.bands(20, 100, 3, snr=20, seed=0)
-    problem = prepare(data.Y, 3, 200, None, 0, 0.0)
+    problem = prepare(data.Y, 3, n_iter=200, seed=0)
     model, first = _begin(problem, volume == "sources", 0.05, 0.01)
 
     def objective(point):
@@ -202,7 +202,7 @@ def test_the_objective_never_rises(volume):
 def test_minvol_is_stationary_for_its_own_objective():
     """No small feasible move lowers it, written out; without the volume some do."""
     data = ngmca.simulate.bands(12, 30, 3, fwhm=8.0, snr=15, seed=0)
-    problem = prepare(data.Y, 3, 1, None, 0, 0.0)
+    problem = prepare(data.Y, 3, n_iter=1, seed=0)
     model, first = _begin(problem, True, 0.05, 0.01)
     for last in model.points(first, 3000):  # noqa: B007
         pass

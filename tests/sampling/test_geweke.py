@@ -1,6 +1,8 @@
 """Geweke's joint test: sweeps leave the prior as it is."""
 
+from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -62,14 +64,20 @@ GAPS = np.array([[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0
 UNEQUAL = np.array([[1.0, 0.2, 4.0, 0.5], [0.1, 1.0, 2.0, 0.3], [5.0, 0.0, 1.0, 0.7]])
 
 
-def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
-    """z scores of the means of what is asked: draws from the prior against sweeps."""
+@cache
+def prior(count, kind, fixed):
+    """The first draw from the prior, what is asked of `count` others, and the generator after them."""
     rng = np.random.default_rng(0)
     A, X, parameters = from_prior(rng, kind)
     others = (from_prior(rng, kind) for _ in range(count))
     if fixed:
         others = ((A, x, replace(p, scale=parameters.scale)) for _, x, p in others)
-    expected = np.array([asked(*other) for other in others])
+    return A, X, parameters, np.array([asked(*other) for other in others]), rng
+
+
+def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
+    """z scores of the means of what is asked: draws from the prior against sweeps."""
+    A, X, parameters, expected, rng = deepcopy(prior(count, kind, fixed))
     most = 0.7 if kind == "given" else np.inf
     rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
     nothing = SampledData(in_memory(np.zeros((len(A), len(X)))))
@@ -135,7 +143,8 @@ def test_weights_that_are_not_heeded_are_noticed(monkeypatch, part):
     [("sample_sources", 10_000), ("neighbour_odds", 10_000), ("sample_mixing", 2_000), ("shear", 2_000)],
 )
 def test_a_wrong_conditional_is_noticed(monkeypatch, kernel, count):
-    right = getattr(sparse_chain, kernel)
+    module = sparse_chain if kernel == "shear" else sparse_chain.kernels
+    right = getattr(module, kernel)
 
     def wrong(*arguments):
         arguments = list(arguments)
@@ -149,7 +158,7 @@ def test_a_wrong_conditional_is_noticed(monkeypatch, kernel, count):
             arguments[7] = 0 * arguments[7]  # as if nothing were known of A
         return right(*arguments)
 
-    monkeypatch.setattr(sparse_chain, kernel, wrong)
+    monkeypatch.setattr(module, kernel, wrong)
     monkeypatch.setattr(sparse_chain, "SHEAR_EVERY", 1)
     assert geweke(count).max() > 5
 

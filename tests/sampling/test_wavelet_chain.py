@@ -11,7 +11,7 @@ from scipy.stats import truncnorm
 import ngmca
 from ngmca._support.compiled import compiled
 from ngmca.result import Domain, Marginals
-from ngmca.sampling.answer_intervals import around
+from ngmca.sampling.posterior_from_chains import around
 from ngmca.sampling.random_draws import slice_draw
 from ngmca.sampling.wavelet_chain import WaveletChain
 from ngmca.sampling.wavelet_kernels import (

@@ -5,10 +5,10 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 
 import ngmca
-from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
-from ngmca.saving.answers_in_file import from_variables, to_variables
+from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.results import described
+from ngmca.saving.variables_in_file import answers_from_variables, answers_to_variables
 
 
 def same(a, b):
@@ -57,5 +57,5 @@ def test_all_answers_come_back(tmp_path):
 
 
 def test_nothing_asked_is_nothing_kept():
-    assert to_variables(NO_ANSWERS) == {}
-    assert from_variables({"A": np.zeros(2)}) == NO_ANSWERS
+    assert answers_to_variables(NO_ANSWERS) == {}
+    assert answers_from_variables({"A": np.zeros(2)}) == NO_ANSWERS

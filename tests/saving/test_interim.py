@@ -7,7 +7,7 @@ import pytest
 
 import ngmca
 from ngmca.io import ReadError
-from ngmca.saving import interim
+from ngmca.saving.checksummed_files import load_interim, save_interim
 
 Y = ngmca.simulate.sparse(m=6, n=50, r=2, snr=20, seed=0).Y
 
@@ -75,8 +75,8 @@ def test_it_comes_back_to_the_bit(tmp_path, kind):
         assert found.background is not None
         assert len(found.outliers)
         assert len(found.parts) == 2
-    interim.save(tmp_path / "kept.npz", found)
-    assert_same(interim.load(tmp_path / "kept.npz"), found)
+    save_interim(tmp_path / "kept.npz", found)
+    assert_same(load_interim(tmp_path / "kept.npz"), found)
 
 
 def _spread(found):
@@ -86,15 +86,15 @@ def _spread(found):
 def test_a_second_one_replaces_the_first(tmp_path):
     path = tmp_path / "kept.npz"
     first, second = (ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=n), n_init=1) for n in (3, 5))
-    interim.save(path, first)
-    interim.save(path, second)
-    assert_same(interim.load(path), second)
+    save_interim(path, first)
+    save_interim(path, second)
+    assert_same(load_interim(path), second)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_damaged_file_is_not_read(tmp_path):
     path = tmp_path / "kept.npz"
-    interim.save(path, ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=3), n_init=1))
+    save_interim(path, ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=3), n_init=1))
     good = path.read_bytes()
     rng = np.random.default_rng(0)
     for k in range(60):
@@ -105,7 +105,7 @@ def test_a_damaged_file_is_not_read(tmp_path):
             del damaged[place:]
         path.write_bytes(damaged)
         with pytest.raises(ReadError, match="damaged"):
-            interim.load(path)
+            load_interim(path)
 
 
 def test_a_file_of_another_kind_is_not_read(tmp_path):
@@ -113,6 +113,6 @@ def test_a_file_of_another_kind_is_not_read(tmp_path):
     found = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=3), n_init=1)
     ngmca.save(path, found)  # it has a checksum, too
     with pytest.raises(ReadError, match="not a separation that this version of ngmca can read"):
-        interim.load(path)
+        load_interim(path)
     with pytest.raises(ReadError, match="not a separation that this version of ngmca can read"):
-        interim.load(tmp_path / "none.npz")
+        load_interim(tmp_path / "none.npz")

@@ -3,6 +3,7 @@
 import math
 import numbers
 from collections.abc import Sequence
+from difflib import get_close_matches
 from os import PathLike
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option, warn_user
 
 LARGEST_NOISE_RATIO = 1e6
+FEW_CHOICES = 6  # an error lists these first
 
 
 class Measured(Protocol):
@@ -61,10 +63,7 @@ def check_observed(Y: Any, mask: Any = None, name: str = "Y") -> tuple[NDArray, 
         if given.shape != np.shape(Y):
             raise ArgumentError(
                 "{} must have the shape of {}, {}, got {}.",
-                option("mask"),
-                name,
-                np.shape(Y),
-                given.shape,
+                *(option("mask"), name, np.shape(Y), given.shape),
             )
         missing = given if missing is None else missing | given
     if missing is None or not missing.any():
@@ -269,11 +268,14 @@ def _largest(engine: Measured) -> float:
 
 def check_choice(value: Any, name: str, choices: Sequence[str]) -> str:
     """Return a word if it is one of the choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise ArgumentError(
-            "{} must be one of {}, got {!r}.", option(name), ", ".join(map(repr, choices)), value
-        )
-    return value
+    if isinstance(value, str) and value in choices:
+        return value
+    words = ", ".join(map(repr, choices))
+    if len(choices) <= FEW_CHOICES:
+        raise ArgumentError("{} must be one of {}, got {!r}.", option(name), words, value)
+    near = get_close_matches(str(value), choices, n=1)
+    hint = f" Do you mean {near[0]!r}?" if near else ""
+    raise ArgumentError("{} does not exist.{} Use one of {}.", option(name, value), hint, words)
 
 
 def check_number(value: Any, name: str, *, low: float = 0.0, high: float = math.inf) -> float:

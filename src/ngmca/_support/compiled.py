@@ -3,19 +3,22 @@
 Multiply-adds may be fused, except in `strict` kernels. Sums may be reordered in `swift` kernels, where
 nothing depends on their order. Nothing else about the arithmetic is relaxed.
 
-The cache is Numba's, but it never stops a run: a damaged file is compiled again and replaced.
+The cache is Numba's, but it never stops a run: a damaged file is compiled again and replaced. A notice
+tells users who wait that kernels are compiled.
 """
 
 import hashlib
 import pickle
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.event import Event, Listener, install_listener
 
 
 @cache
@@ -114,3 +117,25 @@ compiled = _kernels(fastmath={"contract"})
 strict = _kernels()
 inlined = _kernels(fastmath={"contract"}, inline="always")
 swift = _kernels(fastmath={"contract", "reassoc", "nsz"})
+
+
+class _FirstCompilation(Listener):
+    """Call a function when the first compilation starts."""
+
+    def __init__(self, notify: Callable[[], None]) -> None:
+        self._notify: Callable[[], None] | None = notify
+
+    def on_start(self, event: Event) -> None:
+        notify, self._notify = self._notify, None
+        if notify is not None:
+            notify()
+
+    def on_end(self, event: Event) -> None:
+        pass
+
+
+@contextmanager
+def compile_notice(notify: Callable[[], None]) -> Iterator[None]:
+    """Call `notify` once if a kernel is compiled inside; loading it from the cache does not count."""
+    with install_listener("numba:compile", _FirstCompilation(notify)):
+        yield

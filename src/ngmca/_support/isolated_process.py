@@ -1,7 +1,7 @@
 """Work in a separate process: it may crash, hang or ask for too much memory without harm to this one.
 
-    with Apart(memory=4e9) as apart:
-        answer = apart.call("ngmca.io.isolated_reading:read_as_plain", "data.h5", {}, "HDF5", seconds=60)
+    with IsolatedProcess(memory=4e9) as process:
+        answer = process.call("package.module:function", "data.h5", seconds=60)
 
 Arguments and answers are None, bool, int, float, str, lists, dicts with str keys, and arrays of numbers
 or text: they are sent as JSON and raw bytes. With pickles, a malicious file that took over the other
@@ -53,7 +53,7 @@ class RaisedError(RuntimeError):
         self.kind = kind
 
 
-class Apart:
+class IsolatedProcess:
     """A process that does one call after another; the first call starts it, and the next after a crash.
 
     Parameters
@@ -66,7 +66,7 @@ class Apart:
         self._memory = memory
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Apart":
+    def __enter__(self) -> "IsolatedProcess":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -95,7 +95,9 @@ class Apart:
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the process and wait for its first answer: later errors are then due to its work."""
-        if getattr(sys, "frozen", False) or not _is_python(sys.executable):
+        # a program that embeds Python would start itself again
+        name = Path(sys.executable or "").stem.lower()
+        if getattr(sys, "frozen", False) or not name.startswith(("python", "pypy")):
             raise NotStartedError("this program has no separate Python interpreter")
         try:
             self._process = subprocess.Popen(
@@ -192,11 +194,6 @@ def _command() -> list[str]:
     paths = json.dumps([path for path in sys.path if isinstance(path, str)])
     utf8 = f"utf8={sys.flags.utf8_mode}"  # so that names of files are the same bytes
     return [sys.executable, *chosen, "-P", "-W", "ignore", "-X", utf8, "-c", START, paths]
-
-
-def _is_python(executable: str | None) -> bool:
-    """Return whether this is an interpreter: a program that embeds Python would start itself again."""
-    return Path(executable or "").stem.lower().startswith(("python", "pypy"))
 
 
 def _ending(code: int) -> str:

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,33 @@ def warn_user(text: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ngmca."):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, UserWarning, stacklevel=level)
+
+
+_PLACE = "\0"  # stands for an argument in a text; printable text does not contain it
+
+
+def to_plain(text: str) -> list[Any]:
+    """Return the pieces of a text: plain text and, in lists of their own, the arguments it mentions.
+
+    They consist of text, numbers and lists, so that they can be sent to another process.
+    """
+    options: list[Option] = []
+
+    def mark(found: Option) -> str:
+        options.append(found)
+        return _PLACE
+
+    first, *others = (text.render(mark) if isinstance(text, Message) else text).split(_PLACE)
+    pieces: list[Any] = [first]
+    for found, after in zip(options, others, strict=bool(options)):
+        pieces += [[found.name, found.value] if found.has_value else [found.name], after]
+    return pieces
+
+
+def from_plain(pieces: list[Any]) -> Message:
+    """Return the text of which `to_plain` gave the pieces."""
+    parts = [Option(*piece) if isinstance(piece, list) else piece for piece in pieces]
+    return Message("{}" * len(parts), *parts)
 
 
 class ArgumentError(ValueError):

@@ -24,24 +24,22 @@ class Bar:
         """Set the length of the bar."""
         self._shown.update(self._task, total=total)
 
-    def complete(self) -> None:
-        """Show that all is done."""
-        total = self._shown.tasks[0].total or 1
-        self._shown.update(self._task, total=total, completed=total)
-
 
 @contextmanager
 def open_bar(total: int | None = None, *, show: bool, label: str = "separating") -> Iterator[Bar | None]:
-    """Draw a progress bar while the block runs; yield None if it is not wanted."""
+    """Draw a progress bar on stderr while the block runs; yield None if it is not wanted."""
     if not show:
         yield None
         return
+    from rich.console import Console
     from rich.progress import Progress, TimeElapsedColumn
 
-    with Progress(*Progress.get_default_columns(), TimeElapsedColumn()) as shown:
-        bar = Bar(shown, shown.add_task(label, total=total))
-        yield bar
-        bar.complete()
+    columns = (*Progress.get_default_columns(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as shown:
+        task = shown.add_task(label, total=total)
+        yield Bar(shown, task)
+        done = shown.tasks[0].total or 1
+        shown.update(task, total=done, completed=done)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ one start by the code for one. A start that has settled leaves the stack.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ngmca.algorithms.first_guess import EXACT_ROUNDS, LEAST_SQUARES_ROUNDS, revive, unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import falling
-from ngmca.engines import Engine, Seen, SolveEach, Stacks, Sweeps, in_own_units
+from ngmca.engines import Engine, Seen, Stacks, Sweeps, in_own_units
 from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL
 from ngmca.result import State
 
@@ -81,7 +82,8 @@ class _Batch:
         """Run to the end; yields how many starts made an iteration."""
         going, schedule = self._first(), self._options.schedule
         for k in range(1, schedule.n_iter + 1):
-            sweep = self._stacks.sweep(going.seen, going.X, self._exactly(going.lam))
+            solve = partial(self._device.solve_each, shift=going.lam)
+            sweep = self._stacks.sweep(going.seen, going.X, solve)
             self._note(going, sweep)
             yield len(going.which)
             if k == schedule.n_iter:
@@ -107,12 +109,13 @@ class _Batch:
         found, X = self._sound(found.astype(A.dtype, copy=False), sweep.X, scale=False)
         following = replace(going, X=X, quality=quality)
         if k < schedule.n_decrease:
+            unsettled = np.zeros(len(going.which), dtype=bool)
             target = self._target(self._noise(going.seen, sweep.X), found)
             lam = falling(going.lam, target, schedule.n_decrease - k, schedule.power)
             A = found
             if going.last is not None:
                 A, _ = self._device.moved(found, going.last, xp.full(len(A), schedule.pull))
-            return replace(following, seen=self._stacks.see(A), lam=lam, last=found), _none(going)
+            return replace(following, seen=self._stacks.see(A), lam=lam, last=found), unsettled
         distance = xp.sqrt(((found - A) ** 2).sum(axis=(1, 2)) / self._r)
         settled = self._device.host(distance <= schedule.tol)
         if not schedule.accelerated:
@@ -179,10 +182,6 @@ class _Batch:
         return self._device.host(lam.any(axis=1)) & wanted
 
     # Steps.
-
-    def _exactly(self, lam: Any) -> SolveEach:
-        """The solver of the S-step."""
-        return lambda G, C, guess: self._device.solve_each(G, C, guess, lam)
 
     def _a_step(self, sweep: Sweeps, A: Any, bounded: NDArray) -> tuple[Any, NDArray]:
         """argmin_{A >= 0} 1/2 |Y - AS|^2 in double precision, and the certificates."""
@@ -264,7 +263,3 @@ class _Batch:
         for state, own in zip(self._last, lines, strict=True):
             assert state is not None
             yield state, own
-
-
-def _none(going: _Going) -> NDArray:
-    return np.zeros(len(going.which), dtype=bool)

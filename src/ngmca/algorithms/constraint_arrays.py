@@ -1,8 +1,9 @@
-"""Constraints on A and S as arrays, and the two steps that keep to them.
+"""Constraints on A and S as arrays, and the steps under them.
 
-On A, S >= 0 an entry whose correlation is negative is 0: entries that must be 0 get one, and the solvers
-of plain problems do the rest. Known sources and known columns of the mixing are moved to the right-hand
-side. A closure, and shapes of profiles, have solvers of their own.
+An entry with a negative correlation is 0 in the solution, because A and S are not negative. Entries that
+must be 0 therefore get a negative correlation, and the plain solvers need no change. Known sources, and
+known columns of the mixing, are moved to the right-hand side. Closure and shapes of profiles have their
+own solvers.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,7 @@ Inner = Callable[[Gram, NDArray, NDArray], float]
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """What A (m, R) and S (R, n) must hold to, in units of the engine; the last R - r are a baseline."""
+    """Constraints on A (m, R) and S (R, n), in units of the engine; the last R - r are a baseline."""
 
     r: int = 0  # sources
     sources: NDArray | None = None  # (R, n): known ones, and the baseline; rows of NaN are free
@@ -38,34 +39,32 @@ class Constraints:
 
     @property
     def baseline(self) -> int:
-        """How many rows at the end of S are no sources."""
+        """Number of rows at the end of S that belong to a baseline."""
         return 0 if self.sources is None else len(self.sources) - self.r
 
     @property
     def total(self) -> int:
-        """R: sources, and rows of the baseline."""
+        """R: number of sources and of rows of the baseline."""
         return self.r + self.baseline
 
     @property
     def given(self) -> NDArray:
-        """(R,) which sources are known, the baseline among them."""
+        """(R,) which sources are known, including the baseline."""
         if self.sources is None:
             return np.zeros(self.r, dtype=bool)
         return ~np.isnan(self.sources).any(axis=1)
 
     @property
     def free(self) -> NDArray | slice:
-        """Which sources are looked for; a slice where all of them are."""
+        """Indices of the unknown sources; a slice if all are unknown."""
         return slice(None) if self.sources is None else np.flatnonzero(~self.given)
 
     @property
     def held(self) -> NDArray:
         """(R,) which columns of A are known."""
-        return (
-            np.zeros(self.total, dtype=bool)
-            if self.mixing is None
-            else ~np.isnan(self.mixing).any(axis=0)
-        )
+        if self.mixing is None:
+            return np.zeros(self.total, dtype=bool)
+        return ~np.isnan(self.mixing).any(axis=0)
 
     @property
     def any(self) -> bool:
@@ -74,45 +73,45 @@ class Constraints:
 
     @property
     def on_sources(self) -> bool:
-        """Whether S must hold to anything."""
+        """Whether S is constrained."""
         return self.sources is not None or self.zero_sources is not None
 
     @property
     def on_mixing(self) -> bool:
-        """Whether A must hold to anything."""
+        """Whether A is constrained."""
         parts = (self.mixing, self.zero_mixing, self.totals, self.profiles)
         return self.both or any(part is not None for part in parts)
 
     @property
     def shaped(self) -> bool:
-        """Whether A is more than non-negative, so that it must not be extrapolated."""
+        """Whether A has other constraints than non-negativity, so that it must not be extrapolated."""
         return self.totals is not None or self.profiles is not None
 
     @property
     def keeps_sources(self) -> bool:
-        """Whether there are known sources, which are returned as they were given."""
+        """Whether there are known sources that are returned as they were given."""
         return self.rigid and bool(self.given[: self.r].any())
 
     @property
     def closes_known(self) -> bool:
-        """Whether a closure counts known sources at their own scale."""
+        """Whether a closure counts known sources with their own scale."""
         return self.totals is not None and self.keeps_sources
 
     @property
     def holds_norms(self) -> bool:
-        """Whether norms of A cannot make up for thresholds: under a closure, or with known sources."""
+        """Whether the norms of A cannot compensate for thresholds: closure, or known sources."""
         return self.totals is not None or self.keeps_sources
 
     @property
     def sized(self) -> NDArray:
-        """(R,) whose columns of A have a physical size: under a closure all, else known ones."""
+        """(R,) which columns of A have a physical size: all under a closure, else the known ones."""
         found = self.held | (self.given if self.rigid else False)
         found[: self.r] |= self.totals is not None
         found[self.r :] = False
         return np.asarray(found)
 
     def imposed(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
-        """A and S with what is known in its place; a known source is as large as A's column has it."""
+        """Return A and S with all known values; a known source has the scale that S had before."""
         if not self.any:
             return A, S
         A, S, given, held = A.copy(), S.copy(order="K"), self.given, self.held
@@ -123,19 +122,15 @@ class Constraints:
         if self.zero_sources is not None:
             S[self.zero_sources] = 0
         if self.sources is not None:
-            S[given] = self._as_large(S[given], self.sources[given])
+            S[given] = self.sources[given] * _scales(S[given], self.sources[given])[:, None]
         return A, S
 
-    @staticmethod
-    def _as_large(S: NDArray, known: NDArray) -> NDArray:
-        """Known sources at the scale of S, row by row; as they are where S is 0."""
-        return known * _scales(S, known)[:, None]
-
     def sizes_of(self, A: NDArray, S: NDArray) -> NDArray:
-        """(R,) norms that the columns of A have in physical units; 0 for those of a baseline.
+        """Return the norms (R,) of the columns of A in physical units; 0 for those of a baseline.
 
-        A known column has its own, a known source that of its scale. Under a closure the others are
-        those with which the rows of A sum up to their totals; without one they are 1.
+        A known column has its own norm, and a known source the norm that fits its scale. Under a
+        closure, the other norms are those for which the rows of A sum to their totals; without one they
+        are 1.
         """
         size = np.full(self.total, np.nan)
         if self.sizes is not None:
@@ -153,22 +148,22 @@ class Constraints:
         rest = np.maximum(self.totals - A @ size, 0)
         found = np.zeros((1, open_.size))
         solve_rows(U.T @ U, (rest @ U)[None], found)
-        size[open_] = np.maximum(found[0], SMALLEST * found.max(initial=0))
+        size[open_] = np.maximum(found[0], SMALLEST_SIZE * found.max(initial=0))
         return size
 
 
 FREE = Constraints()
-SMALLEST = 1e-6  # size of a column under a closure that has no use for it, over the largest
+SMALLEST_SIZE = 1e-6  # of a column of A under a closure, over the largest size
 
 
 def _scales(S: NDArray, known: NDArray) -> NDArray:
-    """How large each row of S is, as a multiple of a known source; 1 where it is 0."""
+    """Return the scale of each row of S as a multiple of a known source; 1 if the row is 0."""
     scale = np.einsum("ij,ij->i", S, known) / np.einsum("ij,ij->i", known, known)
     return np.where(scale > 0, scale, 1.0)
 
 
 def constrained(inner: Inner, known: Constraints) -> Solve:
-    """The S-step of all sources by a solver for the free ones."""
+    """Return the S-step of all sources, made from a solver for the unknown ones."""
     if not known.on_sources:
         return lambda G, C, X, columns: inner(G, C, X)
     given, free = np.flatnonzero(known.given), np.flatnonzero(~known.given)
@@ -187,7 +182,7 @@ def constrained(inner: Inner, known: Constraints) -> Solve:
 
 
 def without(G: Gram, C: NDArray, X: NDArray, given: NDArray, free: NDArray) -> NDArray:
-    """Correlations of the free columns of X once the given ones are taken away."""
+    """Return the correlations of the free columns of X, without the part of the given columns."""
     rest = np.ascontiguousarray(C[:, free])
     if given.size:
         fixed = np.zeros(X.shape)
@@ -197,21 +192,22 @@ def without(G: Gram, C: NDArray, X: NDArray, given: NDArray, free: NDArray) -> N
 
 
 def forbid(C: NDArray, zero: NDArray, *, closed: bool = False) -> None:
-    """Correlations that lead to 0 wherever `zero` is true: all of X and G is at least 0.
+    """Change correlations in place so that entries are 0 where `zero` is true.
 
-    Under a closure the multiplier of the sum is added to them: they must be below all others by far.
+    A negative correlation leads to 0, because X and G are not negative. Under a closure the multiplier
+    of the sum is added to the correlations, so they must be minus infinity.
     """
     C[zero] = -np.inf if closed else -np.abs(C[zero])
 
 
 def penalised_rows(lam: NDArray) -> Inner:
-    """argmin_{X >= 0} 1/2 <X, XG> - <C, X> + <lam, X>, row by row.
+    """Return the solver of argmin_{X >= 0} 1/2 <X, XG> - <C, X> + <lam, X>, row by row.
 
-    Where entries have levels of their own, thresholds follow the noise of the correlations.
+    If entries have their own noise levels, the thresholds follow the noise of the correlations.
     """
     return lambda G, C, X: G.solve(C, X, lam, unit=True)
 
 
 def exact_rows(G: Gram, C: NDArray, X: NDArray) -> float:
-    """argmin_{X >= 0} 1/2 <X, XG> - <C, X>, row by row, in place of X; the violation."""
+    """Solve argmin_{X >= 0} 1/2 <X, XG> - <C, X>, row by row, in place of X; return the violation."""
     return G.solve(C, X)

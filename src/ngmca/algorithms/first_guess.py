@@ -5,13 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.constraint_arrays import (
-    FREE,
-    Constraints,
-    constrained,
-    exact_rows,
-    without,
-)
+from ngmca.algorithms.constraint_arrays import FREE, Constraints, constrained, exact_rows, without
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.steps import a_step
 from ngmca.engines import Engine, completed

@@ -16,10 +16,10 @@ from ngmca.engines import Engine, Stacks, in_gradient
 from ngmca.result import Others, Restart, Separation
 
 EQUAL = 0.01  # of the lowest cost, by which that of an equally good answer may be higher
-UNSEEN = 1e-8  # of the energy of the data: a difference in cost that no measurement would show
-SAME = 0.01  # distance over norm up to which two sources are drawn as one line: 40 dB
-PATIENCE = 0.2  # seconds after which Ctrl-C is looked for, where it does not wake a process that waits
-UNIT = 1e-4  # how far from 1 the norm of a column may be, whose scale is then not known
+UNSEEN_COST = 1e-8  # of the energy of the data: a difference in cost that no measurement would show
+SAME_SOURCE = 0.01  # distance over norm up to which two sources are drawn as one line: 40 dB
+SECONDS_BETWEEN_LOOKS = 0.2  # for Ctrl-C, where it does not wake a process that waits
+UNIT_NORM_TOLERANCE = 1e-4  # of the norm of a column from 1, if its scale is not known
 
 Start = TypeVar("Start")
 Found = TypeVar("Found")
@@ -41,7 +41,7 @@ def at_once(
             futures = [pool.submit(work, start, stop.is_set) for start in starts]
             left, failed = set(futures), list[Future[Found]]()
             while left and not failed:
-                left = wait(left, PATIENCE, FIRST_EXCEPTION).not_done
+                left = wait(left, SECONDS_BETWEEN_LOOKS, FIRST_EXCEPTION).not_done
                 failed = [one for one in futures if one not in left and one.exception()]
         finally:
             stop.set()
@@ -75,7 +75,7 @@ def equally_good(costs: ArrayLike, energy: float = 0.0) -> NDArray:
     """Which costs are as low as the lowest, up to 1 % of it or next to nothing of the data's energy."""
     given = np.asarray(costs, dtype=float)
     lowest = given.min(initial=np.inf)
-    return np.asarray(given <= lowest + max(EQUAL * abs(lowest), UNSEEN * energy))
+    return np.asarray(given <= lowest + max(EQUAL * abs(lowest), UNSEEN_COST * energy))
 
 
 def with_restarts(runs: list[Separation], costs: list[float], energy: float) -> Separation:
@@ -100,7 +100,7 @@ def with_restarts(runs: list[Separation], costs: list[float], energy: float) -> 
 def _others(best: Separation, answers: list[tuple[NDArray, NDArray]]) -> Others | None:
     """The range of answers (A, S), whose sources are in the order of the best; None if they are one."""
     low, high, count = [best.A.T, best.S], [best.A.T, best.S], 0
-    free = np.abs(np.linalg.norm(best.A, axis=0) - 1) < UNIT
+    free = np.abs(np.linalg.norm(best.A, axis=0) - 1) < UNIT_NORM_TOLERANCE
     for A, S in answers:
         A, S = _alike(A.T, best.A.T, free), _alike(S, best.S, free)
         count += bool((S != best.S).any())
@@ -117,7 +117,7 @@ def _alike(rows: NDArray, chosen: NDArray, free: NDArray) -> NDArray:
     factor = np.divide(norm, own, out=np.ones_like(own), where=free & (own > 0) & (norm > 0))
     sign = np.where(np.einsum("ij,ij->i", rows, chosen) < 0, -1, 1)
     rows = rows * (sign * factor).astype(rows.dtype)[:, None]
-    same = np.linalg.norm(rows - chosen, axis=1) <= SAME * norm
+    same = np.linalg.norm(rows - chosen, axis=1) <= SAME_SOURCE * norm
     return np.where(same[:, None], chosen, rows)
 
 

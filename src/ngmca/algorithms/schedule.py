@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 500  # iterations, where their number is "auto"
+AUTO_ITERATIONS = 500  # at most, if `n_iter` is "auto"
 BANDS = 260  # iterations in a wavelet frame, at most: more change nothing on average
 
 
@@ -26,7 +26,7 @@ def schedule(
 ) -> Schedule:
     """Plain and linear for a given number of iterations, accelerated for "auto" on noisy data."""
     automatic = n_iter == "auto"
-    most = MOST if automatic else int(n_iter)
+    most = AUTO_ITERATIONS if automatic else int(n_iter)
     if method == "anls":
         found = Schedule(most, 1, accelerated=True, tol=1e-5)
     elif method == "soft" and automatic and tau > 0:

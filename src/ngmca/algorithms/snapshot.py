@@ -53,11 +53,6 @@ class Snapshot(State):
     memory: tuple[int, NDArray] | None = field(default=None, repr=False)
     round: Round | None = field(default=None, repr=False)
 
-    @property
-    def state(self) -> State:
-        """The state alone."""
-        return State(**{part.name: getattr(self, part.name) for part in fields(State)})
-
     def scaled(self, unit: float) -> "Snapshot":
         """Return the same for data that are `unit` times as large; sums stay in units of the engine."""
         found = super().scaled(unit)
@@ -69,4 +64,4 @@ class Snapshot(State):
 
 def state_of(state: State) -> State:
     """Return a plain state, without what only the iterations need."""
-    return state.state if isinstance(state, Snapshot) else state
+    return State(**{part.name: getattr(state, part.name) for part in fields(State)})

@@ -15,7 +15,7 @@ from ngmca.algorithms.steps import a_step, s_step
 from ngmca.engines import Engine, Sweep, in_gradient
 from ngmca.result import State
 
-RELAXED = 200  # iterations at most without thresholds
+ITERATIONS_WITHOUT_THRESHOLDS = 200  # at most
 
 
 def iterate_thresholded(
@@ -89,7 +89,8 @@ def relaxed(engine: Engine, state: State, options: Options) -> Iterator[State]:
         zero |= known.zero_sources
     zero[zero.all(axis=1)] = False  # nothing is known of a source that is nowhere
     plain = replace(
-        Options("anls", n_iter=RELAXED, noise=options.noise), known=replace(known, zero_sources=zero)
+        Options("anls", n_iter=ITERATIONS_WITHOUT_THRESHOLDS, noise=options.noise),
+        known=replace(known, zero_sources=zero),
     )
     for free in iterate_thresholded(engine, state.A, state.S, plain):
         noise = state.noise if np.isnan(free.noise).any() else free.noise

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from ngmca.engines import Engine, Sweep, in_gradient
 
-ROUNDS = 100  # for the noise level, which settles within a few
-SETTLED = 1e-10
+MAX_ROUNDS = 100  # for the noise level, which settles within a few
+LEVEL_TOLERANCE = 1e-10  # relative change of the noise levels at which the rounds end
 
 
 def sources_for(engine: Engine, A: NDArray, tau: float, sigma: NDArray | None = None) -> Sweep:
@@ -19,10 +19,10 @@ def sources_for(engine: Engine, A: NDArray, tau: float, sigma: NDArray | None = 
         return _step(engine, A, S, tau * in_gradient(A, sigma))
     sweep = _step(engine, A, S, np.zeros(A.shape[1]))
     sigma = engine.noise(A, sweep.S, final=True)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         sweep = _step(engine, A, sweep.S, tau * in_gradient(A, sigma))
         before, sigma = sigma, engine.noise(A, sweep.S, final=True)
-        if np.abs(sigma - before).max() <= SETTLED * before.max():
+        if np.abs(sigma - before).max() <= LEVEL_TOLERANCE * before.max():
             break
     return sweep
 

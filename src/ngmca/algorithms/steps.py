@@ -1,4 +1,4 @@
-"""The two steps: sources for given directions, directions for given sources."""
+"""The two steps: the sources for a given mixing, and the mixing for given sources."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ CLOSED_ROUNDS, CLOSED_TOL = 100, 1e-9  # of sources under a closure and a baseli
 
 
 def s_step(lam: NDArray, options: Options) -> Solve:
-    """The solver of argmin_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_p, p = 1 (soft) or 0 (hard)."""
+    """Return the solver of argmin_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_p, with p = 1 (soft) or 0 (hard)."""
     known = options.known
     return constrained(_inner(lam[~known.given] if known.on_sources else lam, options), known)
 
@@ -44,16 +44,19 @@ def a_step(
     *,
     bounded: bool,
 ) -> tuple[NDArray, float]:
-    """argmin_{A >= 0} 1/2 |Y - AS|^2, with column norms at most 1 if bounded, and its certificate.
+    """Return argmin_{A >= 0} 1/2 |Y - AS|^2 and its certificate; if bounded, column norms are at most 1.
 
-    `lam` are the thresholds of A, where that is penalised too.
+    `lam` are the thresholds of A, if A is penalised too.
     """
     if options.known.any:
         return _constrained_a_step(engine, sweep, A, options.known, lam, bounded=bounded)
-    if bounded:
-        X, quality = _bounded(engine, sweep.SS, sweep.YS, A, options)
-    elif options.solver == "pivot":
-        X, quality = engine.solve_mixing(sweep.SS, sweep.YS, A.astype(np.float64))
+    if options.solver == "pivot":
+        bounds = np.ones(A.shape[1], dtype=bool) if bounded else None
+        X, quality = engine.solve_mixing(sweep.SS, sweep.YS, A.astype(np.float64), bounds)
+    elif bounded:
+        G, C, guess, size, inverse = unit_rows(sweep.SS.matrix, sweep.YS, A)
+        solution = accelerated(G, C, guess, bound=size, max_iter=options.max_sub_iter)
+        X, quality = (solution.X * inverse[:, None]).T, solution.violation
     else:
         SS, guess = sweep.SS.matrix, A.T.astype(np.float64)
         solution = accelerated(SS, sweep.YS.T, guess, max_iter=options.max_sub_iter)
@@ -65,7 +68,7 @@ def a_step(
 def _constrained_a_step(
     engine: Engine, sweep: Sweep, A: NDArray, known: Constraints, lam: NDArray | None, *, bounded: bool
 ) -> tuple[NDArray, float]:
-    """The A-step under what is known: each kind of it by its own solver."""
+    """Return the A-step under constraints: each kind has its own solver."""
     held, free = np.flatnonzero(known.held), np.flatnonzero(~known.held)
     G = sweep.SS
     C = without(G, sweep.YS, A.astype(np.float64), held, free)
@@ -79,10 +82,8 @@ def _constrained_a_step(
         quality = _closed(G, C, X, known, free, A, sweep.S)
     elif known.profiles is not None:
         quality = _shaped(G, C, X, known, free)
-    elif bounded:
-        X, quality = engine.solve_mixing(G, C, X, ~known.given[free])
     else:
-        X, quality = engine.solve_mixing(G, C, X)
+        X, quality = engine.solve_mixing(G, C, X, ~known.given[free] if bounded else None)
     found = A.astype(np.float64)
     found[:, free] = X
     return found.astype(A.dtype, copy=False), quality
@@ -91,9 +92,9 @@ def _constrained_a_step(
 def _closed(
     G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray, A: NDArray, S: NDArray
 ) -> float:
-    """Rows of A in physical units sum up to their totals; a baseline is no part of the sum.
+    """Solve for rows of A that sum to their totals in physical units; a baseline is not part of the sum.
 
-    Sources and baseline are solved for in turn, each exactly, until both hold together.
+    Sources and baseline are solved in turn, each exactly, until both are optimal together.
     """
     assert known.totals is not None
     size, held = known.sizes_of(A, S), known.held
@@ -105,7 +106,7 @@ def _closed(
         rest = without(G, C, X, outside, inside)
         H = G.among(inside).in_units(unit)
         shares = X[:, inside] / unit
-        if outside.size:  # before it moves: how far sources are from best for the last baseline
+        if outside.size:  # whether the sources are still optimal for the new baseline
             quality = violation_closed(H.values, rest * unit, totals, shares, H.which)
             if quality < CLOSED_TOL:
                 break
@@ -119,7 +120,7 @@ def _closed(
 
 
 def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) -> float:
-    """Profiles in their shapes, for each part of the measurements by itself."""
+    """Solve for profiles in their shapes, separately for each part of the measurements."""
     assert known.profiles is not None
     shapes = [known.profiles[i] for i in free]
     unit = np.ones(len(X)) if known.rows is None else known.rows  # shapes are those of unit * X
@@ -141,14 +142,3 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
         physical[part] = found
     X[:] = physical / unit[:, None]
     return worst
-
-
-def _bounded(
-    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, options: Options
-) -> tuple[NDArray, float]:
-    """The bounded A-step by the solver asked for."""
-    if options.solver == "pivot":
-        return engine.solve_mixing(SS, YS, A, np.ones(A.shape[1], dtype=bool))
-    G, C, X, size, inverse = unit_rows(SS.matrix, YS, A)
-    solution = accelerated(G, C, X, bound=size, max_iter=options.max_sub_iter)
-    return (solution.X * inverse[:, None]).T, solution.violation

@@ -9,7 +9,7 @@ from ngmca.algorithms.mixing_for_sources import weights_of
 from ngmca.engines import Engine, Levels, everything, gram, mad
 from ngmca.nnqp.pivoting import solve_rows
 
-ROUNDS = 3  # of weights and sources in turn for every batch
+ROUNDS_PER_BATCH = 3  # of weights and sources in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Stream:
         """The stream after a batch of rows; what came before counts `forgetting` times as much."""
         m, kept = engine.shape[0], forgetting * self.rows
         found = self
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS_PER_BATCH):
             W = weights_of(engine, found.S, Levels())
             level = self._level(engine, W, found.S)
             noise = float(np.sqrt((kept * self.noise**2 + m * level**2) / (kept + m)))

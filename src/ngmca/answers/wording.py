@@ -1,6 +1,7 @@
-"""How sentences show numbers and lists: shares in percent, names with commas between them."""
+"""How sentences show numbers and lists, and the warnings that are made of them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -38,3 +39,25 @@ def capitalised(text: str) -> str:
     if isinstance(text, Message):
         return Message(capitalised(text.template), *text.parts)
     return text[:1].upper() + text[1:]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A warning: a short title, and sentences that say what it means and what to do.
+
+    Attributes
+    ----------
+    kind : str
+        A word for programs, such as ``"spike"`` or ``"structure"``.
+    title : str
+        A few words, without a full stop.
+    text : str
+        Sentences. A text that mentions arguments is a message, see `ngmca._support.messages`.
+    cost : float
+        Share of the energy of the data that is concerned. Warnings are sorted by it.
+    """
+
+    kind: str
+    title: str
+    text: str
+    cost: float = 0.0

@@ -52,13 +52,7 @@ def check_data(out: Path, settings: Settings, record: dict[str, Any], command: s
 
 
 def add(
-    out: Path,
-    settings: Settings,
-    found: Run,
-    *,
-    asked: Collection[str] = (),
-    quiet: bool,
-    as_json: bool,
+    out: Path, settings: Settings, found: Run, *, asked: Collection[str] = (), quiet: bool, as_json: bool
 ) -> None:
     """Write the result again with the additions that the settings ask for, and print it.
 

@@ -12,7 +12,7 @@ from typing import ParamSpec, TextIO, TypeVar
 import typer
 from rich.text import Text
 
-from ngmca._support.messages import ArgumentError, rendered
+from ngmca._support.messages import ArgumentError, message, rendered
 from ngmca.cli.console import make_writable, note, print_to_stderr, short_line
 from ngmca.cli.options import as_flag
 from ngmca.engines.gpu import GpuError
@@ -62,7 +62,7 @@ def _exit_after(error: BaseException) -> typer.Exit:
             where = f"{error.filename}: " if error.filename else ""
             return fail(f"{where}{error.strerror or error}.", FAILED)
         case MemoryError():
-            return fail(f"there is not enough memory for this. {error}", BAD_INPUT)
+            return fail(message("there is not enough memory for this. {}", _text_of(error)), BAD_INPUT)
         case UnicodeEncodeError(reason="surrogates not allowed"):  # a name that no file can hold
             return fail(f"a name is not valid UTF-8: {_invalid_word(error)}. Rename it.", BAD_INPUT)
         case KeyboardInterrupt():

@@ -1,30 +1,23 @@
 """The task that the options describe, with the contents of the files that they name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca import constraints as known
 from ngmca import io
 from ngmca._support.arguments import check_choice
 from ngmca.cli.console import note
 from ngmca.cli.options import flag_of
 from ngmca.cli.settings import Settings
-from ngmca.constraints import (
-    Baseline,
-    Closure,
-    Constraint,
-    KnownMixing,
-    KnownSources,
-    Monotonic,
-    Unimodal,
-)
 from ngmca.domains import backgrounds
 from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
+from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
-from ngmca.io.resampling import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.saving.sources_in_file import sources_in
 from ngmca.task.methods import method_with
 from ngmca.task.task import NoiseModel, Sampling, Task
@@ -32,15 +25,13 @@ from ngmca.task.task import NoiseModel, Sampling, Task
 PROFILES = ("unimodal", "increasing", "decreasing")
 
 
-def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
-    """Return the task that the options describe."""
+def task_without_data(settings: Settings) -> Task:
+    """Return the part of the task that does not depend on the data; raise an error if it is wrong."""
     return Task(
         r=settings.number,
         method=method_with(settings.method, settings.method_options),
         domain=settings.domain,
-        noise=noise_of(settings, data),
         robust=settings.robust,
-        constraints=tuple(_constraints(settings, data, quiet=quiet)),
         n_init=settings.n_init,
         posterior=Sampling(settings.samples or "auto") if settings.posterior else None,
         seed=settings.seed,
@@ -48,25 +39,32 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
     )
 
 
-def _constraints(settings: Settings, data: Dataset, *, quiet: bool) -> Iterator[Constraint]:
+def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
+    """Return the task that the options describe."""
+    constraints = tuple(_constraints(settings, data, quiet=quiet))
+    noise = noise_of(settings, data)
+    return replace(task_without_data(settings), noise=noise, constraints=constraints)
+
+
+def _constraints(settings: Settings, data: Dataset, *, quiet: bool) -> Iterator[known.Constraint]:
     """Yield the constraints that were given."""
     if settings.known_sources is not None:
         spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)
-        yield KnownSources(spectra, settings.known_scale or "fixed")
+        yield known.KnownSources(spectra, settings.known_scale or "fixed")
     elif settings.known_scale is not None:
         raise ReadError("--known-scale needs --known-sources: give a file of spectra, or leave it out.")
     if settings.known_mixing is not None:
-        yield KnownMixing(_mixing(settings.known_mixing, data))
+        yield known.KnownMixing(_mixing(settings.known_mixing, data))
     if settings.closure is not None:
-        yield Closure(_totals(settings.closure, data))
+        yield known.Closure(_totals(settings.closure, data))
     if settings.profiles == "unimodal":
-        yield Unimodal()
+        yield known.Unimodal()
     elif settings.profiles is not None:
-        yield Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
+        yield known.Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
     if settings.baseline in backgrounds.KINDS:
-        yield Baseline(settings.baseline)
+        yield known.Baseline(settings.baseline)
     elif settings.baseline is not None:
-        yield Baseline(_spectra("Baseline", settings.baseline, data, quiet=quiet))
+        yield known.Baseline(_spectra("Baseline", settings.baseline, data, quiet=quiet))
 
 
 def noise_of(settings: Settings, data: Dataset) -> NoiseModel:

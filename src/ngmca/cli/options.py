@@ -1,66 +1,20 @@
 """Options that several commands share, and arguments of the library written as options."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ngmca._support.messages import Option
 from ngmca.cli.settings import Settings
 
-# How to read the data.
-Transpose = Annotated[
-    bool | None,
-    typer.Option("--transpose/--no-transpose", help="Each row is a channel (detected)."),
+Data = Annotated[list[str], typer.Argument(help="Files or folders of measurements.")]
+MovedData = Annotated[
+    list[str] | None, typer.Argument(help="The data of the result, if they were moved.")
 ]
-Range = Annotated[
-    str | None,
-    typer.Option("--range", help="Use this part of the axis only, as 0.5:9.5.", metavar="LOW:HIGH"),
-]
-Which = Annotated[
-    str | None, typer.Option("--dataset", help="Name of the data, in a file with several.")
-]
-Nucleus = Annotated[str | None, typer.Option(help="Read NMR experiments of this nucleus only, as 1H.")]
-Axis = Annotated[
-    str | None,
-    typer.Option(
-        "--axis", help="Where the axis of a table is: first-column, first-row or none (detected)."
-    ),
-]
-Header = Annotated[
-    int | None, typer.Option(help="Line of a text file that names the columns; 0 for none (detected).")
-]
-Skip = Annotated[int | None, typer.Option(help="Lines to skip at the top of a text file (0).")]
-Columns = Annotated[
-    str | None, typer.Option(help="Columns of a text file to read: 2-5,7 or names (all).")
-]
-
-# Questions about the sources.
-Library = Annotated[
-    str | None,
-    typer.Option(help="Spectra of pure substances, to identify the sources.", metavar="FILE|FOLDER"),
-]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest shift between a source and its spectrum in --library, in axis units (0)."
-    ),
-]
-Standards = Annotated[
-    str | None,
-    typer.Option(
-        help="Table of known concentrations in some measurements, to calibrate all amounts.",
-        metavar="FILE",
-    ),
-]
-Responses = Annotated[
-    str | None,
-    typer.Option(
-        help="Spectra of pure substances at concentration 1, to calibrate all amounts.", metavar="FILE"
-    ),
-]
-
-# What to print.
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 
@@ -72,8 +26,42 @@ OTHER_NAMES = {  # arguments of the library whose option has another name
     "Unimodal": "--profiles",
     "Monotonic": "--profiles",
 }
-_OF_SEPARATE = {part.name for part in fields(Settings)} - {"data", "sources"}
+_SETTINGS = {part.name: part for part in fields(Settings) if part.metadata}
 _OF_OTHERS = {"max_rank", "folds", "entries", "force", "compounds", "peaks", "snr"}
+
+
+def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of some settings, by default of all of them.
+
+    Its parameter `given` holds the values of those that were given. In the help they stand in its place.
+    """
+    wanted = names or tuple(_SETTINGS)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def called(**values: Any) -> None:
+            given = {name: values.pop(name) for name in wanted}
+            for name, value in given.items():
+                read = _SETTINGS[name].metadata["read"]
+                given[name] = read(value) if read and value is not None else value
+            command(given={key: one for key, one in given.items() if one is not None}, **values)
+
+        shown: list[inspect.Parameter] = []
+        for one in inspect.signature(command).parameters.values():
+            own = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+            shown += map(_parameter, wanted) if one.name == "given" else own
+        called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        return called
+
+    return decorate
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    """Return the option of a setting as a parameter of a command."""
+    part = _SETTINGS[name]
+    kind: Any = part.metadata["kind"] or part.type
+    option = Annotated[kind | None, part.metadata["option"]]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
 
 
 def flag(setting: str) -> str:
@@ -84,7 +72,7 @@ def flag(setting: str) -> str:
 def flag_of(argument: str) -> str | None:
     """Return the option for an argument or a record of the library, or None if there is none."""
     small = "".join(f"_{one.lower()}" if one.isupper() else one for one in argument).removeprefix("_")
-    known = small in _OF_SEPARATE | _OF_OTHERS
+    known = small in (_SETTINGS.keys() | _OF_OTHERS) - {"sources"}
     return OTHER_NAMES.get(argument) or (flag(small) if known else None)
 
 

@@ -10,27 +10,27 @@ from typing import Any
 
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.compile_notice import compile_notice
+from ngmca._support.compiled import compile_notice
 from ngmca._support.messages import ArgumentError, message, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
-from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_many.part_to_fit import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
-from ngmca.answers.run import Run
+from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail
-from ngmca.cli.option_files import task_of
+from ngmca.cli.option_files import task_of, task_without_data
 from ngmca.cli.options import as_flag
 from ngmca.cli.settings import AUTO, QUESTIONS, Settings, changed_input, provenance, to_toml
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
 from ngmca.engines import Engine, open_data
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
-from ngmca.saving import interim, result_folder, results
 from ngmca.saving import large_results as large
+from ngmca.saving import result_folder, results
+from ngmca.saving.checksummed_files import load_interim, save_interim
 from ngmca.saving.folder_claim import Claim, claimed
 from ngmca.task.checkpoints import Checkpoint
 from ngmca.task.driver import Prepared, StoppedRunError
@@ -70,6 +70,7 @@ def perform(
     found : Run, optional
         The result of an earlier run with the same data, to which only missing parts are added.
     """
+    task_without_data(settings)  # a wrong option is an error before anything is read
     text = "compiling for the first time on this machine, which takes about half a minute."
     compiling = compile_notice(lambda: note(text, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):
@@ -189,13 +190,13 @@ def _with_number(
 def _separated(prepared: Prepared, work: Path, found: Separation | None, *, quiet: bool) -> Separation:
     """Return the separation, with error bars if asked for, continued from an earlier run."""
     kept = work / result_folder.SEPARATED
-    first = interim.load(kept) if found is None and kept.is_file() else None
+    first = load_interim(kept) if found is None and kept.is_file() else None
     if first is not None and (first.restarts or prepared.starts == 1):
         found = first  # all starts were done
     if found is None:
         found = _found(prepared, work, first, quiet=quiet)
         if prepared.engine.whole or found.restarts:
-            interim.save(kept, found)  # before anything else can fail
+            save_interim(kept, found)  # before anything else can fail
     if prepared.task.posterior is None or found.posterior is not None:
         return found
     with as_bad_input(), warnings.catch_warnings():

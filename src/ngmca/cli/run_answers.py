@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from ngmca._support.arguments import check_number
 from ngmca._support.messages import ArgumentError
-from ngmca.answers.answers_of_run import Answers
 from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
+from ngmca.answers.run import Answers
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
 from ngmca.cli.console import note, shows_progress
@@ -61,13 +61,8 @@ def counted(
     """Return the choice of the number of sources with -r auto, otherwise None."""
     if settings.sources != AUTO:
         return None
-    noise = prepared.task.noise
-    options: dict[str, Any] = {
-        "folds": DEFAULT_FOLDS,
-        "entries": None,
-        "seed": settings.seed,
-        "noise": noise,
-    }
+    options: dict[str, Any] = {"folds": DEFAULT_FOLDS, "entries": None}
+    options |= {"seed": settings.seed, "noise": prepared.task.noise}
     kept = UnfinishedSearch(work / SEARCH, fingerprint(data.Y, options), note)
     with as_bad_input():
         choice = choose_rank(prepared.engine, kept=kept, progress=shows_progress(quiet), **options)

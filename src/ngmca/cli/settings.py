@@ -4,20 +4,24 @@ import os
 import platform
 import sys
 import tomllib
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import tomli_w
+import typer
 
 from ngmca import io
 from ngmca._support.messages import ArgumentError, Message, message, option
 from ngmca.domains import backgrounds
+from ngmca.engines import DEVICES
 from ngmca.io import Dataset, ReadError
 from ngmca.saving import result_folder
-from ngmca.task.methods import OWN_METHODS
+from ngmca.task.methods import METHOD_NAMES, OWN_METHODS, Soft
+from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
 AUTO = "auto"
 METHOD_OPTIONS = {
@@ -27,6 +31,7 @@ METHOD_OPTIONS = {
     "penalised": "penalised",
 }
 QUESTION_FILES = ("library", "standards", "responses")
+READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns")
 QUESTIONS = (*QUESTION_FILES, "tolerance")  # about the sources: they do not change the separation
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
     "noise": ("poisson",),
@@ -38,71 +43,142 @@ WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or
 }
 
 
+def setting(
+    words: str,
+    *flags: str,
+    default: Any = None,
+    kind: type | None = None,
+    read: Callable[[Any], Any] | None = None,
+    **more: Any,
+) -> Any:
+    """Return the field of a setting that is also an option of the command line.
+
+    Parameters
+    ----------
+    words : str
+        The help of the option, with its default in brackets.
+    *flags : str
+        How the option is written, unless it is like the name of the setting.
+    default : object
+        The default of the setting.
+    kind : type, optional
+        The type of the option, if it is not that of the setting; with `read` it is text.
+    read : callable, optional
+        Returns the value of the setting from the text of the option.
+    **more
+        Further arguments of `typer.Option`.
+    """
+    option = typer.Option(*flags, help=words, **more)
+    kind = str if read else kind
+    return field(default=default, metadata={"option": option, "kind": kind, "read": read})
+
+
+def count_or_auto(text: str) -> int | Literal["auto"]:
+    """Return a number of sources, or "auto"."""
+    try:
+        return "auto" if text == AUTO else int(text)
+    except ValueError:
+        raise ReadError(
+            f"-r {text} is not a number of sources. Give a number, as -r 4, or -r auto to choose it."
+        ) from None
+
+
+def number_or_word(text: str) -> float | str:
+    """Return a number; other words, such as the name of a file, as they are."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What to separate and how. run.toml uses the same names; None stands for not given.
-
-    Attributes
-    ----------
-    data : tuple of str
-        Files or folders of measurements.
-    sources : int, "auto" or None
-        Number of sources, or "auto" to choose it.
-    method, tau, iterations, refinement, penalised
-        The algorithm and its options; those that are None have the defaults of the method.
-    seed, n_init
-        Seed of the first guesses, and their number.
-    noise, gain, readout
-        A noise level, "poisson" for counts with their gain and readout noise, or a file of levels.
-    robust : bool
-        Whether to ignore spikes.
-    known_sources, known_mixing, known_scale, closure, profiles, baseline
-        The constraints; the first two name files, `closure` and `baseline` may.
-    domain, device
-        As in `ngmca.separate`.
-    posterior, samples
-        Whether to sample error bars, and how many samples of each chain.
-    library, tolerance, standards, responses
-        Questions about the sources: which substances they are, and how much there is of each.
-    transpose, range, dataset, nucleus, axis, header, skip, columns
-        How to read the data, as in `ngmca.io.read`; `range` is the part of the axis to use.
-    """
+    """What to separate and how. run.toml uses the same names; None stands for not given."""
 
     data: tuple[str, ...] = ()
-    sources: int | Literal["auto"] | None = None
-    method: str = "soft"
-    tau: float | None = None
-    iterations: int | str | None = None
-    refinement: float | None = None
-    seed: int = 0
-    n_init: int | str = "auto"
-    noise: float | str | None = None
-    gain: float | None = None
-    readout: float | None = None
-    robust: bool = False
-    known_sources: str | None = None
-    known_mixing: str | None = None
-    known_scale: str | None = None
-    closure: float | str | None = None
-    profiles: str | None = None
-    baseline: str | None = None
-    penalised: str | None = None
-    domain: str = "auto"
-    device: str = "cpu"
-    posterior: bool = False
-    samples: int | None = None
-    library: str | None = None
-    tolerance: float | None = None
-    standards: str | None = None
-    responses: str | None = None
-    transpose: bool | None = None
-    range: str | None = None
-    dataset: str | None = None
-    nucleus: str | None = None
-    axis: str | None = None
-    header: int | None = None
-    skip: int | None = None
-    columns: str | None = None
+    sources: int | Literal["auto"] | None = setting(
+        "Number of sources, or auto to choose it.",
+        *("-r", "--sources"),
+        read=count_or_auto,
+        metavar="NUMBER|auto",
+    )
+    method: str = setting(
+        f"Algorithm: {', '.join(METHOD_NAMES)} (soft).",
+        default="soft",
+        autocompletion=lambda: METHOD_NAMES,
+    )
+    tau: float | None = setting(f"Set signals below this many noise levels to 0 (default {Soft.tau:g}).")
+    iterations: int | str | None = setting("Largest number of iterations (automatic).", kind=int)
+    refinement: float | None = setting(
+        f"Share of the iterations with the final --tau (default {Soft.refinement:g})."
+    )
+    seed: int = setting("Seed of the random numbers (0).", default=0)
+    n_init: int | str = setting(
+        f"Number of first guesses to try ({AUTOMATIC_STARTS}; 1 for large data).",
+        default="auto",
+        kind=int,
+        min=1,
+    )
+    noise: float | str | None = setting(
+        "Noise: its standard deviation, a file of them, or poisson for counts (estimated).",
+        read=number_or_word,
+        metavar="VALUE|poisson|FILE",
+    )
+    gain: float | None = setting("With --noise poisson: value of one event in the data (1).")
+    readout: float | None = setting("With --noise poisson: standard deviation of the readout noise (0).")
+    robust: bool = setting(
+        "Ignore spikes that no source explains.", "--robust/--no-robust", default=False
+    )
+    known_sources: str | None = setting("Known spectra, for the first sources.", metavar="FILE")
+    known_mixing: str | None = setting("Known amounts, one row for each measurement.", metavar="FILE")
+    known_scale: str | None = setting("Whether the scale of --known-sources is fixed or free (fixed).")
+    closure: float | str | None = setting(
+        "Total of the amounts in each measurement.", read=number_or_word, metavar="TOTAL|FILE"
+    )
+    profiles: str | None = setting(
+        "Amounts are unimodal, increasing or decreasing along the measurements."
+    )
+    baseline: str | None = setting(
+        "Fit a smooth background in each measurement.", metavar="polynomial|splines|FILE"
+    )
+    penalised: str | None = setting("Which factor is sparse: sources S, amounts A, or both (S).")
+    domain: str = setting(
+        "Where sources are sparse: direct (in channels) or wavelet (smooth bands). The default, auto, "
+        "lets the data decide.",
+        default="auto",
+        autocompletion=lambda: DOMAINS,
+    )
+    device: str = setting(
+        "Where to compute: cpu, or cuda for a GPU (cpu).", default="cpu", autocompletion=lambda: DEVICES
+    )
+    posterior: bool = setting(
+        "Compute error bars by sampling. Later: `ngmca posterior OUT`.",
+        "--posterior/--no-posterior",
+        default=False,
+    )
+    samples: int | None = setting("With --posterior: samples of each chain (automatic).")
+    library: str | None = setting(
+        "Spectra of pure substances, to identify the sources.", metavar="FILE|FOLDER"
+    )
+    tolerance: float | None = setting(
+        "Largest shift between a source and its spectrum in --library, in axis units (0)."
+    )
+    standards: str | None = setting(
+        "Table of known concentrations in some measurements, to calibrate all amounts.", metavar="FILE"
+    )
+    responses: str | None = setting(
+        "Spectra of pure substances at concentration 1, to calibrate all amounts.", metavar="FILE"
+    )
+    transpose: bool | None = setting("Each row is a channel (detected).", "--transpose/--no-transpose")
+    range: str | None = setting("Use this part of the axis only, as 0.5:9.5.", metavar="LOW:HIGH")
+    dataset: str | None = setting("Name of the data, in a file with several.")
+    nucleus: str | None = setting("Read NMR experiments of this nucleus only, as 1H.")
+    axis: str | None = setting(
+        "Where the axis of a table is: first-column, first-row or none (detected)."
+    )
+    header: int | None = setting("Line of a text file that names the columns; 0 for none (detected).")
+    skip: int | None = setting("Lines to skip at the top of a text file (0).")
+    columns: str | None = setting("Columns of a text file to read: 2-5,7 or names (all).")
 
     def changed(self, **given: Any) -> "Settings":
         """Return the settings with the values that are given; None stands for not given."""
@@ -119,8 +195,8 @@ class Settings:
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""
         one = self.data[0] if len(self.data) == 1 else self.data
-        names = ("transpose", "dataset", "nucleus", "axis", "header", "skip", "columns")
-        data = io.read(one, large="leave", **{name: getattr(self, name) for name in names})
+        options = {name: getattr(self, name) for name in READING if name != "range"}
+        data = io.read(one, large="leave", **options)
         if data.in_memory:
             return data.crop(*parse_range(self.range)) if self.range else data
         if self.range:
@@ -245,24 +321,6 @@ def changed_input(
         if key.startswith("sha256") and name not in besides and before.get(key, value) != value:
             return message("the file of {}", option(name)) if name else message("the data")
     return None
-
-
-def count_or_auto(text: str | None) -> int | Literal["auto"] | None:
-    """Return a number of sources, or "auto"."""
-    try:
-        return None if text is None else "auto" if text == AUTO else int(text)
-    except ValueError:
-        raise ReadError(
-            f"-r {text} is not a number of sources. Give a number, as -r 4, or -r auto to choose it."
-        ) from None
-
-
-def number_or_word(text: str | None) -> float | str | None:
-    """Return a number; other words, such as the name of a file, as they are."""
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return text
 
 
 def parse_range(text: str) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from ngmca.algorithms.schedule import BANDS
 from ngmca.answers.wording import percent
 from ngmca.cli.console import stderr
 from ngmca.result import Separation, State
-from ngmca.saving import interim
+from ngmca.saving.checksummed_files import save_interim
 from ngmca.task.driver import Prepared, Watcher
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class KeepFirst(Watcher):
 
     def first_start_ends(self, found: Separation) -> None:
         """Write it."""
-        interim.save(self._path, found)
+        save_interim(self._path, found)
 
 
 class StopOnInterrupt(Watcher):

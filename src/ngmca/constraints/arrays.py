@@ -42,8 +42,15 @@ def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint
 
 def transposed(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """Return the constraints for the transposed data, whose sources are the columns of A."""
-    turned = (one for one in constraints if hasattr(one, "transposed"))
-    return tuple(one.transposed() for one in turned)
+    found = []
+    for one in constraints:
+        if not isinstance(one, KnownMixing | KnownSources | ZeroMixing | ZeroSources):
+            raise ArgumentTypeError(
+                "{} has no counterpart when sources and mixing are exchanged: leave it out.",
+                option(type(one).__name__),
+            )
+        found.append(one.transposed())
+    return tuple(found)
 
 
 def fixes_size(constraints: Sequence[Constraint], shape: tuple[int, int], r: int) -> NDArray:

@@ -33,17 +33,22 @@ class Closure:
 
     totals: float | ArrayLike | Sequence[ArrayLike] = 1.0
 
+    def __post_init__(self) -> None:
+        parts = self.totals if isinstance(self.totals, list | tuple) else [self.totals]
+        for part in parts:
+            found = as_array(part, "Closure").astype(np.float64)
+            if not np.isfinite(found).all() or (found <= 0).any():
+                raise ArgumentError(
+                    "{} needs totals above 0: leave out measurements that contain nothing.",
+                    option("Closure"),
+                )
+
     def totals_of(self, totals: ArrayLike, m: int) -> NDArray:
-        """Return one total for each of m measurements, checked."""
+        """Return one total for each of m measurements."""
         found = as_array(totals, "Closure").astype(np.float64)
         if found.ndim > 1 or found.size not in (1, m):
             raise ArgumentError(
                 "{} needs one total, or one for each measurement ({}), got shape {}.",
                 *(option("Closure"), m, found.shape),
-            )
-        if not np.isfinite(found).all() or (found <= 0).any():
-            raise ArgumentError(
-                "{} needs totals above 0: leave out measurements that contain nothing.",
-                option("Closure"),
             )
         return np.asarray(np.broadcast_to(found, (m,)))

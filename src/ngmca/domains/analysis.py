@@ -68,15 +68,13 @@ def solve(
     C: NDArray,
     W: Frame,
     Lam: NDArray,
-    S0: NDArray | None = None,
     duals: Duals | None = None,
     *,
-    direct: NDArray | float = 0.0,
     tol: float = 1e-6,
     max_iter: int = 2000,
     rho: float | None = None,
 ) -> Solution:
-    """argmin_{S >= 0} 1/2 <S, GS> - <C, S> + sum |Lam * (S W')| + sum direct * S.
+    """argmin_{S >= 0} 1/2 <S, GS> - <C, S> + sum |Lam * (S W')|.
 
     Parameters
     ----------
@@ -88,12 +86,8 @@ def solve(
         The frame.
     Lam : array_like that broadcasts to (r, bands, period)
         Threshold of each coefficient, usually 0 in the last, smooth band.
-    S0 : ndarray of shape (r, n), optional
-        Where to start.
     duals : Duals, optional
-        State to continue from, instead of S0.
-    direct : array_like that broadcasts to (r, n)
-        A second threshold, on the channels themselves.
+        State to continue from.
     tol : float
         Stop when the gap is below this share of |objective|.
     max_iter : int
@@ -111,17 +105,16 @@ def solve(
     Lam = np.asarray(Lam, dtype=C.dtype)
     # `broadcast_to` returns a read-only array, for which kernels would be compiled again
     Lam = np.ascontiguousarray(Lam if Lam.shape == shape else np.broadcast_to(Lam, shape))
-    shifted = (C - np.broadcast_to(direct, C.shape)).astype(C.dtype)
     rho = penalty(G) if rho is None else rho
-    duals = start(W, C if S0 is None else S0, zero=S0 is None) if duals is None else duals
+    duals = start(W, np.zeros_like(C)) if duals is None else duals
     state = Duals(duals.coefficients.copy(), duals.samples.copy())
     best: Solution | None = None
     done, current, most = 0, rho, max(rho, MAX_STEP * float(np.linalg.eigvalsh(G)[-1]))
     while done < max_iter:
         steps = min(max(MIN_STEPS_PER_CHECK, done // 5), max_iter - done)
-        descend(G, shifted, W, Lam, state, steps, current)
+        descend(G, C, W, Lam, state, steps, current)
         done += steps
-        found = certify(G, shifted, W, Lam, state, current, done)
+        found = certify(G, C, W, Lam, state, current, done)
         best = found if best is None or found.gap < best.gap else best
         if best.gap <= tol * abs(best.objective):
             break
@@ -142,9 +135,9 @@ def rescale(state: Duals, Lam: NDArray, factor: float) -> None:
     Z[Z < 0] *= Z.dtype.type(factor)
 
 
-def start(W: Frame, S: NDArray, *, zero: bool = False) -> Duals:
+def start(W: Frame, S: NDArray) -> Duals:
     """Return the state at S >= 0 with multipliers of 0."""
-    S = np.zeros_like(S) if zero else np.maximum(S, 0)
+    S = np.maximum(S, 0)
     return Duals(analyse(W, S), np.ascontiguousarray(S))
 
 
@@ -263,7 +256,7 @@ def certify(
 
 
 def objective(G: NDArray, C: NDArray, W: Frame, Lam: NDArray, S: NDArray) -> float:
-    """Return 1/2 <S, GS> - <C, S> + sum |Lam * (S W')| (a second threshold is part of C)."""
+    """Return 1/2 <S, GS> - <C, S> + sum |Lam * (S W')|."""
     S = np.asarray(S, dtype=np.float64)
     penalty = sum(
         float(np.vdot(lam, np.abs(analyse(W, row[None])[0]))) for lam, row in zip(Lam, S, strict=True)

@@ -9,20 +9,20 @@ from ngmca._support.messages import ArgumentError, option
 KINDS = ("polynomial", "splines")
 
 
-def basis(baseline: str | ArrayLike | None, n: int) -> NDArray | None:
+def basis(baseline: str | ArrayLike, n: int) -> NDArray:
     """Return the non-negative rows of a baseline, with a largest value of 1.
 
     Parameters
     ----------
-    baseline : {"polynomial", "splines"}, array_like of shape (q, n) or None
+    baseline : {"polynomial", "splines"}, array_like of shape (q, n)
         Kind of the baseline, or its rows.
     n : int
         Number of channels.
 
     Returns
     -------
-    ndarray of shape (q, n) or None
-        The rows, or None without a baseline.
+    ndarray of shape (q, n)
+        The rows.
 
     Examples
     --------
@@ -30,8 +30,6 @@ def basis(baseline: str | ArrayLike | None, n: int) -> NDArray | None:
     >>> basis("splines", 100).shape
     (8, 100)
     """
-    if baseline is None:
-        return None
     if isinstance(baseline, str):
         arguments.check_choice(baseline, "Baseline", KINDS)
         return polynomial(n) if baseline == "polynomial" else splines(n)

@@ -14,7 +14,6 @@ from ngmca.engines.derived import (
     in_its_unit,
     is_engine,
     magnitude,
-    require_local,
     require_whole,
     residual_energy,
     returned,
@@ -26,10 +25,10 @@ from ngmca.engines.derived import (
     times,
     workers_for,
 )
-from ngmca.engines.gpu.stacks import Seen, SolveEach, Stacks, Sweeps
+from ngmca.engines.gpu.stacks import Seen, Stacks, Sweeps
 from ngmca.engines.noise_levels import Counts, Levels
 from ngmca.engines.opening import DEVICES, by_part, in_memory, is_elsewhere, open_data, open_whole
-from ngmca.engines.protocol import Engine, Solve, Sources, Sweep
+from ngmca.engines.protocol import Engine, Solve, Sweep
 from ngmca.engines.robust_noise import in_gradient, mad
 from ngmca.engines.units import in_own_units
 from ngmca.engines.weight_patterns import WeightPatterns
@@ -44,8 +43,6 @@ __all__ = [
     "Levels",
     "Seen",
     "Solve",
-    "SolveEach",
-    "Sources",
     "Stacks",
     "Sweep",
     "Sweeps",
@@ -68,7 +65,6 @@ __all__ = [
     "magnitude",
     "open_data",
     "open_whole",
-    "require_local",
     "require_whole",
     "residual_energy",
     "returned",

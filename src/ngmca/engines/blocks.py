@@ -1,4 +1,4 @@
-"""Pieces of a matrix that stay in a core's cache."""
+"""Pieces of a matrix that stay in a core's cache, and sums that do not depend on how it is cut."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Choice = slice | NDArray  # of rows or columns: all of them, or their sorted ind
 BLOCK_BYTES = 400_000  # a block of Y and what is made from it stay in a core's cache
 PART_BYTES = 1 << 27  # of Y that are summed up by themselves: sums are the same wherever the data lie
 STRETCHES = 64  # of neighbouring columns that stand for all: they are read at once
-FAN = 16  # sums that are added up at once
+SUMS_AT_ONCE = 16  # in each branch of a tree of sums
 
 
 def row_blocks(Y: NDArray, entries: int = BLOCK_BYTES // 8) -> Iterator[tuple[slice, NDArray]]:
@@ -89,7 +89,7 @@ def largest(values: NDArray, count: int) -> NDArray:
 def summed(parts: Sequence[Any]) -> Any:
     """The sum of arrays or numbers, by a tree: the same, to the bit, wherever its branches are."""
     while len(parts) > 1:
-        parts = [np.sum(parts[i : i + FAN], axis=0) for i in range(0, len(parts), FAN)]
+        parts = [np.sum(parts[i : i + SUMS_AT_ONCE], axis=0) for i in range(0, len(parts), SUMS_AT_ONCE)]
     return parts[0]
 
 
@@ -97,3 +97,35 @@ def square(Y: NDArray) -> float:
     """Return |Y|^2 in double precision."""
     Y = Y.astype(np.float64, copy=False)
     return float(np.vdot(Y, Y))
+
+
+def checksum(Y: NDArray, row: int = 0, column: int = 0) -> int:
+    """Return the sum, modulo 2^64, of one number for every entry, made from its bits and its place.
+
+    `row` and `column` are the place of the first entry of Y in all of the data. The sum over blocks is
+    that of the whole: integers do not round.
+    """
+    kind = np.uint32 if Y.dtype == np.float32 else np.uint64
+    bits = np.ascontiguousarray(Y).view(kind).astype(np.uint64)
+    bits ^= _places(row, len(bits))[:, None]
+    bits += _places(column, bits.shape[1])
+    return int(_scrambled(bits).sum())
+
+
+def in_words(total: int, unit: float) -> str:
+    """Return a checksum as text, with the unit of the data."""
+    return f"{total % 2**64:016x}, in units of {unit:g}"
+
+
+def _places(first: int, count: int) -> NDArray:
+    """Return a number for each place, far from that of its neighbours."""
+    return _scrambled(np.arange(first + 1, first + 1 + count, dtype=np.uint64))
+
+
+def _scrambled(values: NDArray) -> NDArray:
+    """Mix the 64 bits of every number (the steps of SplitMix64), in place."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        values ^= values >> np.uint64(shift)
+        values *= np.uint64(factor)
+    values ^= values >> np.uint64(31)
+    return values

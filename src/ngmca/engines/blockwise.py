@@ -5,24 +5,14 @@ then contiguous. `S` is the transposed view.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts
-from ngmca.engines.blocks import (
-    BLOCK_BYTES,
-    PART_BYTES,
-    Choice,
-    column_energies,
-    gram,
-    largest,
-    stacked,
-    summed,
-)
+from ngmca.engines.blocks import BLOCK_BYTES, PART_BYTES, Choice, gram, stacked, summed
 from ngmca.engines.derived import cost, threads_for
-from ngmca.engines.protocol import HasEnergy, Solve, Sources, Sweep
+from ngmca.engines.protocol import Engine, Solve, Sources, Sweep
 from ngmca.engines.shared_answers import ROWS_AT_ONCE, SharedAnswers, rest_energies
 from ngmca.nnqp.gram import Gram
 
@@ -81,7 +71,11 @@ class Blockwise(SharedAnswers):
 
     def _correlations(self, A: NDArray, step: int) -> NDArray:
         """Return Y'A of tall data, in double precision."""
-        part, threads = partial(self._correlate, A, step), threads_for(self, A.shape[1])
+
+        def part(starts: range) -> NDArray:
+            return correlate_rows(self._row_blocks(starts, step), A, self.shape[1])
+
+        threads = threads_for(self, A.shape[1])
         return np.asarray(summed(in_parts(part, len(A), step, threads, self._blocks_in_a_sum(step))))
 
     def _products(self, X: NDArray, step: int) -> NDArray:
@@ -95,13 +89,6 @@ class Blockwise(SharedAnswers):
         threads = threads_for(self, X.shape[1])
         in_parts(part, len(found), step, threads, self._blocks_in_a_sum(step))
         return found
-
-    def _correlate(self, A: NDArray, step: int, starts: range) -> NDArray:
-        """Return Y'A over some blocks of rows, (n, r)."""
-        C = np.zeros((self.shape[1], A.shape[1]))
-        for rows, block in self._row_blocks(starts, step):
-            C += block.T @ A[rows]
-        return C
 
     def correlate(self, A: NDArray) -> NDArray:
         """Return A'Y, (r, n)."""
@@ -126,11 +113,7 @@ class Blockwise(SharedAnswers):
             return Gram(gram(X)), self._products(X, step)
 
         def part(starts: range) -> tuple[NDArray, NDArray]:
-            SS, YS = np.zeros((r, r)), np.zeros((m, r))
-            for columns, Y in self._column_blocks(starts, step):
-                SS += gram(X[columns])
-                YS += Y @ X[columns]
-            return SS, YS
+            return moments_of(self._column_blocks(starts, step), X, m)
 
         parts = in_parts(part, n, step, threads_for(self, r), self._blocks_in_a_sum(step))
         SS, YS = zip(*parts, strict=True)
@@ -145,19 +128,13 @@ class Blockwise(SharedAnswers):
             peak = max(peak, float(np.abs(S.T[columns] @ G - Y.T @ A).max()))
         return peak
 
-    def _strongest(self, A: NDArray, S: Sources, count: int) -> NDArray:
-        """Return the largest columns of the residual's positive part."""
-        which = largest(self._rest_energies(A, S), count)
-        return np.maximum(self.pick(slice(None), which) - A @ self._sources_at(S, which), 0)
-
     def _rest_energies(self, A: NDArray, S: Sources) -> NDArray:
         """Return the sum of squares of each column of the residual's positive part."""
         if self._tall:
             return self._rest_energies_tall(A, self._sources_at(S, slice(None)), self._step(A.shape[1]))
         step = max(1, BLOCK_BYTES // (self.dtype.itemsize * len(A)))
         blocks = self._column_blocks(range(0, self.shape[1], step), step)
-        rests = (np.maximum(Y - A @ self._sources_at(S, which), 0) for which, Y in blocks)
-        return np.concatenate([column_energies(rest) for rest in rests])
+        return np.concatenate([rest_energies(Y, A, self._sources_at(S, which)) for which, Y in blocks])
 
     def _rest_energies_tall(self, A: NDArray, S: NDArray, step: int) -> NDArray:
         def part(starts: range) -> NDArray:
@@ -179,6 +156,23 @@ class Blockwise(SharedAnswers):
         """How many columns (rows, of tall data) make a block."""
         side = min(self.shape)
         return max(32, min(BLOCK_BYTES // (self.dtype.itemsize * side), SMALL_PRODUCT // (side * r)))
+
+
+def correlate_rows(blocks: Iterable[tuple[slice, NDArray]], A: NDArray, n: int) -> NDArray:
+    """Return Y'A (n, r) over blocks of rows."""
+    C = np.zeros((n, A.shape[1]))
+    for rows, Y in blocks:
+        C += Y.T @ A[rows]
+    return C
+
+
+def moments_of(blocks: Iterable[tuple[slice, NDArray]], X: NDArray, m: int) -> tuple[NDArray, NDArray]:
+    """Return X'X and Y X over blocks of columns, for X (n, r)."""
+    SS, YS = np.zeros((X.shape[1],) * 2), np.zeros((m, X.shape[1]))
+    for columns, Y in blocks:
+        SS += gram(X[columns])
+        YS += Y @ X[columns]
+    return SS, YS
 
 
 def sweep_columns(
@@ -218,7 +212,7 @@ def added(parts: Sequence[Sums]) -> Sums:
     return summed(SS), summed(YS), summed(total), sum(active), max(worst)
 
 
-def summary(engine: HasEnergy, A: NDArray, S: Sources, sums: Sums) -> Sweep:
+def summary(engine: Engine, A: NDArray, S: Sources, sums: Sums) -> Sweep:
     """Return a sweep from its sources and sums."""
     total, YS, each, active, worst = sums
     SS, size = Gram(total), S.shape[0] * S.shape[1]

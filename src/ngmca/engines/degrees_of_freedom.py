@@ -1,17 +1,18 @@
 """How much of the noise a fit follows, which its residual then lacks.
 
-Sample j of a sparse fit is least squares on the support P of its sources, but for what the threshold
-takes off them: u = G_P^-1 A_P'(y - A s), with G = A'A. The residual is that of the least squares, in
-which entry i has the variance sigma_i^2 (1 - a_i' G_P^-1 a_i), plus a_i'u. Three things come on top.
+In sample j of a sparse fit, the sources on the support P are a least-squares fit, less what the
+threshold subtracts from them: u = G_P^-1 A_P'(y - A s), with G = A'A. The residual is that of the least
+squares, in which entry i has the variance sigma_i^2 (1 - a_i' G_P^-1 a_i), plus a_i'u. There are three
+corrections.
 
-- The data choose the support. Where the least squares estimate of source k passes u_k it appears, and
-  the residual loses u_k at once. By Stein's identity that takes u_k f_k of a further degree of freedom,
-  f_k the density of s_k just above 0. It is read off the sources below u_k, with weights 4 - 6 s_k / u_k
-  (a line fitted to their density, at 0).
-- Samples differ in their number of sources and in u. The median deviation of a row of mixed variances is
-  smaller than their mean tells: it is found for that mixture.
-- Row i of A is fitted too, and takes one of n degrees of freedom for each of its entries that are not 0,
-  less those directions in which S makes up for a change of A.
+- The data choose the support. Source k appears where its least-squares estimate exceeds u_k, and the
+  residual loses u_k at once. By Stein's identity this takes another u_k f_k degrees of freedom, where
+  f_k is the density of s_k just above 0. A line is fitted to the density of the sources below u_k, and
+  evaluated at 0; this gives each of them the weight 4 - 6 s_k / u_k.
+- Samples differ in their number of sources and in u. The median deviation of a row with mixed variances
+  is smaller than their mean suggests. It is computed for this mixture.
+- Row i of A is fitted too. It takes one of n degrees of freedom for each of its entries that are not 0,
+  less those directions in which S compensates for a change of A.
 """
 
 from math import erf, exp, log, sqrt
@@ -21,11 +22,11 @@ from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled
 
-LEAST = 1 / 9  # of the variance left over: less tells little, and levels grow threefold at most
-LEAST_NOISE = 1 / 4  # of the residual's variance, the rest being what thresholds took off the sources
-NOTHING = 1e-3  # of the variance that counts as left of a sample with as many sources as measurements
-DEPENDENT = 1e-8  # of a column of A, beyond those before it, that is no direction of its own
-QUARTILE = 0.6744897501960817  # median absolute deviation of a Gaussian of variance 1
+MIN_SHARE_LEFT = 1 / 9  # of the variance, in the residual: levels grow threefold at most
+MIN_SHARE_OF_NOISE = 1 / 4  # of the variance of the residual; the rest is what thresholds subtracted
+NEARLY_NO_VARIANCE = 1e-3  # share left of a sample with as many sources as measurements
+MIN_INDEPENDENT_SHARE = 1e-8  # of a column of A, below which it depends on the columns before it
+NORMAL_QUARTILE = 0.6744897501960817  # median absolute deviation of a Gaussian of variance 1
 
 
 def corrected(
@@ -40,11 +41,11 @@ def corrected(
     weights: NDArray | None = None,
     held: NDArray | None = None,
 ) -> NDArray:
-    """Levels (m,) of the noise itself, for those of the residual of a fit of n samples.
+    """Return the levels (m,) of the noise itself, from those of the residual of a fit of n samples.
 
-    A (m, r); X (b, r) are some samples of the sources and C (b, r) = Y'A. With weights (m, b), C is
-    (W Y)'A, the Gram matrix of sample j is stack[which[j]], and n (m,) samples of each measurement were
-    observed. Sources that are `held` (r,) were not fitted.
+    X (b, r) holds some samples of the sources, and C (b, r) is Y'A. With weights (m, b), C is (W Y)'A,
+    the Gram matrix of sample j is stack[which[j]], and n (m,) is the number of observed samples of each
+    measurement. Sources that are `held` (r,) were not fitted.
     """
     A = np.ascontiguousarray(A, dtype=np.float64)
     X = np.ascontiguousarray(X, dtype=np.float64)
@@ -67,7 +68,7 @@ def corrected(
 
 @compiled
 def _levels(levels, A, both, ratio, X, share, n):
-    """The level of the noise in each measurement, for the sums over the samples times A in `both`."""
+    """Return the noise level of each measurement; `both` holds the sums over the samples, times A."""
     m, r = A.shape
     live = np.zeros(r, np.bool_)
     sources = 0
@@ -93,16 +94,19 @@ def _levels(levels, A, both, ratio, X, share, n):
             fitted += live[k] and A[i, k] != 0
         left = 1 - share[i] * taken - own * fitted / max(n[i], 1)
         total = levels[i] ** 2 / ratio
-        noise = max(total - share[i] * max(added, 0.0), LEAST_NOISE * total) / max(left, LEAST)
-        found[i] = sqrt(min(noise, levels[i] ** 2 / LEAST))
+        least = MIN_SHARE_OF_NOISE * total
+        noise = max(total - share[i] * max(added, 0.0), least) / max(left, MIN_SHARE_LEFT)
+        found[i] = sqrt(min(noise, levels[i] ** 2 / MIN_SHARE_LEFT))
     return found
 
 
 @compiled
 def _measure(stack, which, C, X, size, free, square, both):
-    """Means over samples: G_P^-1 with what choosing the support adds; beside it the covariance of u.
+    """Fill `both` with means over samples: G_P^-1 with the correction for the choice of the support, and
+    beside it the covariance of u.
 
-    Returns the variance that the median deviation tells, `square` on average, over that of the residual.
+    Returns the variance that follows from the median deviation (`square` on average), divided by that of
+    the residual.
     """
     b, r = X.shape
     P = np.empty(r, np.intp)
@@ -145,20 +149,20 @@ def _measure(stack, which, C, X, size, free, square, both):
             around += both[a, r + c] * stack[0, a, c]
     chosen = 1 + max(near, 0.0) / max(left.sum(), 1.0)
     for j in range(b):
-        left[j] = max(1 - chosen * left[j] / max(size[j], 1), NOTHING)
+        left[j] = max(1 - chosen * left[j] / max(size[j], 1), NEARLY_NO_VARIANCE)
         added[j] *= around / whole / max(size[j], 1) if around > 0 else 0.0
     return _typical(left, added, square) if square > 0 else 1.0
 
 
 @compiled
 def _typical(left, added, square):
-    """What a median deviation tells, `square`, over the mean of the variances noise * left + added."""
-    low, high = log(LEAST_NOISE), log(1 / LEAST)
+    """Return `square`, from a median deviation, over the mean of the variances noise * left + added."""
+    low, high = log(MIN_SHARE_OF_NOISE), log(1 / MIN_SHARE_LEFT)
     for _ in range(10):
         noise = exp((low + high) / 2)  # in units of `square`, so that those of the data do not matter
         below = 0.0
         for j in range(left.size):
-            below += erf(QUARTILE / sqrt(2 * (noise * left[j] + added[j] / square)))
+            below += erf(NORMAL_QUARTILE / sqrt(2 * (noise * left[j] + added[j] / square)))
         if below > left.size / 2:
             low = log(noise)
         else:
@@ -168,9 +172,9 @@ def _typical(left, added, square):
 
 @compiled
 def _factor(G, x, free, P, L):
-    """Cholesky factor of G on the free support of x, without dependent columns; how many are left, in P.
+    """Compute the Cholesky factor L of G on the free support of x, without dependent columns.
 
-    On its diagonal are the inverses.
+    Its diagonal holds the inverses. Returns the number of columns, whose indices are in P.
     """
     p = 0
     for k in range(x.size):
@@ -183,7 +187,7 @@ def _factor(G, x, free, P, L):
                 entry -= L[p, b] * L[a, b]
             L[p, a] = entry * L[a, a]
             rest -= L[p, a] ** 2
-        if rest > DEPENDENT * G[k, k]:
+        if rest > MIN_INDEPENDENT_SHARE * G[k, k]:
             L[p, p] = 1 / sqrt(rest)
             P[p] = k
             p += 1
@@ -192,7 +196,7 @@ def _factor(G, x, free, P, L):
 
 @compiled
 def _invert(L, p, inverse):
-    """inverse := (L L')^-1 for a factor with inverses on its diagonal; it becomes its own inverse."""
+    """inverse := (L L')^-1 for a factor with inverses on its diagonal; L becomes its own inverse."""
     for a in range(p):
         for b in range(a):
             entry = 0.0

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.messages import ArgumentError, option
+from ngmca._support.messages import ArgumentError
 from ngmca._support.threads import available
 from ngmca.engines import blocks
 from ngmca.engines.blocks import gram
-from ngmca.engines.protocol import Engine, HasEnergy, HasThreads, Sources
+from ngmca.engines.protocol import Engine, Sources
 from ngmca.nnqp.gram import Gram
 
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
@@ -25,7 +25,7 @@ def is_engine(data: Any) -> bool:
     return hasattr(data, "sweep") and hasattr(data, "fingerprint")
 
 
-def threads_for(engine: HasThreads, r: int) -> int:
+def threads_for(engine: Engine, r: int) -> int:
     """Return the number of threads for a pass with r sources: 1 for small problems."""
     m, n = engine.shape
     if m * n * r < WORTH_THREADS:
@@ -40,12 +40,12 @@ def workers_for(engine: Engine, r: int, threads: int | None = None) -> int:
     return available() if threads is None else threads
 
 
-def balance(engine: HasEnergy, A: NDArray, SS: Gram, YS: NDArray) -> float:
+def balance(engine: Engine, A: NDArray, SS: Gram, YS: NDArray) -> float:
     """Return 1/2 |Y - A S|^2 from S S' and Y S'; rounding may make it negative."""
     return float(engine.energy / 2 - np.vdot(A, YS) + SS.energy(A) / 2)
 
 
-def cost(engine: HasEnergy, A: NDArray, SS: Gram, YS: NDArray) -> float:
+def cost(engine: Engine, A: NDArray, SS: Gram, YS: NDArray) -> float:
     """Return 1/2 |Y - A S|^2, weighted, from S S' and Y S', without another pass over the data."""
     return max(balance(engine, A, SS, YS), 0.0)
 
@@ -172,14 +172,3 @@ def require_whole(engine: Engine, what: object) -> None:
         "pass Y as an array.",
         *(what, f"{size / 1e9:.2g}"),
     )
-
-
-def require_local(engine: Engine, what: object) -> None:
-    """Raise an error if the sources stay on the workers of a cluster; `what` needs them in memory."""
-    if engine.place == "dask":
-        raise ArgumentError(
-            "{} needs the sources in memory, but those of a Dask array stay on its workers. Use {}, {} "
-            "or {} with {}, or open the data from disk without Dask.",
-            *(what, option("method", "soft"), option("method", "hard"), option("method", "anls")),
-            option("domain", "direct"),
-        )

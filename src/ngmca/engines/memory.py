@@ -1,31 +1,52 @@
 """The engine for an array in memory."""
 
-from typing import Any
+from abc import abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines.blocks import Choice, column_runs, row_blocks, square
+from ngmca.engines.blocks import Choice, row_blocks, square
 from ngmca.engines.blockwise import Blockwise
 from ngmca.engines.derived import BLOCK_ENTRIES
 from ngmca.engines.noise_sample import NoiseSample
-from ngmca.engines.shared_answers import Blocks, SharedAnswers
+from ngmca.engines.protocol import DType, Units
+from ngmca.engines.shared_answers import SharedAnswers
 
 
 class InMemory(SharedAnswers):
-    """Parts and blocks of Y, which is the array `_Y` in memory."""
+    """Parts and other forms of Y, which is the array `_Y` in memory."""
 
     _Y: NDArray
+
+    @abstractmethod
+    def _like(self, Y: NDArray, unit: float = 1.0) -> Self:
+        """Return an engine for other data, with the settings of this one and a factor of its unit."""
 
     def pick(self, rows: Choice, columns: Choice) -> NDArray:
         """Return some measurements at some columns."""
         return np.asarray(self._Y[rows][:, columns])
 
-    def _column_blocks(self, starts: range, step: int) -> Blocks:
-        return ((run, self._Y[:, run]) for run in column_runs(starts, self.shape[1], step))
+    def part(self, rows: Choice, columns: Choice) -> Self:
+        """Return an engine for some measurements at some channels; this one if both are slices."""
+        if isinstance(rows, slice) and isinstance(columns, slice):
+            return self
+        return self._like(np.ascontiguousarray(self.pick(rows, columns)))
 
-    def _row_blocks(self, starts: range, step: int) -> Blocks:
-        return ((slice(i, i + step), self._Y[i : i + step]) for i in starts)
+    def transposed(self) -> Self:
+        """Return the data with measurements and channels exchanged."""
+        return self._like(np.ascontiguousarray(self._Y.T))
+
+    def divided(
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
+    ) -> Self:
+        """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
+        found = np.empty_like(self._Y, dtype=dtype)
+        for which, block in row_blocks(self._Y, BLOCK_ENTRIES):  # no other copy of the data
+            found[which] = block / unit if rows is None else block / rows[which, None] / unit
+            if columns is not None:
+                found[which] /= columns
+        return self._like(found, unit)
 
 
 class MemoryEngine(InMemory, Blockwise):
@@ -54,51 +75,5 @@ class MemoryEngine(InMemory, Blockwise):
         self.energy = float(sum(square(block) for _, block in self.blocks()))
         self._sample = NoiseSample(self, seed)
 
-    def part(self, rows: Choice, columns: Choice) -> "MemoryEngine":
-        """Return an engine for some measurements at some channels; this one if both are slices."""
-        if isinstance(rows, slice) and isinstance(columns, slice):
-            return self
-        return self._like(np.ascontiguousarray(selected(self._Y, rows, columns)))
-
-    def transposed(self) -> "MemoryEngine":
-        """Return the data with measurements and channels exchanged."""
-        return self._like(np.ascontiguousarray(self._Y.T))
-
-    def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
-    ) -> "MemoryEngine":
-        """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
-        return self._like(divided(self._Y, rows, columns, unit=unit, dtype=dtype), unit)
-
-    def _like(self, Y: NDArray, unit: float = 1.0) -> "MemoryEngine":
-        """Return an engine for other data, with the settings of this one."""
-        return MemoryEngine(Y, threads=self.threads, unit=self.unit * unit, seed=self.seed)
-
-
-def selected(Y: NDArray, rows: Choice, columns: Choice) -> NDArray:
-    """Return some rows of Y at some columns."""
-    if isinstance(rows, slice) or isinstance(columns, slice):
-        return np.asarray(Y[rows, columns])
-    return np.asarray(Y[np.ix_(rows, columns)])
-
-
-def divided(
-    Y: NDArray,
-    rows: NDArray | None = None,
-    columns: NDArray | None = None,
-    *,
-    unit: float = 1.0,
-    dtype: Any = None,
-) -> NDArray:
-    """Return Y divided by units of rows (m,) and columns (n,), and by a unit for all; block by block."""
-    found = np.empty_like(Y, dtype=Y.dtype if dtype is None else dtype)
-    for which, block in row_blocks(Y, BLOCK_ENTRIES):  # no other copy of the data
-        found[which] = block / unit if rows is None else block / rows[which, None] / unit
-        if columns is not None:
-            found[which] /= columns
-    return found
+    def _like(self, Y: NDArray, unit: float = 1.0) -> Self:
+        return type(self)(Y, threads=self.threads, unit=self.unit * unit, seed=self.seed)

@@ -17,7 +17,7 @@ from ngmca.engines.derived import everything
 from ngmca.engines.protocol import Engine
 from ngmca.engines.weighted import weighing
 
-PRODUCT = 1e-9  # relative distance up to which levels are a product of rows and columns
+PRODUCT_TOLERANCE = 1e-9  # relative distance up to which levels are a product of rows and columns
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Levels:
         level = float(logs.mean())
         rows, columns = logs.mean(axis=1) - level, logs.mean(axis=0) - level
         rest = logs - level - rows[:, None] - columns
-        if np.abs(rest).max() <= PRODUCT:
+        if np.abs(rest).max() <= PRODUCT_TOLERANCE:
             return cls(float(np.exp(level)), _varied(rows), _varied(columns))
         seen = logs if observed is None else np.where(observed, logs, np.inf)
         rows = seen.min(axis=1)  # weights are at most 1
@@ -168,4 +168,4 @@ def _completed(noise: Any, engine: Engine) -> Any:
 
 def _varied(logs: NDArray) -> NDArray | None:
     """Units, or None where all are 1."""
-    return np.exp(logs) if np.abs(logs).max(initial=0) > PRODUCT else None
+    return np.exp(logs) if np.abs(logs).max(initial=0) > PRODUCT_TOLERANCE else None

@@ -1,7 +1,7 @@
 """Noise levels during the iterations, from a seeded sample of the entries."""
 
-from collections.abc import Callable, Iterable
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from ngmca.engines import robust_noise as noise
 from ngmca.engines.blocks import Choice, picks
 from ngmca.engines.degrees_of_freedom import corrected
 
+if TYPE_CHECKING:
+    from ngmca.engines.shared_answers import SharedAnswers
+
 SAMPLE_ENTRIES = 1 << 17  # of the residual: they give the noise in the gradient to 0.3 %
 SAMPLE_ROWS = 1 << 11  # at most: for unequal measurements they give it to better than 1 %
 COLUMNS_FOR_OTHER_ROWS = 128  # at most, for the level of a row that is not in the sample
@@ -17,20 +20,6 @@ SUPPORT_ENTRIES = 3200  # in 16 to 64 columns that show how much of the noise th
 
 
 SourcesAt = Callable[[Choice], NDArray]  # sources at some columns
-
-
-class Pickable(Protocol):
-    """The part of an engine that a sample needs."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Measurements and columns."""
-
-    def pick(self, rows: Choice, columns: Choice) -> NDArray:
-        """Some measurements at some columns."""
-
-    def narrow_blocks(self, columns: Choice) -> Callable[[], Iterable[tuple[slice, NDArray]]]:
-        """All measurements at a few columns, in blocks, as often as they are asked for."""
 
 
 def places(shape: tuple[int, int], rng: np.random.Generator) -> tuple[Choice, Choice]:
@@ -47,7 +36,7 @@ class NoiseSample:
     measured in a few columns at the calls 1, 2, 4, 8, ..., and follows the mean level in between.
     """
 
-    def __init__(self, data: Pickable, seed: int) -> None:
+    def __init__(self, data: "SharedAnswers", seed: int) -> None:
         rng = np.random.default_rng(seed)
         (self._rows, self._columns), (m, n) = places(data.shape, rng), data.shape
         self._Y = np.ascontiguousarray(data.pick(self._rows, self._columns))
@@ -81,7 +70,7 @@ class NoiseSample:
         self._calls += 1
         if self._calls & (self._calls - 1) == 0:
             self._every.measure(A, S, float(np.sqrt(np.mean(rest**2))))
-        levels = self._every.levels(float(np.sqrt(np.mean(found**2))))
+        levels = self._every.ratio * float(np.sqrt(np.mean(found**2)))
         levels[self._rows] = found
         return levels
 
@@ -114,7 +103,7 @@ def thinned(columns: Choice, n: int, count: int) -> Choice:
 class _EveryRow:
     """A level for every single measurement, from a few columns, in units of the mean level."""
 
-    def __init__(self, data: Pickable, rng: np.random.Generator) -> None:
+    def __init__(self, data: "SharedAnswers", rng: np.random.Generator) -> None:
         m, n = data.shape
         self._columns = picks(n, min(COLUMNS_FOR_OTHER_ROWS, max(48, n // 8)), rng)
         self._blocks = data.narrow_blocks(self._columns)
@@ -129,6 +118,3 @@ class _EveryRow:
         ]
         self._found = np.concatenate(found, axis=1)
         self.ratio = noise.GAUSSIAN * self._found[1] / mean if mean > 0 else np.ones(len(A))
-
-    def levels(self, mean: float) -> NDArray:
-        return self.ratio * mean

@@ -88,18 +88,15 @@ def open_data(
     if is_dask(data):
         return _on_dask(data, mask, threads)
     if lazily or scratch is not None or (lazily is None and is_large(data)):
-        if mask is not None or np.ma.is_masked(data):
-            rules.check(rules.written(["mask", "disk"]))
+        _check_rules("disk", mask=True if np.ma.is_masked(data) else mask)
         return DiskEngine(Source.of(data), threads=threads, scratch=scratch)
-    data = _read_whole(data)
-    if is_several(data):
-        return _several(data, mask, threads)
-    values, missing = arguments.check_observed(data, mask)
-    Y, unit = in_own_units(values)
-    check_unit(Y, unit)
+    Y, missing, unit, parts = _in_own_units(data, mask)
     if missing is None:
-        return MemoryEngine(Y, threads=threads, unit=unit)
-    return WeightedEngine(Y, 1.0 - missing, threads=threads, unit=unit)
+        engine = MemoryEngine(Y, threads=threads, unit=unit)
+    else:
+        engine = WeightedEngine(Y, 1.0 - missing, threads=threads, unit=unit)
+    engine.parts = parts
+    return engine
 
 
 def _opened_before(engine: Engine, mask: Any, device: str) -> Engine:
@@ -137,10 +134,7 @@ def _on_dask(data: Any, mask: Any, threads: int | None) -> Engine:
     """Return the engine of a Dask array; Dask is imported here, for those who have one."""
     from ngmca.engines.dask.engine import DaskEngine, as_matrix
 
-    if mask is not None:
-        rules.check(rules.written(["mask", "dask"]))
-    if threads is not None:
-        rules.check(rules.written(["threads", "dask"]))
+    _check_rules("dask", mask=mask, threads=threads)
     array = as_matrix(data)
     if array is None:
         raise ArgumentTypeError(
@@ -153,38 +147,22 @@ def _on_dask(data: Any, mask: Any, threads: int | None) -> Engine:
 
 def _on_gpu(data: Any, mask: Any, threads: int | None) -> GpuEngine:
     """Return the engine on the GPU, for arrays in memory and for those that are on the GPU already."""
-    if threads is not None:
-        rules.check(rules.written(["threads", "gpu"]))
+    _check_rules("gpu", threads=threads)
     if hasattr(data, "__cuda_array_interface__"):
-        if mask is not None:
-            rules.check(rules.written(["mask", "gpu"]))
+        _check_rules("gpu", mask=mask)
         return GpuEngine(*there_in_own_units(data, open_device()))
-    _check_in_reach(data)
-    parts: tuple[slice, ...] = (slice(None),)
-    if is_several(data):
-        check_several(data)
-        if mask is not None:
-            rules.check(rules.written(["mask", "gpu"]))
-        parts = _slices([len(one) for one in data])
-        data = np.concatenate([arguments.check_data(one) for one in data])
-    else:
-        data = _read_whole(data)
-    values, missing = arguments.check_observed(data, mask)
-    if missing is not None:
-        rules.check(rules.written(["missing entries", "gpu"]))
-    Y, unit = in_own_units(values)
-    check_unit(Y, unit)
+    too_large = is_large(data) and not isinstance(data, np.ndarray)  # and not mapped to memory
+    _check_rules("gpu", dask=is_dask(data) or None, disk=too_large or None)
+    Y, missing, unit, parts = _in_own_units(data, mask)
+    _check_rules("gpu", **{"missing entries": missing})
     engine = GpuEngine(Y, open_device(), unit)
     engine.parts = parts
     return engine
 
 
-def _check_in_reach(data: Any) -> None:
-    """Raise an error if data are neither in memory nor mapped to it, and will not be read whole."""
-    if is_dask(data):
-        rules.check(rules.written(["dask", "gpu"]))
-    if is_large(data) and not isinstance(data, np.ndarray):
-        rules.check(rules.written(["disk", "gpu"]))
+def _check_rules(place: str, **given: Any) -> None:
+    """Raise an error if what is given, if not None, cannot be combined with the place of the data."""
+    rules.check(rules.written([place, *(name for name, value in given.items() if value is not None)]))
 
 
 def open_whole(data: Any, *, threads: int | None = None) -> Engine:
@@ -237,8 +215,20 @@ def is_several(data: Any) -> bool:
     return isinstance(data, list | tuple) and bool(data) and all(np.ndim(one) == 2 for one in data)
 
 
-def _several(data: Any, mask: Any, threads: int | None) -> Engine:
-    """Return the engine of several data sets, one after the other."""
+def _in_own_units(data: Any, mask: Any) -> tuple[NDArray, NDArray | None, float, tuple[slice, ...]]:
+    """Return data in memory, where entries are missing, the unit, and the rows of each data set."""
+    parts: tuple[slice, ...] = (slice(None),)
+    data = _read_whole(data)
+    if is_several(data):
+        data, mask, parts = _joined(data, mask)
+    values, missing = arguments.check_observed(data, mask)
+    Y, unit = in_own_units(values)
+    check_unit(Y, unit)
+    return Y, missing, unit, parts
+
+
+def _joined(data: Any, mask: Any) -> tuple[Any, Any, tuple[slice, ...]]:
+    """Return several data sets, and their masks, one after the other, and the rows of each."""
     check_several(data)
     sizes = [np.shape(one) for one in data]
     if mask is not None:
@@ -252,14 +242,8 @@ def _several(data: Any, mask: Any, threads: int | None) -> Engine:
         together = np.ma.concatenate(data)
     else:
         together = np.concatenate([arguments.as_array(one, "Y") for one in data])
-    engine = open_data(together, mask=mask, threads=threads)
-    engine.parts = _slices([m for m, _ in sizes])
-    return engine
-
-
-def _slices(sizes: list[int]) -> tuple[slice, ...]:
-    """Return the rows of each of several data sets."""
-    return tuple(slice(a, b) for a, b in pairwise(np.cumsum([0, *sizes]).tolist()))
+    ends = np.cumsum([0, *(m for m, _ in sizes)]).tolist()
+    return together, mask, tuple(slice(a, b) for a, b in pairwise(ends))
 
 
 def check_several(data: Any) -> None:

@@ -21,6 +21,9 @@ Place = Literal["memory", "disk", "dask", "gpu"]
 # S (r, n) where the engine keeps it: a NumPy array, a Dask array, or columns on a GPU
 Sources = Any
 
+DType = np.dtype
+Units = NDArray | None  # of rows or columns; None stands for 1
+
 # How often noise levels were estimated, and the level of each row over the mean level
 NoiseMemory = tuple[int, NDArray] | None
 
@@ -57,22 +60,6 @@ class Sweep:
     active: float
     violation: float
     total: NDArray | None = None
-
-
-class HasEnergy(Protocol):
-    """Data with a sum of squares."""
-
-    @property
-    def energy(self) -> float: ...  # noqa: D102
-
-
-class HasThreads(Protocol):
-    """Data with a shape, and threads to work on them."""
-
-    @property
-    def shape(self) -> tuple[int, int]: ...  # noqa: D102
-    @property
-    def threads(self) -> int | None: ...  # noqa: D102
 
 
 class Engine(Protocol):
@@ -114,22 +101,19 @@ class Engine(Protocol):
 
     shape: tuple[int, int]
     dtype: np.dtype
-    unit: float
-    parts: tuple[slice, ...]
-    noise_weights: NDArray | None
-    place: Place
-    whole: bool
-    concurrent: bool
-    corrected: bool
-    threads: int | None
-    seed: int
-    array_module: Any
+    energy: float
+    unit: float = 1.0
+    parts: tuple[slice, ...] = (slice(None),)
+    weights: NDArray | None = None
+    noise_weights: NDArray | None = None
+    place: Place = "memory"
+    whole: bool = True
+    concurrent: bool = False
+    corrected: bool = True
+    threads: int | None = None
+    seed: int = 0
+    array_module: Any = np
     noise_memory: NoiseMemory
-
-    @property
-    def energy(self) -> float: ...  # noqa: D102
-    @property
-    def weights(self) -> NDArray | None: ...  # noqa: D102
 
     # What the outer loop asks.
 
@@ -193,12 +177,7 @@ class Engine(Protocol):
         """Return the data with measurements and channels exchanged."""
 
     def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
     ) -> "Engine":
         """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all.
 

@@ -1,4 +1,4 @@
-"""Robust noise levels: what is left over when the sources are taken away."""
+"""Robust noise levels of the residual, from medians."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,14 @@ GAUSSIAN = 1.4826  # standard deviation of a Gaussian over its median absolute d
 
 
 def mad(X: NDArray) -> NDArray:
-    """Robust standard deviation of each row: 1.4826 times the median absolute deviation."""
+    """Return the robust standard deviation of each row: 1.4826 times the median absolute deviation."""
     return GAUSSIAN * deviations(X, np.zeros_like(X))[1]
 
 
 def deviations(X: NDArray, model: NDArray, guess: NDArray | None = None) -> NDArray:
-    """Median and median absolute deviation of each row of X - model, (2, rows).
+    """Return median and median absolute deviation of each row of X - model, (2, rows).
 
-    A guess of the result, such as that for a similar model, saves time and changes nothing.
+    A guess, such as the result for a similar model, saves time and does not change the result.
     """
     if guess is None:
         residual = (X - model).astype(np.float64, copy=False)
@@ -31,7 +31,7 @@ def deviations(X: NDArray, model: NDArray, guess: NDArray | None = None) -> NDAr
 
 
 def _medians(X: NDArray) -> NDArray:
-    """Median of each row."""
+    """Return the median of each row."""
     n = X.shape[1]
     parted = np.partition(X, n // 2, axis=1)
     upper = parted[:, n // 2]
@@ -39,14 +39,14 @@ def _medians(X: NDArray) -> NDArray:
 
 
 def in_gradient(A: NDArray, sigma: NDArray) -> NDArray:
-    """Standard deviation of the noise in each row of A'(AS - Y), for noise sigma in each row of Y."""
+    """Return the standard deviation of the noise in each row of A'(AS - Y), for noise sigma of Y."""
     sigma, unit = in_own_units(sigma)
     return np.sqrt((A * A).T @ (sigma * sigma)) * unit
 
 
 @compiled
 def _deviations(X, model, guess, found):
-    """found := median and median absolute deviation of every row of X - model."""
+    """found := median and median absolute deviation of each row of X - model."""
     m, n = X.shape
     row = np.empty(n)
     scratch = np.empty(n + 1)
@@ -63,7 +63,7 @@ def _deviations(X, model, guess, found):
 
 @compiled
 def _median(x, guess, reach, scratch):
-    """Median of x; only what lies within reach of the guess is ordered, or six times it, or all."""
+    """Return the median of x; entries within `reach` of the guess are sorted, or 6 times it, or all."""
     n = x.size
     upper = n // 2
     lower = (n - 1) // 2
@@ -90,7 +90,7 @@ def _median(x, guess, reach, scratch):
 
 @compiled
 def _select(x, n, k):
-    """The k-th smallest of the first n entries of x, which are reordered around it (Hoare)."""
+    """Return the k-th smallest of the first n entries of x, which are reordered around it (Hoare)."""
     left = 0
     right = n - 1
     while left < right:

@@ -1,21 +1,29 @@
 """What all engines answer in the same way: noise levels, directions of the residual, the A-step."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts
 from ngmca.engines import robust_noise as noise
-from ngmca.engines.blocks import BLOCK_BYTES, Choice, column_energies, picks
-from ngmca.engines.checksum import checksum, in_words
+from ngmca.engines.blocks import (
+    BLOCK_BYTES,
+    Choice,
+    checksum,
+    column_energies,
+    column_runs,
+    in_words,
+    largest,
+    picks,
+)
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.derived import threads_for
 from ngmca.engines.gpu.stacks import Stacks
 from ngmca.engines.noise_sample import NoiseSample, thinned
-from ngmca.engines.protocol import NoiseMemory, Place, Sources
+from ngmca.engines.protocol import Engine, NoiseMemory, Sources
 from ngmca.nnqp.gram import Gram
 
 CANDIDATES = 1 << 24  # entries at most of columns that a new direction is chosen from
@@ -26,42 +34,33 @@ FINAL_SUPPORTS = 1 << 10  # samples, or a few more, that show how much of the fi
 Blocks = Iterator[tuple[slice, NDArray]]
 
 
-class SharedAnswers:
-    """Answers that need Y only through `pick`, blocks, and the residual's largest columns."""
+class SharedAnswers(Engine):
+    """Answers that need Y only through `pick`, blocks, and the energies of the residual's columns."""
 
-    shape: tuple[int, int]
-    dtype: np.dtype
-    energy: float
-    unit: float = 1.0
-    parts: tuple[slice, ...] = (slice(None),)
-    weights: NDArray | None = None
-    noise_weights: NDArray | None = None
-    place: Place = "memory"
-    whole: bool = True
-    concurrent: bool = False
-    corrected: bool = True
-    threads: int | None = None
-    seed: int = 0
-    array_module: Any = np
     _sample: NoiseSample
 
-    # What an engine brings along.
-
-    def pick(self, rows: Choice, columns: Choice) -> NDArray:
-        """Return some measurements at some columns."""
-        raise NotImplementedError
+    # What some engines do in another way.
 
     def _column_blocks(self, starts: range, step: int) -> Blocks:
         """Yield columns from each start to the next: blocks of `step`, and the rest at the end."""
-        raise NotImplementedError
+        return ((run, self.pick(slice(None), run)) for run in column_runs(starts, self.shape[1], step))
 
     def _row_blocks(self, starts: range, step: int) -> Blocks:
         """Yield blocks of `step` measurements from each start on."""
-        raise NotImplementedError
+        blocks = (slice(i, i + step) for i in starts)
+        return ((rows, self.pick(rows, slice(None))) for rows in blocks)
+
+    @abstractmethod
+    def _rest_energies(self, A: NDArray, S: Sources) -> NDArray:
+        """Return the sum of squares of each column of the residual's positive part."""
+
+    def _rest(self, A: NDArray, S: Sources, columns: Choice) -> NDArray:
+        """Return some columns of the residual's positive part."""
+        return np.maximum(self.pick(slice(None), columns) - A @ self._sources_at(S, columns), 0)
 
     def _strongest(self, A: NDArray, S: Sources, count: int) -> NDArray:
         """Return the largest columns of the residual's positive part."""
-        raise NotImplementedError
+        return self._rest(A, S, largest(self._rest_energies(A, S), count))
 
     def _correlate_few(self, A: NDArray, few: Choice) -> NDArray:
         """Return Y'A for a few columns of Y."""

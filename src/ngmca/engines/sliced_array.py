@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ngmca._support.messages import ArgumentError, ArgumentTypeError
 from ngmca.engines.blocks import Choice
 
-SLAB = 1 << 24  # bytes read at once, or one chunk of the store where that is larger, up to
-LARGEST = 1 << 28
-APART = 8  # picked rows or columns nearer to each other than so many are read together
+SLAB = 1 << 24  # bytes read at once
+MAX_CHUNK = 1 << 28  # bytes of a chunk of the store that is read at once, even if it is larger than SLAB
+MAX_GAP = 8  # between picked rows or columns that are read together
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,24 +118,22 @@ class Source:
             f" (chunk {names[0]})" if first == last else f" (chunks {names[0]} to {names[1]})"
         )
 
-    def told_at(self, i: int, j: int) -> str:
+    def place_in_words(self, i: int, j: int) -> str:
         """Where an entry is, in words; an array may know better words for it."""
-        if hasattr(self.array, "told_at"):
-            return str(self.array.told_at(*((j, i) if self.turned else (i, j))))
+        if hasattr(self.array, "place_in_words"):
+            return str(self.array.place_in_words(*((j, i) if self.turned else (i, j))))
         high, wide = self.chunk
         at = (i // high, j // wide)
         chunk = ".".join(map(str, at[::-1] if self.turned else at))
         return f"row {i}, column {j}" + (f" (chunk {chunk})" if (high, wide) != (1, 1) else "")
 
-    def columns_ahead(self, low: int, high: int) -> Iterator[tuple[int, NDArray]]:
-        """Slabs of whole columns from `low` to `high`, each with its first column."""
-        ends = _ends(low, high, self.chunk[1], self.shape[0] * self.dtype.itemsize)
-        return _ahead(lambda a, b: self.read(slice(None), slice(a, b)), ends)
-
-    def rows_ahead(self, low: int, high: int) -> Iterator[tuple[int, NDArray]]:
-        """Slabs of whole rows from `low` to `high`, each with its first row."""
-        ends = _ends(low, high, self.chunk[0], self.shape[1] * self.dtype.itemsize)
-        return _ahead(lambda a, b: self.read(slice(a, b), slice(None)), ends)
+    def ahead(self, low: int, high: int, axis: int) -> Iterator[tuple[int, NDArray]]:
+        """Yield slabs of whole rows (axis 0) or columns (axis 1), each with its first one."""
+        whole = slice(None)
+        ends = _ends(low, high, self.chunk[axis], self.shape[1 - axis] * self.dtype.itemsize)
+        if axis:
+            return _ahead(lambda a, b: self.read(whole, slice(a, b)), ends)
+        return _ahead(lambda a, b: self.read(slice(a, b), whole), ends)
 
     def pick(self, rows: Choice, columns: Choice) -> NDArray:
         """Some rows at some columns; both sorted."""
@@ -153,7 +151,7 @@ class Source:
 
 def _runs(which: NDArray, chunk: int) -> Iterator[tuple[slice, NDArray]]:
     """Stretches that hold sorted indices, and where in them these are; one for every chunk or so."""
-    ends = np.flatnonzero((np.diff(which) > APART) & (np.diff(which // chunk) > 0)) + 1
+    ends = np.flatnonzero((np.diff(which) > MAX_GAP) & (np.diff(which // chunk) > 0)) + 1
     for part in np.split(which, ends):
         if len(part):
             yield slice(int(part[0]), int(part[-1]) + 1), part - part[0]
@@ -162,7 +160,7 @@ def _runs(which: NDArray, chunk: int) -> Iterator[tuple[slice, NDArray]]:
 def _ends(low: int, high: int, chunk: int, width: int) -> list[int]:
     """Where slabs end: where chunks do, if that makes them neither too small nor too large."""
     step = max(1, SLAB // width)
-    if chunk * width <= LARGEST:
+    if chunk * width <= MAX_CHUNK:
         step = max(1, step // chunk) * chunk
     first = (low // step + 1) * step
     return [low, *range(first, high, step), high]

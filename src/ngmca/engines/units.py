@@ -1,7 +1,5 @@
 """Units in which squares of the data neither overflow nor vanish."""
 
-from typing import NoReturn
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,26 +28,18 @@ def in_own_units(Y: NDArray) -> tuple[NDArray, float]:
 
 def check_unit(Y: NDArray, unit: float) -> None:
     """Raise an error if the largest entry is near the largest or the smallest possible number."""
-    if _is_near(Y.dtype, unit):
+    if unit != 1.0:
         i, j = np.unravel_index(np.abs(Y).argmax(), Y.shape)
-        _fail(float(Y[i, j]) * unit, unit, Y.dtype, f" at row {i}, column {j}")
+        check_range(float(Y[i, j]) * unit, Y.dtype, unit, f" at row {i}, column {j}")
 
 
-def check_range(peak: float, dtype: np.dtype, unit: float) -> None:
-    """Raise the same error if it is not known which entry that is."""
-    if _is_near(dtype, unit):
-        _fail(peak, unit, dtype)
-
-
-def _is_near(dtype: np.dtype, unit: float) -> bool:
-    return not 1 / LARGEST_ENTRY[dtype] < unit < LARGEST_ENTRY[dtype]
-
-
-def _fail(peak: float, unit: float, dtype: np.dtype, where: str = "") -> NoReturn:
-    """Raise the error about data of this size."""
+def check_range(peak: float, dtype: np.dtype, unit: float, where: str = "") -> None:
+    """Raise the same error for data with this largest entry."""
     most = LARGEST_ENTRY[dtype]
-    raise ArgumentError(
-        "the largest entry of Y, {}{}, is {} {}, too near the limits of floating-point numbers. Divide "
-        "Y by a number of its size.",
-        *(f"{peak:.3g}", where, "above" if unit > 1 else "below", f"{most if unit > 1 else 1 / most:g}"),
-    )
+    if not 1 / most < unit < most:
+        raise ArgumentError(
+            "the largest entry of Y, {}{}, is {} {}, too near the limits of floating-point numbers. "
+            "Divide Y by a number of its size.",
+            *(f"{peak:.3g}", where),
+            *(("above", f"{most:g}") if unit > 1 else ("below", f"{1 / most:g}")),
+        )

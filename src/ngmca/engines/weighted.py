@@ -4,15 +4,16 @@ Every sample and every measurement has its own Gram matrix (`weight_patterns`). 
 """
 
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.engines import robust_noise as noise
-from ngmca.engines.blocks import BLOCK_BYTES, Choice, column_energies, largest, picks
+from ngmca.engines.blocks import BLOCK_BYTES, Choice, column_energies, picks
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.derived import WEIGHTED_BLOCK_ENTRIES, cost
-from ngmca.engines.memory import InMemory, MemoryEngine, divided, selected
+from ngmca.engines.memory import InMemory, MemoryEngine
 from ngmca.engines.noise_sample import NoiseSample, thinned
 from ngmca.engines.protocol import Engine, Solve, Sources, Sweep
 from ngmca.engines.shared_answers import NOISE_COLUMNS
@@ -139,46 +140,36 @@ class WeightedEngine(InMemory):
         given = {"stack": G.values, "which": G.which, "weights": self.weights[:, few], "held": held}
         return corrected(levels, A, C, S[:, few].T, observed, **given)
 
-    def _strongest(self, A: NDArray, S: Sources, count: int) -> NDArray:
-        """Return the largest columns of the weighted residual's positive part."""
+    def _rest_energies(self, A: NDArray, S: Sources) -> NDArray:
         step = max(1, BLOCK_BYTES // (self.dtype.itemsize * len(A)))
         blocks = (slice(j, j + step) for j in range(0, self.shape[1], step))
-        energies = np.concatenate([column_energies(self._rest(A, S, block)) for block in blocks])
-        return self._rest(A, S, largest(energies, count))
+        return np.concatenate([column_energies(self._rest(A, S, block)) for block in blocks])
 
-    def _rest(self, A: NDArray, S: NDArray, columns: Choice) -> NDArray:
+    def _rest(self, A: NDArray, S: Sources, columns: Choice) -> NDArray:
+        """Return some columns of the positive part of the weighted residual."""
         rest = self.weights[:, columns] * self._residual(A, S, columns)
         return np.maximum(rest, 0).astype(self.dtype, copy=False)
 
-    def part(self, rows: Choice, columns: Choice) -> "WeightedEngine":
+    def part(self, rows: Choice, columns: Choice) -> Self:
         """Return an engine for some measurements at some channels; this one if both are slices."""
         if isinstance(rows, slice) and isinstance(columns, slice):
             return self
-        own = self.noise_weights
-        own = None if own is None else selected(own, rows, columns)
-        Y, W = (selected(X, rows, columns) for X in (self._Y, self.weights))
-        return self._like(Y, W, own)
+        which: Any = rows, columns
+        if not (isinstance(rows, slice) or isinstance(columns, slice)):
+            which = np.ix_(rows, columns)
+        own = None if self.noise_weights is None else self.noise_weights[which]
+        return self._like(self._Y[which], 1.0, self.weights[which], own)
 
-    def transposed(self) -> "WeightedEngine":
+    def transposed(self) -> Self:
         """Return the data with measurements and channels exchanged."""
         own = None if self.noise_weights is None else self.noise_weights.T
-        return self._like(np.ascontiguousarray(self._Y.T), self.weights.T, own)
+        return self._like(np.ascontiguousarray(self._Y.T), 1.0, self.weights.T, own)
 
-    def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
-    ) -> "WeightedEngine":
-        """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
-        Y = divided(self._Y, rows, columns, unit=unit, dtype=dtype)
-        return self._like(Y, self.weights, self.noise_weights, unit)
-
-    def _like(self, Y: NDArray, W: NDArray, own: NDArray | None, unit: float = 1.0) -> "WeightedEngine":
-        """Return an engine for other data, with the settings of this one."""
-        return WeightedEngine(Y, W, own, threads=self.threads, unit=self.unit * unit, seed=self.seed)
+    def _like(
+        self, Y: NDArray, unit: float = 1.0, W: NDArray | None = None, own: NDArray | None = None
+    ) -> Self:
+        W, own = (self.weights, self.noise_weights) if W is None else (W, own)
+        return type(self)(Y, W, own, threads=self.threads, unit=self.unit * unit, seed=self.seed)
 
 
 def weighing(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import option
 from ngmca.io.axis_units import NO_AXIS, heading, is_place, meaning, role
-from ngmca.io.dataset import monotonic
+from ngmca.io.dataset import Axis, monotonic
 from ngmca.io.read_error import ReadError
 
 Shape = tuple[int, ...]
@@ -63,9 +63,7 @@ def listed(shapes: Mapping[str, Shape], most: int = 8) -> str:
     return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
 
 
-def find_axis(
-    vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | None = None
-) -> tuple[NDArray | None, str, str]:
+def find_axis(vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | None = None) -> Axis:
     """Return axis, name and unit: of the vector named like an axis, or as long as a row of the table.
 
     A vector as long as a column may number the measurements. It does if it is called time, sample or

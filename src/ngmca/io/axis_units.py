@@ -1,6 +1,12 @@
-"""The meaning of headings, names of variables and units: one table for all readers."""
+"""The meaning of headings, names of variables and units: one table for all readers.
+
+Only absorbances of substances add up in a mixture, so transmittance becomes absorbance.
+"""
 
 import re
+
+import numpy as np
+from numpy.typing import NDArray
 
 UNIT_LAST = (
     re.compile(r"^(.*\S)\s*/\s*(\S+)$"),  # name/unit
@@ -12,55 +18,28 @@ NO_AXIS = "channel"  # the name of an unknown axis
 
 SHIFT = ("chemical shift", "ppm")
 WAVENUMBER = ("wavenumber", "cm-1")
-NANOMETRES = ("wavelength", "nm")
-MICROMETRES = ("wavelength", "um")
 MASS = ("m/z", "")
 
-MEANINGS = {  # words in lower case to name and unit of an axis
-    "ppm": SHIFT,
-    "chemical shift": SHIFT,
-    "chemical shifts": SHIFT,
-    "wavenumber": WAVENUMBER,
-    "wavenumbers": WAVENUMBER,
-    "cm-1": WAVENUMBER,
-    "cm^-1": WAVENUMBER,
-    "cm⁻¹": WAVENUMBER,
-    "cm-¹": WAVENUMBER,
-    "cm\u22121": WAVENUMBER,
-    "1/cm": WAVENUMBER,
-    "wave number": WAVENUMBER,
-    "wave numbers": WAVENUMBER,
-    "raman shift": ("Raman shift", "cm-1"),
-    "raman shifts": ("Raman shift", "cm-1"),
-    "wave": ("wave", ""),
-    "wn": WAVENUMBER,
-    "wavelength": ("wavelength", ""),
-    "wavelengths": ("wavelength", ""),
-    "wl": ("wavelength", ""),
-    "lambda": ("wavelength", ""),
-    "λ": ("wavelength", ""),
-    "wellenlänge": ("Wellenlänge", ""),
-    "wellenzahl": ("Wellenzahl", "cm-1"),
-    "nm": NANOMETRES,
-    "nanometer": NANOMETRES,
-    "nanometers": NANOMETRES,
-    "nanometres": NANOMETRES,
-    "um": MICROMETRES,
-    "µm": MICROMETRES,
-    "micron": MICROMETRES,
-    "microns": MICROMETRES,
-    "micrometer": MICROMETRES,
-    "micrometers": MICROMETRES,
-    "micrometres": MICROMETRES,
-    "energy": ("energy", ""),
-    "ev": ("energy", "eV"),
-    "kev": ("energy", "keV"),
-    "frequency": ("frequency", ""),
-    "hz": ("frequency", "Hz"),
-    "m/z": MASS,
-    "mz": MASS,
-    "seconds": ("time", "s"),
-}
+WORDS = {  # in lower case, for each name and unit of an axis
+    SHIFT: ("ppm", "chemical shift", "chemical shifts"),
+    WAVENUMBER: ("wavenumber", "wavenumbers", "wave number", "wave numbers", "wn", "cm-1", "cm^-1",
+                 "cm⁻¹", "cm-¹", "cm\u22121", "1/cm"),
+    ("Raman shift", "cm-1"): ("raman shift", "raman shifts"),
+    ("wave", ""): ("wave",),
+    ("wavelength", ""): ("wavelength", "wavelengths", "wl", "lambda", "λ"),
+    ("Wellenlänge", ""): ("wellenlänge",),
+    ("Wellenzahl", "cm-1"): ("wellenzahl",),
+    ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres"),
+    ("wavelength", "um"): ("um", "µm", "micron", "microns", "micrometer", "micrometers", "micrometres"),
+    ("energy", ""): ("energy",),
+    ("energy", "eV"): ("ev",),
+    ("energy", "keV"): ("kev",),
+    ("frequency", ""): ("frequency",),
+    ("frequency", "Hz"): ("hz",),
+    MASS: ("m/z", "mz"),
+    ("time", "s"): ("seconds",),
+}  # fmt: skip
+MEANINGS = {word: axis for axis, words in WORDS.items() for word in words}
 
 TIMES = {"time", "times", "t", "s", "sec", "second", "seconds", "ms", "us", "ns", "ps", "fs", "min",
          "minute", "minutes", "h", "hour", "hours", "delay"}  # fmt: skip
@@ -120,9 +99,8 @@ def role(text: str) -> str:
     if not text.strip() or is_place(name) or name[:1].isdigit():  # 400 nm is a position, not a name
         return ""
     quantity = " ".join(name.lower().replace("_", " ").split())
-    if is_spectral(name) or (
-        is_spectral(unit) and quantity not in COUNTING
-    ):  # a depth in um is not spectral
+    # a depth in um is not spectral
+    if is_spectral(name) or (is_spectral(unit) and quantity not in COUNTING):
         return "spectral"
     words = {quantity, unit.lower()}
     if words & TIMES or "time" in name.lower().split():
@@ -149,3 +127,20 @@ def is_unit(text: str) -> bool:
     return (
         word in MEASURED or word in TIMES or (found is not None and known_unit(word) == found[1] != "")
     )
+
+
+def absorbance(y: NDArray, unit: str) -> tuple[NDArray, str, tuple[str, ...]]:
+    """Return intensities, their unit and notes; transmittance is converted to absorbance."""
+    if "TRANSMI" not in unit.upper():
+        return y, unit, ()
+    scale = 100.0 if "%" in unit or "PERCENT" in unit.upper() or y.max() > 2 else 1.0
+    converted = -np.log10(np.clip(y / scale, 1e-4, None))
+    return converted, "absorbance", ("transmittance was converted to absorbance, -log10 T, at most 4.",)
+
+
+def intensity_kind(words: str) -> str:
+    """Return "absorbance" or "transmittance" if a heading or a unit says so, else ""."""
+    name = heading(words.strip())[0].lower().replace(" ", "")  # a sample may be called T, but not %T
+    if name in ("%t", "%tr") or name.strip("%") in ("transmittance", "transmission"):
+        return "transmittance"
+    return "absorbance" if name.rstrip(".") in ("a", "abs", "absorbance") else ""

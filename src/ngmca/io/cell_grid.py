@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ngmca._support.isolated_process import Apart, NotStartedError
+from ngmca._support.isolated_process import IsolatedProcess, NotStartedError
 from ngmca.io.array_choice import listed
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.detect import TABLE_FORMATS, format_of
@@ -50,7 +50,7 @@ def _text_rows(path: Path) -> tuple[Rows, Style]:
 
 def _sheet_rows(path: Path) -> Rows:
     try:
-        with Apart(memory_left() / 2) as process:
+        with IsolatedProcess(memory_left() / 2) as process:
             rows = call_isolated(process, f"{__name__}:sheet_cells", path)
     except NotStartedError:
         rows = sheet_cells(str(path))

@@ -56,7 +56,9 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
     if not is_dataframe(data):
         return Dataset(Y=as_array(data, name))
     axis, axis_name, unit = label_axis(data.columns) or (None, _text(data.columns.name) or NO_AXIS, "")
-    names = () if _only_counts(data.index) else tuple(printable(row) for row in data.index)
+    index = data.index  # pandas counts from 0 by default
+    counts = index.dtype.kind in "iu" and list(index) == list(range(len(index)))
+    names = () if counts else tuple(printable(row) for row in index)
     return Dataset(as_array(data, name).astype(float), axis, axis_name, unit, names)
 
 
@@ -95,11 +97,6 @@ def label_axis(labels: Any) -> tuple[NDArray, str, str] | None:
     name = _text(labels.name)
     counts = any(np.array_equal(positions, start + np.arange(len(positions))) for start in (0, 1))
     return None if counts and role(name) != "spectral" else (positions, *heading(name))
-
-
-def _only_counts(index: Any) -> bool:
-    """Return whether an index counts from 0, as pandas makes it by default."""
-    return index.dtype.kind in "iu" and list(index) == list(range(len(index)))
 
 
 def _text(name: Any) -> str:

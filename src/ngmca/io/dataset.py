@@ -12,6 +12,8 @@ from ngmca._support.messages import Message, message, option
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.read_error import ReadError, printable
 
+Axis = tuple[NDArray | None, str, str]  # positions, name and unit
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -153,11 +155,11 @@ def monotonic(values: NDArray) -> bool:
 
 def from_array(
     array: NDArray,
-    axis: NDArray | None = None,
+    axis: Axis = (None, NO_AXIS, ""),
     *,
     transpose: bool | None = None,
     where: str = "the array",
-    **fields: Any,
+    meta: dict[str, Any] | None = None,
 ) -> Dataset:
     """Return the data set of a matrix or image cube, turned so that channels are in the columns.
 
@@ -174,10 +176,10 @@ def from_array(
         )
     if 0 in array.shape:
         raise ReadError(f"{where} has shape {array.shape}: it is empty.")
-    turned, note = channels_first(array.shape, axis, transpose, where)
+    turned, note = channels_first(array.shape, axis[0], transpose, where)
     if turned:
         array = np.moveaxis(array, 0, -1)
-    data = Dataset(Y=array, axis=axis, **fields)
+    data = Dataset(array, *axis, meta=meta or {})
     if array.ndim == 3:
         rows, columns, channels = array.shape
         data = replace(data, Y=array.reshape(rows * columns, channels), image_shape=(rows, columns))

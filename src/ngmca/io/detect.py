@@ -1,6 +1,6 @@
 """Which format a file or folder has, from its content and its name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,29 +8,26 @@ from ngmca.io.containers import hdf5_and_zarr, netcdf_and_xarray, numpy_and_matl
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables import spreadsheets, text_reader
-from ngmca.io.vendors import (
-    jcampdx,
-    mass_spectra,
-    nmr,
-    omnic,
-    opus,
-    perkinelmer,
-    princeton,
-    spc,
-    spectral_images,
-)
+from ngmca.io.vendors import images, infrared, jcampdx, mass_spectra, nmr, perkinelmer, princeton, spc
 
 Reader = Callable[..., Dataset]
 
 HEAD_BYTES = 2048  # at the start of a file, from which its format is found
 TABLE_FORMATS = ("text", "spreadsheet")
-KNOWN = (
-    "NumPy, text tables, Excel, LibreOffice, MATLAB, HDF5, Zarr, NetCDF, Bruker, Varian, NMRPipe, "
-    "JCAMP-DX, SPC, OPUS, Omnic, PerkinElmer, Princeton, ENVI, mzML, imzML, and the formats of "
-    "rosettasciio"
-)
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # containers of spreadsheets and of many other formats
 SHEET_SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".ods", ".xls")
+SIGNATURES: tuple[tuple[bytes | tuple[bytes, ...], tuple[str, ...], str], ...] = (
+    # the first bytes, the suffixes if other formats begin alike, and the format
+    (b"\x93NUMPY", (), "npy"),
+    (ZIP, (".npz", ""), "npz"),
+    ((ZIP, OLE), SHEET_SUFFIXES, "spreadsheet"),
+    (b"MATLAB 5.0", (), "MATLAB"),
+    ((b"CDF\x01", b"CDF\x02"), (), "NetCDF"),
+    (b"\x89HDF\r\n\x1a\n", (), "HDF5"),
+    (b"MATLAB 7.3", (), "MATLAB 7.3"),
+    ((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), (".npy", ".pkl", ".pickle"), "pickle"),
+    (b"ENVI", (".hdr",), "ENVI"),
+)
 EXPORT_HINTS = {
     ".l6m": "LabSpec 6 files are not supported: export as .xml or .txt in LabSpec",
     ".l6s": "LabSpec 6 files are not supported: export as .xml or .txt in LabSpec",
@@ -53,31 +50,45 @@ def _raise_for_pickle(path: Path, **_: Any) -> Dataset:
     )
 
 
-READERS: dict[str, Reader] = {
+PLAIN_READERS: dict[str, Reader] = {
     "npy": numpy_and_matlab.read_npy,
     "npz": numpy_and_matlab.read_npz,
+    "text": text_reader.read_text,
     "MATLAB": numpy_and_matlab.read_mat,
     "MATLAB 7.3": hdf5_and_zarr.read_hdf5,
     "HDF5": hdf5_and_zarr.read_hdf5,
     "Zarr": hdf5_and_zarr.read_zarr,
     "NetCDF": netcdf_and_xarray.read_netcdf,
-    "text": text_reader.read_text,
-    "spreadsheet": spreadsheets.read_sheets,
+    "SPC": spc.read_spc,
+    "SPE": princeton.read_princeton,
+    "PerkinElmer": perkinelmer.read_perkinelmer,
+    "mzML": mass_spectra.read_mzml,
     "pickle": _raise_for_pickle,
+}
+READERS_OF_EXTRA: dict[str, Reader] = {  # they need the libraries of `pip install 'ngmca[io]'`
+    "spreadsheet": spreadsheets.read_sheets,
     "Bruker": nmr.read_bruker,
     "Varian": nmr.read_varian,
     "NMRPipe": nmr.read_pipe,
     "JCAMP-DX": jcampdx.read_jcamp,
-    "SPC": spc.read_spc,
-    "SPE": princeton.read_princeton,
-    "OPUS": opus.read_opus,
-    "Omnic": omnic.read_omnic,
-    "PerkinElmer": perkinelmer.read_perkinelmer,
-    "ENVI": spectral_images.read_envi,
-    "mzML": mass_spectra.read_mzml,
+    "OPUS": infrared.read_opus,
+    "Omnic": infrared.read_omnic,
+    "ENVI": images.read_envi,
     "imzML": mass_spectra.read_imzml,
-    "rosettasciio": spectral_images.read_rosetta,
-    "ZSpy": spectral_images.read_rosetta,
+    "rosettasciio": images.read_rosetta,
+    "ZSpy": images.read_rosetta,
+}
+READERS = PLAIN_READERS | READERS_OF_EXTRA
+NAMES_IN_TEXTS = {  # where they are not the names above; "" for a variant of another format
+    "npy": "NumPy (.npy, .npz)",
+    "npz": "",
+    "text": "text tables (.csv, .tsv, .txt)",
+    "MATLAB 7.3": "",
+    "SPE": "Princeton (.spe)",
+    "pickle": "",
+    "spreadsheet": "Excel, LibreOffice",
+    "rosettasciio": "all that rosettasciio reads",
+    "ZSpy": "",
 }
 BY_SUFFIX = {
     ".npy": "npy",
@@ -94,23 +105,29 @@ BY_SUFFIX = {
 }
 
 
+def in_words(readers: Iterable[str] = READERS) -> str:
+    """Return the formats of some readers, by default of all, with commas between them."""
+    return ", ".join(filter(None, (NAMES_IN_TEXTS.get(name, name) for name in readers)))
+
+
 def format_of(path: Path, head: bytes | None = None) -> str:
     """Return the name of the format of a file, or of a folder that is one data set.
 
     `head` is the start of the file, `HEAD_BYTES` long; it is read here if it is not given. The names
     are the keys of `READERS`. Raise an error if no reader supports the file or folder.
     """
-    found = _of_folder(path) if path.is_dir() else _of_file(path, head)
+    found = format_of_folder(path) if path.is_dir() else _of_file(path, head)
     if found is not None:
         return found
     hint = EXPORT_HINTS.get(path.suffix.lower())
     if hint and path.is_file():
         raise ReadError(f"{path}: {hint}.")
     what = "folder" if path.is_dir() else "file"
-    raise ReadError(f"{path}: this {what} has no known format. Known formats: {KNOWN}.")
+    raise ReadError(f"{path}: this {what} has no known format. Known formats: {in_words()}.")
 
 
-def _of_folder(path: Path) -> str | None:
+def format_of_folder(path: Path) -> str | None:
+    """Return the format of a folder that is one data set, None for a collection of files."""
     if (path / "procpar").is_file():
         return "Varian"
     if any((path / name).is_file() for name in (".zgroup", ".zarray", "zarr.json")):
@@ -131,34 +148,18 @@ def _of_file(path: Path, head: bytes | None) -> str | None:
 def _by_signature(path: Path, head: bytes) -> str | None:
     """Return a format whose files begin with fixed bytes."""
     suffix = path.suffix.lower()
-    if head.startswith(b"\x93NUMPY"):
-        return "npy"
-    if head.startswith(ZIP) and suffix in (".npz", ""):
-        return "npz"
-    if head.startswith((ZIP, OLE)) and suffix in SHEET_SUFFIXES:
-        return "spreadsheet"
-    if head.startswith(b"MATLAB 5.0"):
-        return "MATLAB"
-    if head.startswith((b"CDF\x01", b"CDF\x02")):
-        return "NetCDF"
-    if head.startswith(b"\x89HDF\r\n\x1a\n"):
-        return _hdf5_family(path)
-    if head.startswith(b"MATLAB 7.3"):
-        return "MATLAB 7.3"
-    is_pickle = head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05"
-    if is_pickle and suffix in (".npy", ".pkl", ".pickle"):
-        return "pickle"
-    if head.lstrip().upper().startswith(b"##TITLE"):
-        return "JCAMP-DX"
-    return "ENVI" if head.startswith(b"ENVI") and suffix == ".hdr" else None
+    for begin, suffixes, name in SIGNATURES:
+        if head.startswith(begin) and (not suffixes or suffix in suffixes):
+            return _hdf5_family(path) if name == "HDF5" else name
+    return "JCAMP-DX" if head.lstrip().upper().startswith(b"##TITLE") else None
 
 
 def _by_instrument(path: Path, head: bytes) -> str | None:
     """Return a format of an instrument; a suffix alone is not enough, since several formats share it."""
     suffix = path.suffix.lower()
-    if head.startswith(opus.MAGIC):
+    if head.startswith(infrared.MAGIC):
         return "OPUS"
-    if head.startswith((omnic.SPECTRUM, omnic.SERIES)):
+    if head.startswith((infrared.SPECTRUM, infrared.SERIES)):
         return "Omnic"
     if head.startswith(perkinelmer.MAGIC):
         return "PerkinElmer"
@@ -198,7 +199,7 @@ def _is_rosetta(path: Path, head: bytes) -> bool:
         ".map": head[:4] == b"\x34\x00\x00\x00",  # JEOL
         ".xml": b"<LSX" in head,
     }
-    return begins.get(path.suffix.lower(), True) and spectral_images.rosetta_plugin(path) is not None
+    return begins.get(path.suffix.lower(), True) and images.rosetta_plugin(path) is not None
 
 
 def _text_or_none(head: bytes) -> str | None:
@@ -216,4 +217,4 @@ def _hdf5_family(path: Path) -> str:
         return "HDF5"
     if suffix in (".nc", ".nc4", ".cdf"):
         return "NetCDF"
-    return "rosettasciio" if spectral_images.rosetta_plugin(path) else "HDF5"
+    return "rosettasciio" if images.rosetta_plugin(path) else "HDF5"

@@ -11,18 +11,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.isolated_process import (
-    Apart,
-    CrashedError,
-    NotStartedError,
-    RaisedError,
-    TooLongError,
-)
-from ngmca._support.messages import option
+from ngmca._support import isolated_process as isolation
+from ngmca._support.messages import from_plain, option, to_plain
 from ngmca.io.dataset import Dataset, note_missing
 from ngmca.io.detect import HEAD_BYTES, READERS, TABLE_FORMATS, format_of
 from ngmca.io.large_files import read_large
-from ngmca.io.message_transfer import from_plain, to_plain
 from ngmca.io.read_error import ReadError, printable, reason
 
 OWN_FORMATS = ("npy", "npz", "text", "pickle")  # read without any other library or compiled code
@@ -33,7 +26,7 @@ TABLE_OPTIONS = ("axis", "header", "skip", "columns")
 def read_one(
     path: Path,
     options: dict[str, Any],
-    process: Apart,
+    process: isolation.IsolatedProcess,
     *,
     check_options: bool = False,
     leave_large: bool = False,
@@ -57,7 +50,7 @@ def _read_as(
     name: str,
     path: Path,
     options: dict[str, Any],
-    process: Apart,
+    process: isolation.IsolatedProcess,
     stream: BinaryIO | None,
     check_options: bool,
     leave_large: bool,
@@ -73,7 +66,7 @@ def _read_as(
         return read_here(path, options, name, stream)
     try:
         return _read_isolated(name, path, options, process, stream)
-    except NotStartedError as error:
+    except isolation.NotStartedError as error:
         note = "was read without protection against readers that hang or crash"
         return read_here(path, options, name).with_notes(f"{printable(path.name)} {note}: {error}.")
 
@@ -196,17 +189,19 @@ def _read_at(path: Path, stream: BinaryIO, place: dict[str, Any]) -> NDArray:
     return flat.reshape(shape).T if place["turned"] else flat.reshape(shape)
 
 
-def call_isolated(process: Apart, function: str, path: Path, *arguments: Any, size: float = 0.0) -> Any:
+def call_isolated(
+    process: isolation.IsolatedProcess, function: str, path: Path, *arguments: Any, size: float = 0.0
+) -> Any:
     """Call a function, "module:name", with a path in the second process; errors become ReadErrors."""
     seconds = _timeout(size or path.stat().st_size)
     try:
         called = (f"{__name__}:value_or_error", function, str(path), *arguments)
         answer = process.call(*called, seconds=seconds)
-    except RaisedError as error:
+    except isolation.RaisedError as error:
         raise ReadError(f"{path} cannot be read: {error.kind}, {reason(error)}.") from None
-    except CrashedError as error:
+    except isolation.CrashedError as error:
         raise ReadError(f"{path}: its reader crashed ({error}): the file is damaged.") from error
-    except TooLongError as error:
+    except isolation.TooLongError as error:
         more = f"{TIMEOUT_VARIABLE}={math.ceil(10 * seconds)} allows more time"
         raise ReadError(f"{path}: its reader {error}: the file is damaged, or {more}.") from error
     except MemoryError:
@@ -226,7 +221,11 @@ def value_or_error(function: str, *arguments: Any) -> dict[str, Any]:
 
 
 def _read_isolated(
-    name: str, path: Path, options: dict[str, Any], process: Apart, stream: BinaryIO | None
+    name: str,
+    path: Path,
+    options: dict[str, Any],
+    process: isolation.IsolatedProcess,
+    stream: BinaryIO | None,
 ) -> Dataset:
     size = sum(file.stat().st_size for file in files_of(path))
     fields: dict[str, Any] = call_isolated(

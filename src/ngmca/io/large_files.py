@@ -11,16 +11,11 @@ from numpy.typing import NDArray
 
 from ngmca.io.array_choice import choose_array, find_axis
 from ngmca.io.claimed_sizes import in_words, memory_left
-from ngmca.io.containers.hdf5_and_zarr import (
-    arrays_in_hdf5,
-    arrays_in_zarr,
-    notes_on,
-    vectors_beside,
-)
-from ngmca.io.dataset import Dataset, channels_first
+from ngmca.io.containers.hdf5_and_zarr import arrays_in_hdf5, arrays_in_zarr, notes_on, vectors_beside
+from ngmca.io.dataset import Axis, Dataset, channels_first
 from ngmca.io.detect import format_of
 from ngmca.io.read_error import ReadError, printable
-from ngmca.io.vendors.spectral_images import Axis, open_envi, open_rosetta
+from ngmca.io.vendors.images import open_envi, open_rosetta
 
 # Floats in memory may take this many times the bytes on disk; smaller files need no look inside.
 MAX_EXPANSION = {"npy": 8, "HDF5": 16, "rosettasciio": 16}
@@ -60,14 +55,14 @@ def read_large(
         return None
     if getattr(array, "nchunks", 0) > MAX_ZARR_CHUNKS:
         return None  # to check which chunks were written would take too long
-    (axis, axis_name, unit), turned, notes = describe(transpose)
+    axis, turned, notes = describe(transpose)
     if len(shape) == 3 and turned:
         raise ReadError(
             f"{where}, {in_words(size)}, has its channels along the first of three dimensions and is "
             "too large to be transposed. Write it with channels last, in chunks."
         )
     Y: Any = Pixels(array) if len(shape) == 3 else Transposed(array) if turned else array
-    data = Dataset(Y=Y, axis=axis, axis_name=axis_name, axis_unit=unit)
+    data = Dataset(Y, *axis)
     if len(shape) == 3:
         data = replace(data, image_shape=(shape[0], shape[1]))
     notes.append(
@@ -79,14 +74,6 @@ def read_large(
 def _npy(path: Path, _: str | None) -> Opened:
     array = np.load(path, mmap_mode="r", allow_pickle=False)
     return array, str(path), _container({"": array}, "", str(path))
-
-
-def _hdf5(path: Path, dataset: str | None) -> Opened:
-    return _in_container(arrays_in_hdf5(path), path, dataset)
-
-
-def _zarr(path: Path, dataset: str | None) -> Opened:
-    return _in_container(arrays_in_zarr(path), path, dataset)
 
 
 def _envi(path: Path, _: str | None) -> Opened:
@@ -101,8 +88,8 @@ def _rosetta(path: Path, dataset: str | None) -> Opened:
 
 OPENERS: dict[str, Callable[[Path, str | None], Opened]] = {
     "npy": _npy,
-    "HDF5": _hdf5,
-    "Zarr": _zarr,
+    "HDF5": lambda path, dataset: _in_container(arrays_in_hdf5(path), path, dataset),
+    "Zarr": lambda path, dataset: _in_container(arrays_in_zarr(path), path, dataset),
     "ENVI": _envi,
     "rosettasciio": _rosetta,
     "ZSpy": _rosetta,
@@ -154,7 +141,7 @@ class Transposed:
         rows, columns = where
         return np.asarray(self._array[columns, rows]).T
 
-    def told_at(self, i: int, j: int) -> str:
+    def place_in_words(self, i: int, j: int) -> str:
         """Return the place of an entry in words: here and in the file."""
         there = f"row {j}, column {i} of the file" + _chunk(self._array, (j, i))
         return f"row {i}, column {j}, that is {there}"
@@ -180,7 +167,7 @@ class Pixels:
         flat = lines.reshape(-1, lines.shape[2])
         return flat[start - first * self._across : stop - first * self._across : step]
 
-    def told_at(self, i: int, j: int) -> str:
+    def place_in_words(self, i: int, j: int) -> str:
         """Return the place of an entry in words: here and in the image."""
         y, x = divmod(i, self._across)
         return f"row {i}, that is pixel {y}, {x}, column {j}" + _chunk(self._cube, (y, x, j))

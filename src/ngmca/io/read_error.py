@@ -1,12 +1,16 @@
 """The error that readers raise, and texts out of files made safe to print."""
 
+import importlib
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ngmca._support.messages import ArgumentError, Message, Option
 
 MAX_ERROR_CHARACTERS = 1000  # a file may have a cell of 50 MB, and an error may quote it
 MAX_QUOTED_CHARACTERS = 300
+UNSAFE_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # of Unicode
 
 
 class ReadError(ArgumentError):
@@ -57,10 +61,41 @@ def _safe_part(part: object) -> object:
     return printable(shortened(str(part), MAX_QUOTED_CHARACTERS))
 
 
+@contextmanager
+def damaged(words: str) -> Iterator[None]:
+    """Turn errors of other libraries, which damaged files cause, into ReadErrors with these words."""
+    try:
+        yield
+    except (ReadError, MemoryError):
+        raise
+    except Exception as error:  # libraries raise errors of any type
+        raise ReadError("{}: {}.", words, reason(error)) from error
+
+
+def check_held(path: Any, announced: Any, held: Any, what: str) -> None:
+    """Raise an error if a file holds another number of something than it announces."""
+    if announced != held:
+        raise ReadError(
+            f"{path} announces {announced} {what}, but holds {held}: it is truncated or damaged."
+        )
+
+
+def require(module: str, purpose: str) -> Any:
+    """Return a module of the extra `io`; raise an error that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.split(".")[0]
+        raise ReadError(
+            f"{purpose} is read with {library}, which is not installed: pip install 'ngmca[io]'."
+        ) from error
+
+
 def printable(text: Any) -> str:
     r"""Return a name or text with control characters and invalid UTF-8 written as ``\x1b``."""
     text = str(text)
-    return text if text.isprintable() else "".join(c if _is_safe(c) else _escaped(c) for c in text)
+    unsafe = {c for c in set(text) if unicodedata.category(c) in UNSAFE_CATEGORIES}
+    return text if not unsafe else "".join(_escaped(c) if c in unsafe else c for c in text)
 
 
 def reason(error: BaseException, longest: int = MAX_QUOTED_CHARACTERS) -> str:
@@ -71,10 +106,6 @@ def reason(error: BaseException, longest: int = MAX_QUOTED_CHARACTERS) -> str:
 def shortened(text: str, longest: int) -> str:
     """Return a text of about `longest` characters at most, with its middle left out."""
     return text if len(text) <= longest else f"{text[: longest // 2]} ... {text[-longest // 3 :]}"
-
-
-def _is_safe(character: str) -> bool:
-    return unicodedata.category(character) not in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
 
 
 def _escaped(character: str) -> str:

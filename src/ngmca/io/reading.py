@@ -1,6 +1,7 @@
-"""`read`: a file, a folder, several of them, or an xarray object as one data set."""
+"""`read`: a file, a folder, several of them, or an xarray object as one data set; and their hash."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -9,13 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from ngmca._support.arguments import check_choice
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.containers.netcdf_and_xarray import from_xarray
 from ngmca.io.dataset import Dataset, note_missing
-from ngmca.io.file_hash import files_in, is_plain_folder
-from ngmca.io.isolated_reading import read_one, readable_path
+from ngmca.io.detect import format_of_folder
+from ngmca.io.isolated_reading import files_of, read_one, readable_path
 from ngmca.io.read_error import ReadError, printable
 
 
@@ -90,7 +91,8 @@ def read(
     options |= {name: value for name, value in for_tables.items() if value is not None}
     if hasattr(path, "dims"):
         return note_missing(from_xarray(path, transpose=transpose, dataset=dataset), "the array")
-    with Apart(memory_left() / 2) as process:  # the data must fit into the memory of this process too
+    # the data must fit into the memory of this process too
+    with IsolatedProcess(memory_left() / 2) as process:
         if isinstance(path, str | PathLike):
             return _read_path(_given_path(path), options, process, leave_large=large == "leave")
         paths = [_given_path(one) for one in path]
@@ -108,18 +110,18 @@ def _given_path(given: str | PathLike[str]) -> Path:
 
 
 def _read_path(
-    path: Path, options: dict[str, Any], process: Apart, *, leave_large: bool = False
+    path: Path, options: dict[str, Any], process: IsolatedProcess, *, leave_large: bool = False
 ) -> Dataset:
     path = readable_path(path)
     try:
-        if path.is_dir() and is_plain_folder(path):
+        if path.is_dir() and format_of_folder(path) is None:
             return _read_folder(path, options, process)
         return read_one(path, options, process, check_options=True, leave_large=leave_large)
     except OSError as error:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def _read_folder(path: Path, options: dict[str, Any], process: Apart) -> Dataset:
+def _read_folder(path: Path, options: dict[str, Any], process: IsolatedProcess) -> Dataset:
     """Read the files of a folder as one data set; leave out unreadable files, with a note."""
     parts: list[Dataset] = []
     names: list[str] = []
@@ -180,3 +182,56 @@ def _combined(parts: list[Dataset], names: list[str]) -> Dataset:
 def _stem(path: Path) -> str:
     name = path.name.removesuffix(".gz").rsplit(".", 1)[0] if path.is_file() else path.name
     return printable(name)
+
+
+RESULT_RECORD = "run.toml"  # in every folder of a result
+
+
+def fingerprint(paths: Sequence[Path]) -> str:
+    """Return the SHA-256 of a file's content, or of the names and contents of several files.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        Files and folders, as `read` takes them. Results that were saved in such a folder do not count.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "empty.csv"
+    >>> path.touch()
+    >>> fingerprint([path])[:8]
+    'e3b0c442'
+    """
+    files = [(file, path) for path in paths for file in _files_read(path)]
+    if len(files) == 1 and paths[0].is_file():
+        return _digest(paths[0])
+    total = hashlib.sha256()
+    for file, path in files:
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        total.update(f"{name}\0{_digest(file)}\n".encode(errors="surrogateescape"))
+    return total.hexdigest()
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the files of a plain folder that are read."""
+    return sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+
+
+def _files_read(path: Path) -> list[Path]:
+    """Return the files that are read of a path, without results that were saved into its folder."""
+    if path.is_file():
+        return files_of(path)
+    if format_of_folder(path) is None:
+        return files_in(path)
+    return [file for file in files_of(path) if not (file.parent / RESULT_RECORD).exists()]
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
-from ngmca.nnqp.profile_shapes import descend_shaped
 
 
 def bounded(
@@ -23,12 +22,43 @@ def bounded(
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> Solution:
-    """argmin_{X >= 0} 1/2 <X, GX> - <C, X> with the norm of row i of X at most bound[i].
+    """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> with a bound on the norm of each row of X.
 
-    Ends after `max_iter` rounds over the rows, or when a round moves X by less than `tol` of its norm.
-    The objective falls at every row. The violation is what one more round would change, relative to the
-    largest entry of X before or after it: 0 exactly at the minimum. `shaped` with "free" rows does the
-    same where some are fixed, or where every column has its own G.
+    Each step finds the best row for fixed other rows, exactly, so the objective never rises. `shaped`
+    with "free" rows does the same if some rows are fixed, or if every column has its own G.
+
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        Symmetric and positive semi-definite, as A.T @ A is.
+    C : ndarray of shape (r, n)
+        Correlations, one problem in each column.
+    bound : float or ndarray of shape (r,)
+        Largest norm of each row of X.
+    X0 : ndarray of shape (r, n), optional
+        Where to start; 0 by default.
+    max_iter : int
+        Largest number of rounds over the rows.
+    tol : float
+        Stop when a round moves X by less than this share of its norm.
+
+    Returns
+    -------
+    Solution
+        X, and as violation the largest change of one more round, divided by the largest entry of X. It
+        is 0 only at the minimum.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape, is not finite, or if G is not positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import bounded
+    >>> bounded(np.eye(1), np.array([[3.0, 4.0]]), 1.0).X
+    array([[0.6, 0.8]])
     """
     G, C, X0 = check_problem(G, C, X0)
     X = np.zeros_like(C) if X0 is None else np.maximum(X0, 0).copy(order="C")
@@ -41,25 +71,6 @@ def bounded(
     moved = float(np.abs(further - X).max(initial=0))
     peak = float(max(X.max(initial=0), further.max(initial=0)))
     return Solution(X=X, violation=moved / peak if peak > 0 else 0.0, n_iter=rounds)
-
-
-def descend_each(
-    H: NDArray,
-    which: NDArray,
-    C: NDArray,
-    bound: NDArray,
-    X: NDArray,
-    max_iter: int,
-    tol: float,
-    fixed: NDArray | None = None,
-) -> tuple[int, float]:
-    """The same for rows of C and X (m, r) with a matrix H[which[i]] each; columns of X are bounded.
-
-    Returns the number of rounds, and the last largest change. Columns that are `fixed` stay as they are.
-    """
-    return descend_shaped(
-        H, C, X, "free", bound=bound, which=which, fixed=fixed, max_iter=max_iter, tol=tol
-    )
 
 
 @compiled

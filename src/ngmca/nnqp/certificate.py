@@ -10,7 +10,24 @@ from ngmca._support import arguments
 
 @dataclass(frozen=True)
 class Solution:
-    """X >= 0 and its certificate: the relative KKT violation, 0 at the exact solution."""
+    """X >= 0 with its certificate.
+
+    Attributes
+    ----------
+    X : ndarray of shape (r, n)
+        The solution.
+    violation : float
+        Relative violation of the optimality conditions, 0 at the exact solution.
+    n_iter : int
+        Number of iterations, 1 for exact solvers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import pivot
+    >>> pivot(np.eye(2), np.ones((2, 3))).violation
+    0.0
+    """
 
     X: NDArray
     violation: float
@@ -18,16 +35,17 @@ class Solution:
 
 
 def equilibrate(G: NDArray) -> tuple[NDArray, NDArray]:
-    """D G D with a diagonal between 1/2 and 2, and the diagonal of D (0 where G has a zero row).
+    """Return D G D with a diagonal between 1/2 and 2, and the diagonal of D.
 
-    D holds powers of 2, so that nothing is rounded. G is one matrix, or a stack of them.
+    D holds powers of 2, so that nothing is rounded, and 0 where G has a zero row. G is one matrix, or a
+    stack of them.
     """
     scale = scales(G)
     return G * scale[..., None, :] * scale[..., :, None], scale
 
 
 def scales(G: NDArray) -> NDArray:
-    """The diagonal of the D of `equilibrate`."""
+    """Return the diagonal of the matrix D of `equilibrate`."""
     diagonal = np.asarray(np.diagonal(G, axis1=-2, axis2=-1), dtype=np.float64)
     scale = np.ldexp(1.0, -(np.frexp(diagonal)[1] // 2))
     scale[diagonal <= 0] = 0
@@ -35,12 +53,31 @@ def scales(G: NDArray) -> NDArray:
 
 
 def violation(G: NDArray, C: NDArray, X: NDArray) -> float:
-    """Relative distance to optimality: 0 iff X >= 0, GX - C >= 0 and their product is 0.
+    """Return the relative violation of the optimality conditions of min_{X >= 0} 1/2 <X, GX> - <C, X>.
 
-    With D = diag(G)^-1/2, to the next power of 2, it is the largest entry of |min(Z, Gz Z - Cz)| for
-    Z = X / D, Gz = D G D and Cz = D C, in units of the largest entry of Cz or Z in its column:
-    independent of the units of the rows, and near the rounding error for an exact solution. Stacks of
-    problems, (..., r, r) and (..., r, n), are one problem after the other.
+    It is 0 if and only if X >= 0, GX - C >= 0, and their product is 0. For an exact solution it is close
+    to the rounding error. It does not depend on the units of the rows: with D = diag(G)^-1/2, rounded to
+    powers of 2, it is the largest entry of |min(Z, Gz Z - Cz)| for Z = X / D, Gz = D G D and Cz = D C,
+    divided by the largest entry of Cz or Z in its column.
+
+    Parameters
+    ----------
+    G : ndarray of shape (..., r, r)
+        One matrix, or a stack of them.
+    C, X : ndarray of shape (..., r, n)
+        Correlations and solutions, or stacks of them.
+
+    Returns
+    -------
+    float
+        The largest violation of all columns; infinite if the objective has no minimum.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import violation
+    >>> violation(np.eye(1), np.array([[2.0]]), np.array([[2.0]]))
+    0.0
     """
     G, C, X = (np.asarray(array, dtype=np.float64) for array in (G, C, X))
     Gz, scale = equilibrate(G)
@@ -55,16 +92,55 @@ def violation(G: NDArray, C: NDArray, X: NDArray) -> float:
 
 
 def objective(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
-    """1/2 x'Gx - c'x of every column."""
+    """Return the objective 1/2 x'Gx - c'x of every column.
+
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        The matrix.
+    C, X : ndarray of shape (r, n)
+        Correlations, and points at which the objective is computed.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The objective of each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import objective
+    >>> objective(np.eye(1), np.array([[2.0]]), np.array([[2.0]]))
+    array([-2.])
+    """
     G, C, X = np.asarray(G), np.asarray(C), np.asarray(X)
     return np.einsum("ij,ij->j", X, G @ X / 2 - C)
 
 
 def duality_gap(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
-    """An upper bound, per column, on how far the objective at X >= 0 is above its minimum.
+    """Return an upper bound of the distance between the objective at X >= 0 and its minimum.
 
-    Every V with GV >= C bounds the minimum from below by -1/2 v'Gv. V is X pushed into that set along
-    a direction u with Gu > 0; the bound is infinite where no such direction is known.
+    Every V with GV >= C gives a lower bound of the minimum, -1/2 v'Gv. V is X, moved into that set along
+    a direction u with Gu > 0.
+
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        Symmetric and positive semi-definite.
+    C, X : ndarray of shape (r, n)
+        Correlations, and non-negative points.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The bound for each column; infinite if no direction u is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import duality_gap
+    >>> duality_gap(np.eye(1), np.array([[2.0]]), np.array([[2.0]]))
+    array([0.])
     """
     Gz, scale = equilibrate(G)
     Cz = C * scale[:, None]
@@ -84,7 +160,7 @@ def duality_gap(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
 
 
 def check_level(level: ArrayLike, name: str) -> NDArray:
-    """Thresholds or bounds as an array; an error if one is NaN or negative."""
+    """Return thresholds or bounds as an array; raise an error if one is NaN or negative."""
     values = arguments.as_array(level, name).astype(np.float64, copy=False)
     if not (values >= 0).all():  # also where a comparison with NaN fails
         raise ValueError(f"{name} must not be negative, nor NaN.")
@@ -94,7 +170,7 @@ def check_level(level: ArrayLike, name: str) -> NDArray:
 def check_problem(
     G: NDArray, C: NDArray, X0: NDArray | None, which: NDArray | None = None
 ) -> tuple[NDArray, NDArray, NDArray | None]:
-    """The arrays as floats, or an error that names the one that is wrong.
+    """Return the arrays as floats, or raise an error that names the one that is wrong.
 
     With `which` (n,), G is a stack (p, r, r), and column t of C has the matrix G[which[t]].
     """
@@ -129,7 +205,7 @@ def check_problem(
 
 
 def _check_which(which: NDArray, p: int, n: int) -> None:
-    """An error unless every column has a matrix of the stack."""
+    """Raise an error unless every column has a matrix of the stack."""
     which = np.asarray(which)
     whole = which.shape == (n,) and which.dtype.kind in "iu"
     if not whole or (n and not 0 <= which.min() <= which.max() < p):

@@ -15,8 +15,8 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
 from ngmca.nnqp.per_row_grams import blocks, solve_each
 
-STEPS = 100  # at most; a handful are made
-CLOSE = 1e-15  # times r: a sum is 1
+MAX_STEPS = 100  # usually there are a few
+SUM_TOLERANCE = 1e-15  # times r, up to which a sum counts as 1
 
 
 @one_blas_thread
@@ -28,11 +28,40 @@ def closed(
     *,
     which: NDArray | None = None,
 ) -> Solution:
-    """argmin_{X >= 0} 1/2 <X, GX> - <C, X> with column t of X summing up to totals[t], exactly.
+    """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> exactly, with a given sum for each column of X.
 
-    X0 is a previous solution, whose support is a good guess. With `which` (n,), G is a stack (p, r, r),
-    and column t has the matrix G[which[t]]. Where G is singular the solution need not be unique: one of
-    them is returned. The violation is that of `violation_closed`.
+    If G is singular, the solution need not be unique: one of them is returned.
+
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        Symmetric and positive semi-definite, as A.T @ A is.
+    C : ndarray of shape (r, n)
+        Correlations, one problem in each column.
+    totals : float or ndarray of shape (n,)
+        Sum of each column of X.
+    X0 : ndarray of shape (r, n), optional
+        A guess of the solution. Only its support is used.
+    which : ndarray of int of shape (n,), optional
+        Column t has the matrix G[which[t]], where G is a stack of shape (p, r, r).
+
+    Returns
+    -------
+    Solution
+        X, and as violation the result of `violation_closed`.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape, is not finite, or if G is not positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import closed
+    >>> closed(np.eye(2), np.array([[3.0], [2.0]]), 3.0).X.round(12)
+    array([[2.],
+           [1.]])
     """
     G, C, X0 = check_problem(G, C, X0, which)
     totals = np.broadcast_to(check_level(totals, "totals"), (C.shape[1],))
@@ -69,7 +98,7 @@ def _find_shares(M: NDArray, which: NDArray, B: NDArray, Y: NDArray) -> None:
     left = np.arange(m)  # rows whose sum is not 1 yet
     low, high, mu = np.zeros(m), np.full(m, 1.0 + 4 * r), np.full(m, 2.0)
     before, missed = np.zeros(m), np.full(m, -1.0)  # the mu before, and the sum less 1 there
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         part = Y[left]
         solve_each(M, which[left], B[left] + mu[:, None], part)
         Y[left] = part
@@ -79,7 +108,7 @@ def _find_shares(M: NDArray, which: NDArray, B: NDArray, Y: NDArray) -> None:
             following = mu - miss * (mu - before) / (miss - missed)
         within = (low < following) & (following < high)
         following = np.where(within, following, (low + high) / 2)
-        go = (np.abs(miss) > CLOSE * r) & (following != mu)
+        go = (np.abs(miss) > SUM_TOLERANCE * r) & (following != mu)
         left, low, high, before, missed, mu = (
             value[go] for value in (left, low, high, mu, miss, following)
         )

@@ -26,14 +26,49 @@ def fista(
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> Solution:
-    """argmin_{X >= 0} 1/2 <X, GX> - <C, X> + <threshold, X>, with row norms of X at most bound.
+    """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> + <threshold, X> by accelerated gradient steps.
 
-    `threshold` is a number, one per row (r,) or (r, 1), or one per entry (r, n). With `hard`, steps are
-    followed by hard thresholding at threshold / L instead of soft: a fixed point has zero gradient on
-    its support and no entry below threshold / L; it is not the minimum of a convex problem. The steps
-    end after `max_iter`, or when no entry of X moves by more than `tol` of the largest.
+    With `hard`, each step is followed by a hard threshold at threshold / L instead of a soft one, where
+    L is the norm of G. A fixed point then has a gradient of 0 on its support, and no entry below
+    threshold / L; it is not the minimum of a convex problem.
 
-    The violation is what one more plain step would change, relative to the largest entry of its column.
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        Symmetric and positive semi-definite, as A.T @ A is.
+    C : ndarray of shape (r, n)
+        Correlations, one problem in each column.
+    X0 : ndarray of shape (r, n), optional
+        Where to start; 0 by default.
+    threshold : float or array_like of shape (r,), (r, 1) or (r, n)
+        Threshold of all entries, of each row, or of each entry.
+    hard : bool
+        Use hard thresholds.
+    bound : float or array_like of shape (r,), optional
+        Largest norm of each row of X.
+    max_iter : int
+        Largest number of steps.
+    tol : float
+        Stop when no entry of X moves by more than this share of the largest entry.
+
+    Returns
+    -------
+    Solution
+        X, and as violation the largest change of one more plain step, divided by the largest entry of
+        its column.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape, is not finite, or if G is not positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import fista
+    >>> fista(np.eye(2), np.array([[3.0], [1.0]]), threshold=2.0).X
+    array([[1.],
+           [0.]])
     """
     G, C, X0 = check_problem(G, C, X0)
     check_level(threshold, "threshold")
@@ -54,7 +89,10 @@ def accelerated(
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> Solution:
-    """The same from X, arguments unchecked: rounding makes a singular G of single data indefinite."""
+    """Take the steps of `fista` from X, without checks of the arguments.
+
+    Rounding makes the singular G of data in single precision indefinite, which a check would refuse.
+    """
     X = np.maximum(X, 0)
     step = _forward_backward(G, C, threshold, hard, bound)
     R, t = X, 1.0

@@ -1,21 +1,22 @@
 """The Gram matrix of a problem with one unknown vector in each row, and the solvers that use it.
 
 All rows share one matrix, or, if entries of the data are missing or have weights, each row has its own.
-The unknowns X are a NumPy array, one row for each problem, or an object that keeps them on a device and
-solves there (`OnDevice`).
+The unknowns X are a NumPy array with one row for each problem, or an object that keeps them on a device
+and solves there in place (`engines.gpu.Columns`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.nnqp.bounded_rows import descend_each, descend_rows
+from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.forward_backward import accelerated
 from ngmca.nnqp.per_row_grams import solve_each
 from ngmca.nnqp.pivoting import solve_rows
+from ngmca.nnqp.profile_shapes import descend_shaped
 
 BOUNDED_ROUNDS = 1000  # of the bounded problem at most; it ends when a round moves X by less than
 BOUNDED_TOL = 1e-6  # of its norm
@@ -23,24 +24,6 @@ PSEUDO_INVERSE_CUT = 1e-10  # eigenvalues below this share of the largest count 
 
 # Rounds of exact row updates (G, C, bound, X in place, max_iter, tol) -> their number, the last change
 DescendRows = Callable[[NDArray, NDArray, NDArray, NDArray, int, float], tuple[Any, float]]
-
-
-class OnDevice(Protocol):
-    """Unknowns that are kept on a device and are solved for there, in place; each returns a violation.
-
-    C is an object of the same kind. The array is the transposed of the one that the CPU works with.
-    """
-
-    def solve(self, G: NDArray, C: Any, shift: NDArray | None = None) -> float:
-        """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X>."""
-
-    def project(self, G: NDArray, C: Any) -> float:
-        """X := [G C]_+."""
-
-    def descend(
-        self, G: NDArray, C: Any, threshold: NDArray, *, hard: bool, max_iter: int, tol: float = 1e-7
-    ) -> float:
-        """Accelerated forward-backward steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +146,13 @@ class Gram:
         """
         if self.which is not None:
             X, bound = np.array(A, dtype=np.float64, order="C"), np.where(bounded, 1.0, np.inf)
-            given = (C, bound, X, BOUNDED_ROUNDS, BOUNDED_TOL)
-            _, moved = descend_each(self.values, self.which, *given)
+            given: dict[str, Any] = {
+                "bound": bound,
+                "which": self.which,
+                "max_iter": BOUNDED_ROUNDS,
+                "tol": BOUNDED_TOL,
+            }
+            _, moved = descend_shaped(self.values, C, X, "free", **given)
             return X, moved / max(float(X.max(initial=0)), 1e-300)
         G, C, X, size, inverse = unit_rows(self.values, C, A)
         size[~bounded] = np.inf

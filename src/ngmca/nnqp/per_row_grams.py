@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled
-from ngmca.nnqp.certificate import scales, violation
+from ngmca.nnqp.certificate import scales
 from ngmca.nnqp.pivoting import _solve_rows
 
-BLOCK = 1 << 20  # numbers in the matrices that a certificate copies at once
+MATRIX_ENTRIES_AT_ONCE = 1 << 20  # copied for a certificate
 
 
 def solve_each(
@@ -51,14 +51,7 @@ def _solve_stack(H, scale, C, X, order, ends):
     return worst
 
 
-def violation_each(H: NDArray, which: NDArray, C: NDArray, X: NDArray) -> float:
-    """The largest `violation` of a row of X (m, r), each with its matrix H[which[i]]."""
-    return max(
-        (violation(H[which[b]], C[b][..., None], X[b][..., None]) for b in blocks(X)), default=0.0
-    )
-
-
 def blocks(X: NDArray) -> list[slice]:
     """Rows of X (m, r) in parts small enough for a matrix (r, r) each."""
-    step = max(1, BLOCK // max(1, X.shape[1] ** 2))
+    step = max(1, MATRIX_ENTRIES_AT_ONCE // max(1, X.shape[1] ** 2))
     return [slice(start, start + step) for start in range(0, len(X), step)]

@@ -23,18 +23,45 @@ _EPS = 2.220446049250313e-16
 _DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise
 _ROUNDING = 8 * _EPS  # a gradient below this share (times r) of its terms is zero
 _WEAK = 1e-8  # a pivot below this share of its diagonal costs half the digits: refine the solution
-CAST = 1 << 13  # entries that are cast at once: 64 kB, for which malloc need not ask the system
+ENTRIES_CAST_AT_ONCE = (
+    1 << 13
+)  # entries that are cast at once: 64 kB, for which malloc need not ask the system
 _PATIENCE = 3  # full exchanges without progress before the one-at-a-time rule
 
 
 @one_blas_thread
 def pivot(G: NDArray, C: NDArray, X0: NDArray | None = None) -> Solution:
-    """argmin_{X >= 0} 1/2 <X, GX> - <C, X>, exactly, for every column of C.
+    """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> exactly, for every column of C.
 
-    G (r, r) is symmetric and positive semi-definite, C is (r, n), and X0 (r, n) is a previous solution
-    whose support is a good guess. Where G is singular the solution need not be unique: one of them is
-    returned. Along a direction in which the objective falls without end (G flat there and C positive)
-    X stays finite, and the violation tells.
+    If G is singular, the solution need not be unique: one of them is returned. If the objective of a
+    column falls without end, X stays finite, and the violation shows it.
+
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        Symmetric and positive semi-definite, as A.T @ A is.
+    C : ndarray of shape (r, n)
+        Correlations, one problem in each column.
+    X0 : ndarray of shape (r, n), optional
+        A guess of the solution. Only its support (the entries above 0) is used.
+
+    Returns
+    -------
+    Solution
+        X, and its violation of the optimality conditions.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape, is not finite, or if G is not positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import pivot
+    >>> pivot(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([[2.0], [-1.0]])).X
+    array([[1.],
+           [0.]])
     """
     G, C, X0 = check_problem(G, C, X0)
     Ct = np.ascontiguousarray(C.T)
@@ -73,7 +100,7 @@ def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, grouped
     if X.dtype == np.float64:
         order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
         return float(_solve_rows(G, C.astype(np.float64, copy=False), X, shift, order))
-    worst, count = 0.0, max(1, CAST // len(G))
+    worst, count = 0.0, max(1, ENTRIES_CAST_AT_ONCE // len(G))
     for some in (slice(i, i + count) for i in range(0, len(X), count)):
         solution = X[some].astype(np.float64)
         worst = max(worst, _solve_in_double(G, C[some].astype(np.float64), solution, shift, grouped))

@@ -1,4 +1,4 @@
-"""Shapes of profiles: exact projections of a vector, and the sub-problem for rows that have a shape.
+"""The sub-problem for rows that have a shape.
 
 A profile is "free", "increasing", "decreasing" or "unimodal" (it increases up to a peak, anywhere, and
 decreases from there on), and never negative.
@@ -11,43 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca.nnqp import pooling
 from ngmca.nnqp.certificate import Solution, check_level, check_problem
-from ngmca.nnqp.pooling import (
-    DECREASING,
-    FIXED,
-    FREE,
-    INCREASING,
-    UNIMODAL,
-    best_column,
-    descend_columns,
-)
 
-SHAPES = {"free": FREE, "increasing": INCREASING, "decreasing": DECREASING, "unimodal": UNIMODAL}
-
-
-def increasing(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
-    """argmin sum w (x - b)^2 over 0 <= x_1 <= x_2 <= ...; w is at least 0."""
-    return _projected(INCREASING, b, w)
-
-
-def decreasing(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
-    """argmin sum w (x - b)^2 over x_1 >= x_2 >= ... >= 0; w is at least 0."""
-    return _projected(DECREASING, b, w)
-
-
-def unimodal(b: ArrayLike, w: ArrayLike = 1.0) -> NDArray:
-    """argmin sum w (x - b)^2 over x >= 0 with a single peak, wherever it is best; w is at least 0."""
-    return _projected(UNIMODAL, b, w)
-
-
-def _projected(shape: int, b: ArrayLike, w: ArrayLike) -> NDArray:
-    target = arguments.as_array(b, "b").astype(np.float64)
-    weights = np.broadcast_to(check_level(w, "w"), target.shape).copy()
-    if target.ndim != 1 or not (np.isfinite(target).all() and np.isfinite(weights).all()):
-        raise ValueError("b must be a vector, and b and w finite: replace NaN and infinity.")
-    x = np.empty_like(target)
-    best_column(shape, target * weights, weights, np.inf, x)
-    return x
+SHAPES = {
+    "free": pooling.FREE,
+    "increasing": pooling.INCREASING,
+    "decreasing": pooling.DECREASING,
+    "unimodal": pooling.UNIMODAL,
+}
 
 
 def shaped(
@@ -62,17 +34,51 @@ def shaped(
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> Solution:
-    """argmin_{X >= 0} 1/2 <X, GX> - <C, X> with row k of X in shapes[k], and its norm at most bound[k].
+    """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> with a shape and a bound for each row of X.
 
-    With `which` (n,), G is a stack (p, r, r), and column t has the matrix G[which[t]]. Rows that are
-    `fixed`, a mask (r,), stay as they are in X0. Ends after `max_iter` rounds over the rows, or when a
-    round moves X by less than `tol` of its norm. The objective never rises, once X has its shapes and is
-    within its bounds. It falls to the minimum unless rows are unimodal, a shape that is not convex: then
-    X ends where no single row can be improved (except, under a bound and with `which`, by another place
-    of its peak).
+    Each step finds the best row for fixed other rows. Once all rows have their shapes and are within
+    their bounds, the objective never rises. It reaches the minimum, unless rows are unimodal: this shape
+    is not convex, and X ends where no single row can be improved (except, under a bound and with
+    `which`, by another place of its peak).
 
-    The violation is what one more round would change, relative to the largest entry of the rows that
-    are not fixed, before or after it.
+    Parameters
+    ----------
+    G : ndarray of shape (r, r)
+        Symmetric and positive semi-definite, as A.T @ A is.
+    C : ndarray of shape (r, n)
+        Correlations, one problem in each column.
+    shapes : str or sequence of str
+        "free", "increasing", "decreasing" or "unimodal", one for all rows or one for each.
+    X0 : ndarray of shape (r, n), optional
+        Where to start; 0 by default.
+    bound : float or ndarray of shape (r,)
+        Largest norm of each row of X.
+    which : ndarray of int of shape (n,), optional
+        Column t has the matrix G[which[t]], where G is a stack of shape (p, r, r).
+    fixed : ndarray of bool of shape (r,), optional
+        Rows that stay as they are in X0.
+    max_iter : int
+        Largest number of rounds over the rows.
+    tol : float
+        Stop when a round moves X by less than this share of its norm.
+
+    Returns
+    -------
+    Solution
+        X, and as violation the largest change of one more round, divided by the largest entry of the
+        rows that are not fixed.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong shape, is not finite, or if G is not positive semi-definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ngmca.nnqp import shaped
+    >>> shaped(np.eye(1), np.array([[1.0, 3.0, 2.0]]), "increasing").X
+    array([[1. , 2.5, 2.5]])
     """
     G, C, X0 = check_problem(G, C, X0, which)
     arguments.check_count(max_iter, "max_iter", low=0)
@@ -100,9 +106,9 @@ def descend_shaped(
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> tuple[int, float]:
-    """`shaped` for C (m, r), in place of X (m, r); the number of rounds, and the last largest change.
+    """Solve as `shaped` for the rows of C (m, r), in place of X (m, r); here profiles are columns of X.
 
-    Here profiles are columns of X.
+    Returns the number of rounds, and the largest change in the last round.
     """
     r = X.shape[1]
     names = [shapes] * r if isinstance(shapes, str) else list(shapes)
@@ -110,15 +116,15 @@ def descend_shaped(
         raise ValueError(f"shapes must be {r} of {', '.join(map(repr, SHAPES))}, got {names}.")
     codes = np.array([SHAPES[name] for name in names], dtype=np.intp)
     if fixed is not None:
-        codes[np.asarray(fixed, dtype=bool)] = FIXED
+        codes[np.asarray(fixed, dtype=bool)] = pooling.FIXED
     limits = np.array(np.broadcast_to(check_level(bound, "bound"), (r,)))
     H, own = (G[None], np.zeros(len(X), dtype=np.intp)) if which is None else (G, which)
     H, C, Z = (np.ascontiguousarray(array, dtype=np.float64) for array in (H, C, X))
-    for k in np.flatnonzero((codes == UNIMODAL) & np.isfinite(limits)):
+    for k in np.flatnonzero((codes == pooling.UNIMODAL) & np.isfinite(limits)):
         nearest = np.empty(len(Z))  # what the objective must not rise from
-        best_column(UNIMODAL, Z[:, k].copy(), np.ones(len(Z)), limits[k], nearest)
+        pooling.best_column(pooling.UNIMODAL, Z[:, k].copy(), np.ones(len(Z)), limits[k], nearest)
         Z[:, k] = nearest
-    rounds, largest = descend_columns(
+    rounds, largest = pooling.descend_columns(
         H, np.asarray(own, dtype=np.intp), C, codes, limits, Z, max_iter, tol
     )
     if Z is not X:

@@ -1,20 +1,16 @@
 """Section V: mixtures of NMR spectra of real compounds."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
 from ngmca import rivals
 from ngmca.metrics import unit_rows
-from ngmca.paper import example_figures, examples, experiment_figures
-from ngmca.paper.claims import Claim, Comparison, ahead, close, exactly, falls, lead_between, measured
-from ngmca.paper.experiments import Example, Experiment, Study
+from ngmca.paper import claims as check
+from ngmca.paper import example_figures, measures
+from ngmca.paper.experiments import Example, Experiment, Study, curves
 from ngmca.paper.measures import spectra
-from ngmca.paper.noisy import ALL, NOISE, OTHERS
+from ngmca.paper.noisy import ALL, OTHERS
 from ngmca.simulate import DEFAULT_COMPOUNDS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CLEANER_DATA = (
     "Up to 10 dB the lead over the best other method is about 4 dB. In cleaner data sparse HALS, which "
@@ -24,73 +20,60 @@ _CLEANER_DATA = (
 SHOWN = ("glutamate", "myo-inositol", "alpha-glucose", "valine")  # in the picture of spectra
 
 
-def _sparse(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _sparse(table: pd.DataFrame, varies: str) -> list[check.Comparison]:
     rows = [group["intensity"].to_numpy() for _, group in table.groupby("compound", sort=False)]
     least = min(rivals.sparseness(row) for row in rows)
-    return [exactly("least sparseness of the 15 spectra", least, above=0.5)]
+    return [check.exactly("least sparseness of the 15 spectra", least, above=0.5)]
 
 
-def _correlated(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _correlated(table: pd.DataFrame, varies: str) -> list[check.Comparison]:
     groups = table.groupby("compound", sort=False)
     S = unit_rows(np.stack([group["intensity"].to_numpy() for _, group in groups]))
     names = [str(name) for name, _ in groups]
     products = np.triu(S @ S.T, 1)
     i, j = np.unravel_index(np.argmax(products), products.shape)
     what = f"largest normalised scalar product ({names[i]}, {names[j]})"
-    return [exactly(what, float(products[i, j]), above=0.6)]
+    return [check.exactly(what, float(products[i, j]), above=0.6)]
 
 
-def _main_component(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _main_component(table: pd.DataFrame, varies: str) -> list[check.Comparison]:
     share = float(np.sum(table["main"] ** 2) / np.sum(table["measured"] ** 2))
-    return [exactly("energy of the main component over that of the measurement", share, above=0.25)]
+    return [
+        check.exactly("energy of the main component over that of the measurement", share, above=0.25)
+    ]
 
 
-def _grows_faster(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+def _grows_faster(table: pd.DataFrame, varies: str) -> list[check.Comparison]:
     ends = [table[table[varies] == x] for x in (table[varies].min(), table[varies].max())]
     first, last = (t.pivot(index="sim", columns="method", values="sdr") for t in ends)
     gain = (last - first).dropna()
     what = "gain of naive less that of soft, fewest to most measurements"
-    return [Comparison(what, (gain["naive"] - gain["soft"]).to_numpy(), above=0.0)]
+    return [check.Comparison(what, (gain["naive"] - gain["soft"]).to_numpy(), above=0.0)]
 
 
-NOISE_LEVELS = Study(
-    "noise_application",
-    "nmr",
-    {"m": 15, "r": 15, "compounds": DEFAULT_COMPOUNDS},
-    "snr",
-    (5, 10, 15, 20, 30, 40),
-    (*ALL, "oracle"),
-    2.0,
-    96,
-    spectra,
-)
-MEASUREMENTS = Study(
-    "m_application",
-    "nmr",
-    {"r": 15, "snr": 15, "compounds": DEFAULT_COMPOUNDS},
-    "m",
-    (15, 20, 30, 45, 60, 90),
-    (*ALL, "oracle"),
-    2.0,
-    36,
-    spectra,
-)
+def _study(name: str, varies: str, values: tuple[float, ...], sims: int, **fixed: int) -> Study:
+    settings = {**fixed, "compounds": DEFAULT_COMPOUNDS}
+    return Study(name, "nmr", settings, varies, values, (*ALL, "oracle"), 2.0, sims, spectra)
+
+
+NOISE_LEVELS = _study("noise_application", "snr", (5, 10, 15, 20, 30, 40), 96, m=15, r=15)
+MEASUREMENTS = _study("m_application", "m", (15, 20, 30, 45, 60, 90), 36, r=15, snr=15)
+_first_paragraph = check.said_in("Sec. V, first paragraph")
+_third_paragraph = check.said_in("Sec. V, third paragraph")
+_last_paragraph = check.said_in("Sec. V, last paragraph")
 
 EXPERIMENTS = (
     Experiment(
         "NMRspectra",
         "NMR spectra of four compounds",
         example_figures.nmr_spectra(SHOWN),
-        example=Example("nmr_spectra", examples.nmr_spectra, NOISE_LEVELS, 15),
+        example=Example("nmr_spectra", measures.nmr_spectra, NOISE_LEVELS, 15),
         claims=(
-            Claim(
-                "The spectra are very sparse (Hoyer's sparseness above 0.5 for all 15).",
-                "Sec. V, first paragraph",
-                _sparse,
+            _first_paragraph(
+                "The spectra are very sparse (Hoyer's sparseness above 0.5 for all 15).", _sparse
             ),
-            Claim(
+            _first_paragraph(
                 "Some spectra have a strong normalised scalar product (0.67 in the paper; above 0.6).",
-                "Sec. V, first paragraph",
                 _correlated,
             ),
         ),
@@ -100,50 +83,42 @@ EXPERIMENTS = (
         "appli_mixture",
         "A measurement with one main component (15 dB)",
         example_figures.nmr_mixture,
-        example=Example("appli_mixture", examples.nmr_mixture, NOISE_LEVELS, 15),
+        example=Example("appli_mixture", measures.nmr_mixture, NOISE_LEVELS, 15),
         claims=(
-            Claim(
+            _first_paragraph(
                 "One compound is particularly strong in it: over a quarter of the energy.",
-                "Sec. V, first paragraph",
                 _main_component,
             ),
         ),
     ),
-    Experiment(
-        "noise_application",
-        "SDR against the noise (NMR spectra, m = 15, tau = 2)",
-        experiment_figures.against(NOISE),
+    curves(
         NOISE_LEVELS,
-        claims=(
-            Claim(
-                "nGMCA^S is 3 to 5 dB better than all the other methods.",
-                "Sec. V, third paragraph",
-                lead_between("soft", OTHERS, 3.0, 5.0),
-                why=_CLEANER_DATA,
-            ),
-            Claim(
-                "nGMCA^S is better than all the other methods, at every level.",
-                "Sec. V, third paragraph (the claim above without its numbers)",
-                ahead("soft", OTHERS),
-                why=_CLEANER_DATA,
-            ),
-            Claim(
-                "nGMCA^naive fails to obtain suitable results (below 5 dB at every level).",
-                "Sec. V, third paragraph",
-                measured("naive", "sdr", below=5.0),
-            ),
-            Claim(
-                "The conditioning is extremely poor: cond(A'A) about 10^4 (10^3.5 to 10^4.5).",
-                "Sec. V, third paragraph",
-                measured("oracle", "log_cond", at=(15,), above=3.5, below=4.5),
-            ),
-            Claim(
-                "With as few measurements as sources the noise is underestimated by the algorithm.",
-                "Sec. V, second paragraph",
-                measured("soft", "noise_ratio", below=1.0),
-                why="The level is right within 2 % up to 30 dB. It is the median absolute deviation of "
-                "a residual, most samples of which have no line: there the residual is the noise.",
-            ),
+        "SDR against the noise (NMR spectra, m = 15, tau = 2)",
+        _third_paragraph(
+            "nGMCA^S is 3 to 5 dB better than all the other methods.",
+            check.lead_between("soft", OTHERS, 3.0, 5.0),
+            why=_CLEANER_DATA,
+        ),
+        check.Claim(
+            "nGMCA^S is better than all the other methods, at every level.",
+            "Sec. V, third paragraph (the claim above without its numbers)",
+            check.ahead("soft", OTHERS),
+            why=_CLEANER_DATA,
+        ),
+        _third_paragraph(
+            "nGMCA^naive fails to obtain suitable results (below 5 dB at every level).",
+            check.measured("naive", "sdr", below=5.0),
+        ),
+        _third_paragraph(
+            "The conditioning is extremely poor: cond(A'A) about 10^4 (10^3.5 to 10^4.5).",
+            check.measured("oracle", "log_cond", at=(15,), above=3.5, below=4.5),
+        ),
+        check.Claim(
+            "With as few measurements as sources the noise is underestimated by the algorithm.",
+            "Sec. V, second paragraph",
+            check.measured("soft", "noise_ratio", below=1.0),
+            why="The level is right within 2 % up to 30 dB. It is the median absolute deviation of "
+            "a residual, most samples of which have no line: there the residual is the noise.",
         ),
     ),
     Experiment(
@@ -151,55 +126,44 @@ EXPERIMENTS = (
         "A reconstructed spectrum (15 dB)",
         example_figures.nmr_reconstruction,
         NOISE_LEVELS,
-        Example("appli_reconstruction_example", examples.nmr_reconstruction, NOISE_LEVELS, 15),
+        Example("appli_reconstruction_example", measures.nmr_reconstruction, NOISE_LEVELS, 15),
         claims=(
-            Claim(
+            _third_paragraph(
                 "nGMCA^S identifies more peaks than sparse accelerated HALS (15 dB).",
-                "Sec. V, third paragraph",
-                ahead("soft", ("sparse_hals",), at=(15,), measure="peaks"),
+                check.ahead("soft", ("sparse_hals",), at=(15,), measure="peaks"),
             ),
-            Claim(
+            _third_paragraph(
                 "Its reconstruction is not noiseless: over 1 % of the samples without signal are not 0.",
-                "Sec. V, third paragraph",
-                measured("soft", "idle", above=0.01),
+                check.measured("soft", "idle", above=0.01),
             ),
         ),
     ),
-    Experiment(
-        "m_application",
-        "SDR against the number of measurements (NMR spectra, 15 dB, tau = 2)",
-        experiment_figures.against("Number of measurements m"),
+    curves(
         MEASUREMENTS,
-        claims=(
-            Claim(
-                "With more measurements the results of nGMCA^naive rise very quickly: more than those "
-                "of nGMCA^S.",
-                "Sec. V, last paragraph",
-                _grows_faster,
-            ),
-            Claim(
-                "The conditioning of the mixing improves with more measurements.",
-                "Sec. V, last paragraph",
-                falls(("oracle",), measure="log_cond"),
-            ),
-            Claim(
-                "With enough measurements nGMCA^naive is similar to nGMCA^S (within 1 dB at m = 90).",
-                "Sec. V, last paragraph",
-                close("naive", "soft", within=1.0, at=(90,)),
-            ),
-            Claim(
-                "With enough measurements sparse HALS is similar to nGMCA^S (within 1 dB at m = 90).",
-                "Sec. V, last paragraph",
-                close("sparse_hals", "soft", within=1.0, at=(90,)),
-            ),
-            Claim(
-                "nGMCA^S is better than all the other methods in most settings.",
-                "Sec. V, last paragraph",
-                ahead("soft", OTHERS),
-                most=True,
-                why="It is the best for m = 15 and 20. From m = 30 on sparse HALS, which is told the "
-                "true share of zeros, is 0.2 to 0.4 dB ahead in the mean.",
-            ),
+        "SDR against the number of measurements (NMR spectra, 15 dB, tau = 2)",
+        _last_paragraph(
+            "With more measurements the results of nGMCA^naive rise very quickly: more than those "
+            "of nGMCA^S.",
+            _grows_faster,
+        ),
+        _last_paragraph(
+            "The conditioning of the mixing improves with more measurements.",
+            check.falls(("oracle",), measure="log_cond"),
+        ),
+        _last_paragraph(
+            "With enough measurements nGMCA^naive is similar to nGMCA^S (within 1 dB at m = 90).",
+            check.close("naive", "soft", within=1.0, at=(90,)),
+        ),
+        _last_paragraph(
+            "With enough measurements sparse HALS is similar to nGMCA^S (within 1 dB at m = 90).",
+            check.close("sparse_hals", "soft", within=1.0, at=(90,)),
+        ),
+        _last_paragraph(
+            "nGMCA^S is better than all the other methods in most settings.",
+            check.ahead("soft", OTHERS),
+            most=True,
+            why="It is the best for m = 15 and 20. From m = 30 on sparse HALS, which is told the "
+            "true share of zeros, is 0.2 to 0.4 dB ahead in the mean.",
         ),
     ),
 )

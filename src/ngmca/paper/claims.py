@@ -11,14 +11,11 @@ claim about most settings holds if it does so in more than half of them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CONFIDENCE = 0.95
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
@@ -82,7 +79,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
 
 
-Check = Callable[["pd.DataFrame", str], list[Comparison]]  # (table, column of what varies)
+Check = Callable[[pd.DataFrame, str], list[Comparison]]  # (table, column of what varies)
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ class Claim:
     most: bool = False  # it is about most settings, not all
     why: str = ""  # what is known about why it does not hold, or holds only in part
 
-    def judge(self, table: "pd.DataFrame", varies: str) -> Finding:
+    def judge(self, table: pd.DataFrame, varies: str) -> Finding:
         """The verdict on a table of results."""
         comparisons = self.check(table, varies)
         evidence = [interval(one, family=len(comparisons)) for one in comparisons]
@@ -111,6 +108,11 @@ class Claim:
         else:
             told = _on_all(verdicts)
         return Finding(told, tuple(evidence))
+
+
+def said_in(place: str) -> Callable[..., Claim]:
+    """Return a function that makes claims which all stand at one place."""
+    return lambda text, check, **more: Claim(text, place, check, **more)
 
 
 def _on_all(verdicts: Sequence[str]) -> str:
@@ -150,6 +152,15 @@ def together(*checks: Check) -> Check:
     return lambda table, varies: [one for check in checks for one in check(table, varies)]
 
 
+def _at_each_value(
+    at: ArrayLike | None, compare: Callable[[pd.DataFrame, str, float], list[Comparison]]
+) -> Check:
+    """Return a check of what `compare` returns for the values that a claim is about."""
+    return lambda table, varies: [
+        one for x in values_of(table, varies, at) for one in compare(table, varies, x)
+    ]
+
+
 def ahead(
     method: str,
     others: Sequence[str],
@@ -159,35 +170,28 @@ def ahead(
     measure: str = "sdr",
 ) -> Check:
     """`method` is more than `by` above each of the others."""
-
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
-        return [
-            _difference(table, varies, x, (method, other), measure, above=by)
-            for x in values_of(table, varies, at)
-            for other in others
-        ]
-
-    return check
+    return _at_each_value(
+        at,
+        lambda table, varies, x: [
+            _difference(table, varies, x, (method, other), measure, above=by) for other in others
+        ],
+    )
 
 
 def close(
     first: str, second: str, *, within: float, at: Sequence[float] | None = None, measure: str = "sdr"
 ) -> Check:
     """The two methods differ by less than `within`."""
-
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
-        return [
-            _difference(table, varies, x, (first, second), measure, above=-within, below=within)
-            for x in values_of(table, varies, at)
-        ]
-
-    return check
+    pair, limits = (first, second), {"above": -within, "below": within}
+    return _at_each_value(
+        at, lambda table, varies, x: [_difference(table, varies, x, pair, measure, **limits)]
+    )
 
 
 def lead_between(method: str, others: Sequence[str], low: float, high: float) -> Check:
     """`method` is more than `low` above every other one, and less than `high` above the best of them."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         found = ahead(method, others, by=low)(table, varies)
         for x in values_of(table, varies):
             here = table[(table[varies] == x) & table["method"].isin(others)]
@@ -202,7 +206,7 @@ def lead_between(method: str, others: Sequence[str], low: float, high: float) ->
 def falls(methods: Sequence[str], *, measure: str = "sdr", rises: bool = False) -> Check:
     """The measure falls (or rises) from the first value of what varies to the last."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
+    def check(table: pd.DataFrame, varies: str) -> list[Comparison]:
         values = values_of(table, varies)
         high, low = (values[-1], values[0]) if rises else (values[0], values[-1])
         found = []
@@ -219,40 +223,26 @@ def falls(methods: Sequence[str], *, measure: str = "sdr", rises: bool = False) 
 def measured(method: str, measure: str, *, at: Sequence[float] | None = None, **limits: float) -> Check:
     """A measure of one method lies above or below a limit."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
-        own = table[table["method"] == method]
-        return [
-            Comparison(
-                f"{varies} = {x:g}: {measure} of {method}",
-                own.loc[own[varies] == x, measure].dropna().to_numpy(),
-                setting=x,
-                **limits,
-            )
-            for x in values_of(table, varies, at)
-        ]
+    def compare(table: pd.DataFrame, varies: str, x: float) -> list[Comparison]:
+        own = table.loc[(table["method"] == method) & (table[varies] == x), measure]
+        what = f"{varies} = {x:g}: {measure} of {method}"
+        return [Comparison(what, own.dropna().to_numpy(), setting=x, **limits)]
 
-    return check
+    return _at_each_value(at, compare)
 
 
 def printed(numbers: dict[float, float], *, measure: str, within: float) -> Check:
     """The mean of a measure is within a share of a number that the paper prints."""
 
-    def check(table: "pd.DataFrame", varies: str) -> list[Comparison]:
-        return [
-            Comparison(
-                f"{varies} = {x:g}: measured / printed ({numbers[x]:g})",
-                table.loc[table[varies] == x, measure].to_numpy() / numbers[x],
-                above=1 - within,
-                below=1 + within,
-                setting=x,
-            )
-            for x in values_of(table, varies, tuple(numbers))
-        ]
+    def compare(table: pd.DataFrame, varies: str, x: float) -> list[Comparison]:
+        ratio = table.loc[table[varies] == x, measure].to_numpy() / numbers[x]
+        what = f"{varies} = {x:g}: measured / printed ({numbers[x]:g})"
+        return [Comparison(what, ratio, above=1 - within, below=1 + within, setting=x)]
 
-    return check
+    return _at_each_value(tuple(numbers), compare)
 
 
-def values_of(table: "pd.DataFrame", varies: str, at: ArrayLike | None = None) -> list[float]:
+def values_of(table: pd.DataFrame, varies: str, at: ArrayLike | None = None) -> list[float]:
     """What a claim is about: the values that the table should have (`results.load` says), or some.
 
     A value that is missing gives a comparison without numbers, which leaves the claim undecided.
@@ -262,7 +252,7 @@ def values_of(table: "pd.DataFrame", varies: str, at: ArrayLike | None = None) -
 
 
 def _difference(
-    table: "pd.DataFrame",
+    table: pd.DataFrame,
     varies: str,
     value: float,
     pair: tuple[str, str],
@@ -277,5 +267,5 @@ def _difference(
     return Comparison(what, gap.to_numpy().ravel(), setting=value, **limits)
 
 
-def _wide(table: "pd.DataFrame", columns: str, measure: str) -> "pd.DataFrame":
+def _wide(table: pd.DataFrame, columns: str, measure: str) -> pd.DataFrame:
     return table.pivot(index="sim", columns=columns, values=measure)

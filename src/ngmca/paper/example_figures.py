@@ -3,17 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ngmca.paper.experiment_figures import STYLES, Draw, label_of, new_figure
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 
-def cost_curves(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+def cost_curves(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw the cost against the iteration, for one simulation."""
-    assert example is not None
     figure, (axes,) = new_figure()
     for method, curve in example.groupby("method", sort=False):
         colour, marker, dashes = STYLES[str(method)]
@@ -36,9 +35,8 @@ def cost_curves(table: "pd.DataFrame | None", example: "pd.DataFrame | None", va
     return figure
 
 
-def thresholds(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+def thresholds(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw three points before and after soft and hard thresholds of 1."""
-    assert example is not None
     figure, (axes,) = new_figure(size=(5.2, 4.6))
     axes.axvline(1, color="#6B6B6B", linestyle=":")
     axes.axhline(1, color="#6B6B6B", linestyle=":")
@@ -60,11 +58,8 @@ def thresholds(table: "pd.DataFrame | None", example: "pd.DataFrame | None", var
     return figure
 
 
-def correlation_matrix(
-    table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
-) -> "Figure":
+def correlation_matrix(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw normalised scalar products of found and true sources."""
-    assert example is not None
     figure, (axes,) = new_figure(size=(5.6, 4.6))
     wide = example.pivot(index="estimated", columns="reference", values="value")
     r = len(wide)
@@ -80,11 +75,8 @@ def correlation_matrix(
     return figure
 
 
-def biased_sources(
-    table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
-) -> "Figure":
+def biased_sources(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw two sources, true and found."""
-    assert example is not None
     groups = list(example.groupby("source", sort=False))
     figure, panels = new_figure(len(groups), size=(6.4, 4.6))
     for axes, (number, part) in zip(panels, groups, strict=True):
@@ -99,8 +91,7 @@ def biased_sources(
 def nmr_spectra(shown: tuple[str, ...]) -> Draw:
     """Return a function that draws the spectra of a few compounds."""
 
-    def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
-        assert example is not None
+    def draw(example: pd.DataFrame, varies: str) -> "Figure":
         figure, panels = new_figure(len(shown), size=(6.4, 6.0))
         for axes, name in zip(panels, shown, strict=True):
             part = example[example["compound"] == name]
@@ -114,9 +105,8 @@ def nmr_spectra(shown: tuple[str, ...]) -> Draw:
     return draw
 
 
-def nmr_mixture(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
+def nmr_mixture(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw a measurement above its main component."""
-    assert example is not None
     figure, panels = new_figure(2, size=(6.4, 4.4))
     panels[0].plot(example["ppm"], example["measured"], color="black", linewidth=0.9)
     panels[0].set_title("measured", loc="left", fontsize=10)
@@ -128,11 +118,8 @@ def nmr_mixture(table: "pd.DataFrame | None", example: "pd.DataFrame | None", va
     return figure
 
 
-def nmr_reconstruction(
-    table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str
-) -> "Figure":
+def nmr_reconstruction(example: pd.DataFrame, varies: str) -> "Figure":
     """Draw a true spectrum above the estimates of two methods."""
-    assert example is not None
     figure, panels = new_figure(3, size=(6.4, 5.4))
     top = 1.05 * example["true"].max()
     titles = {"true": f"{example['compound'].iloc[0]}, true"} | {

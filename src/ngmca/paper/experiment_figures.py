@@ -7,16 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ngmca._support.atomic_files import write_atomically
 from ngmca.paper.methods import METHODS
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Draw = Callable[["pd.DataFrame | None", "pd.DataFrame | None", str], "Figure"]
+Draw = Callable[[pd.DataFrame, str], "Figure"]  # of a table, and the column of what varies
+
+AXES = {  # what varies, in words
+    "snr": r"Noise level of the data, SNR$_Y$ (dB)",
+    "m": "Number of measurements m",
+    "r": "Number of sources r",
+    "alpha_A": r"Shape parameter $\alpha_A$ of the mixing",
+    "fwhm": "Full width at half maximum (channels)",
+}
 
 # Colours that the colour-blind tell apart, and for each a marker and dashes.
 STYLES: dict[str, tuple[str, str, Any]] = {
@@ -95,14 +103,13 @@ def save(figure: "Figure", path: Any) -> None:
     write_atomically(Path(f"{path}.svg"), vectors.getvalue())
 
 
-def against(xlabel: str, *, beside: str | None = None) -> Draw:
+def against(beside: str | None = None) -> Draw:
     """Return a function that draws the mean SDR_S of each method, with standard deviations.
 
     With `beside` it is the difference to that method on the same data.
     """
 
-    def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
-        assert table is not None
+    def draw(table: pd.DataFrame, varies: str) -> "Figure":
         figure, (axes,) = new_figure()
         wide = table.pivot(index=[varies, "sim"], columns="method", values="sdr")
         ylabel = "SDR$_S$ (dB)"
@@ -116,11 +123,9 @@ def against(xlabel: str, *, beside: str | None = None) -> Draw:
             axes.set_ylim(MIN_DRAWN, None)
             axes.text(0.01, 0.02, "what lies lower is left out", transform=axes.transAxes, fontsize=9)
         top = wide.groupby(level=0).mean().max(axis=None)
-        if (
-            beside is None and axes.get_ylim()[1] > 1.3 * top > 0
-        ):  # a single exact answer must not flatten all the rest
-            axes.set_ylim(None, 1.15 * top)
-        axes.set(xlabel=_mathematical(xlabel), ylabel=ylabel)
+        if beside is None and axes.get_ylim()[1] > 1.3 * top > 0:
+            axes.set_ylim(None, 1.15 * top)  # a single exact answer must not flatten all the rest
+        axes.set(xlabel=AXES[varies], ylabel=ylabel)
         sims = int(wide.groupby(level=0).size().min())
         bars = f"mean and standard deviation of {sims} simulations" if sims > 1 else "one simulation"
         figure.legend(loc="outside upper center", ncols=4, title=bars, title_fontsize=9, fontsize=9)
@@ -129,7 +134,7 @@ def against(xlabel: str, *, beside: str | None = None) -> Draw:
     return draw
 
 
-def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> None:
+def draw_curves(axes: "Axes", wide: pd.DataFrame, methods: Iterable[str]) -> None:
     """Draw one curve for each method; `wide` has values in its first index level, methods in columns."""
     methods = list(methods)
     values = np.array(sorted(wide.index.get_level_values(0).unique()), dtype=float)
@@ -158,8 +163,7 @@ def draw_curves(axes: "Axes", wide: "pd.DataFrame", methods: Iterable[str]) -> N
 def conditioning(printed: dict[float, float]) -> Draw:
     """Return a function that draws the conditioning numbers and those printed in the paper."""
 
-    def draw(table: "pd.DataFrame | None", example: "pd.DataFrame | None", varies: str) -> "Figure":
-        assert table is not None
+    def draw(table: pd.DataFrame, varies: str) -> "Figure":
         figure, (axes,) = new_figure()
         groups = table.groupby(varies)["cond"]
         x = np.array(list(groups.groups))
@@ -177,12 +181,8 @@ def conditioning(printed: dict[float, float]) -> Draw:
         )
         for v, mean in zip(x, groups.mean(), strict=True):
             axes.annotate(f"{mean:.2f}", (v, mean), (4, -14), textcoords="offset points", fontsize=9)
-        axes.set(xlabel=r"Shape parameter $\alpha_A$ of the mixing", ylabel="cond(A), unit columns")
+        axes.set(xlabel=AXES[varies], ylabel="cond(A), unit columns")
         axes.legend(loc="lower right")
         return figure
 
     return draw
-
-
-def _mathematical(text: str) -> str:
-    return text.replace("alpha_A", r"$\alpha_A$").replace("SNR_Y", "SNR$_Y$")

@@ -2,17 +2,18 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
 
 from ngmca import simulate
 from ngmca.paper.claims import Claim
+from ngmca.paper.experiment_figures import against
 from ngmca.paper.measures import Row, quality
-from ngmca.paper.methods import METHODS, Found, Trial
+from ngmca.paper.methods import METHODS, Trial
+from ngmca.result import HasFactors
 from ngmca.simulate import Mixture
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ class Study:
     methods: tuple[str, ...]
     tau: float
     sims: int | None  # in the paper; None where it shows one example
-    measure: Callable[[Trial, Found], Row] = quality
+    measure: Callable[[Trial, HasFactors], Row] = quality
     at_least: int = 1  # simulations, where they cost next to nothing
 
     def trial(self, value: float, sim: int) -> Trial:
@@ -69,12 +70,12 @@ class Example:
     """One simulation of a study in detail, as a tidy table."""
 
     name: str
-    look: Callable[[Trial], "pd.DataFrame"]
+    look: Callable[[Trial], pd.DataFrame]
     study: Study
     value: float
     seed: int = 0
 
-    def make(self) -> "pd.DataFrame":
+    def make(self) -> pd.DataFrame:
         """Return the table."""
         return self.look(self.study.trial(self.value, self.seed))
 
@@ -90,11 +91,24 @@ class Experiment:
 
     label: str
     title: str
-    draw: Callable[..., Any]  # (study's table or None, example's table or None) -> matplotlib figure
+    draw: Callable[..., Any]  # (table of the example, or else of the study; what varies) -> figure
     study: Study | None = None
     example: Example | None = None
-    claims: tuple[Claim, ...] = field(default=())
+    claims: tuple[Claim, ...] = ()
     remark: str = ""  # what to know about this reproduction
+
+
+def curves(
+    study: Study,
+    title: str,
+    *claims: Claim,
+    label: str = "",
+    beside: str | None = None,
+    remark: str = "",
+) -> Experiment:
+    """Return an experiment whose figure shows the SDR against what varies in a study."""
+    draw = against(beside)
+    return Experiment(label or study.name, title, draw, study, claims=claims, remark=remark)
 
 
 def _short(value: Any) -> str:

@@ -4,7 +4,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,10 @@ from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep
 from ngmca.algorithms.wavelets.wavelet_start import followed_by_bands
+from ngmca.answers.how_many.cross_validation import Factors
 from ngmca.engines import by_residual, open_whole
 from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
-from ngmca.result import Separation
+from ngmca.result import HasFactors, Separation
 from ngmca.rivals._sparse_hals import share_of_zeros
 from ngmca.sampling import posterior
 from ngmca.separation import separate
@@ -47,33 +48,13 @@ class Trial:
         return len(self.mixture.S)
 
 
-class Found(Protocol):
-    """Anything with factors."""
-
-    @property
-    def A(self) -> NDArray:
-        """Mixing, (m, r)."""
-
-    @property
-    def S(self) -> NDArray:
-        """Sources, (r, n)."""
-
-
 @dataclass(frozen=True)
 class Method:
     """A name to show, how the method is set, and how it is run."""
 
     label: str
     settings: str
-    run: Callable[[Trial], Found]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Factors, and nothing else."""
-
-    A: NDArray
-    S: NDArray
+    run: Callable[[Trial], HasFactors]
 
 
 def _ngmca(
@@ -109,37 +90,33 @@ def _ngmca(
     return run
 
 
-def _from_truth(method: str, *, noise_known: bool) -> Callable[[Trial], Found]:
-    def run(trial: Trial) -> Found:
+def _from_truth(method: str, *, noise_known: bool) -> Callable[[Trial], HasFactors]:
+    def run(trial: Trial) -> HasFactors:
         noise = float(np.sqrt(np.mean(trial.mixture.noise**2))) if noise_known else None
         return _ngmca(method, start=(trial.mixture.A, trial.mixture.S), noise=noise)(trial)
 
     return run
 
 
-def _rival(method: Callable[..., Found], **options: Any) -> Callable[[Trial], Found]:
+def _rival(method: Callable[..., HasFactors], **options: Any) -> Callable[[Trial], HasFactors]:
     return lambda trial: method(trial.mixture.Y, trial.r, seed=trial.seed, **options)
 
 
-def _hoyer(trial: Trial) -> Found:
+def _hoyer(trial: Trial) -> HasFactors:
     true = float(np.mean([rivals.sparseness(row) for row in trial.mixture.S]))
     return _rival(rivals.hoyer, n_iter=LONG, sparseness_S=true)(trial)
 
 
-def _sparse_hals(trial: Trial) -> Found:
+def _sparse_hals(trial: Trial) -> HasFactors:
     true = float(np.mean(share_of_zeros(trial.mixture.S.T)))
     return _rival(rivals.sparse_hals, n_iter=LONG, sparsity=true)(trial)
-
-
-def _oracle(trial: Trial) -> Found:
-    return rivals.oracle(trial.mixture.Y, trial.mixture.A, tau=trial.tau)
 
 
 def _default(trial: Trial) -> Separation:
     return _ngmca("soft", n_iter="auto", solver="pivot")(trial)
 
 
-def _automatic(trial: Trial) -> Found:
+def _automatic(trial: Trial) -> HasFactors:
     mixture, tau = trial.mixture, trial.tau
     shape = mixture.sample_shape
     method = Soft(tau=tau)
@@ -148,11 +125,11 @@ def _automatic(trial: Trial) -> Found:
     )
 
 
-def _in_wavelets(step: SourceStep) -> Callable[[Trial], Found]:
+def _in_wavelets(step: SourceStep) -> Callable[[Trial], HasFactors]:
     """A formulation of the sequel, from where `separate` would continue in wavelets."""
 
     @one_blas_thread
-    def run(trial: Trial) -> Found:
+    def run(trial: Trial) -> HasFactors:
         engine = open_whole(trial.mixture.Y, threads=1)
         shape = trial.mixture.sample_shape
         options = Options(tau=trial.tau, domain="wavelet", sample_shape=shape)
@@ -164,19 +141,11 @@ def _in_wavelets(step: SourceStep) -> Callable[[Trial], Found]:
     return run
 
 
-def _posterior_mean(trial: Trial) -> Found:
-    return _mean(trial, _default(trial))
-
-
-def _mean_for_known_mixing(trial: Trial) -> Found:
-    return _mean(trial, None, A=trial.mixture.A)
-
-
-def _mean(trial: Trial, start: Separation | None, **options: Any) -> Found:
+def _mean(trial: Trial, start: Separation | None, **options: Any) -> HasFactors:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # chains that disagree: the SDR tells what it costs
         found = posterior(trial.mixture.Y, start, seed=trial.seed, threads=1, **options)
-    return Estimate(found.A.mean, found.S.mean)
+    return Factors(found.A.mean, found.S.mean)
 
 
 _GMCA_SETTINGS = f"{N_ITER} iterations"
@@ -202,7 +171,11 @@ METHODS = {
         _rival(rivals.kim_park, n_iter=LONG, tol=SETTLED),
     ),
     "truth": Method("truth", "the true factors themselves", lambda trial: trial.mixture),
-    "oracle": Method("oracle", "knows the mixing", _oracle),
+    "oracle": Method(
+        "oracle",
+        "knows the mixing",
+        lambda trial: rivals.oracle(trial.mixture.Y, trial.mixture.A, tau=trial.tau),
+    ),
     "exact": Method(
         "nGMCA^S, exact",
         f"{N_ITER} iterations, sub-problems solved exactly",
@@ -214,9 +187,15 @@ METHODS = {
         _ngmca("soft", bounded=False),
     ),
     "default": Method("nGMCA^S, default", "what `separate` does unless it is told otherwise", _default),
-    "posterior": Method("posterior mean", "started at the default, everything learnt", _posterior_mean),
+    "posterior": Method(
+        "posterior mean",
+        "started at the default, everything learnt",
+        lambda trial: _mean(trial, _default(trial)),
+    ),
     "known": Method(
-        "posterior mean, A known", "knows the mixing; the rest is learnt", _mean_for_known_mixing
+        "posterior mean, A known",
+        "knows the mixing; the rest is learnt",
+        lambda trial: _mean(trial, None, A=trial.mixture.A),
     ),
     "soft_init": Method(
         "nGMCA^S from the truth",

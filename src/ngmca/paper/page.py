@@ -4,30 +4,16 @@ import base64
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from importlib import metadata
+from importlib import resources
 from pathlib import Path
 
-from ngmca.paper.catalogue import BEYOND, SEQUEL, full
 from ngmca.paper.claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Evidence, Finding
 from ngmca.paper.methods import METHODS
-from ngmca.paper.standing import Result, file_name
-from ngmca.report.html_page import STYLE, policy
+from ngmca.paper.standing import BEYOND, SEQUEL, Result, file_name, full
+from ngmca.report.html_page import page
 
 Claims = Sequence[tuple[Claim, Finding]]
 CHIPS = {HOLDS: ("yes", "✓"), FAILS: ("no", "✗"), UNDECIDED: ("open", "?"), NOT_RUN: ("open", "·")}
-MORE_STYLE = """
-img{max-width:100%;height:auto;display:block;margin:8px auto}
-.chip{display:inline-block;border-radius:4px;padding:0 8px;font-weight:600;white-space:nowrap}
-.yes{background:#e2f3e9;color:#1b6b41}.no{background:#fbe3df;color:#9c2a17}
-.open{background:#eceff2;color:#4a5562}
-.claim{border-top:1px solid var(--line);padding:8px 0}
-.claim p{margin:2px 0}.claim small{color:var(--soft)}
-.why{border-left:3px solid var(--line);padding-left:10px}
-summary{cursor:pointer;color:var(--soft);font-size:14px}
-td.number{text-align:right;font-variant-numeric:tabular-nums}
-.overview td{white-space:normal}
-sup{line-height:0}
-"""
 
 
 def render(results: Sequence[Result], figures: Path) -> str:
@@ -35,14 +21,9 @@ def render(results: Sequence[Result], figures: Path) -> str:
     judged = [(one, [(claim, one.judge(claim)) for claim in one.experiment.claims]) for one in results]
     parts = [_overview(judged), *(_section(result, claims, figures) for result, claims in judged)]
     title = "The experiments of “Sparse and Non-negative BSS for Noisy Data”"
-    return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>{policy()}"
-        "<meta name=viewport content='width=device-width,initial-scale=1'><link rel=icon href='data:,'>"
-        f"<title>{title} · ngmca</title><style>{STYLE}{MORE_STYLE}</style></head><body>"
-        f"<header><h1>{title}</h1><p>Every figure and table of the paper, run anew, and its claims "
-        f"checked</p></header><main>{''.join(parts)}"
-        f"<footer>ngmca {metadata.version('ngmca')}</footer></main></body></html>\n"
-    )
+    header = "<p>Every figure and table of the paper, run anew, and its claims checked</p>"
+    style = resources.files("ngmca.paper").joinpath("page.css").read_text(encoding="utf-8")
+    return page(title, header, "".join(parts), style=style)
 
 
 def _overview(judged: Sequence[tuple[Result, Claims]]) -> str:

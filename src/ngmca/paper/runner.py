@@ -139,7 +139,8 @@ def _performed(tasks: Sequence[Task], workers: int) -> Iterator[Iterator[tuple[T
     """Yield tasks with their results in the order in which they end; stop at an error."""
     others = set(active_children())
     with _one_thread_each():
-        pool = _pool(min(workers, max(len(tasks), 1)))
+        count, context = min(workers, max(len(tasks), 1)), get_context("spawn")
+        pool = ProcessPoolExecutor(count, mp_context=context, initializer=_prepare_worker)
         try:
             futures = {pool.submit(perform, task): task for task in tasks}
             yield ((futures[future], future) for future in as_completed(futures))
@@ -149,10 +150,6 @@ def _performed(tasks: Sequence[Task], workers: int) -> Iterator[Iterator[tuple[T
                 worker.terminate()
             raise
         pool.shutdown()
-
-
-def _pool(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_prepare_worker)
 
 
 @contextmanager

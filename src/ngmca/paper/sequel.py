@@ -8,13 +8,9 @@ line spectra, and by a choice of the domain.
 
 from typing import Any
 
-from ngmca.paper import experiment_figures
-from ngmca.paper.claims import Claim, ahead, close, together
-from ngmca.paper.experiments import Experiment, Study
-from ngmca.paper.noisy import NOISE
+from ngmca.paper.claims import Claim, ahead, close, said_in, together
+from ngmca.paper.experiments import Study, curves
 
-PLACE = "Rapin et al. (2014), the comparison of its formulations"
-OURS = "docs/paper.md"
 PLAIN = ("analysis", "synthesis")
 REWEIGHTED = ("analysis_reweighted", "synthesis_reweighted")
 METHODS = ("direct", *PLAIN, *REWEIGHTED, "minvol", "auto", "oracle")
@@ -46,107 +42,91 @@ IMAGES = Study(
     tau=1.0,
     sims=FULL,
 )
+_in_sequel = said_in("Rapin et al. (2014), the comparison of its formulations")
 
 COMMON = (
-    Claim(
+    _in_sequel(
         "Analysis is better than synthesis in most settings.",
-        PLACE,
         ahead("analysis", ("synthesis",)),
         most=True,
         why=_SHRUNK,
     ),
-    Claim(
+    _in_sequel(
         "Reweighted, analysis is better than synthesis in most settings.",
-        PLACE,
         ahead("analysis_reweighted", ("synthesis_reweighted",)),
         most=True,
     ),
-    Claim(
+    _in_sequel(
         "Weights improve both formulations, in every setting.",
-        PLACE,
         together(*(ahead(f"{name}_reweighted", (name,)) for name in PLAIN)),
     ),
-    Claim(
+    _in_sequel(
         "Both reweighted formulations are better than min-vol in most settings.",
-        PLACE,
         together(*(ahead(name, ("minvol",)) for name in REWEIGHTED)),
         most=True,
     ),
     Claim(
         "`separate(Y, r)` is better than each of the four formulations in most settings.",
-        OURS,
+        "docs/paper.md",
         together(*(ahead("auto", (name,)) for name in (*PLAIN, *REWEIGHTED))),
         most=True,
     ),
 )
 TRANSFORMED = (
-    Claim(
+    _in_sequel(
         "Analysis is better than the direct domain in most settings.",
-        PLACE,
         ahead("analysis", ("direct",)),
         most=True,
         why=_SHRUNK,
     ),
-    Claim(
+    _in_sequel(
         "Reweighted analysis is better than the direct domain in every setting.",
-        PLACE,
         ahead("analysis_reweighted", ("direct",)),
     ),
 )
 
 EXPERIMENTS = (
-    Experiment(
-        LEVELS.name,
-        "The sequel: SDR against the noise (NMR spectra, m = 32, r = 12, width 4)",
-        experiment_figures.against(NOISE),
+    curves(
         LEVELS,
-        claims=(*TRANSFORMED, *COMMON),
+        "The sequel: SDR against the noise (NMR spectra, m = 32, r = 12, width 4)",
+        *TRANSFORMED,
+        *COMMON,
     ),
-    Experiment(
-        WIDTHS.name,
-        "The sequel: SDR against the width of lines (NMR spectra, m = 32, r = 12, 20 dB)",
-        experiment_figures.against("Full width at half maximum (channels)"),
+    curves(
         WIDTHS,
-        claims=(
-            Claim(
-                "Analysis is better than the direct domain for widths of 2 and more.",
-                PLACE,
-                ahead("analysis", ("direct",), at=(2, 4, 8)),
-                why=_SHRUNK,
-            ),
-            Claim(
-                "Reweighted analysis is better than the direct domain for widths of 2 and more.",
-                PLACE,
-                ahead("analysis_reweighted", ("direct",), at=(2, 4, 8)),
-            ),
-            Claim(
-                "For a width of 1 the direct domain is as good as reweighted analysis (within 1 dB).",
-                PLACE,
-                close("direct", "analysis_reweighted", within=1.0, at=(1,)),
-            ),
-            *COMMON,
+        "The sequel: SDR against the width of lines (NMR spectra, m = 32, r = 12, 20 dB)",
+        _in_sequel(
+            "Analysis is better than the direct domain for widths of 2 and more.",
+            ahead("analysis", ("direct",), at=(2, 4, 8)),
+            why=_SHRUNK,
         ),
+        _in_sequel(
+            "Reweighted analysis is better than the direct domain for widths of 2 and more.",
+            ahead("analysis_reweighted", ("direct",), at=(2, 4, 8)),
+        ),
+        _in_sequel(
+            "For a width of 1 the direct domain is as good as reweighted analysis (within 1 dB).",
+            close("direct", "analysis_reweighted", within=1.0, at=(1,)),
+        ),
+        *COMMON,
     ),
-    Experiment(
-        MEASUREMENTS.name,
-        "The sequel: SDR against the number of measurements (NMR spectra, r = 12, 20 dB, width 4)",
-        experiment_figures.against("Number of measurements m"),
+    curves(
         MEASUREMENTS,
-        claims=(*TRANSFORMED, *COMMON),
+        "The sequel: SDR against the number of measurements (NMR spectra, r = 12, 20 dB, width 4)",
+        *TRANSFORMED,
+        *COMMON,
     ),
-    Experiment(
-        SOURCES.name,
-        "The sequel: SDR against the number of sources (NMR spectra, m = 32, 20 dB, width 4)",
-        experiment_figures.against("Number of sources r"),
+    curves(
         SOURCES,
-        claims=(*TRANSFORMED, *COMMON),
+        "The sequel: SDR against the number of sources (NMR spectra, m = 32, 20 dB, width 4)",
+        *TRANSFORMED,
+        *COMMON,
     ),
-    Experiment(
-        IMAGES.name,
-        "The sequel: SDR against the noise (4 images of 128 x 128 pixels, m = 32)",
-        experiment_figures.against(NOISE),
+    curves(
         IMAGES,
-        claims=(*TRANSFORMED, *COMMON),
+        "The sequel: SDR against the noise (4 images of 128 x 128 pixels, m = 32)",
+        *TRANSFORMED,
+        *COMMON,
         remark="Drawn images (blobs, filaments, edges) stand in for those of the sequel.",
     ),
 )

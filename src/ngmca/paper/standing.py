@@ -1,17 +1,32 @@
-"""State of each experiment in a folder of tables: what was run, its figure, its claims."""
+"""All experiments, and the state of each in a folder of tables: what was run, its figure, its claims."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ngmca.paper import experiment_figures
+import pandas as pd
+
+from ngmca.paper import application, beyond, experiment_figures, noiseless, noisy, sequel
 from ngmca.paper.claims import NOT_RUN, Claim, Finding
 from ngmca.paper.experiments import Example, Experiment, Study
 from ngmca.paper.tables import StudyTable, example_is_there, read_example
 
-if TYPE_CHECKING:
-    import pandas as pd
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.label: experiment
+    for chapter in (noiseless, noisy, application, beyond, sequel)
+    for experiment in chapter.EXPERIMENTS
+}
+BEYOND = frozenset(experiment.label for experiment in beyond.EXPERIMENTS)
+SEQUEL = frozenset(experiment.label for experiment in sequel.EXPERIMENTS)
+
+
+def full(experiment: Experiment) -> str:
+    """Return a text with the number of simulations of `--full`."""
+    sims = experiment.study.sims if experiment.study else None
+    if sims is None:
+        return "one example in the paper"
+    return f"{sims} with --full" if experiment.label in BEYOND | SEQUEL else f"{sims} in the paper"
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +34,8 @@ class Result:
     """An experiment with its tables; missing tables are None."""
 
     experiment: Experiment
-    table: "pd.DataFrame | None"
-    example: "pd.DataFrame | None"
+    table: pd.DataFrame | None
+    example: pd.DataFrame | None
 
     @property
     def ready(self) -> bool:
@@ -49,7 +64,7 @@ class Result:
         wanted = len(self.experiment.study.values)
         return f"{self.sims}" if values in (0, wanted) else f"{self.sims} at {values} of {wanted} values"
 
-    def means(self) -> "pd.DataFrame | None":
+    def means(self) -> pd.DataFrame | None:
         """Return the mean SDR_S for each value (row) and method (column), or None without SDR."""
         study = self.experiment.study
         if self.table is None or study is None or "sdr" not in self.table:
@@ -66,8 +81,9 @@ class Result:
         """Write the figure as PNG and SVG, and return the path of the PNG."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / file_name(self.experiment.label)
+        drawn = self.table if self.experiment.example is None else self.example
         with experiment_figures.style():
-            experiment_figures.save(self.experiment.draw(self.table, self.example, self.varies), path)
+            experiment_figures.save(self.experiment.draw(drawn, self.varies), path)
         return path.with_suffix(".png")
 
 
@@ -93,7 +109,7 @@ def file_name(label: str) -> str:
     return label.replace(":", "-")
 
 
-def _complete(table: "pd.DataFrame", study: Study) -> Any:
+def _complete(table: pd.DataFrame, study: Study) -> Any:
     """Return the simulations that have all methods, or None if there is none."""
     known = table[table["method"].isin(study.methods) & table[study.varies].isin(study.values)]
     count = known.groupby([study.varies, "sim"])["method"].transform("nunique")

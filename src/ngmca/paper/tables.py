@@ -9,14 +9,13 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
+
+import pandas as pd
 
 from ngmca._support.atomic_files import write_atomically
 from ngmca.paper.experiments import Example, Study
 from ngmca.paper.measures import Row
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Key = tuple[float, int, str]  # value, simulation, method
 LOCK = ".lock"  # in a folder of tables, held while a run writes them
@@ -44,7 +43,7 @@ class StudyTable:
         columns = table[self.study.varies], table["sim"], table["method"]
         return {(float(x), int(sim), str(method)) for x, sim, method in zip(*columns, strict=True)}
 
-    def read(self) -> "pd.DataFrame":
+    def read(self) -> pd.DataFrame:
         """Return all complete rows, each once."""
         self._check_identity()
         key = [self.study.varies, "sim", "method"]
@@ -72,7 +71,8 @@ class StudyTable:
     def append(self, row: Row) -> None:
         """Write a row to disk before returning."""
         assert self._file is not None
-        text = ",".join(map(_written, row.values())) + "\n"
+        cells = (f"{one:.6g}" if isinstance(one, float) else str(one) for one in row.values())
+        text = ",".join(cells) + "\n"
         if self._columns is None:
             self._columns = list(row)
             text = ",".join(row) + "\n" + text
@@ -103,7 +103,7 @@ def example_is_there(folder: Path, example: Example) -> bool:
     return path.exists() and _read_note(path) == example.identity
 
 
-def write_example(folder: Path, example: Example, table: "pd.DataFrame") -> None:
+def write_example(folder: Path, example: Example, table: pd.DataFrame) -> None:
     """Write the table of an example atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{example.name}.csv"
@@ -111,7 +111,7 @@ def write_example(folder: Path, example: Example, table: "pd.DataFrame") -> None
     _write_note(path, example.identity)
 
 
-def read_example(folder: Path, example: Example) -> "pd.DataFrame":
+def read_example(folder: Path, example: Example) -> pd.DataFrame:
     """Return the table of an example."""
     path = folder / f"{example.name}.csv"
     return _read(path, path.read_bytes(), set())
@@ -140,8 +140,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _read(path: Path, content: bytes, needed: set[str]) -> "pd.DataFrame":
-    import pandas as pd
+def _read(path: Path, content: bytes, needed: set[str]) -> pd.DataFrame:
 
     try:
         table = pd.read_csv(io.BytesIO(content))
@@ -166,7 +165,3 @@ def _write_note(path: Path, identity: dict[str, Any]) -> None:
 def _whole_lines(path: Path) -> bytes:
     content = path.read_bytes()
     return content[: content.rfind(b"\n") + 1]
-
-
-def _written(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

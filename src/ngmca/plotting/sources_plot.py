@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, option
-from ngmca.io import as_dataset
+from ngmca.io import Dataset, as_dataset
 from ngmca.io.conversion import is_dataframe
-from ngmca.plotting.pyplot import load_pyplot
+from ngmca.plotting.answer_plots import load_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,8 @@ def picture(S: NDArray, shares: NDArray, data: Any) -> "Figure":
         left, right = panels[i]
         left.plot(axis, row, color=f"C{i % 10}", linewidth=1)
         left.set_ylabel(f"source {i + 1}")
-        left.set_xlim(*_ends(axis))
+        if axis.dtype.kind in "fiu" and len(axis) > 1:
+            left.set_xlim(axis[0], axis[-1])  # falling axes are drawn falling
         if shape:
             shown = right.imshow(share.reshape(shape))
             figure.colorbar(shown, ax=right, label="%")
@@ -56,22 +57,24 @@ def picture(S: NDArray, shares: NDArray, data: Any) -> "Figure":
     return figure
 
 
-def _ends(axis: NDArray) -> tuple[Any, Any]:
-    """Return the first and the last position, so that falling axes are drawn falling; None for names."""
-    return (axis[0], axis[-1]) if axis.dtype.kind in "fiu" and len(axis) > 1 else (None, None)
-
-
 def described(data: Any, m: int, n: int) -> tuple[NDArray, str, list[str]]:
     """Return axis, its label and names of the measurements, from a Dataset, a DataFrame, or None."""
     if data is None:
         return np.arange(n), "channel", [str(i + 1) for i in range(m)]
-    known = as_dataset(data)
+    known = fitting_dataset(data, m, n)
     names, axis = known.names, known.positions
-    if (len(names), len(axis)) != (m, n):
-        raise wrong_shape((len(names), len(axis)), (m, n))
     if known.axis is None and is_dataframe(data):
         axis = np.asarray(data.columns)  # the columns have names, not positions
     return axis, known.axis_label, list(names)
+
+
+def fitting_dataset(data: Any, m: int, n: int) -> Dataset:
+    """Return data as a Dataset; raise an error if it does not have m measurements and n channels."""
+    known = as_dataset(data)
+    shape = (len(known.Y), len(known.positions)) if known.Y.ndim == 2 else known.Y.shape
+    if shape != (m, n):
+        raise wrong_shape(shape, (m, n))
+    return known
 
 
 def wrong_shape(given: tuple[int, ...], separated: tuple[int, int]) -> ArgumentError:

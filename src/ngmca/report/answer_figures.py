@@ -1,5 +1,7 @@
 """Figures of the answers: criteria for the number of sources, best matches, calibration lines."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -7,98 +9,81 @@ from plotly.subplots import make_subplots
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.run import Run
-from ngmca.report.answer_tables import MAX_ROWS
-from ngmca.report.plotly_style import (
-    INK,
-    SOFT,
-    axis_of,
-    bare_rows,
-    colour,
-    line,
-    literal,
-    shortened,
-    small,
-    style,
-)
+from ngmca.report import plotly_style as look
 
 
-def criteria(choice: RankChoice) -> tuple[go.Figure, ...]:
-    """Return one figure for each criterion; the chosen number of sources is marked."""
+def criteria(choice: RankChoice) -> Iterator[go.Figure]:
+    """Yield one figure for each criterion; the chosen number of sources is marked."""
     numbers = choice.criteria
     panels = (
-        (choice.ranks, choice.held_out.mean(axis=0), f"Held-out error: {numbers['held_out']}"),
+        (choice.ranks, choice.held_out.mean(axis=0), f"Prediction error: {numbers['held_out']}"),
         (np.arange(1, len(choice.singular_values) + 1), choice.singular_values,
          f"Singular values: {numbers['singular_values']}"),
         (choice.ranks, choice.stability, f"Stability: {numbers['stability']}"),
     )  # fmt: skip
-    figures = []
     for k, (x, y, title) in enumerate(panels):
         figure = go.Figure(
             go.Scatter(x=x, y=np.where(np.isfinite(y), y, np.nan), mode="lines+markers",
-                       line={"color": colour(k)}, hovertemplate="%{x}: %{y:.4g}<extra></extra>")
+                       line={"color": look.colour(k)}, hovertemplate="%{x}: %{y:.4g}<extra></extra>")
         )  # fmt: skip
         if k == 1 and choice.edge > 0:
-            figure.add_hline(choice.edge, line={"color": SOFT, "dash": "dot", "width": 1})
+            figure.add_hline(choice.edge, line={"color": look.SOFT, "dash": "dot", "width": 1})
         figure.add_vline(choice.rank, line={"color": "rgba(29,39,51,0.12)", "width": 14})
-        style(figure, 260)
-        figure.update_layout(title=small(title))
+        look.style(figure, 260, title)
         figure.update_xaxes(title="sources")
         if k < 2 and np.nanmax(y, initial=0.0) > 0:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1)
-        figures.append(figure)
-    return tuple(figures)
+        yield figure
 
 
-def matches(run: Run) -> tuple[go.Figure, ...]:
-    """Return for each source a figure with the most similar spectrum of the library below it."""
+def matches(run: Run) -> Iterator[go.Figure]:
+    """Yield for each source a figure with the most similar spectrum of the library below it."""
     found = run.answers.identification
     if found is None:
-        return ()
-    figures = []
-    for i, row in enumerate(run.separation.answer[1][:MAX_ROWS]):
+        return
+    for i, row in enumerate(run.separation.answer[1][: look.MAX_ROWS]):
         if not found.matches[i]:
             continue
         reference, best = found.references[i], found.matches[i][0]
         figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.03)
-        figure.add_trace(line(run.data, row, f"source {i + 1}", colour(i), width=1.2), row=1, col=1)
-        figure.add_trace(line(run.data, reference, literal(best.name), INK, width=1.2), row=2, col=1)
-        style(figure, 280)
+        figure.add_trace(
+            look.line(run.data, row, f"source {i + 1}", look.colour(i), width=1.2), row=1, col=1
+        )
+        figure.add_trace(
+            look.line(run.data, reference, look.literal(best.name), look.INK, width=1.2), row=2, col=1
+        )
+        look.style(figure, 280)
         tops = np.array([row.max(), np.nanmax(reference, initial=0.0)])
-        bare_rows(figure, tops)
+        look.bare_rows(figure, tops)
         doubt = "" if best.confident else ", uncertain"
-        name = literal(shortened(best.name, 40))
+        name = look.literal(look.shortened(best.name, 40))
         text = f"Source {i + 1} above {name} ({best.similarity:.2f}{doubt})"
-        figure.update_layout(title=small(text), margin={"t": 44})
+        figure.update_layout(title=look.small(text), margin={"t": 44})
         for k, values in enumerate((row, reference)):  # the baseline of a reference may be below 0
             low = min(0.0, float(np.nanmin(values, initial=0.0)))
             figure.update_yaxes(range=[low, 1.1 * (float(tops[k]) or 1.0)], row=k + 1, col=1)
-        axis_of(figure, run.data, row=2)
-        figures.append(figure)
-    return tuple(figures)
+        look.axis_of(figure, run.data, row=2)
+        yield figure
 
 
-def calibrations(amounts: Amounts) -> tuple[go.Figure, ...]:
-    """Return the calibration line of each substance that has standards."""
-    figures = []
-    for j, name in enumerate(amounts.substances[:MAX_ROWS]):
+def calibrations(amounts: Amounts) -> Iterator[go.Figure]:
+    """Yield the calibration line of each substance that has standards."""
+    for j, name in enumerate(amounts.substances[: look.MAX_ROWS]):
         known = np.isfinite(amounts.known[:, j])
         if not known.any():
             continue
         x, y = amounts.known[known, j], amounts.weights[known, j]
         top, source, unit = float(x.max()), amounts.sources[j], amounts.units[j]
-        names = [literal(str(amounts.measurements[i])) for i in np.flatnonzero(known)]
+        names = [look.literal(str(amounts.measurements[i])) for i in np.flatnonzero(known)]
         end = top / amounts.factors[j] if amounts.factors[j] > 0 else 0.0
         figure = go.Figure([
             go.Scatter(x=[0, top], y=[0, end], mode="lines", hoverinfo="skip",
-                       line={"color": SOFT, "width": 1.2}),
-            go.Scatter(x=x, y=y, mode="markers", text=names, marker={"color": colour(source), "size": 8},
+                       line={"color": look.SOFT, "width": 1.2}),
+            go.Scatter(x=x, y=y, mode="markers", text=names,
+                       marker={"color": look.colour(source), "size": 8},
                        hovertemplate="%{text}: %{x:.4g}<extra></extra>"),
         ])  # fmt: skip
-        style(figure, 260)
-        figure.update_layout(title=small(literal(shortened(name, 22))))
-        figure.update_xaxes(
-            title=literal(f"known concentration, {unit}" if unit else "known concentration")
-        )
+        look.style(figure, 260, look.literal(look.shortened(name, 22)))
+        figure.update_xaxes(title=look.literal(f"known concentration{f', {unit}' if unit else ''}"))
         figure.update_yaxes(title="weight of the source", rangemode="tozero")
-        figures.append(figure)
-    return tuple(figures)
+        yield figure

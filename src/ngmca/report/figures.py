@@ -1,30 +1,79 @@
-"""Figures of sources and of measurements with their fit."""
+"""Figures of sources, of measurements with their fit, and of what belongs to no source."""
+
+from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
+from scipy.signal import find_peaks, peak_prominences
 
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
-from ngmca.report.background_and_outliers import mark_outliers
-from ngmca.report.mixing_figures import shown_posterior
-from ngmca.report.plotly_style import (
-    COLOURS,
-    INK,
-    SOFT,
-    above,
-    axis_of,
-    bare_rows,
-    colour,
-    label,
-    line,
-    literal,
-    place_of,
-    shortened,
-    small,
-    style,
-)
+from ngmca.report import plotly_style as look
+from ngmca.report.html_page import table
+from ngmca.report.mixing_figures import image, shown_posterior
 from ngmca.result import Marginals, Posterior
+from ngmca.saving.results import outliers
+
+
+def background(run: Run) -> tuple[go.Figure, ...]:
+    """Return the backgrounds of at most 12 measurements, evenly spread, and a map if they are pixels."""
+    found, m = run.separation.background, len(run.separation.A)
+    assert found is not None
+    figure = go.Figure()
+    for k, i in enumerate(np.unique(np.linspace(0, m - 1, 12).round().astype(int))):
+        name = look.literal(look.shortened(run.data.names[i], 24))
+        figure.add_trace(
+            look.line(run.data, found.weights[i] @ found.basis, name, look.colour(k), width=1.2)
+        )
+    look.style(figure, 320, showlegend=m > 1, legend=look.above(), margin={"t": 64})
+    figure.update_yaxes(rangemode="tozero")
+    look.axis_of(figure, run.data)
+    if not run.data.image_shape:
+        return (figure,)
+    return figure, image(found.weights @ found.basis.sum(axis=1), run.data, "Sum of the background")
+
+
+def mark_outliers(figure: go.Figure, run: Run, i: int) -> None:
+    """Mark the outliers of measurement i in the first row of the figure of its fit."""
+    found = run.separation.outliers
+    here = np.zeros(0, dtype=int) if found is None else np.flatnonzero(found[:, 0] == i)
+    if not here.size:
+        return
+    assert found is not None
+    figure.add_trace(
+        go.Scatter(
+            x=run.data.positions[found[here, 1]], y=run.diagnostics.outlying[here], mode="markers",
+            name="outlier", marker={"color": look.INK, "symbol": "x", "size": 7},
+        ), row=1, col=1,
+    )  # fmt: skip
+
+
+def outlier_table(run: Run) -> str:
+    """Return a table of the 50 largest outliers."""
+    names, values = zip(*outliers(run), strict=True)
+    order = np.argsort(-np.abs(run.diagnostics.outlying), kind="stable")[:50]
+    rows = [
+        f"<td>{escape(str(values[0][k]))}<td>{values[1][k]:.6g}<td>{values[2][k]:.4g}" for k in order
+    ]
+    return table("".join(f"<th>{escape(name)}" for name in names), rows)
+
+
+def peaks(x: NDArray, y: NDArray, count: int = 3) -> list[float]:
+    """Return the positions of the most prominent peaks, at least 1 % of the axis apart.
+
+    A peak must fall by a quarter of its own height, and by a twentieth of the highest peak, before the
+    spectrum rises again: a ripple on a band does not. A spectrum that still rises at the end of the axis
+    has no peak there.
+    """
+    y = np.asarray(y, dtype=float)
+    lowest = 0.05 * max(float(y.max(initial=0)), 0)
+    found, _ = find_peaks(y, prominence=lowest, distance=max(len(x) / 100, 1))
+    drop = peak_prominences(np.pad(y, 1), found + 1)[0]  # also of bands that the end of the axis cuts
+    own = (drop >= 0.25 * y[found]) & (drop > 0)
+    order = np.argsort(-drop[own], kind="stable")[:count]
+    return [float(x[i]) for i in found[own][order]]
 
 
 def sources(run: Run) -> go.Figure:
@@ -34,7 +83,7 @@ def sources(run: Run) -> go.Figure:
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, row in enumerate(S):
         figure.add_trace(
-            line(data, row, literal(run.labels[i]), colour(i), width=1.1, fill="tozeroy"),
+            look.line(data, row, look.literal(run.labels[i]), look.colour(i), width=1.1, fill="tozeroy"),
             row=i + 1,
             col=1,
         )
@@ -42,12 +91,12 @@ def sources(run: Run) -> go.Figure:
         for trace in bands:
             figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(trace.y))
-        name = literal(shortened(run.labels[i].removeprefix("source "), 40))
-        label(figure, i, f"<b>{name}</b>  {percent(run.diagnostics.share[i])}", colour(i))
+        name = look.literal(look.shortened(run.labels[i].removeprefix("source "), 40))
+        look.label(figure, i, f"<b>{name}</b>  {percent(run.diagnostics.share[i])}", look.colour(i))
     height = int(np.clip(1000 / r, 56, 190))
-    style(figure, height * r + 60)
-    bare_rows(figure, tops)
-    axis_of(figure, data, row=r)
+    look.style(figure, height * r + 60)
+    look.bare_rows(figure, tops)
+    look.axis_of(figure, data, row=r)
     return figure
 
 
@@ -57,8 +106,8 @@ def _others(run: Run, i: int) -> list[go.Scatter]:
     if others is None or not others.differs[i]:
         return []
     drawn = [
-        line(run.data, others.S_low[i], "lowest", colour(i), width=0.5),
-        line(run.data, others.S_high[i], "highest", colour(i), width=0.5, fill="tonexty"),
+        look.line(run.data, others.S_low[i], "lowest", look.colour(i), width=0.5),
+        look.line(run.data, others.S_high[i], "highest", look.colour(i), width=0.5, fill="tonexty"),
     ]
     for trace in drawn:
         trace.line.dash = "dot"
@@ -71,8 +120,8 @@ def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
     found = Marginals(posterior.S.mean[i], posterior.S.sd[i], None if active is None else active[i])
     low, high = found.interval(0.9)
     drawn = [
-        line(run.data, low, "5 %", INK, width=0),
-        line(run.data, high, "95 %", INK, width=0, fill="tonexty"),
+        look.line(run.data, low, "5 %", look.INK, width=0),
+        look.line(run.data, high, "95 %", look.INK, width=0, fill="tonexty"),
     ]
     drawn[1].fillcolor = "rgba(29, 39, 51, 0.25)"
     return drawn
@@ -88,22 +137,18 @@ def fit(run: Run, pick: int) -> go.Figure:
     figure = make_subplots(
         rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.05
     )
-    figure.add_trace(line(data, y, "measured", "#9aa5b1", width=1.2), row=1, col=1)
-    figure.add_trace(line(data, model, "fit", COLOURS[1], width=1.2), row=1, col=1)
+    figure.add_trace(look.line(data, y, "measured", "#9aa5b1", width=1.2), row=1, col=1)
+    figure.add_trace(look.line(data, model, "fit", look.COLOURS[1], width=1.2), row=1, col=1)
     if smooth is not None:
-        figure.add_trace(line(data, smooth, "background", COLOURS[2], width=1), row=1, col=1)
+        figure.add_trace(look.line(data, smooth, "background", look.COLOURS[2], width=1), row=1, col=1)
     mark_outliers(figure, run, i)
-    figure.add_trace(line(data, y - model, "residual", COLOURS[0], width=0.9), row=2, col=1)
+    figure.add_trace(look.line(data, y - model, "residual", look.COLOURS[0], width=0.9), row=2, col=1)
     sigma = float(run.diagnostics.sigma[i])
     for level in (-2 * sigma, 2 * sigma):
-        figure.add_hline(level, row=2, col=1, line={"color": SOFT, "dash": "dot", "width": 1})
-    style(figure, 330)
-    figure.update_layout(
-        showlegend=True,
-        legend=above(),
-        title=small(place_of(data, i)),
-        margin={"t": 56},
+        figure.add_hline(level, row=2, col=1, line={"color": look.SOFT, "dash": "dot", "width": 1})
+    look.style(
+        figure, 330, look.place_of(data, i), showlegend=True, legend=look.above(), margin={"t": 56}
     )
     figure.update_yaxes(nticks=4, row=2, col=1)
-    axis_of(figure, data, row=2)
+    look.axis_of(figure, data, row=2)
     return figure

@@ -1,93 +1,82 @@
-"""The page around the sections: one file that contains Plotly and its style."""
+"""The page of the report: its sections, and one file that contains Plotly and its style."""
 
 import hashlib
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
-from importlib import metadata
+from importlib import metadata, resources
 
+import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
-from ngmca.report.section import Section
 
-STYLE = """
-:root{--ink:#1d2733;--soft:#5c6875;--line:#dde3e8;--back:#f4f6f8;--blue:#0072B2}
-*{box-sizing:border-box}
-body{margin:0;background:var(--back);color:var(--ink);
- font:15px/1.5 system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif}
-header{background:#12263a;color:#fff;padding:22px max(16px,calc(50vw - 600px)) 12px}
-header h1{margin:0 0 2px;font-size:24px;font-weight:600;overflow-wrap:anywhere}
-header p{margin:0;color:#b9c7d6}
-nav{display:flex;flex-wrap:wrap;gap:4px 16px;margin-top:10px}
-nav a{color:#cfe3f5;text-decoration:none;font-size:14px;padding:2px 0}
-nav a:hover{text-decoration:underline}
-main{max-width:1232px;margin:0 auto;padding:12px 16px 40px}
-section{background:#fff;border:1px solid var(--line);border-radius:8px;padding:14px 18px;margin:14px 0}
-h2{font-size:18px;margin:0 0 6px}
-p{margin:4px 0}
-summary{cursor:pointer}
-summary h2{display:inline}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(130px,1fr));gap:10px;margin:8px 0 12px}
-.tile{border:1px solid var(--line);border-radius:6px;padding:8px 12px}
-.tile b{display:block;font-size:20px;font-weight:600}
-.tile span{color:var(--soft);font-size:13px}
-.note{border-left:4px solid;border-radius:4px;padding:8px 12px;margin:10px 0 0}
-.warn{border-color:#c77700;background:#fff6e8}
-.good{border-color:#2a8f5b;background:#eef8f2}
-.more{margin-top:12px}
-.grid{display:grid;gap:8px 16px}
-.grid>div{min-width:0}
-.two{grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr))}
-.three{grid-template-columns:repeat(auto-fill,minmax(min(100%,270px),1fr))}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;font-size:14px;margin:8px 0}
-th,td{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid var(--line);vertical-align:top}
-th{font-weight:500}
-th,td{white-space:nowrap}
-th i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:8px}
-.details td{white-space:normal;overflow-wrap:anywhere;
- font:13px/1.5 ui-monospace,Menlo,Consolas,monospace}
-footer{color:var(--soft);font-size:13px;padding:0 2px}
-@media(max-width:600px){section{padding:12px 10px}main{padding:6px 8px 30px}.tile b{font-size:18px}
- header h1{font-size:19px}}
-"""
+@dataclass(frozen=True)
+class Section:
+    """A heading with text and figures below it.
 
-# Two buttons: save the picture, and reset the zoom. More would cover the titles of narrow figures. The
-# button that sends a figure to Plotly's servers is removed: data must not leave the computer.
-DRAW = """
-const plots=[...document.querySelectorAll('.plot')];
-const settings={responsive:true,displaylogo:false,showSendToCloud:false,plotlyServerURL:'',
- modeBarButtonsToRemove:['select2d','lasso2d','autoScale2d','zoom2d','pan2d','zoomIn2d','zoomOut2d']};
-function draw(box){
- const figure=JSON.parse(box.querySelector('script').textContent);
- return Plotly.newPlot(box,figure.data,figure.layout,settings);
-}
-function next(i){
- if(i===plots.length){document.body.dataset.drawn=i;return}
- const folded=plots[i].closest('details:not([open])');
- (folded?Promise.resolve():draw(plots[i])).then(()=>setTimeout(next,0,i+1));
-}
-for(const fold of document.querySelectorAll('details'))fold.addEventListener('toggle',()=>{
- for(const box of fold.querySelectorAll('.plot:not(.js-plotly-plot)'))if(fold.open)draw(box);
-});
-next(0);
-"""
+    Attributes
+    ----------
+    anchor : str
+        Its name in links.
+    heading : str
+        The heading as plain text.
+    body : str
+        Text in HTML.
+    plots : tuple of plotly.graph_objects.Figure
+        Figures below the text.
+    columns : int
+        How many figures stand side by side: 1, 2 or 3.
+    folded : bool
+        Whether only the heading is shown until a reader opens the section.
+    """
+
+    anchor: str
+    heading: str
+    body: str = ""
+    plots: tuple[go.Figure, ...] = ()
+    columns: int = 1
+    folded: bool = False
+
+
+def paragraph(text: str) -> str:
+    """Return a plain text as a paragraph of HTML."""
+    return f"<p>{escape(text, quote=False)}</p>"
+
+
+def table(head: str, rows: list[str], kind: str = "") -> str:
+    """Return a table from the cells of its head and of its rows, in HTML without closing tags."""
+    lines = "".join(f"<tr>{row}" for row in ([head] if head else []) + rows)
+    return f"<div class=wide><table{f' class={kind}' if kind else ''}>{lines}</table></div>"
+
+
+LESS = "\\u003c"  # "<" in JSON
+PARTS = resources.files("ngmca.report")  # where the style and the script of the page are
 
 
 def render(title: str, sections: Sequence[Section]) -> str:
-    """Return the whole page."""
-    plotly = get_plotlyjs()
+    """Return the report of a run."""
     links = "".join(f"<a href='#{s.anchor}'>{escape(s.heading)}</a>" for s in sections)
+    header = f"<p>Sparse non-negative source separation</p><nav>{links}</nav>"
+    scripts = (get_plotlyjs(), PARTS.joinpath("page.js").read_text(encoding="utf-8"))
+    return page(title, header, "".join(map(_section, sections)), scripts=scripts)
+
+
+def page(
+    title: str, header: str, main: str, *, style: str = "", scripts: tuple[str, str] | None = None
+) -> str:
+    """Return a whole page; the first of the scripts runs before the content, the second after it."""
+    first, last = (f"<script>{script}</script>" for script in scripts or ("", ""))
+    style = PARTS.joinpath("page.css").read_text(encoding="utf-8") + style
     return (
-        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>{policy(plotly, DRAW)}"
+        f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>{policy(*scripts or ())}"
         "<meta name=viewport content='width=device-width,initial-scale=1'>"
         "<link rel=icon href='data:,'>"  # otherwise browsers ask for one
-        f"<title>{escape(title)} · ngmca</title><style>{STYLE}</style>"
-        f"<script>{plotly}</script></head><body>"
-        f"<header><h1>{escape(title)}</h1><p>Sparse non-negative source separation</p>"
-        f"<nav>{links}</nav></header><main>{''.join(map(_section, sections))}"
+        f"<title>{escape(title)} · ngmca</title><style>\n{style}</style>"
+        f"{first if scripts else ''}</head><body>"
+        f"<header><h1>{escape(title)}</h1>{header}</header><main>{main}"
         f"<footer>ngmca {metadata.version('ngmca')}</footer></main>"
-        f"<script>{DRAW}</script></body></html>\n"
+        f"{last if scripts else ''}</body></html>\n"
     )
 
 
@@ -107,9 +96,10 @@ def policy(*scripts: str) -> str:
 
 def _section(section: Section) -> str:
     kind = {1: "", 2: " two", 3: " three"}[section.columns]
+    # "<" of a name could end the script element early
     plots = "".join(
         f"<div class=plot style='min-height:{plot.layout.height}px'>"
-        f"<script type='application/json'>{_json(plot.to_json())}</script></div>"
+        f"<script type='application/json'>{plot.to_json().replace('<', LESS)}</script></div>"
         for plot in section.plots
     )
     grid = f"<div class='grid{kind}'>{plots}</div>" if plots else ""
@@ -117,8 +107,3 @@ def _section(section: Section) -> str:
     if section.folded:
         heading, content = "", f"<details><summary>{heading}</summary>{content}</details>"
     return f"<section id={section.anchor}>{heading}{content}</section>"
-
-
-def _json(text: str) -> str:
-    """Return JSON that cannot end its script element early, whatever names the data have."""
-    return text.replace("<", "\\u003c")

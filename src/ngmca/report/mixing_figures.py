@@ -1,4 +1,4 @@
-"""Figures of the mixing: the composition of each measurement, and the columns of A."""
+"""Figures of the mixing: the composition of each measurement, the columns of A, and maps of images."""
 
 from html import escape
 from typing import Any
@@ -9,19 +9,9 @@ from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from ngmca.answers.run import Run
-from ngmca.report.plotly_style import (
-    INK,
-    SOFT,
-    above,
-    bare_rows,
-    colour,
-    label,
-    literal,
-    shortened,
-    shortened_all,
-    style,
-)
-from ngmca.report.section import table
+from ngmca.io import Dataset
+from ngmca.report import plotly_style as look
+from ngmca.report.html_page import table
 from ngmca.result import Marginals, Posterior
 
 MAX_BARS = 400  # more measurements are drawn as a line
@@ -36,13 +26,13 @@ def shares(run: Run) -> go.Figure:
     for i, column in enumerate(parts.T):
         shared = _trace(run, i, column.astype(np.float32), " %")
         figure.add_trace(
-            go.Bar(**shared, marker_color=colour(i), marker_line_width=0, textposition="none")
+            go.Bar(**shared, marker_color=look.colour(i), marker_line_width=0, textposition="none")
             if m <= MAX_BARS
-            else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=colour(i))
+            else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=look.colour(i))
         )
-    style(figure, 320)
-    figure.update_layout(barmode="stack", bargap=0.15 if m < 80 else 0, showlegend=r <= 12)
-    figure.update_layout(legend=above() | {"traceorder": "normal"}, margin={"t": 56})
+    bars: dict[str, Any] = {"barmode": "stack", "bargap": 0.15 if m < 80 else 0}
+    legend = look.above() | {"traceorder": "normal"}
+    look.style(figure, 320, **bars, showlegend=r <= 12, legend=legend, margin={"t": 56})
     figure.update_yaxes(range=[0, 100.5], ticksuffix=" %", nticks=6)
     measurements(figure, run)
     return figure
@@ -57,18 +47,20 @@ def weights(run: Run) -> go.Figure:
     for i, column in enumerate(A.T):
         shared = _trace(run, i, column)
         if m <= MAX_BARS:
-            trace = go.Bar(**shared, marker_color=colour(i), marker_line_width=0, textposition="none")
+            trace = go.Bar(
+                **shared, marker_color=look.colour(i), marker_line_width=0, textposition="none"
+            )
         else:
-            trace = go.Scatter(**shared, mode="lines", line={"color": colour(i), "width": 1})
+            trace = go.Scatter(**shared, mode="lines", line={"color": look.colour(i), "width": 1})
         figure.add_trace(trace, row=i + 1, col=1)
         if m <= MAX_BARS and posterior is not None:
             bars = _error_bars(posterior, i, place)
             figure.add_trace(bars, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(bars.y + bars.error_y.array))
-        name = literal(shortened(run.labels[i].removeprefix("source "), 40))
-        label(figure, i, f"<b>{name}</b>", colour(i))
-    style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
-    bare_rows(figure, tops)
+        name = look.literal(look.shortened(run.labels[i].removeprefix("source "), 40))
+        look.label(figure, i, f"<b>{name}</b>", look.colour(i))
+    look.style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
+    look.bare_rows(figure, tops)
     figure.update_layout(bargap=0.15 if m < 80 else 0)
     measurements(figure, run, row=r)
     return figure
@@ -79,8 +71,8 @@ def _trace(run: Run, i: int, values: NDArray, unit: str = "") -> dict[str, Any]:
     return {
         "x": np.arange(1, len(values) + 1),
         "y": values,
-        "name": literal(shortened(run.labels[i], 34)),
-        "text": [literal(name) for name in run.data.names],
+        "name": look.literal(look.shortened(run.labels[i], 34)),
+        "text": [look.literal(name) for name in run.data.names],
         "hovertemplate": f"%{{text}}: %{{y:.3g}}{unit}<extra>%{{fullData.name}}</extra>",
     }
 
@@ -134,18 +126,18 @@ def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
     m, place = len(run.separation.A), {} if row is None else {"row": row, "col": 1}
     ticks: dict[str, Any] = {"title": "measurement", "tickformat": "d", "nticks": min(m + 1, 15)}
     if m <= MAX_NAMES and run.data.row_names:
-        names = shortened_all(list(run.data.names))
+        names = look.shortened_all(list(run.data.names))
         upright = sum(map(len, names)) > LETTERS_BELOW_FIGURE  # slanted names hide the last one
         ticks = {"tickvals": np.arange(1, m + 1), "title": None, "tickangle": -90 if upright else None}
-        ticks["ticktext"] = [literal(name) for name in names]
+        ticks["ticktext"] = [look.literal(name) for name in names]
     figure.update_xaxes(ticks, **place)
     for name, part in parts_of(run):
         if part.start:
-            figure.add_vline(part.start + 0.5, line={"color": SOFT, "dash": "dot", "width": 1})
-        words = literal(shortened(name, 20))
+            figure.add_vline(part.start + 0.5, line={"color": look.SOFT, "dash": "dot", "width": 1})
+        words = look.literal(look.shortened(name, 20))
         figure.add_annotation(
             text=words, x=part.start + 0.6, y=1, yref="paper", xanchor="left", yanchor="bottom",
-            showarrow=False, font={"size": 11, "color": SOFT},
+            showarrow=False, font={"size": 11, "color": look.SOFT},
         )  # fmt: skip
     figure.update_xaxes(range=[0.4, m + 0.6])
 
@@ -159,8 +151,56 @@ def _error_bars(posterior: Posterior, i: int, place: NDArray) -> go.Scatter:
         y=centre,
         mode="markers",
         name="90 % interval",
-        marker={"color": INK, "opacity": 0},  # the bar itself is enough
-        error_y={"array": np.maximum(high - centre, 0), "thickness": 1, "width": 2, "color": INK},
+        marker={"color": look.INK, "opacity": 0},  # the bar itself is enough
+        error_y={"array": np.maximum(high - centre, 0), "thickness": 1, "width": 2, "color": look.INK},
         customdata=np.stack([low, high], axis=1),
         hovertemplate="%{customdata[0]:.3g} to %{customdata[1]:.3g}<extra>%{fullData.name}</extra>",
     )
+
+
+MAX_PIXELS = 1 << 16  # of one map
+
+
+def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> go.Figure:
+    """Return a map of one value for each pixel; large maps are averaged to the size of a screen."""
+    shape = data.image_shape or (1, len(values))
+    pixels = values.reshape(shape)
+    (x, across), (y, down) = _coordinates(data, "x", 1), _coordinates(data, "y", 0)
+    step = int(np.ceil(np.sqrt(pixels.size / MAX_PIXELS)))
+    if step > 1:
+        rows, columns = (size // step * step for size in shape)
+        pixels = pixels[:rows, :columns].reshape(rows // step, step, columns // step, step).mean((1, 3))
+        x, y = x[:columns].reshape(-1, step).mean(1), y[:rows].reshape(-1, step).mean(1)
+    bar = {"thickness": 8, "len": 0.9, "tickfont": {"size": 9}, "nticks": 5, "xpad": 4}
+    hover = f"{across} %{{x:.5g}}, {down} %{{y:.5g}}: %{{z:.3g}}{unit}<extra></extra>"
+    figure = go.Figure(
+        go.Heatmap(
+            z=look.compact(pixels), x=x, y=y, colorscale="Viridis", hovertemplate=hover,
+            colorbar=bar | {"ticksuffix": unit},
+        )
+    )  # fmt: skip
+    look.style(figure, 290, title, margin={"l": 8, "r": 4, "t": 30, "b": 8})
+    ticks: dict[str, Any] = {"constrain": "domain", "showgrid": False, "nticks": 5}
+    ticks |= {"tickfont": {"size": 9}, "title_font": {"size": 10}, "title_standoff": 4}
+    figure.update_xaxes(title=across, **ticks)
+    first_on_top = "reversed" if len(y) < 2 or y[-1] > y[0] else True
+    figure.update_yaxes(title=down, autorange=first_on_top, scaleanchor="x", **ticks)
+    return figure
+
+
+def _coordinates(data: Dataset, name: str, direction: int) -> tuple[NDArray, str]:
+    """Return positions and label of the columns (x) or rows (y) of the image; numbers if unknown."""
+    shape = data.image_shape or (1, len(data.names))
+    size, count = shape[direction], np.arange(shape[direction], dtype=float)
+    plain = "column" if direction else "row"
+    try:
+        given = np.asarray(data.meta.get(name, ()), dtype=float)
+    except (TypeError, ValueError):
+        return count, plain
+    if given.size == shape[0] * shape[1] and given.size != size:  # one for every pixel
+        given = given.reshape(shape)[0] if direction else given.reshape(shape)[:, 0]
+    steps = np.diff(given)
+    if given.shape != (size,) or not ((steps > 0).all() or (steps < 0).all()):
+        return count, plain
+    unit = str(data.meta.get(f"{name}_unit", ""))
+    return given, look.literal(f"{name} [{unit}]" if unit else name)

@@ -23,6 +23,7 @@ COLOURS = (
     "#7A8F00",
 )
 INK, SOFT, GRID = "#1d2733", "#6b7785", "#e6eaee"
+MAX_ROWS = 60  # of a table, and figures of single sources
 MAX_POINTS = 6000  # of one line; longer lines are drawn by their extremes
 
 
@@ -89,8 +90,8 @@ def line(
     )
 
 
-def style(figure: go.Figure, height: int) -> None:
-    """Give a figure the look that all figures share."""
+def style(figure: go.Figure, height: int, title: str = "", **layout: Any) -> None:
+    """Give a figure the look that all figures share, then its title and further parts of its layout."""
     figure.update_layout(
         height=height,
         template="none",
@@ -106,6 +107,7 @@ def style(figure: go.Figure, height: int) -> None:
     )  # fmt: skip
     figure.update_xaxes(gridcolor=GRID, zeroline=False, automargin=True, ticks="outside", tickcolor=GRID)
     figure.update_yaxes(gridcolor=GRID, zerolinecolor="#c9d1d9", automargin=True, nticks=6)
+    figure.update_layout(title=small(title) if title else None, **layout)
 
 
 def axis_of(figure: go.Figure, data: Dataset, row: int | None = None) -> None:
@@ -148,17 +150,6 @@ def small(title: str) -> dict[str, Any]:
     """Return a title in the size of the text, at the left."""
     return {"text": title, "font": {"size": 13}, "x": 0, "xref": "paper", "xanchor": "left", "y": 0.97,
             "yanchor": "top"}  # fmt: skip
-
-
-def top_right() -> dict[str, Any]:
-    """Return the place of a legend inside the figure."""
-    return {
-        "x": 0.99,
-        "xanchor": "right",
-        "y": 0.99,
-        "yanchor": "top",
-        "bgcolor": "rgba(255,255,255,.7)",
-    }
 
 
 def logarithmic(figure: go.Figure, low: float, high: float) -> None:

@@ -12,16 +12,12 @@ from ngmca._support.messages import Option
 from ngmca.answers.how_sure import agreement
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
-from ngmca.report import background_and_outliers, figures, residual_figures
+from ngmca.report import figures, quality_figures
 from ngmca.report import mixing_figures as weights
-from ngmca.report.answer_sections import how_many, how_much, which
-from ngmca.report.answer_tables import MAX_ROWS, numbered
-from ngmca.report.convergence_figures import convergence_figures
-from ngmca.report.maps import image
-from ngmca.report.overview import overview
-from ngmca.report.plotly_style import MAX_POINTS, colour
-from ngmca.report.section import Section, paragraph, table
-from ngmca.report.strongest_peaks import peaks
+from ngmca.report.answer_sections import how_many, how_much, numbered, overview, which
+from ngmca.report.html_page import Section, paragraph, table
+from ngmca.report.mixing_figures import image
+from ngmca.report.plotly_style import MAX_POINTS, MAX_ROWS, colour
 
 
 def sections(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
@@ -65,8 +61,10 @@ def _source_table(run: Run) -> str:
     S, x, alike = run.separation.answer[1], run.data.positions, agreement(run.separation)
     rows = []
     for i, row in enumerate(S[:MAX_ROWS]):
-        places = ", ".join(f"{place:.4g}" for place in peaks(x, row)) or "none"
-        other = "" if alike is None else f"<td>{_decibels(float(alike[i]))}"
+        places = ", ".join(f"{place:.4g}" for place in figures.peaks(x, row)) or "none"
+        other = ""
+        if alike is not None:  # above 40 dB no difference is visible
+            other = "<td>the same" if alike[i] > 40 else f"<td>{alike[i]:.0f} dB"
         rows.append(
             f"{numbered(i)}<td>{percent(float(run.diagnostics.share[i]))}"
             f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}<td>{places}"
@@ -74,11 +72,6 @@ def _source_table(run: Run) -> str:
     other = "" if alike is None else "<th>other starts"
     axis = escape(run.data.axis_label)
     return table(f"<th>source<th>share of energy<th>not 0{other}<th>highest peaks at {axis}", rows)
-
-
-def _decibels(value: float) -> str:
-    """Return the agreement of a source with other starts; above 40 dB no difference is visible."""
-    return "the same" if value > 40 else f"{value:.0f} dB"
 
 
 def _about_other_starts(run: Run) -> str:
@@ -119,7 +112,7 @@ def background(run: Run) -> list[Section]:
         "fluorescence or an offset. The figures of sources and weights do not contain it. "
         "background.csv has it."
     )
-    plots = background_and_outliers.background(run)
+    plots = figures.background(run)
     return [Section("background", "Background", paragraph(text), plots)]
 
 
@@ -133,7 +126,7 @@ def outliers(run: Run) -> list[Section]:
         f"{many} far beyond the noise, and no source explains {'it' if count == 1 else 'them'}. "
         f"{'It' if count == 1 else 'They'} had no weight in the fit. outliers.csv has all of them."
     )
-    body = paragraph(text) + background_and_outliers.outlier_table(run)
+    body = paragraph(text) + figures.outlier_table(run)
     return [Section("outliers", "Outliers", body)]
 
 
@@ -194,12 +187,12 @@ def residual(run: Run) -> Section:
         f"{d.autocorrelation:.2f} (0 for white noise)."
     )
     plots = [
-        residual_figures.histogram(run),
-        residual_figures.along_axis(run),
-        residual_figures.per_measurement(run),
+        quality_figures.histogram(run),
+        quality_figures.along_axis(run),
+        quality_figures.per_measurement(run),
     ]
     if len(d.singular):
-        plots.insert(1, residual_figures.structure(run))
+        plots.insert(1, quality_figures.structure(run))
     return Section("residual", "Residual", paragraph(text), tuple(plots), 2)
 
 
@@ -215,7 +208,7 @@ def convergence(run: Run) -> Section:
         measure = "duality gap over the objective"
     if not math.isnan(violation):
         text += f" The sources are optimal to {violation:.1e} ({measure})."
-    plots = tuple(convergence_figures(run))
+    plots = tuple(quality_figures.convergence_figures(run))
     return Section("convergence", "Convergence", paragraph(text), plots, 2, folded=True)
 
 

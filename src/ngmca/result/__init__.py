@@ -2,12 +2,13 @@
 
 from ngmca.result.error_bars import Marginals, Posterior
 from ngmca.result.factorisation import Others, Restart, Separation, recorded
-from ngmca.result.states import DIRECT, Background, Domain, History, State, line
+from ngmca.result.states import DIRECT, Background, Domain, HasFactors, History, State, line
 
 __all__ = [
     "DIRECT",
     "Background",
     "Domain",
+    "HasFactors",
     "History",
     "Marginals",
     "Others",

@@ -1,5 +1,6 @@
 """Error bars: the posterior of sources and mixing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -83,8 +84,12 @@ class Marginals:
 
     def at(self, columns: NDArray) -> "Marginals":
         """Return the same for some columns."""
-        active = None if self.active is None else self.active[:, columns]
-        return Marginals(self.mean[:, columns], self.sd[:, columns], active)
+        return self.each(lambda values: values[:, columns])
+
+    def each(self, change: Callable[[NDArray], NDArray]) -> "Marginals":
+        """Return the same with a change of the shape of its arrays."""
+        active = None if self.active is None else change(self.active)
+        return Marginals(change(self.mean), change(self.sd), active)
 
     def scaled(self, unit: float) -> "Marginals":
         """Return the same for data that are `unit` times as large."""

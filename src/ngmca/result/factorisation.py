@@ -211,7 +211,9 @@ class Separation:
         (m, r), n = self.A.shape, self.S.shape[1]
         bars = ", with posterior" if self.posterior is not None else ""
         end = "settled after" if self.stopped == "settled" else "after"
-        return f"Separation: {r} sources in {m} x {n} data, {end} {self.n_iter} iterations{bars}"
+        sources = f"{r} source{'s' * (r != 1)}"
+        iterations = f"{self.n_iter} iteration{'s' * (self.n_iter != 1)}"
+        return f"Separation: {sources} in {m} x {n} data, {end} {iterations}{bars}"
 
 
 def recorded(last: State, lines: list[Line]) -> Separation:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import name_beside, sync
+from ngmca._support.messages import message
 from ngmca.io.claimed_sizes import in_words, memory_left
 
 AT_ONCE = 1 << 24  # entries written at once
@@ -116,4 +117,5 @@ def check_room(size: float, told: str) -> None:
     """Refuse what takes more bytes than there are, in words that say what to do."""
     left = memory_left()
     if size > left:
-        raise MemoryError(f"{told}. It takes {in_words(size)}, and {in_words(left)} is left.")
+        words = "{}. It takes {}, and {} is left."
+        raise MemoryError(message(words, told, in_words(size), in_words(left)))

@@ -1,7 +1,7 @@
 """States on the way, and their history."""
 
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,6 +168,18 @@ class History:
 
     def __repr__(self) -> str:
         return f"History of {len(self.cost)} iterations"
+
+
+class HasFactors(Protocol):
+    """Any object with factors, such as a `Separation` or the `Factors` of a rival."""
+
+    @property
+    def A(self) -> NDArray:
+        """Mixing, (m, r)."""
+
+    @property
+    def S(self) -> NDArray:
+        """Sources, (r, n)."""
 
 
 def line(state: State) -> Line:

@@ -7,13 +7,12 @@ do not iterate and have no `n_iter` and no `tol`.
 
 To add a method:
 
-1. Write `_name.py` with one function `name(Y, r, *, n_iter, start, seed, tol, ...)`, decorated by
-   `alternation.rival`. `_als.py` is the shortest example: `prepare` checks the arguments, and
-   `alternate` runs a step on A and a step on S in turn. Methods that need no start use `subspace.direct`
-   instead.
-2. Add the function to `METHODS` in `by_name.py`, and to `SIGNED` if its factors may be negative. With
-   that, `separate`, the estimator, the command line and the tests in `tests/rivals` know it.
-3. Export it below.
+1. Write `_name.py` with one function `name(problem, *, ...)`, decorated by `alternation.rival`, which
+   adds the shared parameters, and enters the method into `METHODS`. `_als.py` is the shortest example:
+   `alternate` runs a step on A and a step on S in turn. Methods that need no start are decorated by
+   `subspace.direct` or `subspace.at_once` instead.
+2. Import it below. With that, `separate`, the estimator, the command line and the tests in
+   `tests/rivals` know it. If its factors may be negative, add its name to `SIGNED` in `by_name.py`.
 """
 
 from ngmca.rivals._als import als
@@ -32,8 +31,8 @@ from ngmca.rivals._sparse_hals import sparse_hals
 from ngmca.rivals._sparseness import project_norms, sparseness
 from ngmca.rivals._vca import vca
 from ngmca.rivals._zdunek_cichocki import zdunek_cichocki
-from ngmca.rivals.alternation import Factors
-from ngmca.rivals.by_name import DIRECT, METHODS, SIGNED, as_separation
+from ngmca.rivals.alternation import METHODS, Factors
+from ngmca.rivals.by_name import DIRECT, SIGNED, as_separation
 
 __all__ = [
     "DIRECT",

@@ -1,22 +1,14 @@
 """Alternating least squares with projection (Paatero and Tapper, 1994)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca.nnqp.gram import Gram
-from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, alternate, rival
 
 
 @rival
-def als(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-) -> Factors:
+def als(problem: Beginning) -> Factors:
     """A := [Y S^+]_+, S := [A^+ Y]_+, in turn: alternating least squares with projection.
 
     The projection ignores the fit: no objective is minimised, the cost can rise, and the iterations may
@@ -43,7 +35,6 @@ def als(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     return alternate(problem, least_squares, least_squares, unit=True, rescue=True)
 
 

@@ -1,26 +1,16 @@
 """GMCA, the signed ancestor (Bobin, Starck, Fadili and Moudden, 2007)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.algorithms import schedule as thresholds
 from ngmca.engines import robust_noise as noise
-from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, alternate, rival
 
 
 @rival
-def gmca(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    tau: float = 1.0,
-    refinement: float = 0.2,
-) -> Factors:
+def gmca(problem: Beginning, *, tau: float = 1.0, refinement: float = 0.2) -> Factors:
     """S := Hard_lam(A^+ Y), A := Y S^+, in turn; both factors may be negative.
 
     The threshold of a source is a multiple of its noise, estimated by the median absolute deviation. The
@@ -53,7 +43,6 @@ def gmca(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     tau = arguments.check_number(tau, "tau")
     refinement = arguments.check_number(refinement, "refinement", high=1.0)
     n_decrease = max(1, problem.n_iter - int(refinement * problem.n_iter))

@@ -1,27 +1,17 @@
 """Accelerated hierarchical alternating least squares (Gillis and Glineur, 2012)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
-from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, Step, alternate, rival
 
 SWEEP_TO_PRODUCT_TIME = 4  # about: time of an operation in a sweep over one in a matrix product
 
 
 @rival
-def hals(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    alpha: float = 0.5,
-    epsilon: float = 0.1,
-) -> Factors:
+def hals(problem: Beginning, *, alpha: float = 0.5, epsilon: float = 0.1) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, one coordinate at a time, exactly; the cost never rises.
 
     The products with Y are used for several sweeps over a factor before they are computed again: at most
@@ -55,8 +45,7 @@ def hals(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
-    a_step, s_step = sweeps(problem.engine.shape, r, alpha, epsilon)
+    a_step, s_step = sweeps(problem.engine.shape, problem.r, alpha, epsilon)
     return alternate(problem, a_step, s_step, rescue=True)
 
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.rivals._multiplicative import rescaling
-from ngmca.rivals._sparseness import l1_of, project_rows
-from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
+from ngmca.rivals._sparseness import project_rows
+from ngmca.rivals.alternation import Beginning, Factors, Step, alternate, rival
 
 STEP_GROWTH = 1.2  # after every success
 SMALLEST_STEP = 1e-15  # in units of 1 / trace(G): nothing moves any more
@@ -16,15 +16,7 @@ SMALLEST_STEP = 1e-15  # in units of 1 / trace(G): nothing moves any more
 
 @rival
 def hoyer(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    sparseness_S: float | None = 0.5,
-    sparseness_A: float | None = None,
+    problem: Beginning, *, sparseness_S: float | None = 0.5, sparseness_A: float | None = None
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 with sparseness(S_i) = sparseness_S, and the same for A.
 
@@ -57,21 +49,24 @@ def hoyer(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     m, n = problem.engine.shape
     A, X = problem.A, problem.X
-    if sparseness_S is not None:
-        X, A = _on_constraint(X, A, _l1(sparseness_S, "sparseness_S", n), fixed=True)
-    if sparseness_A is not None:
-        A, _ = _on_constraint(A, X, _l1(sparseness_A, "sparseness_A", m), fixed=False)
+    l1_S, l1_A = _l1(sparseness_S, "sparseness_S", n), _l1(sparseness_A, "sparseness_A", m)
+    if l1_S is not None:
+        X, A = _on_constraint(X, A, l1_S, fixed=True)
+    if l1_A is not None:
+        A, _ = _on_constraint(A, X, l1_A, fixed=False)
     problem = replace(problem, A=A, X=X)
-    a_step = rescaling(A) if sparseness_A is None else _constrained(l1_of(sparseness_A, m), fixed=False)
-    s_step = rescaling(X) if sparseness_S is None else _constrained(l1_of(sparseness_S, n), fixed=True)
-    return alternate(problem, a_step, s_step, scale_in_A=sparseness_S is not None)
+    a_step = rescaling(A) if l1_A is None else _constrained(l1_A, fixed=False)
+    s_step = rescaling(X) if l1_S is None else _constrained(l1_S, fixed=True)
+    return alternate(problem, a_step, s_step, scale_in_A=l1_S is not None)
 
 
-def _l1(sparseness: float, name: str, size: int) -> float:
-    return l1_of(arguments.check_number(sparseness, name, high=1.0), size)
+def _l1(sparseness: float | None, name: str, n: int) -> float | None:
+    """Return the l1 norm of a vector of n entries with l2 norm 1 and this sparseness."""
+    if sparseness is None:
+        return None
+    return np.sqrt(n) - arguments.check_number(sparseness, name, high=1.0) * (np.sqrt(n) - 1)
 
 
 def _on_constraint(X: NDArray, other: NDArray, l1: float, *, fixed: bool) -> tuple[NDArray, NDArray]:

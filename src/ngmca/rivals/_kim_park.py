@@ -1,26 +1,16 @@
 """Sparse NMF by alternating exact non-negative least squares (Kim and Park, 2007)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.engines import back, magnitude
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, Step, alternate, rival
 
 
 @rival
-def kim_park(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    eta: float | None = None,
-    beta: float = 0.01,
-) -> Factors:
+def kim_park(problem: Beginning, *, eta: float | None = None, beta: float = 0.01) -> Factors:
     """min_{A >= 0, S >= 0} |Y - AS|^2 + eta |A|^2 + beta sum_t |s_t|_1^2, s_t the columns of S.
 
     Both penalties only add to the Gram matrix, and every step is solved exactly. The penalty on S
@@ -55,12 +45,12 @@ def kim_park(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     beta = arguments.check_number(beta, "beta")
     if eta is None:
         eta = magnitude(problem.engine) * np.sqrt(problem.engine.energy / np.prod(problem.engine.shape))
     else:
         eta = arguments.check_number(eta, "eta") / problem.engine.unit / problem.engine.unit
+    r = problem.r
     a_step, s_step = _exact(eta * np.eye(r)), _exact(beta * np.ones((r, r)))
     s_step(problem.A.T @ problem.A, back(problem.engine, problem.A), problem.X)
     return alternate(problem, a_step, s_step)

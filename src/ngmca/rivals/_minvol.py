@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.engines import back, times
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Beginning, Factors, Seed, Start, cost_of, moved, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, cost_of, moved, rival
 
 SWEEPS_PER_PRODUCT = 5  # over the sources, for one product with the data
 EXTRAPOLATION_GROWTH = 1.05  # while the objective falls
@@ -18,16 +18,7 @@ EXTRAPOLATION_CUT = 1.5  # after a step that would raise it
 
 @rival
 def minvol(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    volume: str = "sources",
-    weight: float = 0.003,
-    delta: float = 0.01,
+    problem: Beginning, *, volume: str = "sources", weight: float = 0.003, delta: float = 0.01
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 + lam/2 logdet(SS' + delta I), all rows of S of the same sum.
 
@@ -73,7 +64,6 @@ def minvol(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     of_sources = arguments.check_choice(volume, "volume", ("sources", "mixing")) == "sources"
     weight = arguments.check_number(weight, "weight")
     delta = arguments.check_number(delta, "delta", low=1e-12)

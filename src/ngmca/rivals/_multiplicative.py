@@ -1,24 +1,16 @@
 """Multiplicative updates (Lee and Seung, 2001), the paper's first reference."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca.engines import magnitude
-from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, Step, alternate, rival
 
 FLOOR = 1e-9  # of the largest entry of a factor: a zero could never grow again
 
 
 @rival
-def multiplicative(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-) -> Factors:
+def multiplicative(problem: Beginning) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 by rescaling every entry; the cost never rises.
 
     Each step minimises a separable upper bound of the cost. Negative entries of Y are used unchanged:
@@ -46,7 +38,6 @@ def multiplicative(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     peak = magnitude(problem.engine)
     return alternate(problem, rescaling(problem.A), rescaling(problem.X, scale=peak))
 

@@ -1,24 +1,15 @@
 """NeNMF: alternating optimal gradients (Guan, Tao, Luo and Yuan, 2012)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.rivals._projected_gradient import ROUNDING, Tolerance, projected_norm
-from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, Step, alternate, rival
 
 
 @rival
-def nenmf(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    max_steps: int = 1000,
-) -> Factors:
+def nenmf(problem: Beginning, *, max_steps: int = 1000) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, each sub-problem by Nesterov's method; the cost never rises.
 
     Steps have length 1 / L, with L the norm of the Gram matrix, and momentum, which is dropped whenever
@@ -51,7 +42,6 @@ def nenmf(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     max_steps = arguments.check_count(max_steps, "max_steps")
     return alternate(problem, _nesterov(max_steps), _nesterov(max_steps), rescue=True)
 

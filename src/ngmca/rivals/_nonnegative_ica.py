@@ -1,23 +1,16 @@
 """Non-negative independent component analysis (Plumbley, 2003; Oja and Plumbley, 2004)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ngmca.rivals.alternation import Factors, Seed, moved, rival
+from ngmca.rivals.alternation import Factors, moved
 from ngmca.rivals.subspace import Direct, direct, signs_of
 
 MIN_VARIANCE = 1e-10  # of the largest variance: the data do not vary in such a direction
 
 
-@rival
-def nonnegative_ica(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    seed: Seed = None,
-    tol: float = 0.0,
-) -> Factors:
+@direct
+def nonnegative_ica(problem: Direct) -> Factors:
     """min_{W orthogonal} 1/2 |min(WZ, 0)|^2 for whitened data Z; S := max(WZ, 0), A by least squares.
 
     Independent sources that are often near 0 (well grounded) are found, up to scale and order, by the
@@ -33,7 +26,7 @@ def nonnegative_ica(
 
     Parameters
     ----------
-    {shared_without_start}
+    {shared}
 
     Returns
     -------
@@ -55,7 +48,6 @@ def nonnegative_ica(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = direct(Y, r, seed, n_iter, tol)
     cost: list[float] = []
     Z = _whitened(problem)
     W = np.linalg.qr(problem.rng.standard_normal((len(Z), len(Z))))[0]

@@ -1,10 +1,10 @@
 """Alternating projected gradients (Lin, 2007)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca.rivals.alternation import Factors, Seed, Start, Step, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, Step, alternate, rival
 
 MIN_DECREASE = 0.01  # of the cost in a step, as a share of the decrease that the gradient predicts
 STEP_FACTOR = 0.1  # between a step size and the next one that is tried
@@ -16,16 +16,7 @@ MAX_MISSES = 5  # sub-problems before the tolerance becomes larger
 
 
 @rival
-def projected_gradient(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    max_steps: int = 1000,
-) -> Factors:
+def projected_gradient(problem: Beginning, *, max_steps: int = 1000) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2, sub-problems by projected gradients; the cost never rises.
 
     Step sizes follow the Armijo rule along the projection arc. A sub-problem ends when its projected
@@ -57,7 +48,6 @@ def projected_gradient(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     max_steps = arguments.check_count(max_steps, "max_steps")
     return alternate(problem, _armijo(max_steps), _armijo(max_steps), rescue=True)
 

@@ -1,22 +1,17 @@
 """The successive projection algorithm (Araujo et al., 2001; Gillis and Vavasis, 2014)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ngmca.rivals.alternation import Factors, Seed, rival
-from ngmca.rivals.subspace import Direct, direct
+from ngmca.rivals.alternation import Factors
+from ngmca.rivals.subspace import Direct, at_once
 
 MIN_ENERGY = 4.0  # of a measurement, over the energy of its noise
 ROUNDING = 1e-12  # of the largest energy: no further direction is left
 
 
-@rival
-def spa(
-    Y: ArrayLike,
-    r: int,
-    *,
-    seed: Seed = None,
-) -> Factors:
+@at_once
+def spa(problem: Direct) -> Factors:
     """S := r measurements, each the one farthest from those before it; A := argmin_{A>=0} |Y - AS|^2.
 
     If every source is measured alone once, and without noise, these measurements are the sources. The
@@ -29,7 +24,7 @@ def spa(
 
     Parameters
     ----------
-    {shared_without_iterations}
+    {shared}
 
     Returns
     -------
@@ -48,7 +43,6 @@ def spa(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = direct(Y, r, seed)
     P, V = problem.subspace
     which = _farthest(_candidates(problem), P.shape[1])
     return problem.picked(P[which] @ V.T)

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.compiled import compiled
 from ngmca.engines import back
 from ngmca.rivals._hals import repeats_worth, sweeps
-from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, alternate, rival
 
 ZERO_LEVEL = 1e-6  # of the largest entry of a source: smaller entries count as zero
 FIRST_WEIGHT = 1e-3  # of the largest correlation
@@ -20,16 +20,7 @@ MAX_SWEEPS = 10
 
 @rival
 def sparse_hals(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    sparsity: float = 0.5,
-    alpha: float = 0.5,
-    epsilon: float = 0.1,
+    problem: Beginning, *, sparsity: float = 0.5, alpha: float = 0.5, epsilon: float = 0.1
 ) -> Factors:
     """min_{A >= 0, S >= 0} 1/2 |Y - AS|^2 + sum_i lam_i |S_i|_1, max(S_i) = 1, for a wanted sparsity.
 
@@ -64,15 +55,14 @@ def sparse_hals(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     wanted = arguments.check_number(sparsity, "sparsity", high=1.0)
     m, n = problem.engine.shape
-    a_step, _ = sweeps(problem.engine.shape, r, alpha, epsilon)
-    repeats = min(repeats_worth(n, m, r, alpha), MAX_SWEEPS)
+    a_step, _ = sweeps(problem.engine.shape, problem.r, alpha, epsilon)
+    repeats = min(repeats_worth(n, m, problem.r, alpha), MAX_SWEEPS)
     peak = problem.X.max(axis=0)
     peak[peak == 0] = 1
     problem = replace(problem, A=problem.A * peak, X=problem.X / peak)
-    weight = np.full(r, FIRST_WEIGHT * np.abs(back(problem.engine, problem.A)).max())
+    weight = np.full(problem.r, FIRST_WEIGHT * np.abs(back(problem.engine, problem.A)).max())
 
     def s_step(G: NDArray, C: NDArray, X: NDArray) -> NDArray:
         sweep_sources(G, C, X, weight, repeats, epsilon)

@@ -87,12 +87,6 @@ def project_norms(x: ArrayLike, l1: float, l2: float) -> NDArray:
     return out[0]
 
 
-def l1_of(sparseness: float, n: int) -> float:
-    """Return the l1 norm of a vector of n entries with l2 norm 1 and this sparseness."""
-    root = math.sqrt(n)
-    return root - sparseness * (root - 1)
-
-
 def _vector(x: ArrayLike) -> NDArray:
     x = arguments.as_array(x, "x").astype(np.float64, copy=False)
     if x.ndim != 1 or x.size == 0:

@@ -1,22 +1,17 @@
 """Vertex component analysis (Nascimento and Bioucas-Dias, 2005)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ngmca.rivals.alternation import Factors, Seed, rival
-from ngmca.rivals.subspace import Direct, direct, signs_of
+from ngmca.rivals.alternation import Factors
+from ngmca.rivals.subspace import Direct, at_once, signs_of
 
 ROUNDING = 1e-9  # of the largest extent: no measurement extends in such a direction
 MIN_COSINE = 1e-3  # to the mean, below which a measurement is no mixture of the same sources
 
 
-@rival
-def vca(
-    Y: ArrayLike,
-    r: int,
-    *,
-    seed: Seed = None,
-) -> Factors:
+@at_once
+def vca(problem: Direct) -> Factors:
     """S := r measurements, each extreme along a random direction; A := argmin_{A>=0} |Y - AS|^2.
 
     The directions are orthogonal to the measurements picked before. The extremes are the corners of the
@@ -29,7 +24,7 @@ def vca(
 
     Parameters
     ----------
-    {shared_without_iterations}
+    {shared}
 
     Returns
     -------
@@ -48,7 +43,6 @@ def vca(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = direct(Y, r, seed)
     P, V = problem.subspace
     if _clean(problem):
         points = _on_plane(P)

@@ -1,25 +1,15 @@
 """Regularised alternating least squares with a penalty that decreases (Zdunek and Cichocki, 2007)."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca.rivals._als import least_squares
-from ngmca.rivals.alternation import Factors, Seed, Start, alternate, prepare, rival
+from ngmca.rivals.alternation import Beginning, Factors, alternate, rival
 
 
 @rival
-def zdunek_cichocki(
-    Y: ArrayLike,
-    r: int,
-    *,
-    n_iter: int = 500,
-    start: Start | None = None,
-    seed: Seed = None,
-    tol: float = 0.0,
-    beta: float = 20.0,
-    decay: float = 50.0,
-) -> Factors:
+def zdunek_cichocki(problem: Beginning, *, beta: float = 20.0, decay: float = 50.0) -> Factors:
     """A := [Y S^+]_+, S := [(A'A + b 11')^-1 A'Y]_+, in turn, with b = beta exp(-k / decay).
 
     The penalty b/2 sum_t |s_t|_1^2 separates the sources at first and then decreases, to avoid local
@@ -52,7 +42,6 @@ def zdunek_cichocki(
     >>> found.A.shape, found.S.shape
     ((10, 2), (2, 40))
     """
-    problem = prepare(Y, r, n_iter, start, seed, tol)
     penalty = arguments.check_number(beta, "beta")
     fading = np.exp(-1 / max(arguments.check_number(decay, "decay"), 1e-3))
 

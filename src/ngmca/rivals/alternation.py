@@ -7,33 +7,22 @@ only a Gram matrix G (r, r), correlations C and the rows themselves, so that one
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ParamSpec, Protocol
+from functools import wraps
+from inspect import Signature, signature
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.seeds import Seed as Seed
-from ngmca._support.seeds import generator
+from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.first_guess import first_guess, revive, unit_columns
 from ngmca.engines import Engine, back, open_whole, residual_energy, times
+from ngmca.result import HasFactors
 
 # Returns new rows from (G, C, rows); the rows may be changed in place.
 Step = Callable[[NDArray, NDArray, NDArray], NDArray]
-Given = ParamSpec("Given")
-
-
-class HasFactors(Protocol):
-    """Any object with factors, such as a `Separation` or `Factors`."""
-
-    @property
-    def A(self) -> NDArray:
-        """Mixing, (m, r)."""
-
-    @property
-    def S(self) -> NDArray:
-        """Sources, (r, n)."""
 
 
 Start = tuple[ArrayLike, ArrayLike] | HasFactors
@@ -66,69 +55,56 @@ class Factors:
     cost: NDArray
 
 
-_DATA = """Y : array_like of shape (m, n)
-    Measurements x channels.
-r : int
-    Number of sources."""
-_ITERATIONS = """n_iter : int
-    Largest number of iterations."""
-_START = """start : tuple (A, S), or object with the attributes A and S, optional
-    First factors. Without them they are drawn as in `ngmca.separate` with the same seed."""
-_SEED = """seed : int, SeedSequence, Generator or None
-    The same integer or sequence gives the same result, to the bit, on the same machine."""
-_TOL = """tol : float
-    Stop when the directions of the columns of A move by less than this, root mean square."""
-_RETURNS = """Factors
-    A, S and the cost after each iteration."""
-_SHARED = {
-    "{shared}": "\n".join([_DATA, _ITERATIONS, _START, _SEED, _TOL]),
-    "{shared_without_start}": "\n".join([_DATA, _ITERATIONS, _SEED, _TOL]),
-    "{shared_without_iterations}": "\n".join([_DATA, _SEED]),
-    "{returns}": _RETURNS,
+PARAMETERS = {
+    "Y": "Y : array_like of shape (m, n)\n    Measurements x channels.",
+    "r": "r : int\n    Number of sources.",
+    "n_iter": "n_iter : int\n    Largest number of iterations.",
+    "start": """start : tuple (A, S), or object with the attributes A and S, optional
+    First factors. Without them they are drawn as in `ngmca.separate` with the same seed.""",
+    "seed": """seed : int, SeedSequence, Generator or None
+    The same integer or sequence gives the same result, to the bit, on the same machine.""",
+    "tol": """tol : float
+    Stop when the directions of the columns of A move by less than this, root mean square.""",
 }
-
-
-def rival(method: Callable[Given, Factors]) -> Callable[Given, Factors]:
-    """Run a method with one BLAS thread, and write the shared parameters into its docstring.
-
-    In the docstring ``{shared}`` stands for Y, r, n_iter, start, seed and tol, and ``{returns}`` for the
-    factors; ``{shared_without_start}`` and ``{shared_without_iterations}`` are shorter lists.
-    """
-    text = method.__doc__ or ""
-    for mark, lines in _SHARED.items():
-        text = text.replace(mark, lines.replace("\n", "\n    "))
-    method.__doc__ = text
-    return one_blas_thread(method)
+RETURNS = "Factors\n    A, S and the cost after each iteration."
+METHODS: dict[str, Callable[..., Factors]] = {}  # every rival by its name
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """Checked arguments and the first factors, in the units of the engine.
-
-    The factors are in double precision; products with the data are in the precision of the data.
+class Problem:
+    """Checked arguments, in the units of the engine.
 
     Attributes
     ----------
     engine : Engine
         The data.
-    A : ndarray of shape (m, r)
-        Mixing, with columns of norm 1.
-    X : ndarray of shape (n, r)
-        Sources, transposed.
+    r : int
+        Number of sources.
     n_iter : int
         Largest number of iterations.
     tol : float
         Move of A at which the iterations stop.
+    rng : Generator
+        Random numbers of the method.
     """
 
     engine: Engine
-    A: NDArray
-    X: NDArray
+    r: int
     n_iter: int
     tol: float
+    rng: np.random.Generator
 
-    def factors(self, A: NDArray, X: NDArray, cost: list[float], *, scale_in_A: bool) -> Factors:
-        """Return the factors in the units and the precision of the data."""
+    @classmethod
+    def of(cls, Y: ArrayLike, r: int, n_iter: int, seed: Seed, tol: float) -> Self:
+        """Return the problem, or raise an error that says which argument is wrong."""
+        engine = open_whole(Y, threads=1)
+        r = arguments.check_rank(r, engine.shape)
+        n_iter = arguments.check_count(n_iter, "n_iter")
+        tol = arguments.check_number(tol, "tol")
+        return cls(engine, r, n_iter, tol, generator(seed).spawn(1)[0])
+
+    def factors(self, A: NDArray, X: NDArray, cost: list[float], *, scale_in_A: bool = False) -> Factors:
+        """Return A and X', the sources, in the units and the precision of the data."""
         dtype, unit = self.engine.dtype, self.engine.unit
         for_A, for_S = (unit, 1.0) if scale_in_A else (1.0, unit)
         with np.errstate(over="ignore"):  # a cost above the largest float is infinite
@@ -136,23 +112,72 @@ class Beginning:
         return Factors((A * for_A).astype(dtype), (X.T * for_S).astype(dtype), in_data_units)
 
 
-def prepare(Y: ArrayLike, r: int, n_iter: int, start: Start | None, seed: Seed, tol: float) -> Beginning:
-    """Return the problem, or raise an error that says which argument is wrong.
+@dataclass(frozen=True)
+class Beginning(Problem):
+    """Checked arguments and the first factors, in double precision.
+
+    Products with the data are in the precision of the data.
+
+    Attributes
+    ----------
+    A : ndarray of shape (m, r)
+        Mixing, with columns of norm 1.
+    X : ndarray of shape (n, r)
+        Sources, transposed.
+    """
+
+    A: NDArray
+    X: NDArray
+
+
+def prepare(
+    Y: ArrayLike,
+    r: int,
+    *,
+    n_iter: int = 500,
+    start: Start | None = None,
+    seed: Seed = None,
+    tol: float = 0.0,
+) -> Beginning:
+    """Return the problem with its start, or raise an error that says which argument is wrong.
 
     Without a start the first factors are those that `ngmca.separate` would draw with this seed.
     """
-    engine = open_whole(Y, threads=1)
-    r = arguments.check_rank(r, engine.shape)
-    n_iter = arguments.check_count(n_iter, "n_iter")
-    tol = arguments.check_number(tol, "tol")
-    rng = generator(seed).spawn(1)[0]
+    problem = Problem.of(Y, r, n_iter, seed, tol)
+    engine = problem.engine
     if start is None:
-        A, S = first_guess(engine, r, rng)
+        A, S = first_guess(engine, problem.r, problem.rng)
     else:
-        A, S = arguments.check_start(start, engine, r)
+        A, S = arguments.check_start(start, engine, problem.r)
     A, S = unit_columns(A.astype(np.float64), S.astype(np.float64))
     A, S = revive(engine, A, S)  # as `separate` does with zero sources of a start
-    return Beginning(engine, A, np.array(S.T, order="C"), n_iter, tol)
+    return Beginning(**vars(problem), A=A, X=np.array(S.T, order="C"))
+
+
+def rival(
+    method: Callable[..., Factors], prepare: Callable[..., Problem] = prepare
+) -> Callable[..., Factors]:
+    """Turn a function of a prepared problem into a rival, and enter it into `METHODS`.
+
+    The rival has the parameters of `prepare`, and after them the options of the method itself. In the
+    docstring ``{shared}`` stands for the parameters of `prepare`, and ``{returns}`` for the factors.
+    BLAS uses one thread.
+    """
+    shared, own = signature(prepare).parameters, [*signature(method).parameters.values()][1:]
+
+    @wraps(method)
+    def run(Y: ArrayLike, r: int, **given: Any) -> Factors:
+        options = {name: given.pop(name) for name in set(given) - set(shared)}
+        return method(prepare(Y, r, **given), **options)
+
+    texts = {"{shared}": "\n".join(PARAMETERS[name] for name in shared), "{returns}": RETURNS}
+    for mark, text in texts.items():
+        run.__doc__ = str(run.__doc__).replace(mark, text.replace("\n", "\n    "))
+    found = one_blas_thread(run)
+    whole = Signature([*shared.values(), *own], return_annotation=Factors)
+    found.__signature__ = whole  # type: ignore[attr-defined]
+    METHODS[method.__name__] = found
+    return found
 
 
 def alternate(
@@ -190,10 +215,12 @@ def alternate(
     for k in range(1, problem.n_iter + 1):
         before = A.copy() if problem.tol > 0 else A
         A = a_step(XX, times(problem.engine, X), A)
+        S = X.T
         if unit:
-            A, X = _unit(A, X)
+            A, S = unit_columns(A, S)
         if rescue:
-            A, X = _rescue(problem, A, X)
+            A, S = revive(problem.engine, A, S)
+        X = np.ascontiguousarray(S.T)
         G, C = A.T @ A, back(problem.engine, A)
         X = s_step(G, C, X)
         XX = X.T @ X
@@ -201,16 +228,6 @@ def alternate(
         if problem.tol > 0 and k > settle_after and moved(before, A) <= problem.tol:
             break
     return problem.factors(A, X, cost, scale_in_A=scale_in_A)
-
-
-def _unit(A: NDArray, X: NDArray) -> tuple[NDArray, NDArray]:
-    A, S = unit_columns(A, X.T)
-    return A, np.ascontiguousarray(S.T)
-
-
-def _rescue(problem: Beginning, A: NDArray, X: NDArray) -> tuple[NDArray, NDArray]:
-    A, S = revive(problem.engine, A, X.T)
-    return A, np.ascontiguousarray(S.T)
 
 
 def moved(before: NDArray, A: NDArray) -> float:

@@ -5,41 +5,20 @@ non-negative least squares.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca._support import arguments
-from ngmca._support.seeds import Seed, generator
-from ngmca.engines import Engine, back, open_whole, smaller_gram, times
+from ngmca._support.seeds import Seed
+from ngmca.engines import back, smaller_gram, times
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.rivals.alternation import Beginning, Factors, cost_of
+from ngmca.rivals.alternation import Factors, Problem, cost_of, rival
 
 
 @dataclass(frozen=True)
-class Direct:
-    """Checked arguments, and the data in few dimensions, in the units of the engine.
-
-    Attributes
-    ----------
-    engine : Engine
-        The data.
-    r : int
-        Number of sources.
-    n_iter : int
-        Largest number of iterations.
-    tol : float
-        Move of A at which the iterations stop.
-    rng : Generator
-        Random numbers of the method.
-    """
-
-    engine: Engine
-    r: int
-    n_iter: int
-    tol: float
-    rng: np.random.Generator
+class Direct(Problem):
+    """Checked arguments, and the data in few dimensions, in the units of the engine."""
 
     @cached_property
     def subspace(self) -> tuple[NDArray, NDArray]:
@@ -72,11 +51,6 @@ class Direct:
         solve_rows(G, C, A)
         return A, cost_of(self.engine, A, X, np.vdot(C, A), np.vdot(G, A.T @ A))
 
-    def factors(self, A: NDArray, X: NDArray, cost: list[float], *, scale_in_A: bool = False) -> Factors:
-        """Return the factors in the units and the precision of the data."""
-        problem = Beginning(self.engine, A, X, self.n_iter, self.tol)
-        return problem.factors(A, X, cost, scale_in_A=scale_in_A)
-
     def picked(self, rows: NDArray) -> Factors:
         """Return the rows (k, n), k <= r, as sources, clipped at 0; the other sources are zero."""
         X = np.zeros((rows.shape[1], self.r))
@@ -90,10 +64,16 @@ def signs_of(vectors: NDArray) -> NDArray:
     return np.where(vectors.max(axis=0, initial=0) < -vectors.min(axis=0, initial=0), -1.0, 1.0)
 
 
-def direct(Y: ArrayLike, r: int, seed: Seed, n_iter: int = 1, tol: float = 0.0) -> Direct:
-    """Return the problem, or raise an error that says which argument is wrong."""
-    engine = open_whole(Y, threads=1)
-    r = arguments.check_rank(r, engine.shape)
-    n_iter = arguments.check_count(n_iter, "n_iter")
-    tol = arguments.check_number(tol, "tol")
-    return Direct(engine, r, n_iter, tol, generator(seed).spawn(1)[0])
+def without_start(
+    Y: ArrayLike, r: int, *, n_iter: int = 500, seed: Seed = None, tol: float = 0.0
+) -> Direct:
+    """Return the problem of a method that starts from the data alone."""
+    return Direct.of(Y, r, n_iter, seed, tol)
+
+
+def without_iterations(Y: ArrayLike, r: int, *, seed: Seed = None) -> Direct:
+    """Return the problem of a method that finds its sources at once."""
+    return Direct.of(Y, r, 1, seed, 0.0)
+
+
+direct, at_once = partial(rival, prepare=without_start), partial(rival, prepare=without_iterations)

@@ -33,6 +33,14 @@ class Start:
     r: int
     held: Held
 
+    def part(self, rows: NDArray, columns: NDArray) -> "Start":
+        """Return some of the measurements and channels (booleans)."""
+        held = self.held
+        sources = held.sources[columns] if held.sources.size else held.sources
+        mixing = held.mixing[rows] if held.mixing.size else held.mixing
+        held = Held(np.ascontiguousarray(sources), np.ascontiguousarray(mixing), held.sized)
+        return Start(self.A[rows], self.S[:, columns], self.r, held)
+
 
 def start(
     engine: Engine, A: NDArray, S: NDArray, known: Sequence[Constraint], background: Background | None

@@ -86,24 +86,12 @@ class Chain(Protocol):
         """Draw everything once, and add the sample to `sums`."""
 
 
-@dataclass
 class Track:
-    """A chain and its samples, in an older and a newer half of equal size.
+    """A chain and its samples: sums over an older and a newer half of equal size, and a trace."""
 
-    Attributes
-    ----------
-    chain : Chain
-        The chain.
-    older, newer : SparseSums
-        Sums over the samples of each half.
-    trace : Trace
-        Scalar parameters of the samples.
-    """
-
-    chain: Chain
-    older: SparseSums
-    newer: SparseSums
-    trace: Trace
+    def __init__(self, chain: Chain, sums: type[SparseSums], shape: tuple[int, int], r: int) -> None:
+        self.chain, self.trace = chain, Trace(chain.traced.size)
+        self.older, self.newer = sums(shape, r), sums(shape, r)
 
     def run(self, count: int, collect: str, threads: int) -> None:
         """Run this many sweeps, and add the samples to the half named by `collect`, if any."""

@@ -1,17 +1,24 @@
-"""From chains to a `Posterior`: distributions in the units of the data, with warnings."""
+"""From chains to a `Posterior`: distributions in the units of the data, with warnings.
+
+Samples of lines and bands fit the data as well as the answer. But if the data cannot distinguish a
+source from one that contains a little of another source, the samples may lie close together and away
+from the answer. Their spread alone would then give narrow intervals that miss the answer. The distance
+between the two is part of the uncertainty: intervals of lines and bands lie around the answer.
+"""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfcx
 
 from ngmca.result import Marginals, Posterior
 from ngmca.sampling.model_check import check_model
 from ngmca.sampling.parallel_chains import Chains
-from ngmca.sampling.posterior_warnings import disagreement, silent_sources, stopped_at_limit
+from ngmca.sampling.posterior_warnings import disagreement, not_settled, silent_sources, stopped_at_limit
 from ngmca.sampling.sparse_model import noise_level
 from ngmca.sampling.target import Target
-from ngmca.sampling.wavelet_chain import collect_wavelets
 
 
 def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
@@ -22,7 +29,7 @@ def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
     engine, fixed = problem.engine, problem.rules.fixed
     if problem.wavelet:
         start = (problem.A * problem.norm, problem.S / problem.norm[:, None])
-        found = collect_wavelets(chains, start, fixed=fixed, final=final)
+        found = _collect_bands(chains, start, fixed=fixed, final=final)
     else:
         found = _collect(chains, problem, final=final)
         check = check_model(engine, found, _free(problem))
@@ -43,24 +50,14 @@ def _sources(found: Posterior, r: int) -> Posterior:
     if len(found.S.mean) == r:
         return found
 
-    def first(part: Marginals | None) -> Marginals | None:
-        return None if part is None else Marginals(part.mean[..., :r], part.sd[..., :r])
+    def first(values: NDArray) -> NDArray:
+        return values[..., :r]
 
-    def first_of_each(part: dict[str, NDArray]) -> dict[str, NDArray]:
-        return {name: x[..., :r] if name != "noise" else x for name, x in part.items()}
-
-    S, active = found.S, found.S.active
-    return replace(
-        found,
-        S=Marginals(S.mean[:r], S.sd[:r], None if active is None else active[:r]),
-        A=Marginals(found.A.mean[..., :r], found.A.sd[..., :r]),
-        pi=first(found.pi),
-        stay=first(found.stay),
-        beta=first(found.beta),
-        traces=first_of_each(found.traces),
-        rhat=first_of_each(found.rhat),
-        ess=first_of_each(found.ess),
-    )
+    parts: dict[str, Any] = {name: getattr(found, name) for name in ("pi", "stay", "beta")}
+    parts = {name: None if law is None else law.each(first) for name, law in parts.items()}
+    for name in ("traces", "rhat", "ess"):
+        parts[name] = {key: x if key == "noise" else first(x) for key, x in vars(found)[name].items()}
+    return replace(found, S=found.S.each(lambda values: values[:r]), A=found.A.each(first), **parts)
 
 
 def _whole(found: Posterior, problem: Target) -> Posterior:
@@ -124,3 +121,42 @@ def _collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
 def _over_draws(trace: NDArray) -> Marginals:
     """Return mean and standard deviation of a parameter over all samples of all chains."""
     return Marginals(trace.mean(axis=(0, 1)), trace.std(axis=(0, 1)))
+
+
+def _collect_bands(
+    chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
+) -> Posterior:
+    """Return the posterior in units of the engine: intervals around the start, which is the answer.
+
+    If the mixing is known, the answer is the mean of the samples.
+    """
+    A, S = start
+    sources, mixing = Marginals(*chains.moments("sources")), Marginals(A, np.zeros_like(A))
+    inside = np.ones(len(S))
+    if not fixed:
+        draws = Marginals(*chains.moments("mixing"))
+        inside = np.minimum(share_inside(sources, S, 1), share_inside(draws, A, 0))
+        sources, mixing = around(sources, S), around(draws, A)
+    traces = {"noise": chains.trace()[:, :, 0]}
+    found = chains.posterior(sources, mixing, traces, rows=True)
+    spent = () if final else stopped_at_limit(chains)
+    warnings = (*not_settled(inside), *disagreement(found.rhat), *spent)
+    return replace(found, warnings=warnings, model="bands")
+
+
+def around(draws: Marginals, answer: NDArray) -> Marginals:
+    """Return a normal variable around the answer, as wide as the samples differ from it, cut off at 0.
+
+    Its intervals contain the answer at every level above 0.42.
+    """
+    stray = np.hypot(draws.sd, draws.mean - answer)
+    above = np.divide(answer, stray, out=np.full(stray.shape, np.inf), where=stray > 0)
+    lifted = np.sqrt(2 / np.pi) * stray / erfcx(-above / np.sqrt(2))  # how much the cut raises the mean
+    variance = stray**2 - lifted * (answer + lifted)
+    return Marginals(answer + lifted, np.sqrt(np.maximum(variance, 0)))
+
+
+def share_inside(draws: Marginals, answer: NDArray, axis: int) -> NDArray:
+    """Return the share of the answer, along an axis, inside the 90 % intervals of the samples alone."""
+    low, high = draws.interval(0.9)
+    return np.asarray(np.mean((low <= answer) & (answer <= high), axis=axis))

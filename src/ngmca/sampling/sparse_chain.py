@@ -6,17 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.nnqp.gram import Gram
+from ngmca.sampling import sparse_kernels as kernels
 from ngmca.sampling import sparse_model as model
 from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.shearing import shear
-from ngmca.sampling.sparse_kernels import (
-    ALIKE,
-    NONE_HELD,
-    neighbour_odds,
-    sample_mixing,
-    sample_sources,
-    transitions,
-)
 from ngmca.sampling.sparse_model import Noise, Parameters, Priors
 
 PASSES = 3  # draws of each entry of S in a sweep; an entry of A is drawn once
@@ -38,8 +31,8 @@ class Held:
         Columns of A that keep their scale, because the source or the column is known.
     """
 
-    sources: NDArray = field(default_factory=lambda: NONE_HELD)
-    mixing: NDArray = field(default_factory=lambda: NONE_HELD)
+    sources: NDArray = field(default_factory=lambda: kernels.NONE_HELD)
+    mixing: NDArray = field(default_factory=lambda: kernels.NONE_HELD)
     sized: NDArray | None = None
 
     def shearable(self, r: int) -> tuple[NDArray, NDArray]:
@@ -115,7 +108,10 @@ class SparseChain:
         else:
             now = model.draw_scale(self._rng, self.A, now, priors, held.mixing, held.sized)
             squares = self._draw_mixing(SS, YS, now, energy)
-        self.parameters = model.draw_noise(self._rng, squares, count, now, priors, noise)
+        if noise.kind != "given":
+            variance = model.draw_variance(self._rng, squares, count, priors, noise)
+            now = replace(now, variance=variance)
+        self.parameters = now
         if self._rules.unit and not self._rules.fixed:
             self._to_unit_columns()
         if sums is not None:
@@ -131,13 +127,13 @@ class SparseChain:
         """Draw the sources; return what `transitions` counts in them, S S' and Y S'."""
         r, C = self.A.shape[1], self._C
         G, which = self._correlate(threads)
-        odds = neighbour_odds(self.parameters.start, self.parameters.stay)
+        odds = kernels.neighbour_odds(self.parameters.start, self.parameters.stay)
         key, shear_key = self._rng.integers(2**64, size=2, dtype=np.uint64)
 
         def update(block: slice) -> None:
             entries = NO_SUMS if sums is None else sums.sources[:, block]
             given = (odds, PASSES, key, block.start, entries, which, self._rules.held.sources)
-            sample_sources(G, C[block], self.X, self.parameters.beta, *given)
+            kernels.sample_sources(G, C[block], self.X, self.parameters.beta, *given)
 
         self._sweeps += 1
         if not self._rules.fixed and r > 1 and self._sweeps % SHEAR_EVERY == 0:
@@ -150,8 +146,8 @@ class SparseChain:
                 G /= np.outer(norm, norm)
         SS, YS = self._data.update_columns(self.X, update, threads)
         if self._data.weights is not None:  # and every measurement its own S S'
-            return transitions(self.X), *self._data.moments(self.X.T)
-        return transitions(self.X), Gram(SS), YS
+            return kernels.transitions(self.X), *self._data.moments(self.X.T)
+        return kernels.transitions(self.X), Gram(SS), YS
 
     def _correlate(self, threads: int) -> tuple[NDArray, NDArray]:
         """Return A'WA, one for each channel or one for all, with W the inverse variances; C := Y'WA."""
@@ -163,15 +159,15 @@ class SparseChain:
             return grams.values, grams.which
         weighted = self.A / self.parameters.variance[:, None]
         self._data.correlate_into(self._C, weighted, threads)
-        return (self.A.T @ weighted)[None], ALIKE
+        return (self.A.T @ weighted)[None], kernels.ALIKE
 
     def _draw_mixing(self, SS: Gram, YS: NDArray, now: Parameters, energy: NDArray) -> NDArray:
         """Draw A in place; return the sums of squares of the rows of the residual."""
         squares = energy.copy()
         key = self._rng.integers(2**64, dtype=np.uint64)
-        which = ALIKE if SS.which is None else SS.which
+        which = kernels.ALIKE if SS.which is None else SS.which
         law = (1 / now.variance, now.scale**-2.0, key)
-        sample_mixing(SS.stack, YS, self.A, *law, squares, which, self._rules.held.mixing)
+        kernels.sample_mixing(SS.stack, YS, self.A, *law, squares, which, self._rules.held.mixing)
         return np.maximum(squares, 0)
 
     def _to_unit_columns(self) -> NDArray:

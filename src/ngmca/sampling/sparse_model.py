@@ -172,20 +172,6 @@ def draw_scale(
     return replace(old, scale=np.where(count > 0, np.maximum(drawn, 1e-100), old.scale))
 
 
-def draw_noise(
-    rng: np.random.Generator,
-    squares: NDArray,
-    n: int | NDArray,
-    old: Parameters,
-    priors: Priors,
-    noise: Noise,
-) -> Parameters:
-    """Draw the noise variances given the sums of squares (m,) of the rows of the residual."""
-    if noise.kind == "given":
-        return old
-    return replace(old, variance=draw_variance(rng, squares, n, priors, noise))
-
-
 def draw_variance(
     rng: np.random.Generator, squares: NDArray, n: int | NDArray, priors: Priors, noise: Noise
 ) -> NDArray:

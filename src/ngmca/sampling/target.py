@@ -1,7 +1,7 @@
 """What the chains sample and where they start: checked arguments, in the units of the engine."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -15,27 +15,20 @@ from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.constraints import Constraint
 from ngmca.engines import WORTH_THREADS, Counts, Engine, by_part
+from ngmca.result import HasFactors
 from ngmca.sampling.held_entries import Start, start
-from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Trace, Track
+from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Track
 from ngmca.sampling.sampled_data import Filled, SampledData
 from ngmca.sampling.sparse_chain import Held, Rules, SparseChain, SparseSums
 from ngmca.sampling.sparse_model import NOISE_FLOOR, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
-from ngmca.sampling.wavelet_chain import WAVELET_LENGTH, wavelet_tracks
+from ngmca.sampling.wavelet_chain import WAVELET_LENGTH, WaveletChain, WaveletSums
 
 CHAINS_KEY = 2**32 - 1  # among the children of a seed; those of first guesses are numbered from 0
 
 
-class Factorisation(Protocol):
+class Factorisation(HasFactors, Protocol):
     """A separation, or any other object with factors and noise levels."""
-
-    @property
-    def A(self) -> NDArray:
-        """Mixing, (m, r)."""
-
-    @property
-    def S(self) -> NDArray:
-        """Sources, (r, n)."""
 
     @property
     def noise(self) -> NDArray:
@@ -96,39 +89,22 @@ class Target:
         wavelet: bool = False,
     ) -> "Target":
         """Return the problem, or raise an error that says which argument is wrong."""
+        fixed = A is not None
         if A is None:
             begin, levels = _start(separation, engine, constraints, wavelet=wavelet)
         else:
             begin, levels = _with_known_mixing(engine, A, constraints)
-        outliers = getattr(separation, "outliers", None)
-        fit = begin.A @ begin.S
+        outliers, fit = getattr(separation, "outliers", None), begin.A @ begin.S
         noise = by_part(noise, engine)
         weighing = Weighing.of(engine, noise, levels, fit, outliers, wavelet=wavelet)
         rows, columns = weighing.observed(engine.shape)
         # chains leave out channels without observed entries; wavelets continue through them
         taken = np.ones_like(columns) if wavelet else columns
-        data = weighed(engine, weighing.weights, rows, taken)
-        begin = _cut(begin, rows, taken)
-        given = (weighing.variance[rows], weighing.spread[rows], weighing.kind)
-        return cls._of(data, begin, *given, A is not None, rows, columns, wavelet)
-
-    @classmethod
-    def _of(
-        cls,
-        engine: Engine,
-        begin: Start,
-        variance: NDArray,
-        spread: NDArray,
-        kind: str,
-        fixed: bool,
-        rows: NDArray,
-        columns: NDArray,
-        wavelet: bool,
-    ) -> "Target":
-        """Return the problem for the observed measurements and channels."""
+        engine, begin = weighed(engine, weighing.weights, rows, taken), begin.part(rows, taken)
         m, n = engine.shape
         floor = NOISE_FLOOR[engine.dtype] * (engine.energy / (m * n) or 1.0)
-        if kind == "white":
+        variance = weighing.variance[rows]
+        if weighing.kind == "white":
             variance = np.full(m, variance.mean())
         variance = np.maximum(variance, floor)
         norm, sized = np.linalg.norm(begin.A, axis=0), begin.held.sized
@@ -140,19 +116,17 @@ class Target:
         if sized is not None:  # a known source may be absent: start with an amount below the noise
             least = np.sqrt(variance.mean() / np.maximum(np.mean(begin.S**2, axis=1), floor))
             norm = np.where(sized & ~begin.held.mixing.all(axis=0), np.maximum(norm, least), norm)
-        A = np.where(norm > 0, begin.A / np.where(norm > 0, norm, 1), m**-0.5)
-        norm = np.where(norm > 0, norm, 1)
+        unit = np.where(norm > 0, norm, 1)
         kept = np.zeros(len(norm), bool) if sized is None else sized
-        rules = Rules(Noise(kind, floor), Priors(beta_most=1.0), fixed=fixed, held=begin.held)
         return cls(
             engine=engine,
-            A=A,
-            S=begin.S * norm[:, None],
+            A=np.where(norm > 0, begin.A / unit, m**-0.5),
+            S=begin.S * unit[:, None],
             r=begin.r,
-            norm=np.where(kept | fixed, norm, 1.0),
+            norm=np.where(kept | fixed, unit, 1.0),
             variance=variance,
-            spread=spread,
-            rules=rules,
+            spread=weighing.spread[rows],
+            rules=Rules(Noise(weighing.kind, floor), Priors(beta_most=1.0), fixed, held=begin.held),
             rows=rows,
             columns=columns,
             wavelet=wavelet,
@@ -160,41 +134,28 @@ class Target:
 
     def chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
         """Return the chains at the start."""
-        if self.wavelet:
-            return self._wavelet_chains(seed, n_chains, threads)
         (m, n), r = self.engine.shape, self.A.shape[1]
+        children = streams(seed, n_chains)
+        if self.wavelet:
+            known = (self.A * self.norm, self.S / self.norm[:, None], self.variance, self.rules)
+            tracks = [
+                Track(WaveletChain(Filled.of(self.engine), *known, seed=child), WaveletSums, (m, n), r)
+                for child in children
+            ]
+            # a sweep has only two products that use threads: more threads than chains hardly help
+            return Chains(tracks, min(threads, n_chains), True, WAVELET_LENGTH)
         count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
         pi = (count + 1) / (n + 2)
         beta = (count + 1) / (total + np.sqrt(self.variance.mean()))
         beta = np.minimum(beta, 1 / noise_level(self.variance, self.rules.noise))
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
+        given = (self.A, self.S.T, first, self.rules)
         tracks = [
-            Track(
-                SparseChain(SampledData(self.engine), self.A, self.S.T, first, self.rules, seed=child),
-                SparseSums(self.engine.shape, r),
-                SparseSums(self.engine.shape, r),
-                Trace(1 + 3 * r),
-            )
-            for child in streams(seed, n_chains)
+            Track(SparseChain(SampledData(self.engine), *given, seed=child), SparseSums, (m, n), r)
+            for child in children
         ]
-        return Chains(tracks, *self._threads(n_chains, threads), SPARSE_LENGTH)
-
-    def _wavelet_chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
-        """Return the chains for lines and bands at the start."""
-        given = (self.A * self.norm, self.S / self.norm[:, None], self.variance, self.rules)
-        tracks = [
-            track
-            for stream in streams(seed, n_chains)
-            for track in wavelet_tracks(Filled.of(self.engine), *given, [stream])
-        ]
-        # a sweep has only two products that use threads: more threads than chains hardly help
-        return Chains(tracks, min(threads, n_chains), True, WAVELET_LENGTH)
-
-    def _threads(self, n_chains: int, threads: int) -> tuple[int, bool]:
-        """Return the number of threads, and whether each chain runs in a thread of its own."""
-        (m, n), r = self.engine.shape, self.A.shape[1]
-        apart = threads <= n_chains or m * n * r < WORTH_THREADS
-        return (min(threads, n_chains) if apart else threads), apart
+        apart = threads <= n_chains or m * n * r < WORTH_THREADS  # each chain has a thread of its own
+        return Chains(tracks, min(threads, n_chains) if apart else threads, apart, SPARSE_LENGTH)
 
 
 def streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
@@ -257,12 +218,3 @@ def _with_known_mixing(
         S = np.zeros((A.shape[1], engine.shape[1]), engine.dtype)
         S = engine.sweep(A, S, lambda G, C, X, _: exact_rows(G, C, X)).S
     return Start(A, S.astype(np.float64), len(S), Held()), engine.noise(A, S, final=True)
-
-
-def _cut(begin: Start, rows: NDArray, columns: NDArray) -> Start:
-    """Return some of the measurements and channels (booleans) of a start."""
-    held = begin.held
-    sources = held.sources[columns] if held.sources.size else held.sources
-    mixing = held.mixing[rows] if held.mixing.size else held.mixing
-    held = replace(held, sources=np.ascontiguousarray(sources), mixing=np.ascontiguousarray(mixing))
-    return replace(begin, A=begin.A[rows], S=begin.S[:, columns], held=held)

@@ -20,27 +20,17 @@ counted as independent, the intervals would be too narrow. The power was measure
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.nnqp.gram import Gram
-from ngmca.result import Marginals, Posterior
-from ngmca.sampling.answer_intervals import around, share_inside
-from ngmca.sampling.parallel_chains import Chains, Length, Trace, Track
-from ngmca.sampling.posterior_warnings import disagreement, not_settled, stopped_at_limit
+from ngmca.sampling import wavelet_kernels as kernels
+from ngmca.sampling.parallel_chains import Length
 from ngmca.sampling.sampled_data import Filled, SampledData
 from ngmca.sampling.sparse_chain import Rules, SparseSums
 from ngmca.sampling.sparse_kernels import ALIKE, NONE_HELD, sample_mixing
 from ngmca.sampling.sparse_model import draw_variance, residual_squares
-from ngmca.sampling.wavelet_kernels import (
-    draw_coefficients,
-    draw_shears,
-    draw_variances,
-    from_basis,
-    to_basis,
-)
 
 EVIDENCE = 0.25  # power of prior and penalty along shears: share of independent evidence in an entry
 MIN_SCALE = 0.1  # of coefficients, over their noise: with smaller scales a chain hardly moves
@@ -99,7 +89,7 @@ class WaveletChain:
         self._draw_law(shift, keys[0])
         if not self._rules.fixed and self.A.shape[1] > 1:
             self._shear(adapt=sums is None, key=keys[1])
-        draw_variances(
+        kernels.draw_variances(
             self._C, self._squares, self._scale, keys[2], self._V, np.empty_like(self._squares)
         )
         self._draw_sources(shift, keys[3], threads)
@@ -110,7 +100,7 @@ class WaveletChain:
 
     def _first_scales(self) -> NDArray:
         """Return squared scales (r, levels + 1) of the coefficients at the start."""
-        to_basis(self.S, self._levels, 0, self._C)
+        kernels.to_basis(self.S, self._levels, 0, self._C)
         sums = np.stack([np.bincount(self._scale, np.abs(row)) for row in self._C])
         return (FIRST_CAUCHY_SCALE * sums / self._places) ** 2
 
@@ -124,10 +114,10 @@ class WaveletChain:
     def _draw_law(self, shift: int, key: np.uint64) -> None:
         """Compute the coefficients of S for this shift, and draw the scales of their distribution."""
         least = (MIN_SCALE * self._noise[:, None]) ** 2
-        to_basis(self.S, self._levels, shift, self._C)
+        kernels.to_basis(self.S, self._levels, shift, self._C)
         self._squares = np.maximum(self._squares, least)
         precision = np.empty_like(self._squares)
-        draw_variances(self._C, self._squares, self._scale, key, self._V, precision)
+        kernels.draw_variances(self._C, self._squares, self._scale, key, self._V, precision)
         drawn = self._rng.standard_gamma(np.broadcast_to(self._places / 2, precision.shape))
         self._squares = np.maximum(drawn / (precision / 2), least)
 
@@ -136,7 +126,7 @@ class WaveletChain:
         r = self.A.shape[1]
         others = self._rng.permuted(np.tile(np.arange(r - 1), (r, 1)), axis=1)[:, :MAX_PARTNERS]
         partners = others + (others >= np.arange(r)[:, None])
-        draw_shears(
+        kernels.draw_shears(
             self.A, self.S, self._C, self._squares, self._scale, self._noise, (EVIDENCE, SLACK),
             np.ascontiguousarray(partners), self._width, adapt, key,
         )  # fmt: skip
@@ -146,9 +136,9 @@ class WaveletChain:
         weighted = self.A / self.variance[:, None]
         self._data.correlate_into(self._right, weighted, threads)
         right = np.ascontiguousarray(self._right.T[:, self._mirror])
-        to_basis(right, self._levels, shift, self._B)
-        draw_coefficients(self.A.T @ weighted, self._B, self._V, key, self._C)
-        from_basis(self._C, self._levels, shift, self.S)
+        kernels.to_basis(right, self._levels, shift, self._B)
+        kernels.draw_coefficients(self.A.T @ weighted, self._B, self._V, key, self._C)
+        kernels.from_basis(self._C, self._levels, shift, self.S)
 
     def _draw_mixing(self, key: np.uint64, threads: int) -> None:
         """Draw A and the noise, and scale the columns of A to norm 1."""
@@ -175,58 +165,13 @@ class WaveletSums(SparseSums):
     """Sums over samples: of S clipped at 0, of A and of the noise, each with their squares."""
 
     def __init__(self, shape: tuple[int, int], r: int) -> None:
-        m, n = shape
-        self.count = 0
-        self.sources = np.zeros((2, r, n))
-        self.mixing = np.zeros((2, m, r))
-        self.noise = np.zeros((2, m))
+        super().__init__(shape, r)
+        self.sources = np.zeros((2, r, shape[1]))
 
     def add_sources(self, S: NDArray) -> None:
         """Add a sample of the sources."""
         self.sources[0] += S
         self.sources[1] += S * S
-
-
-def wavelet_tracks(
-    data: SampledData,
-    A: NDArray,
-    S: NDArray,
-    variance: NDArray,
-    rules: Rules,
-    streams: list[np.random.SeedSequence],
-) -> list[Track]:
-    """Return the chains at the start, one for each stream of random numbers."""
-    r = A.shape[1]
-    return [
-        Track(
-            WaveletChain(data, A, S, variance, rules, seed=stream),
-            WaveletSums(data.shape, r),
-            WaveletSums(data.shape, r),
-            Trace(1),
-        )
-        for stream in streams
-    ]
-
-
-def collect_wavelets(
-    chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
-) -> Posterior:
-    """Return the posterior in units of the engine: intervals around the start, which is the answer.
-
-    If the mixing is known, the answer is the mean of the samples.
-    """
-    A, S = start
-    sources, mixing = Marginals(*chains.moments("sources")), Marginals(A, np.zeros_like(A))
-    inside = np.ones(len(S))
-    if not fixed:
-        draws = Marginals(*chains.moments("mixing"))
-        inside = np.minimum(share_inside(sources, S, 1), share_inside(draws, A, 0))
-        sources, mixing = around(sources, S), around(draws, A)
-    traces = {"noise": chains.trace()[:, :, 0]}
-    found = chains.posterior(sources, mixing, traces, rows=True)
-    spent = () if final else stopped_at_limit(chains)
-    warnings = (*not_settled(inside), *disagreement(found.rhat), *spent)
-    return replace(found, warnings=warnings, model="bands")
 
 
 def _scale_of_place(size: int, levels: int) -> NDArray:

@@ -2,6 +2,9 @@
 
 HDF5 ignores bytes after its own. A NetCDF file without a checksum, written by an older version or by
 another program, is read in a separate process: a damaged file can make HDF5 crash or hang.
+
+A separation that a run keeps while it goes on is one .npz file with a checksum. It is cheap to write,
+and all numbers come back to the bit. For results use `ngmca.save`.
 """
 
 import hashlib
@@ -12,11 +15,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
+from ngmca._support.records import read_record, write_record
 from ngmca.io import ReadError
 from ngmca.io.claimed_sizes import check_claim, memory_left
 from ngmca.io.containers.safety_checks import check_hdf5
 from ngmca.io.isolated_reading import call_isolated
+from ngmca.result import Separation
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,8 +84,8 @@ def read_netcdf(file: Path) -> Contents:
     """Read a NetCDF file, in a separate process if it has no checksum."""
     if has_checksum(file):
         return read_netcdf_here(str(file))
-    with Apart(memory=memory_left() / 2) as apart:
-        found: Contents = call_isolated(apart, "ngmca.saving.checksummed_files:read_netcdf_here", file)
+    with IsolatedProcess(memory=memory_left() / 2) as process:
+        found: Contents = call_isolated(process, "ngmca.saving.checksummed_files:read_netcdf_here", file)
     return found
 
 
@@ -103,8 +108,8 @@ def is_written_by_ngmca(file: Path) -> bool:
     """Return whether a NetCDF file says that ngmca wrote it; its values are not read."""
     if has_checksum(file):
         return True
-    with Apart(memory=memory_left() / 2) as apart:
-        return bool(call_isolated(apart, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
+    with IsolatedProcess(memory=memory_left() / 2) as process:
+        return bool(call_isolated(process, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
 
 
 def has_ngmca_attribute(path: str) -> bool:
@@ -114,3 +119,23 @@ def has_ngmca_attribute(path: str) -> bool:
     check_hdf5(Path(path))
     with xr.open_dataset(path, engine="h5netcdf", phony_dims="access") as opened:
         return "ngmca" in opened.attrs
+
+
+def save_interim(path: Path, separation: Separation) -> None:
+    """Write a separation, atomically; a file that is there is replaced."""
+    content = BytesIO()
+    write_record(content, separation.in_memory())
+    write_atomically(path, with_checksum(content))
+
+
+def load_interim(path: Path) -> Separation:
+    """Return the separation that `save_interim` wrote; raise a ReadError if the file is damaged."""
+    try:
+        return read_record(Separation, BytesIO(read_checked(path)))
+    except ReadError:
+        raise
+    except Exception as error:  # NumPy and zip raise errors of many kinds
+        raise ReadError(
+            f"{path} is not a separation that this version of ngmca can read ({error}): remove it and "
+            "start again."
+        ) from error

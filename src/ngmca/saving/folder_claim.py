@@ -17,21 +17,7 @@ from typing import IO
 
 from ngmca._support.atomic_files import name_beside, occupied, sync, write_atomically
 from ngmca._support.messages import message, option
-from ngmca.saving.result_folder import (
-    COMPLETE,
-    FACTORS,
-    FILES,
-    MARKER,
-    RECORD,
-    REPLACED,
-    TO_RESUME_FROM,
-    can_resume,
-    check_only_ours,
-    clear,
-    is_complete,
-    unfinished,
-    why_no_result,
-)
+from ngmca.saving import result_folder
 
 EXISTS_ALREADY = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
@@ -63,21 +49,21 @@ class Claim:
     @property
     def complete(self) -> bool:
         """Whether all of a result is written, so that only `finish` is left to do."""
-        return is_complete(self.work)
+        return result_folder.is_complete(self.work)
 
     @property
     def can_resume(self) -> bool:
         """Whether a stopped run can be resumed from what is there."""
-        return self.complete or can_resume(self.work)
+        return self.complete or result_folder.can_resume(self.work)
 
     def begin(self, record: str, *, resume: bool) -> None:
         """Remove the files of an earlier run, unless it is resumed, and write the record of this one."""
         if not resume:
             self.marker.truncate(0)
             self._mark(f"A run of ngmca for {self.folder.name!a} works here, or was stopped.\n")
-            clear(self.work, keep=(MARKER,))
+            result_folder.clear(self.work, keep=(result_folder.MARKER,))
         content = record.encode(errors="surrogateescape")  # paths may be no UTF-8
-        write_atomically(self.work / RECORD, content)
+        write_atomically(self.work / result_folder.RECORD, content)
 
     def check_room(self, size: float) -> None:
         """Raise an error if the disk has less than `size` bytes left."""
@@ -93,16 +79,18 @@ class Claim:
         """
         sync(self.work)
         if not self.complete:
-            self._mark(COMPLETE)
-        clear(self.work, keep=(*FILES, MARKER))  # not earlier: a run is resumed from the other files
+            self._mark(result_folder.COMPLETE)
+        result_folder.clear(
+            self.work, keep=(*result_folder.FILES, result_folder.MARKER)
+        )  # not earlier: a run is resumed from the other files
         if os.name == "nt":  # Windows cannot move a folder with an open file
             self.marker.close()
         aside = self._move_earlier_result()
         place = _moved(self.work, self.folder)
         sync(place.parent)
-        (place / MARKER).unlink()
+        (place / result_folder.MARKER).unlink()
         if aside is not None:
-            clear(aside)
+            result_folder.clear(aside)
             _remove_empty(aside)  # files that others put into it stay
         return place
 
@@ -117,13 +105,13 @@ class Claim:
         if not self.folder.is_dir():
             return None
         empty = not os.listdir(self.folder)
-        if not empty and (not self.force or why_no_result(self.folder)):
+        if not empty and (not self.force or result_folder.why_no_result(self.folder)):
             return None
         shutil.copymode(self.folder, self.work)  # a private folder stays private
         if empty:
             self.folder.rmdir()
             return None
-        aside = name_beside(self.folder, f"{secrets.token_hex(6)}.{REPLACED}")
+        aside = name_beside(self.folder, f"{secrets.token_hex(6)}.{result_folder.REPLACED}")
         self.folder.rename(aside)
         return aside
 
@@ -131,8 +119,13 @@ class Claim:
         """Remove the files that an error left, except those from which the run can be resumed."""
         if not self.work.exists() or self.complete:
             return
-        to_resume = (MARKER, RECORD, *TO_RESUME_FROM, *FACTORS)
-        clear(self.work, keep=to_resume if self.can_resume else ())
+        to_resume = (
+            result_folder.MARKER,
+            result_folder.RECORD,
+            *result_folder.TO_RESUME_FROM,
+            *result_folder.FACTORS,
+        )
+        result_folder.clear(self.work, keep=to_resume if self.can_resume else ())
         for folder in (self.work, *self.made):
             _remove_empty(folder)
 
@@ -145,10 +138,10 @@ def claimed(folder: Path, *, force: bool, resume: bool = False) -> Iterator[Clai
     an error only the files remain from which the run can be resumed.
     """
     check_replaceable(folder, force=force)
-    work = unfinished(folder)
+    work = result_folder.unfinished(folder)
     if os.path.lexists(work):
-        check_only_ours(work)
-        if is_complete(work) and not (force or resume):
+        result_folder.check_only_ours(work)
+        if result_folder.is_complete(work) and not (force or resume):
             raise occupied(
                 message(
                     "an earlier run for {} was stopped when all was written: `ngmca separate --resume` "
@@ -158,7 +151,7 @@ def claimed(folder: Path, *, force: bool, resume: bool = False) -> Iterator[Clai
             )
     made = tuple(above for above in work.parents if not above.exists())
     work.mkdir(parents=True, exist_ok=True)
-    with _held(work / MARKER, folder) as marker:
+    with _held(work / result_folder.MARKER, folder) as marker:
         claim = Claim(folder, work, force, marker, made)
         try:
             yield claim
@@ -194,7 +187,7 @@ def check_replaceable(folder: Path, *, force: bool) -> None:
         raise occupied(f"{folder} itself cannot be replaced: name a folder inside it")
     if not os.listdir(folder):
         return
-    why = why_no_result(folder)
+    why = result_folder.why_no_result(folder)
     if why:
         raise occupied(f"{folder} {why}; choose another folder")
     if not force:

@@ -98,7 +98,8 @@ def shown(engine: Engine, separation: Separation, data: Dataset) -> Shown:
         axis=columns.astype(float) if data.axis is None else data.axis[columns],
         row_names=tuple(str(i + 1) for i in rows),
         image_shape=image,
-        meta=_thinned(data) | {"whole": [m, n]},
+        # without entries that have one value for each measurement
+        meta={k: v for k, v in data.meta.items() if np.size(v) != m} | {"whole": [m, n]},
     ).with_notes(f"the report and the tables show {told}; all of A and S is in {files}.")
     part_of_separation = _selection(separation, rows, columns)
     return Shown(part_of_separation, part_of_data, part, rows, told, _explained(engine, separation))
@@ -154,8 +155,3 @@ def _rows(image: tuple[int, int] | None, m: int, most: int) -> tuple[NDArray, tu
     step = int(np.ceil(np.sqrt(m / most)))
     down, across = np.arange(0, image[0], step), np.arange(0, image[1], step)
     return (down[:, None] * image[1] + across).ravel(), (len(down), len(across))
-
-
-def _thinned(data: Dataset) -> dict[str, Any]:
-    """Return the meta data without entries that have one value for each measurement."""
-    return {key: value for key, value in data.meta.items() if np.size(value) != data.Y.shape[0]}

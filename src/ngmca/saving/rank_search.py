@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import write_atomically
-from ngmca.answers.how_many.cross_validation import Factors
-from ngmca.answers.how_many.search_steps import Search
+from ngmca.answers.how_many.cross_validation import Factors, Search
 from ngmca.engines import Counts
 
 
@@ -44,7 +43,9 @@ class UnfinishedSearch:
             if str(values["belongs_to"]) == self.belongs_to:
                 folds = range(len(values["errors"]))
                 factors = tuple(Factors(values[f"A{i}"], values[f"S{i}"]) for i in folds)
-                return Search(values["errors"], values["stability"], factors)
+                search = Search(values["errors"], values["stability"], factors)
+                self.tell(f"continues after {search.rank} sources, from {self.path}")
+                return search
         except Exception as error:  # zip and NumPy raise errors of many kinds for damaged files
             self.tell(f"{self.path} is damaged ({type(error).__name__}): the search starts again.")
             return None

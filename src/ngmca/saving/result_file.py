@@ -6,19 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngmca.algorithms.restarts import equally_good
-from ngmca.answers.answers_of_run import NO_ANSWERS, Answers
 from ngmca.answers.how_sure import Diagnostics
 from ngmca.answers.how_sure.diagnostics import energy_shares
+from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
 from ngmca.result import Background, Domain, History, Others, Restart, Separation
-from ngmca.saving import answers_in_file
+from ngmca.saving import variables_in_file as in_file
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
-from ngmca.saving.posterior_in_file import COMPRESSED as COMPRESSED_POSTERIOR
-from ngmca.saving.posterior_in_file import from_variables, to_variables
 from ngmca.saving.result_folder import find
 
 OTHERS = {  # variables of other answers that fit as well
@@ -27,7 +24,7 @@ OTHERS = {  # variables of other answers that fit as well
     "A_low": ("measurement", "source"),
     "A_high": ("measurement", "source"),
 }
-COMPRESSED = ("A", "S", "picked", *COMPRESSED_POSTERIOR, *(f"others_{name}" for name in OTHERS))
+COMPRESSED = ("A", "S", "picked", *in_file.COMPRESSED, *(f"others_{name}" for name in OTHERS))
 DIMENSIONS = {  # of the diagnostics that are arrays
     "sigma": ("measurement",),
     "row_rms": ("measurement",),
@@ -56,21 +53,23 @@ def write_result(
     variables = (
         _separation_variables(separation)
         | _diagnostics_variables(diagnostics)
-        | answers_in_file.to_variables(answers)
+        | in_file.answers_to_variables(answers)
     )
     axis_attributes = {"long_name": printable(data.axis_name), "units": printable(data.axis_unit)}
     coordinates = {
         "axis": ("sample", data.positions, axis_attributes),
         "name": ("measurement", [printable(name) for name in data.names]),  # HDF5 accepts no NUL
     }
+    parts = separation.parts
     attributes = {
         "ngmca": 1,  # version of this layout
         "n_iter": separation.n_iter,
         "stopped": separation.stopped,
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
-        "parts": json.dumps(_ends(separation)),
-        "fortran": json.dumps([name for name in ("A", "S") if _is_fortran(getattr(separation, name))]),
+        # where the measurements of each data set end, if there are several
+        "parts": json.dumps([int(part.stop) for part in parts] if len(parts) > 1 else []),
+        "fortran": json.dumps([name for name in ("A", "S") if getattr(separation, name).flags.fnc]),
         "has_names": int(bool(data.row_names)),
         "image_shape": list(data.image_shape or ()),
         "meta": json.dumps(data.meta, default=str),
@@ -106,7 +105,7 @@ def _separation_variables(s: Separation) -> dict[str, Any]:
     for part in fields(History):
         across = ("iteration", "source") if part.name == "threshold" else ("iteration",)
         found[f"history_{part.name}"] = (across, getattr(s.history, part.name))
-    return found if s.posterior is None else found | to_variables(s.posterior)
+    return found if s.posterior is None else found | in_file.to_variables(s.posterior)
 
 
 def _diagnostics_variables(diagnostics: Diagnostics | None) -> dict[str, Any]:
@@ -148,24 +147,15 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             _to_dataset(values, attributes, stored["axis"]),
             _to_diagnostics(values),
             json.loads(attributes["record"]),
-            answers_in_file.from_variables(values),
+            in_file.answers_from_variables(values),
         )
     except Exception as error:  # xarray and HDF5 raise errors of many kinds for damaged files
         raise ReadError(f"{file} is not a complete result of ngmca: {reason(error)}.") from error
 
 
-def _ends(separation: Separation) -> list[int]:
-    """Return where the measurements of each data set end; empty if there is only one data set."""
-    return [] if len(separation.parts) == 1 else [int(part.stop) for part in separation.parts]
-
-
 def _to_parts(ends: list[int]) -> tuple[slice, ...]:
     starts = [0, *ends[:-1]]
     return tuple(slice(*pair) for pair in zip(starts, ends, strict=True)) if ends else (slice(None),)
-
-
-def _is_fortran(array: NDArray) -> bool:
-    return bool(array.flags.f_contiguous and not array.flags.c_contiguous)
 
 
 def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
@@ -186,7 +176,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         violation=float(attributes["violation"]),
         history=History(**history),
         restarts=_to_restarts(values),
-        posterior=from_variables(values),
+        posterior=in_file.from_variables(values),
         domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
         background=Background(values["background_weights"], values["background_basis"])
         if "background_weights" in values

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from ngmca._support.atomic_files import atomic_file
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
-from ngmca.io import Dataset, ReadError, as_dataset, write_table
-from ngmca.plotting.sources_plot import wrong_shape
+from ngmca.io import Dataset, ReadError, write_table
+from ngmca.plotting.sources_plot import fitting_dataset
 from ngmca.result import Background, Marginals, Others, Posterior, Separation
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import ANSWERS, BACKGROUND, OUTLIERS, RESULT
@@ -168,11 +168,7 @@ def described(separation: Separation, data: Any) -> Dataset:
     m, n = len(separation.A), separation.S.shape[1]
     if data is None:
         return Dataset(Y=np.zeros((m, 0)), axis=np.arange(n, dtype=float))
-    given = as_dataset(data)
-    shape = (len(given.Y), len(given.positions)) if given.Y.ndim == 2 else given.Y.shape
-    if shape != (m, n):
-        raise wrong_shape(shape, (m, n))
-    return given
+    return fitting_dataset(data, m, n)
 
 
 def _write_tables(folder: Path, run: Run) -> None:

@@ -7,15 +7,13 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
-from ngmca._support.seeds import Seed, generator
-from ngmca._support.threads import one_blas_thread
-from ngmca.simulate.mixing import MIXINGS, draw_mixing
-from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
+from ngmca._support.seeds import Seed
+from ngmca.simulate.mixture import Mixture, checked, draw_mixing, mix, simulator
 
 MIN_HEIGHT = 0.1  # of a band before its spectrum is scaled; the largest is 1
 
 
-@one_blas_thread
+@simulator
 def bands(
     m: int = 40,
     n: int = 1024,
@@ -43,17 +41,12 @@ def bands(
         Full width at half maximum of the bands in channels, or the range from which it is drawn.
     shape : float or "voigt"
         Share of the Lorentzian, from 0 (Gaussian) to 1 (Lorentzian); "voigt" draws it for each band.
-    mixing : {"uniform", "dirichlet"}
-        Amounts between 0 and 1, or amounts that sum to 1 in each measurement.
-    snr : float or None
-        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
-    seed : int, SeedSequence, Generator or None
-        The same integer or sequence gives the same mixture.
+    {mixing}
+    {noise}
 
     Returns
     -------
-    Mixture
-        Y, the true factors A and S, and the noise.
+    {returns}
 
     Examples
     --------
@@ -61,12 +54,9 @@ def bands(
     >>> ngmca.simulate.bands(m=8, n=100, r=2, seed=0).Y.shape
     (8, 100)
     """
-    check_sizes(m=m, n=n, r=r, bands=bands)
-    check_snr(snr)
+    rng = checked(snr, seed, m=m, n=n, r=r, bands=bands)
     widths = _check_widths(fwhm)
     share = None if shape == "voigt" else _check_share(shape)
-    arguments.check_choice(mixing, "mixing", MIXINGS)
-    rng = generator(seed)
     S = np.stack([_spectrum(rng, n, bands, widths, share) for _ in range(r)])
     A = draw_mixing(mixing, m, r, rng)
     return replace(mix(A, S, snr, rng), axis=np.arange(n, dtype=float), axis_name="channel")

@@ -7,16 +7,15 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
-from ngmca._support.seeds import Seed, generator
-from ngmca._support.threads import one_blas_thread
+from ngmca._support.seeds import Seed
 from ngmca.simulate._sparse import modulus
-from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
+from ngmca.simulate.mixture import Mixture, checked, mix, simulator
 
 KINDS = ("blobs", "filaments", "edges")
 SHAPES_PER_IMAGE = {"blobs": 8, "filaments": 4, "edges": 6}
 
 
-@one_blas_thread
+@simulator
 def images(
     m: int = 32,
     shape: tuple[int, int] = (128, 128),
@@ -38,15 +37,11 @@ def images(
         Rows and columns of the images, at least 8 each. `Mixture.sample_shape` holds it for `separate`.
     r : int
         Number of images.
-    snr : float or None
-        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
-    seed : int, SeedSequence, Generator or None
-        The same integer or sequence gives the same mixture.
+    {noise}
 
     Returns
     -------
-    Mixture
-        Y, the true factors A and S, and the noise.
+    {returns}
 
     Examples
     --------
@@ -54,14 +49,12 @@ def images(
     >>> ngmca.simulate.images(m=4, shape=(8, 12), r=3, seed=0).Y.shape
     (4, 96)
     """
-    check_sizes(m=m, r=r)
-    check_snr(snr)
+    rng = checked(snr, seed, m=m, r=r)
     if not isinstance(shape, tuple | list) or len(shape) != 2:
         raise ArgumentError(
             "{} must be two numbers of pixels, such as (128, 128), got {!r}.", option("shape"), shape
         )
     h, w = (arguments.check_count(side, "shape", low=8) for side in shape)
-    rng = generator(seed)
     y, x = np.mgrid[0:h, 0:w].astype(float)
     S = np.stack([_image(rng, KINDS[i % len(KINDS)], y / h, x / w).ravel() for i in range(r)])
     S /= np.linalg.norm(S, axis=1, keepdims=True)

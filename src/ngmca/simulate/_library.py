@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
-from ngmca._support.seeds import Seed, generator
-from ngmca._support.threads import one_blas_thread
-from ngmca.simulate.mixing import MIXINGS, draw_mixing
-from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
+from ngmca._support.seeds import Seed
+from ngmca.simulate.mixture import Mixture, checked, draw_mixing, mix, simulator
 
 GAUSSIAN_FWHM = 2 * np.sqrt(2 * np.log(2))  # in standard deviations
 
@@ -34,7 +32,7 @@ class _Spectrum:
         return f"{self.name} ({self.axis[0]:g} to {self.axis[-1]:g})"
 
 
-@one_blas_thread
+@simulator
 def library(
     spectra: Any,
     m: int = 40,
@@ -64,17 +62,12 @@ def library(
     fwhm : float
         Full width at half maximum, in channels, of a Gaussian with which each spectrum is convolved, as
         a coarser instrument or a liquid would do; 0 is no convolution.
-    mixing : {"uniform", "dirichlet"}
-        Amounts between 0 and 1, or amounts that sum to 1 in each measurement.
-    snr : float or None
-        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
-    seed : int, SeedSequence, Generator or None
-        The same integer or sequence gives the same mixture.
+    {mixing}
+    {noise}
 
     Returns
     -------
-    Mixture
-        Y, the true factors A and S, and the noise.
+    {returns}
 
     Raises
     ------
@@ -90,18 +83,15 @@ def library(
     >>> ngmca.simulate.library(dyes, m=6, n=100, r=2, seed=0).Y.shape
     (6, 100)
     """
-    check_sizes(m=m, n=n, r=r)
+    rng = checked(snr, seed, m=m, n=n, r=r)
     arguments.check_count(n, "n", low=2)
-    check_snr(snr)
     fwhm = arguments.check_number(fwhm, "fwhm", high=float(n))
-    arguments.check_choice(mixing, "mixing", MIXINGS)
     pool = _unique(list(_all(spectra)))
     if r > len(pool):
         raise ArgumentError(
             "{} is more than the {} spectra that were given: use a smaller {}, or give more spectra.",
             *(option("r", r), len(pool), option("r")),
         )
-    rng = generator(seed)
     chosen = [pool[i] for i in rng.permutation(len(pool))[:r]]
     axis = _common(chosen, n)
     S = np.stack([_drawn(spectrum, axis, fwhm) for spectrum in chosen])

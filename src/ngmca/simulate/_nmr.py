@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, message, option
-from ngmca._support.seeds import Seed, generator
-from ngmca._support.threads import one_blas_thread
+from ngmca._support.seeds import Seed
 from ngmca.simulate._sparse import modulus
 from ngmca.simulate.compounds import compounds as all_compounds
 from ngmca.simulate.compounds import find
-from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
+from ngmca.simulate.mixture import Mixture, checked, mix, simulator
 from ngmca.simulate.nmr_lines import peaks as lines_of
 from ngmca.simulate.peak_table import read_peaks
 
@@ -41,7 +40,7 @@ DEFAULT_COMPOUNDS = (
 Peaks = tuple[NDArray, NDArray]
 
 
-@one_blas_thread
+@simulator
 def nmr(
     m: int = 15,
     n: int = 1200,
@@ -84,15 +83,11 @@ def nmr(
         "unit" scales each spectrum to norm 1, so that all compounds are equally strong. With "integral"
         the sum over the channels is the number of protons, or the sum of the intensities of the table
         (within 3 % at the default width, because lines fall between channels).
-    snr : float or None
-        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
-    seed : int, SeedSequence, Generator or None
-        The same integer or sequence gives the same mixture.
+    {noise}
 
     Returns
     -------
-    Mixture
-        Y, the true factors A and S, and the noise.
+    {returns}
 
     Examples
     --------
@@ -101,12 +96,10 @@ def nmr(
     >>> data.names
     ('alanine', 'glycerol')
     """
-    check_sizes(m=m)
-    check_snr(snr)
+    rng = checked(snr, seed, m=m)
     arguments.check_choice(scale, "scale", ("unit", "integral"))
     axis = _axis(n, ppm)
     arguments.check_number(fwhm, "fwhm", low=0.1, high=float(n))
-    rng = generator(seed)
     table = None if peaks is None else read_peaks(peaks)
     names = _choose(compounds, r, table, rng)
     S = np.stack(

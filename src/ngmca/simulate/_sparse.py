@@ -6,12 +6,11 @@ from scipy.special import gammaln
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
-from ngmca._support.seeds import Seed, generator
-from ngmca._support.threads import one_blas_thread
-from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
+from ngmca._support.seeds import Seed
+from ngmca.simulate.mixture import Mixture, checked, mix, simulator
 
 
-@one_blas_thread
+@simulator
 def sparse(
     m: int = 200,
     n: int = 200,
@@ -36,15 +35,11 @@ def sparse(
         Share of entries of A and of S that are not 0.
     alpha_A, alpha_S : float
         Shape of the generalised Gaussian: 2 is Gaussian, 1 is Laplacian, smaller values are sparser.
-    snr : float or None
-        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
-    seed : int, SeedSequence, Generator or None
-        The same integer or sequence gives the same mixture.
+    {noise}
 
     Returns
     -------
-    Mixture
-        Y, the true factors A and S, and the noise.
+    {returns}
 
     Examples
     --------
@@ -52,14 +47,12 @@ def sparse(
     >>> ngmca.simulate.sparse(m=8, n=50, r=3, snr=20, seed=0).Y.shape
     (8, 50)
     """
-    check_sizes(m=m, n=n, r=r)
-    check_snr(snr)
+    rng = checked(snr, seed, m=m, n=n, r=r)
     for name, rate in (("p_A", p_A), ("p_S", p_S)):
         if arguments.check_number(rate, name, high=1.0) == 0:
             raise ArgumentError("{} must be above 0, otherwise every entry is 0.", option(name))
     for name, shape in (("alpha_A", alpha_A), ("alpha_S", alpha_S)):
         arguments.check_number(shape, name, low=0.1, high=100.0)
-    rng = generator(seed)
     S = modulus(rng, (r, n), p_S, alpha_S)
     A = modulus(rng, (m, r), p_A, alpha_A)
     return mix(A, S, snr, rng)

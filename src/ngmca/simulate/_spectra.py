@@ -5,14 +5,13 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
-from ngmca._support.seeds import Seed, generator
-from ngmca._support.threads import one_blas_thread
-from ngmca.simulate.mixture import Mixture, check_sizes, check_snr, mix
+from ngmca._support.seeds import Seed
+from ngmca.simulate.mixture import Mixture, checked, mix, simulator
 
 MULTIPLETS = ([1], [1, 1], [1, 2, 1], [1, 3, 3, 1])  # relative heights of the lines
 
 
-@one_blas_thread
+@simulator
 def spectra(
     m: int = 40,
     n: int = 500,
@@ -35,15 +34,11 @@ def spectra(
         Number of lines in each spectrum.
     width : float
         Half width at half maximum of a line in channels.
-    snr : float or None
-        White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
-    seed : int, SeedSequence, Generator or None
-        The same integer or sequence gives the same mixture.
+    {noise}
 
     Returns
     -------
-    Mixture
-        Y, the true factors A and S, and the noise.
+    {returns}
 
     Examples
     --------
@@ -51,11 +46,9 @@ def spectra(
     >>> ngmca.simulate.spectra(m=8, n=100, r=2, seed=0).Y.shape
     (8, 100)
     """
-    check_sizes(m=m, n=n, r=r, lines=lines)
-    check_snr(snr)
+    rng = checked(snr, seed, m=m, n=n, r=r, lines=lines)
     if arguments.check_number(width, "width") == 0:
         raise ArgumentError("{} must be above 0.", option("width"))
-    rng = generator(seed)
     S = np.stack([_spectrum(rng, n, lines, width) for _ in range(r)])
     A = rng.gamma(1.5, size=(m, r))
     return mix(A, S, snr, rng)

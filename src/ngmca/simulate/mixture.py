@@ -1,11 +1,26 @@
 """A simulated mixture whose true factors are known."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.seeds import Seed, generator
+from ngmca._support.threads import one_blas_thread
+
+Given = ParamSpec("Given")
+SHARED = {  # in the docstrings of all simulators
+    "{noise}": """snr : float or None
+    White Gaussian noise is added at exactly this signal-to-noise ratio in dB; None adds no noise.
+seed : int, SeedSequence, Generator or None
+    The same integer or sequence gives the same mixture.""",
+    "{mixing}": """mixing : {"uniform", "dirichlet"}
+    Amounts between 0 and 1, or amounts that sum to 1 in each measurement.""",
+    "{returns}": "Mixture\n    Y, the true factors A and S, and the noise.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,16 +72,26 @@ class Mixture:
         return float(10 * np.log10(power / noise)) if noise > 0 else np.inf
 
 
-def check_sizes(**sizes: int) -> None:
-    """Raise an error if a number of measurements, channels or sources is not at least 1."""
+def simulator(draw: Callable[Given, Mixture]) -> Callable[Given, Mixture]:
+    """Run a simulator with one BLAS thread, and write what all of them share into its docstring."""
+    for mark, text in SHARED.items():
+        draw.__doc__ = str(draw.__doc__).replace(mark, text.replace("\n", "\n    "))
+    return one_blas_thread(draw)
+
+
+def checked(snr: float | None, seed: Seed, **sizes: int) -> np.random.Generator:
+    """Return the random numbers; raise an error if `snr` or a number of measurements is wrong."""
     for name, size in sizes.items():
         arguments.check_count(size, name)
-
-
-def check_snr(snr: float | None) -> None:
-    """Raise an error if `snr` is neither a ratio in dB nor None."""
     if snr is not None:
         arguments.check_number(snr, "snr", low=-300.0, high=300.0)
+    return generator(seed)
+
+
+def draw_mixing(mixing: str, m: int, r: int, rng: np.random.Generator) -> NDArray:
+    """Return A (m, r): amounts between 0 and 1, or uniform shares that sum to 1 in each measurement."""
+    arguments.check_choice(mixing, "mixing", ("uniform", "dirichlet"))
+    return rng.random((m, r)) if mixing == "uniform" else rng.dirichlet(np.ones(r), m)
 
 
 def mix(A: NDArray, S: NDArray, snr: float | None, rng: np.random.Generator) -> Mixture:

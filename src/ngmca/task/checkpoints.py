@@ -1,12 +1,10 @@
 """Checkpoints: a snapshot of a run and its history so far, in one file to continue from."""
 
 import hashlib
-import json
 import time
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +12,15 @@ from numpy.typing import NDArray
 from ngmca._support.arguments import check_count, check_number, check_switch
 from ngmca._support.atomic_files import check_free, write_atomically
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
-from ngmca.algorithms.momentum import Momentum
-from ngmca.algorithms.snapshot import Round, Snapshot
+from ngmca._support.records import read_record, write_record
+from ngmca.algorithms.snapshot import Snapshot
 from ngmca.engines import Engine
 from ngmca.io import ReadError
 from ngmca.nnqp.gram import Gram
-from ngmca.result import Domain, History, Separation, State, line, recorded
+from ngmca.result import History, Separation, State, line, recorded
 from ngmca.task.task import Task
 
 Line = tuple[float, NDArray, float, float, float]
-_ARRAYS = ("A", "S", "lam", "noise")
-_NUMBERS = ("cost", "active", "violation", "mixing_violation")
-_SUMS = ("sums_SS", "sums_YS", "sums_S")
-_COLUMNS = tuple(part.name for part in fields(History))
-_ROUND = tuple(part.name for part in fields(Round))
 
 
 @dataclass(frozen=True)
@@ -141,42 +134,39 @@ class Keeper:
             self._pending, self._written = None, time.monotonic()
 
 
+@dataclass(frozen=True)
+class _Stored:
+    """A saved run as its file holds it: the history as arrays, and sums without the class `Gram`."""
+
+    snapshot: Snapshot
+    history: History
+    facts: dict[str, str]
+
+
 def write(path: Path, saved: SavedRun) -> None:
     """Write a checkpoint atomically."""
-    state = saved.snapshot
-    values: dict[str, Any] = {name: np.asarray(getattr(state, name)) for name in _ARRAYS}
-    values |= {name: getattr(state, name) for name in _NUMBERS}
-    values |= {"k": state.k, "settled": state.settled, "domain": json.dumps(asdict(state.domain))}
-    values["facts"] = json.dumps(saved.facts)
-    values |= {} if state.outliers is None else {"outliers": state.outliers}
-    if state.sums is not None and state.sums[0].shared:
-        values |= dict(zip(_SUMS, (state.sums[0].matrix, *state.sums[1:]), strict=True))
-    if state.memory is not None:
-        values |= {"memory_calls": state.memory[0], "memory_ratio": state.memory[1]}
-    if state.round is not None:
-        values |= {f"round_{name}": getattr(state.round, name) for name in _ROUND}
-    momentum = state.momentum
-    if momentum is not None:
-        values |= {"momentum_t": momentum.t, "momentum_cost": momentum.cost}
-        values |= {} if momentum.last is None else {"momentum_last": momentum.last}
-    columns = zip(*saved.lines, strict=True)
-    values |= {
-        f"history_{name}": np.array(column) for name, column in zip(_COLUMNS, columns, strict=True)
-    }
-    write_atomically(path, lambda file: np.savez(file, **values))
+    state, sums = saved.snapshot, saved.snapshot.sums
+    kept = None if sums is None or not sums[0].shared else (sums[0].matrix, *sums[1:])
+    arrays = {name: np.asarray(getattr(state, name)) for name in ("A", "S", "lam", "noise")}
+    plain = replace(state, **arrays, background=None, sums=kept)  # type: ignore[arg-type]
+    stored = _Stored(plain, History.of(saved.lines), saved.facts)
+    write_atomically(path, lambda file: write_record(file, stored))
 
 
 def read(path: Path) -> SavedRun:
     """Read a checkpoint; raise a `ReadError` if the file is missing or damaged."""
     try:
-        with path.open("rb") as file, np.load(file) as stored:
-            values = dict(stored)
-        columns = (values[f"history_{name}"] for name in _COLUMNS)
+        with path.open("rb") as file:
+            stored = read_record(_Stored, file)
+        state, sums = stored.snapshot, stored.snapshot.sums
+        if sums is not None:
+            state = replace(state, sums=(Gram(sums[0]), *sums[1:]))
+        columns = vars(stored.history).values()
         lines = [
             (float(c), lam, float(a), float(v), float(w))
             for c, lam, a, v, w in zip(*columns, strict=True)
         ]
-        return SavedRun(_snapshot(values), lines, json.loads(str(values["facts"])))
+        return SavedRun(state, lines, stored.facts)
     except IsADirectoryError:
         raise ReadError(f"{path} is a folder: name the file that a checkpoint was written to.") from None
     except FileNotFoundError:
@@ -235,41 +225,3 @@ def _described(value: object) -> str:
         return repr(array.tolist())
     digest = hashlib.sha256(str(array.shape).encode() + array.tobytes()).hexdigest()
     return f"an array with digest {digest[:12]}"
-
-
-def _snapshot(values: dict[str, NDArray]) -> Snapshot:
-    parts: dict[str, Any] = {name: values[name] for name in _ARRAYS}
-    parts |= {name: float(values[name]) for name in _NUMBERS}
-    memory = (int(values["memory_calls"]), values["memory_ratio"]) if "memory_calls" in values else None
-    return Snapshot(
-        k=int(values["k"]),
-        **parts,
-        settled=bool(values["settled"]),
-        domain=Domain(**json.loads(str(values["domain"]))),
-        outliers=values.get("outliers"),
-        momentum=_momentum(values),
-        sums=_sums(values),
-        memory=memory,
-        round=_round(values),
-    )
-
-
-def _sums(values: dict[str, NDArray]) -> tuple[Any, ...] | None:
-    if _SUMS[0] not in values:
-        return None
-    return (Gram(values[_SUMS[0]]), *(values[name] for name in _SUMS[1:]))
-
-
-def _round(values: dict[str, NDArray]) -> Round | None:
-    if "round_index" not in values:
-        return None
-    index, done, *arrays = (values[f"round_{name}"] for name in _ROUND)
-    return Round(int(index), int(done), *arrays)
-
-
-def _momentum(values: dict[str, NDArray]) -> Momentum | None:
-    if "momentum_t" not in values:
-        return None
-    return Momentum(
-        values.get("momentum_last"), float(values["momentum_t"]), float(values["momentum_cost"])
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from ngmca import rivals, rules, sampling
 from ngmca._support import arguments
 from ngmca._support.messages import message, option
-from ngmca._support.progress import open_bar
+from ngmca._support.progress import Bar, open_bar
 from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.batch_of_starts import run_together
@@ -64,27 +64,27 @@ class StoppedRunError(Exception):
 class ProgressBar(Watcher):
     """Draws how many iterations are done."""
 
-    def __init__(self, advance: Callable[[int], None], total: Callable[[int], None]) -> None:
-        self._advance, self._total = advance, total
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
 
     def begins(self, iterations: int, starts: int) -> None:
         """Set the length of the bar."""
-        self._total(iterations * starts)
+        self._bar.set_total(iterations * starts)
 
     def sees(self, state: State, start: int) -> None:
         """Advance the bar."""
-        self._advance(1)
+        self._bar.advance(1)
 
     def advances(self, iterations: int) -> None:
         """Advance the bar."""
-        self._advance(iterations)
+        self._bar.advance(iterations)
 
 
 @contextmanager
 def shown_progress(show: bool) -> Iterator[list[Watcher]]:
     """Return the watchers that draw a progress bar, none if it is not wanted."""
     with open_bar(show=show) as bar:
-        yield [] if bar is None else [ProgressBar(bar.advance, bar.set_total)]
+        yield [] if bar is None else [ProgressBar(bar)]
 
 
 class Prepared:
@@ -174,9 +174,7 @@ class Prepared:
             found,
             noise=task.noise,
             constraints=task.constraints,
-            n_samples=asked.n_samples,
-            burn=asked.burn,
-            n_chains=asked.n_chains,
+            **vars(asked),
             seed=task.seed,
             threads=threads,
             progress=progress,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from types import MappingProxyType
+from typing import ClassVar
 
 from ngmca import rivals
 from ngmca._support.arguments import check_choice, check_count, check_number, check_switch
@@ -64,6 +65,7 @@ class Soft:
     True
     """
 
+    name: ClassVar[str] = "soft"
     tau: float = 1.0
     n_iter: int | str = "auto"
     refinement: float = 0.2
@@ -76,11 +78,6 @@ class Soft:
         _check_common(self)
         check_switch(self.bounded, "bounded")
         check_choice(self.penalised, "penalised", ("S", "A", "both"))
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "soft"
 
 
 @dataclass(frozen=True)
@@ -105,6 +102,7 @@ class Hard:
     True
     """
 
+    name: ClassVar[str] = "hard"
     tau: float = 1.0
     n_iter: int | str = "auto"
     refinement: float = 0.2
@@ -117,11 +115,6 @@ class Hard:
         _check_common(self)
         check_count(self.max_sub_iter, "max_sub_iter")
         check_choice(self.penalised, "penalised", ("S", "A", "both"))
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "hard"
 
 
 @dataclass(frozen=True)
@@ -141,17 +134,13 @@ class Naive:
     50
     """
 
+    name: ClassVar[str] = "naive"
     tau: float = 1.0
     n_iter: int | str = "auto"
     refinement: float = 0.2
 
     def __post_init__(self) -> None:
         _check_common(self)
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "naive"
 
 
 @dataclass(frozen=True)
@@ -175,17 +164,13 @@ class Anls:
     'settled'
     """
 
+    name: ClassVar[str] = "anls"
     n_iter: int | str = "auto"
     solver: str | Fista = "pivot"
     tol: float | None = None
 
     def __post_init__(self) -> None:
         _check_common(self)
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return "anls"
 
 
 @dataclass(frozen=True, init=False)
@@ -212,8 +197,7 @@ class Rival:
 
     def __init__(self, name: str, **options: object) -> None:
         check_choice(name, "name", tuple(rivals.METHODS))
-        own = set(signature(rivals.METHODS[name]).parameters) - {"Y", "r", "start", "seed"}
-        _check_names(name, options, sorted(own))
+        _check_names(name, options, _options_of_rival(name), list_all=True)
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "options", dict(options))
 
@@ -251,35 +235,34 @@ def method_with(name: str, options: Mapping[str, object]) -> Method:
         If the method has no such option.
     """
     if check_choice(name, "method", METHOD_NAMES) not in OWN_METHODS:
+        _check_names(name, options, _options_of_rival(name), list_all=False)
         return Rival(name, **options)
     known = tuple(part.name for part in fields(OWN_METHODS[name]))
-    _check_names(name, options, known)
+    _check_names(name, options, known, list_all=False)
     return OWN_METHODS[name](**options)  # type: ignore[arg-type]
 
 
-def _check_names(method: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise an error if a method does not have one of the given options."""
+def _options_of_rival(name: str) -> list[str]:
+    return sorted(set(signature(rivals.METHODS[name]).parameters) - {"Y", "r", "start", "seed"})
+
+
+def _check_names(method: str, given: Iterable[str], known: Sequence[str], *, list_all: bool) -> None:
+    """Raise an error if a method does not have one of the given options; it may list those it has."""
+    has = f" It has {', '.join(known) or 'no options'}." if list_all else ""
     for unknown in sorted(set(given) - set(known)):
         raise ArgumentError(
-            "{} has no option {}: leave it out. It has {}.",
-            *(option("method", method), option(unknown), ", ".join(known) or "no options"),
+            "{} has no option {}: leave it out.{}", option("method", method), option(unknown), has
         )
 
 
 def options_of(method: Soft | Hard | Naive | Anls) -> Options:
     """Return a method in the form that the algorithms use."""
-    solver = getattr(method, "solver", "pivot")
+    given = {name: value for name, value in vars(method).items() if name != "penalised"}
+    solver = given.get("solver")
     steps = solver.max_iter if isinstance(solver, Fista) else Fista().max_iter
-    return Options(
-        method=method.name,
-        tau=getattr(method, "tau", Options.tau),
-        n_iter=method.n_iter,
-        refinement=getattr(method, "refinement", Options.refinement),
-        bounded=getattr(method, "bounded", Options.bounded),
-        solver="fista" if isinstance(solver, Fista) else solver,
-        max_sub_iter=getattr(method, "max_sub_iter", steps),
-        tol=getattr(method, "tol", None),
-    )
+    if isinstance(solver, Fista):
+        given["solver"] = "fista"
+    return Options(method=method.name, **{"max_sub_iter": steps} | given)
 
 
 def _check_common(method: Soft | Hard | Naive | Anls) -> None:

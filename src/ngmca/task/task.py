@@ -119,15 +119,18 @@ class Task:
         }
 
     def _asked(self) -> Iterable[str]:
-        yield from ["wavelet"] if self.domain == "wavelet" else []
-        yield from ["sample_shape"] if self.sample_shape is not None else []
-        yield from ["robust"] if self.robust else []
-        yield from ["start"] if self.start is not None else []
-        yield from ["n_init"] if self.n_init not in ("auto", 1) else []
-        yield from ["gpu"] if self.device == "cuda" else []
-        if self.posterior is not None:
-            yield "posterior"
-            yield from ["posterior in wavelets"] if self.domain == "wavelet" else []
+        wavelet, sampled = self.domain == "wavelet", self.posterior is not None
+        asked = {
+            "wavelet": wavelet,
+            "sample_shape": self.sample_shape is not None,
+            "robust": self.robust,
+            "start": self.start is not None,
+            "n_init": self.n_init not in ("auto", 1),
+            "gpu": self.device == "cuda",
+            "posterior": sampled,
+            "posterior in wavelets": sampled and wavelet,
+        }
+        return [name for name, wanted in asked.items() if wanted]
 
     def starts(self, shape: tuple[int, int]) -> int:
         """Return how many first guesses to try for data of a shape: several where they cost little."""

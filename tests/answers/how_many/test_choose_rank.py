@@ -10,7 +10,8 @@ from task_options import records
 import ngmca
 from ngmca.answers.how_many import choose_rank as how_many
 from ngmca.answers.how_many import cross_validation as held_out
-from ngmca.answers.how_many import part_to_fit, search_steps
+from ngmca.answers.how_many import cross_validation as search_steps
+from ngmca.answers.how_many import part_to_fit
 from ngmca.answers.how_many.cross_validation import Fold, better_folds, most_useful, speckles
 from ngmca.answers.how_many.stability import closeness
 from ngmca.engines import open_data

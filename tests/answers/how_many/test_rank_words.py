@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ngmca.answers.how_many.rank_words import Evidence, advice, advice_at_limit, alternatives, ordinal
+from ngmca.answers.how_many.rank_choice import Evidence, advice, advice_at_limit, alternatives, ordinal
 
 
 def told(rank, held_out, edge, stability, seen, **known):

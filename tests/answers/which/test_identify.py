@@ -449,5 +449,5 @@ def test_a_bar_is_drawn_if_wanted(capsys):
     quiet = ngmca.identify(S, library, axis=AXIS, tolerance=20)
     assert not any(capsys.readouterr())
     shown = ngmca.identify(S, library, axis=AXIS, tolerance=20, progress=True)
-    assert "comparing spectra" in capsys.readouterr().out
+    assert "comparing spectra" in capsys.readouterr().err
     assert shown.matches == quiet.matches

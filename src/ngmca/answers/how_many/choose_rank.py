@@ -12,11 +12,8 @@ from ngmca._support.messages import ArgumentTypeError, option
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.answers.how_many.cross_validation import Fold, better_folds, floored, most_useful
+from ngmca.answers.how_many import cross_validation, rank_choice
 from ngmca.answers.how_many.part_to_fit import MAX_RANK, NoiseModel, fold_labels, part_to_fit, rank_limit
-from ngmca.answers.how_many.rank_choice import RankChoice
-from ngmca.answers.how_many.rank_words import Evidence, advice, advice_at_limit, alternatives, left_out
-from ngmca.answers.how_many.search_steps import Kept, Search, with_one_more, without_sources
 from ngmca.answers.how_many.singular_values import Spectrum, noise_edge, spectrum
 from ngmca.answers.how_many.spikes import spikes, with_sides
 from ngmca.answers.how_many.stability import STABLE, stability
@@ -39,8 +36,8 @@ def choose_rank(
     seed: Seed = None,
     threads: int | None = None,
     progress: bool = False,
-    kept: Kept | None = None,
-) -> RankChoice:
+    kept: cross_validation.Kept | None = None,
+) -> rank_choice.RankChoice:
     """Choose the number of sources in Y by three criteria, with one sentence of advice.
 
     The criteria are the prediction of held-out entries, singular values above the noise, and sources
@@ -116,68 +113,73 @@ def choose_rank(
     hidden = fold_labels(values, folds, rng)
     with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
         warnings.simplefilter("ignore")  # of each of many fits; threads share the filters
-        every = [Fold.of(values, hidden == i, noise) for i in range(folds)]
+        every = [cross_validation.Fold.of(values, hidden == i, noise) for i in range(folds)]
         before = kept.last() if kept is not None else None
-        search = without_sources(every) if before is None or before.rank > limit else before
+        search = (
+            cross_validation.without_sources(every) if before is None or before.rank > limit else before
+        )
         with progress_bar(limit, show=progress, label="counting sources") as shown:
             for rank in shown(range(search.rank + 1, limit + 1)):
                 if search.is_over(required):
                     break
                 stable = pool.submit(stability, values, rank, noise, children[rank - 1])
-                search = with_one_more(search, every, pool.map, stable.result)
+                search = cross_validation.with_one_more(search, every, pool.map, stable.result)
                 if kept is not None:
                     kept.keep(search)
     return _chosen(search, above_noise, limit, values.shape, missing=missing, spikes=len(spiky))
 
 
 def _chosen(
-    search: Search,
+    search: cross_validation.Search,
     above_noise: Spectrum,
     limit: int,
     shape: tuple[int, int],
     *,
     missing: bool,
     spikes: int,
-) -> RankChoice:
+) -> rank_choice.RankChoice:
     """Return the number on which two criteria agree, or else that of the held-out entries."""
-    stable = np.flatnonzero(search.stability >= STABLE)
-    held_out, singular, again = most_useful(search.errors), above_noise.above, int(stable.max(initial=0))
+    held_out, singular = cross_validation.most_useful(search.errors), above_noise.above
+    again = int(np.flatnonzero(search.stability >= STABLE).max(initial=0))
     criteria = {"held_out": held_out, "singular_values": singular, "stability": again}
     rank = singular if singular == again else held_out
-    better = better_folds(search.errors)
-    evidence = Evidence(rank, criteria, better, len(search.errors), missing, spikes)
+    better = cross_validation.better_folds(search.errors)
+    evidence = rank_choice.Evidence(rank, criteria, better, len(search.errors), missing, spikes)
     perhaps: tuple[int, ...] = ()
     if rank == search.rank == limit:
-        text = advice_at_limit(evidence)
+        text = rank_choice.advice_at_limit(evidence)
     else:
-        perhaps = alternatives(rank, criteria, floored(search.errors))
-        text = advice(evidence, perhaps)
-    return RankChoice(
-        rank=rank,
-        perhaps=perhaps,
-        advice=text,
-        criteria=criteria,
+        perhaps = rank_choice.alternatives(rank, criteria, cross_validation.floored(search.errors))
+        text = rank_choice.advice(evidence, perhaps)
+    return _choice(rank, perhaps, text, criteria, search, above_noise, shape)
+
+
+def _without_signal(
+    above_noise: Spectrum, shape: tuple[int, int], spikes: int
+) -> rank_choice.RankChoice:
+    """Return the choice for data that are 0 except for spikes."""
+    search = cross_validation.Search(np.ones((1, 1)), np.array([np.nan]), ())
+    text = f"0: all entries are 0.{rank_choice.left_out(spikes)}"
+    criteria = dict.fromkeys(("held_out", "singular_values", "stability"), 0)
+    return _choice(0, (), text, criteria, search, above_noise, shape)
+
+
+def _choice(
+    rank: int,
+    perhaps: tuple[int, ...],
+    text: str,
+    criteria: dict[str, int],
+    search: cross_validation.Search,
+    above_noise: Spectrum,
+    shape: tuple[int, int],
+) -> rank_choice.RankChoice:
+    """Return the choice with the numbers of a search."""
+    return rank_choice.RankChoice(
+        *(rank, perhaps, text, criteria),
         ranks=np.arange(search.rank + 1),
         held_out=search.errors / (search.errors[:, 0].mean() or 1.0),  # 0 if all hidden entries are 0
-        better_folds=better,
+        better_folds=cross_validation.better_folds(search.errors),
         stability=search.stability,
-        singular_values=above_noise.values,
-        edge=above_noise.edge,
-        fitted_shape=shape,
-    )
-
-
-def _without_signal(above_noise: Spectrum, shape: tuple[int, int], spikes: int) -> RankChoice:
-    """Return the choice for data that are 0 except for spikes."""
-    return RankChoice(
-        rank=0,
-        perhaps=(),
-        advice=f"0: all entries are 0.{left_out(spikes)}",
-        criteria=dict.fromkeys(("held_out", "singular_values", "stability"), 0),
-        ranks=np.zeros(1, dtype=int),
-        held_out=np.ones((1, 1)),
-        better_folds=np.zeros(1, dtype=int),
-        stability=np.array([np.nan]),
         singular_values=above_noise.values,
         edge=above_noise.edge,
         fitted_shape=shape,

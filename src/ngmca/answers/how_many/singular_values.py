@@ -10,20 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca import engines
 from ngmca._support.threads import one_blas_thread
-from ngmca.engines import (
-    Choice,
-    Engine,
-    completed,
-    everything,
-    mad,
-    open_data,
-    row_blocks,
-    smaller_gram,
-    spread,
-)
 
-Data = NDArray | Engine
+Data = NDArray | engines.Engine
 
 DEFAULT_COUNT = 20
 MAX_ENTRIES = 1 << 23  # of the part that is used
@@ -64,30 +54,17 @@ class Spectrum:
 
 @one_blas_thread
 def spectrum(data: Data, count: int = DEFAULT_COUNT) -> Spectrum:
-    """Return the `count` largest singular values of the data, and the edge of the noise."""
-    engine = completed(open_data(data))
+    """Return the `count` largest singular values of the data, their noise, and the edge of the noise.
+
+    The noise level is that before any separation: the smallest estimate that is not 0. With a few
+    sources in white noise most singular values are noise, and their median gives its level (Gavish and
+    Donoho, 2014): 0 if most of them are rounding errors. Signal only makes an estimate larger.
+    """
+    engine = engines.completed(engines.open_data(data))
     part, values, noise = _examined(engine)
     grown = growth(part, engine)
     edge = noise_edge(*part.shape, max(noise, _least_noise(part)))
     return Spectrum(values[:count] * grown, noise, edge * grown).scaled(engine.unit)
-
-
-@one_blas_thread
-def noise_before(data: Data) -> float:
-    """Return the noise level of the data before any separation: the smallest estimate that is not 0.
-
-    With a few sources in white noise most singular values are noise, and their median gives its level
-    (Gavish and Donoho, 2014): 0 if most of them are rounding errors. Signal only makes an estimate
-    larger.
-    """
-    engine = completed(open_data(data))
-    return _examined(engine)[2] * engine.unit
-
-
-@one_blas_thread
-def singular_values(data: Data, count: int = DEFAULT_COUNT) -> NDArray:
-    """Return the largest singular values of the data, 0 where they are rounding errors."""
-    return spectrum(data, count).values
 
 
 def noise_edge(m: int, n: int, sigma: float = 1.0) -> float:
@@ -104,16 +81,18 @@ def median_of_noise(ratio: float) -> float:
     return float(centre[np.searchsorted(mass, mass[-1] / 2)])
 
 
-def examined_part(shape: tuple[int, int]) -> tuple[Choice, Choice]:
+def examined_part(shape: tuple[int, int]) -> tuple[engines.Choice, engines.Choice]:
     """Return the measurements and channels that are used: all, or a seeded choice of large data."""
     m, n = shape
     short = min(m, n, MAX_GRAM_SIZE)
     long = min(max(m, n), max(MAX_ENTRIES // short, short))
     rng = np.random.default_rng(0)
-    return spread(m, short if m <= n else long, rng), spread(n, long if m <= n else short, rng)
+    return engines.spread(m, short if m <= n else long, rng), engines.spread(
+        n, long if m <= n else short, rng
+    )
 
 
-def growth(part: Engine, whole: Engine) -> float:
+def growth(part: engines.Engine, whole: engines.Engine) -> float:
     """Return how much larger the singular values of the whole data are than those of a part."""
     return float(np.sqrt(np.prod(whole.shape, dtype=float) / np.prod(part.shape, dtype=float)))
 
@@ -123,11 +102,11 @@ def roots(G: NDArray) -> NDArray:
     return np.asarray(np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0)))
 
 
-def _examined(engine: Engine) -> tuple[Engine, NDArray, float]:
+def _examined(engine: engines.Engine) -> tuple[engines.Engine, NDArray, float]:
     """Return the part that is used, all of its singular values, and the noise before any separation."""
     rows, columns = examined_part(engine.shape)
     part = engine.part(rows, columns)
-    values = roots(smaller_gram(part))
+    values = roots(engines.smaller_gram(part))
     values = np.where(values > ROUNDING[engine.dtype] * np.sqrt(part.energy), values, 0.0)
     levels = float(np.median(_rough_levels(engine, part, rows, columns)))
     m, n = sorted(part.shape)
@@ -138,26 +117,28 @@ def _examined(engine: Engine) -> tuple[Engine, NDArray, float]:
     return part, values, min(levels, spectral) if levels > 0 else spectral
 
 
-def _least_noise(engine: Engine) -> float:
+def _least_noise(engine: engines.Engine) -> float:
     """Return the noise level below which half of the singular values are rounding errors."""
     m, n = sorted(engine.shape)
     size = np.sqrt(engine.energy / (n * median_of_noise(m / n)))
     return float(ROUNDING[engine.dtype] * size)
 
 
-def _rough_levels(engine: Engine, part: Engine, rows: Choice, columns: Choice) -> NDArray:
+def _rough_levels(
+    engine: engines.Engine, part: engines.Engine, rows: engines.Choice, columns: engines.Choice
+) -> NDArray:
     """Return the noise of each measurement before any separation: the smaller of two robust estimates.
 
     The median absolute deviation of the entries is right for sparse rows, that of the differences
     between neighbouring channels for smooth rows. Signal only makes them larger.
     """
     if isinstance(columns, slice):
-        levels = np.concatenate([mad(y) for _, y in row_blocks(part)])
+        levels = np.concatenate([engines.mad(y) for _, y in engines.row_blocks(part)])
         if engine.shape[1] < 3:
             return levels
-        steps = np.concatenate([mad(np.diff(y, axis=1)) for _, y in row_blocks(part)])
+        steps = np.concatenate([engines.mad(np.diff(y, axis=1)) for _, y in engines.row_blocks(part)])
     else:  # some of the chosen channels, and their neighbours
         left = columns[columns < engine.shape[1] - 1][::4]
-        before, after = (everything(engine.part(rows, left + i)) for i in (0, 1))
-        levels, steps = mad(before), mad(after - before)
+        before, after = (engines.everything(engine.part(rows, left + i)) for i in (0, 1))
+        levels, steps = engines.mad(before), engines.mad(after - before)
     return np.minimum(levels, steps / np.sqrt(2))

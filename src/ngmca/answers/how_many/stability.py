@@ -2,11 +2,10 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from ngmca.answers.how_many.cross_validation import PartNoise
 from ngmca.engines import Counts
-from ngmca.metrics import unit_rows
+from ngmca.metrics import paired, unit_rows
 from ngmca.separation import separate
 
 STABLE = 0.8  # stability from which on all sources count as found again
@@ -35,7 +34,7 @@ def closeness(S: NDArray, T: NDArray) -> NDArray:
     A distance is 1 minus the cosine. The values are at least -1. With one source it is the cosine.
     """
     distance = 1 - unit_rows(S) @ unit_rows(T).T
-    own, partner = linear_sum_assignment(distance)
+    own, partner = paired(-distance)
     matched = distance[:, partner]
     near = np.diagonal(matched).copy()
     np.fill_diagonal(matched, 1.0)  # the distance to a source that is not there

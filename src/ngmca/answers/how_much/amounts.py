@@ -1,13 +1,14 @@
-"""Amounts of substances in measurements: values, intervals and limits of detection."""
+"""Amounts of substances in measurements: values, intervals and limits of detection, and sentences."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.wording import counted
-from ngmca.plotting import calibration_plot
+from ngmca.answers.wording import counted, listed, percent
+from ngmca.plotting.answer_plots import amounts_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,7 +118,7 @@ class Amounts:
 
     def plot(self) -> "Figure":
         """Return a matplotlib figure: for each substance its calibration line and all amounts."""
-        return calibration_plot.picture(self)
+        return amounts_picture(self)
 
     def __repr__(self) -> str:
         m, k = self.values.shape
@@ -141,3 +142,54 @@ def without(found: Amounts, unseen: NDArray) -> Amounts:
         below=found.below & ~unseen,
         outside=found.outside & ~unseen,
     )
+
+
+def about_unseen(found: Amounts) -> Iterator[str]:
+    """Yield warnings about amounts of which the data say nothing."""
+    for name, column in zip(found.substances, np.isnan(found.values).T, strict=True):
+        if column.any():
+            which = listed([found.measurements[i] for i in np.flatnonzero(column)])
+            yield (
+                f"{name}: {column.sum()} of {len(column)} measurements have no amount, because the "
+                "observed channels do not show this substance or do not separate it from others: "
+                f"{which}."
+            )
+
+
+def about_limits(found: Amounts) -> Iterator[str]:
+    """Yield sentences about limits of detection, and how many amounts are below them."""
+    for j, (name, unit) in enumerate(zip(found.substances, found.units, strict=True)):
+        if np.isfinite(found.detection[j]):
+            count = int(found.below[:, j].sum())
+            less = (
+                f"; {count} of {len(found.below)} measurements {_verb(count)} below it" if count else ""
+            )
+            yield f"The limit of detection of {name} is {with_unit(found.detection[j], unit)}{less}."
+
+
+def about_range(found: Amounts) -> Iterator[str]:
+    """Yield warnings about amounts above the highest standard."""
+    for j, (name, unit) in enumerate(zip(found.substances, found.units, strict=True)):
+        which = np.flatnonzero(found.outside[:, j])
+        if which.size:
+            top = with_unit(float(np.nanmax(found.known[:, j])), unit)
+            yield (
+                f"{which.size} of {len(found.values)} measurements {_verb(which.size)} above all "
+                f"standards of {name} ({top}): {listed([found.measurements[i] for i in which])}. The "
+                "calibration line was not checked there."
+            )
+
+
+def about_errors(found: Amounts) -> Iterator[str]:
+    """Yield sentences about how well the standards predict each other."""
+    for j, (name, unit) in enumerate(zip(found.substances, found.units, strict=True)):
+        error, part = float(found.leave_one_out[j]), float(found.leave_one_out_relative[j])
+        count = int(np.isfinite(found.known[:, j]).sum())
+        yield (
+            f"{name}: if each of the {count} standards is predicted by the others, the error is "
+            f"{with_unit(error, unit)}, {percent(part)} of their mean."
+        )
+
+
+def _verb(count: int) -> str:
+    return "is" if count == 1 else "are"

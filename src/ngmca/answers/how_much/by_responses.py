@@ -14,8 +14,7 @@ from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, message, option
 from ngmca.algorithms.mixing_for_sources import weights_of
 from ngmca.answers.how_much import calibration
-from ngmca.answers.how_much.amount_words import about_limits, about_unseen
-from ngmca.answers.how_much.amounts import Amounts, without
+from ngmca.answers.how_much.amounts import Amounts, about_limits, about_unseen, without
 from ngmca.answers.how_much.source_weights import Sources, scaled, spread
 from ngmca.answers.wording import listed, percent
 from ngmca.engines import Levels, open_data

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
+from ngmca.metrics import paired
+
 MAX_VARIANCE_RATIO = 1e6
 CURRIE = 3.3  # standard deviations of a weight near 0: limit of detection with 5 % errors of both kinds
 
@@ -142,8 +144,6 @@ def assigned(scores: NDArray, fixed: Sequence[int | None]) -> tuple[list[int], l
 
     The probability compares with the best assignment without this pair. Fixed pairs are certain.
     """
-    from scipy.optimize import linear_sum_assignment
-
     scores = np.array(scores)
     never = -1e6 - np.abs(scores).sum()
     for j, i in enumerate(fixed):
@@ -153,7 +153,7 @@ def assigned(scores: NDArray, fixed: Sequence[int | None]) -> tuple[list[int], l
             scores[j, i] = kept
 
     def best(table: NDArray) -> tuple[list[int], float]:
-        rows, columns = linear_sum_assignment(table, maximize=True)
+        rows, columns = paired(table)
         return columns.tolist(), float(table[rows, columns].sum())
 
     chosen, total = best(scores)

@@ -12,14 +12,15 @@ from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, message, option
 from ngmca._support.threads import one_blas_thread
-from ngmca.answers.how_much.amount_words import about_unseen
-from ngmca.answers.how_much.amounts import Amounts, without
-from ngmca.answers.how_much.by_closure import by_closure
+from ngmca.answers.how_much import calibration
+from ngmca.answers.how_much.amounts import Amounts, about_limits, about_unseen, without
 from ngmca.answers.how_much.by_responses import by_responses
 from ngmca.answers.how_much.by_standards import by_standards
 from ngmca.answers.how_much.source_weights import Sources, entire
 from ngmca.answers.how_much.standards import read_standards
+from ngmca.answers.wording import listed, percent
 from ngmca.io import Dataset
+from ngmca.nnqp import pivot
 from ngmca.result import Separation
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def quantify(
         raise ArgumentError("{} must be above 0 and below 1, for instance 0.9.", option("level"))
     if not isinstance(unit, str):
         raise ArgumentTypeError("{} must be text, got {!r}.", option("unit"), unit)
-    _check_one_scale(standards=standards, responses=responses, closure=closure)
+    scales = {"standards": standards, "responses": responses, "totals": closure}
+    rules.check(rules.written(name for name, one in scales.items() if one is not None))
     if not isinstance(separation, Separation):
         raise ArgumentTypeError(
             "{} must be a Separation, as ngmca.separate and ngmca.load return it. Pass the separation_ "
@@ -121,11 +123,6 @@ def quantify(
     return _relative(sources, separation.shares, level)
 
 
-def _check_one_scale(**given: object) -> None:
-    names = [name for name, one in given.items() if one is not None]
-    rules.check(rules.written("totals" if name == "closure" else name for name in names))
-
-
 def _relative(sources: Sources, shares: NDArray, level: float) -> Amounts:
     """Return shares of the signal, with a warning that they are not concentrations."""
     warning = message(
@@ -142,3 +139,69 @@ def _relative(sources: Sources, shares: NDArray, level: float) -> Amounts:
     found = without(found, np.broadcast_to(~entire(sources.seen)[:, None], shares.shape))
     words = (warning, *about_unseen(found))
     return replace(found, relative=True, words=words, warnings=words)
+
+
+MAX_CONDITION = 1e6  # of the weights
+
+
+def by_closure(sources: Sources, closure: bool | ArrayLike, unit: str, level: float) -> Amounts:
+    """Return amounts that add up to given totals, by the non-negative factors that fit best.
+
+    A source that contains some of another substance fits totals as well as a pure one. Therefore there
+    are no intervals.
+    """
+    totals = _totals(closure, sources.m)
+    size = float(totals.max())
+    whole = entire(sources.seen)  # a source that was not observed would be missing in the sum
+    A, totals = sources.A[whole], totals[whole]
+    norms = np.linalg.norm(A, axis=0)
+    A = np.divide(A, norms, out=np.zeros_like(A), where=norms > 0)
+    if len(A) <= sources.r or np.linalg.cond(A) > MAX_CONDITION:
+        raise ArgumentError(
+            "{}: {} measurements do not determine the amounts of {} sources. Add measurements of "
+            "different composition.",
+            *(option("closure"), len(A), sources.r),
+        )
+    factors = pivot(A.T @ A, A.T @ (totals / size)[:, None]).X[:, 0] / norms
+    values = sources.A * factors * size
+    found = sources.blank(values, (unit,) * sources.r, level, "the total of each measurement")
+    sd = np.sqrt(sources.noise) * factors * size
+    limit = calibration.CURRIE * sd
+    found.factors[:] = factors * size / sources.sizes
+    found = replace(found, detection=calibration.median_limit(limit), below=values < limit)
+    found = without(found, ~sources.seen)
+    warnings = (*_warnings(values[whole], totals, found.substances), *about_unseen(found))
+    first = "Amounts were calculated from the total of each measurement."
+    words = (first, *about_limits(found), *warnings)
+    return replace(found, words=words, warnings=warnings)
+
+
+def _totals(closure: bool | ArrayLike, m: int) -> NDArray:
+    """Return (m,) totals, all above 0."""
+    totals = np.ones(1) if closure is True else arguments.as_array(closure, "closure").astype(float)
+    if totals.ndim > 1 or totals.size not in (1, m):
+        raise ArgumentError(
+            "{} must be True, a number or {} totals, got shape {}.",
+            *(option("closure"), m, totals.shape),
+        )
+    if not (np.isfinite(totals) & (totals > 0)).all():
+        raise ArgumentError("{} must have finite totals above 0.", option("closure"))
+    return np.broadcast_to(totals.ravel(), (m,)).astype(np.float64)
+
+
+def _warnings(values: NDArray, totals: NDArray, substances: tuple[str, ...]) -> list[str]:
+    """Return what totals cannot determine."""
+    warnings = [
+        "There are no intervals: a source that contains some of another substance fits the totals as "
+        "well as a pure one. A few standards would show the difference."
+    ]
+    rest = float(np.sqrt(np.mean((values.sum(axis=1) / totals - 1) ** 2)))
+    if rest > 0.1:
+        warnings.append(
+            f"The amounts differ from the totals by {percent(rest)}. There may be a substance without a "
+            "source."
+        )
+    none = [name for name, column in zip(substances, values.T, strict=True) if not column.any()]
+    if none:
+        warnings.append(f"{listed(none)}: its amounts are 0, as the totals do not need it.")
+    return warnings

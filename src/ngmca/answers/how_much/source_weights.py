@@ -169,11 +169,6 @@ def _described(data: Any, m: int, n: int) -> tuple[tuple[str, ...], bool, NDArra
     Y, missing = arguments.check_observed(values, name="data")
     Y = Y.astype(np.float64)
     Y = Y if missing is None else np.where(missing, np.nan, Y)
-    if hasattr(data, "columns") and hasattr(data, "index"):
-        counts = data.index.dtype.kind in "iu" and list(data.index) == list(
-            range(m)
-        )  # the default of pandas
-        return counted if counts else tuple(map(str, data.index)), counts, Y
     names = tuple(getattr(data, "names", counted))
     return names, names == counted, Y
 

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
-from ngmca.answers.how_much.standards_table import (
-    FORMS,
-    check_no_pixels,
-    concentration,
-    headings,
-    table_of,
-)
+from ngmca.answers.how_much import standards_table as tables
 from ngmca.answers.wording import counted, listed
 from ngmca.io import ReadError
 from ngmca.io.tables.cells import Style
@@ -57,16 +51,16 @@ def read_standards(
         return _of_pair(given[0], given[1], measurements, unit)
     if numbered is None:
         numbered = list(measurements) == [str(i + 1) for i in range(len(measurements))]
-    table = table_of(given, numbered=numbered)
-    check_no_pixels(table)
+    table = tables.table_of(given, numbered=numbered)
+    tables.check_no_pixels(table)
     if len(table.heads) < 2 or not table.rows:
-        raise ReadError(f"{table.where}: there are no concentrations. Standards must be {FORMS}.")
-    substances, units = headings(table, unit)
+        raise ReadError(f"{table.where}: there are no concentrations. Standards must be {tables.FORMS}.")
+    substances, units = tables.headings(table, unit)
     known = np.full((len(measurements), len(substances)), np.nan)
     for place, cells in table.rows:
         i = _place(cells[0], measurements, place)
         found = [
-            concentration(cell, f"{place}, {name}", table.style)
+            tables.concentration(cell, f"{place}, {name}", table.style)
             for cell, name in zip(cells[1:], substances, strict=True)
         ]
         _enter(known, i, np.array(found), measurements[i], substances)
@@ -90,7 +84,7 @@ def _of_pair(which: Any, values: Any, measurements: Sequence[str], unit: str) ->
     for one, row in zip(chosen, array, strict=True):
         i = _index(one, measurements)
         for value, name in zip(row, substances, strict=True):
-            concentration(float(value), f"standard {one}, {name}", Style())
+            tables.concentration(float(value), f"standard {one}, {name}", Style())
         _enter(known, i, row, measurements[i], substances)
     units = (unit,) * len(substances)
     _check_percent(known, substances, units)
@@ -127,8 +121,7 @@ def _index(one: Any, measurements: Sequence[str]) -> int:
     if i >= len(measurements):
         last = len(measurements) - 1
         raise ArgumentError(
-            "{}: there is no measurement {}. Indices go from 0 to {}.",
-            *(option("standards"), i, last),
+            "{}: there is no measurement {}. Indices go from 0 to {}.", *(option("standards"), i, last)
         )
     return i
 

@@ -14,6 +14,7 @@ import numpy as np
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.io import ReadError
 from ngmca.io.cell_grid import read_grid
+from ngmca.io.conversion import is_dataframe
 from ngmca.io.tables.cells import Style
 from ngmca.io.tables.numerals import is_missing
 
@@ -60,7 +61,7 @@ def table_of(given: object, *, numbered: bool) -> Table:
             (f"{given}, line {n}", list(cells)) for n, cells in lines
         ]
         return Table(str(given), lines[0][1], rows[1:], style)
-    if hasattr(given, "columns") and hasattr(given, "index"):
+    if is_dataframe(given):
         heads, columns = _of_frame(given, numbered)
     elif isinstance(given, Mapping):
         heads, columns = list(given), list(given.values())

@@ -2,10 +2,10 @@
 
 from ngmca.answers.how_sure.defects import Defect, defects
 from ngmca.answers.how_sure.diagnostics import Diagnostics, diagnose, negative_share, signal_to_noise
-from ngmca.answers.how_sure.finding import Finding
+from ngmca.answers.how_sure.doubtful_sources import agreement
 from ngmca.answers.how_sure.findings import findings, leftover_share
-from ngmca.answers.how_sure.other_starts import agreement
 from ngmca.answers.how_sure.summary import summary
+from ngmca.answers.wording import Finding
 
 __all__ = [
     "Defect",

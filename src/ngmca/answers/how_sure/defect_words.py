@@ -6,8 +6,7 @@ import numpy as np
 
 from ngmca._support.messages import message, option
 from ngmca.answers.how_sure.defects import Defect
-from ngmca.answers.how_sure.finding import Finding
-from ngmca.answers.wording import capitalised, listed
+from ngmca.answers.wording import Finding, capitalised, listed
 from ngmca.io import Dataset
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.result import Separation

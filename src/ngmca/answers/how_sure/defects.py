@@ -5,18 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.answers.how_many import spikes as spike_search
 from ngmca.answers.how_many.singular_values import Data
-from ngmca.answers.how_many.spikes import (
-    BLOCK_ENTRIES,
-    MIN_HEIGHT,
-    OVER_OTHER_MEASUREMENTS,
-    OVER_OWN_MEASUREMENT,
-    REACH,
-    SPIKES_PER_MEASUREMENT,
-    standing_out,
-    take_highest,
-    too_small,
-)
 from ngmca.answers.missing_entries import bridged
 from ngmca.engines import Engine, everything, open_data, row_blocks, row_energies
 
@@ -56,7 +46,7 @@ class Defect:
 
 def defects(data: Data) -> list[Defect]:
     """Return spikes, saturated entries, dead channels and empty measurements, most energy first."""
-    if too_small(data.shape):
+    if spike_search.too_small(data.shape):
         return []
     engine = bridged(open_data(data))
     seen = _Extremes(engine)
@@ -71,11 +61,14 @@ class _Extremes:
     def __init__(self, engine: Engine) -> None:
         m, n = engine.shape
         self.largest = np.zeros(m)  # of each row
-        spikes = (m, SPIKES_PER_MEASUREMENT)
+        spikes = (m, spike_search.SPIKES_PER_MEASUREMENT)
         self.height, self.place = np.zeros(spikes), np.zeros(spikes, int)  # of what stands out most
         self.low, self.high, self.mean = np.full(n, np.inf), np.full(n, -np.inf), np.zeros(n)
-        line, work = np.empty(n), np.empty((2, max(1, BLOCK_ENTRIES // n), n))  # allocating is slow
-        for rows, block in row_blocks(engine, BLOCK_ENTRIES):
+        line, work = (
+            np.empty(n),
+            np.empty((2, max(1, spike_search.BLOCK_ENTRIES // n), n)),
+        )  # allocating is slow
+        for rows, block in row_blocks(engine, spike_search.BLOCK_ENTRIES):
             y = np.ascontiguousarray(block)  # the first index may count fastest, as in MATLAB
             self.largest[rows] = y.max(axis=1)
             np.minimum(self.low, y.min(axis=0, out=line), out=self.low)
@@ -90,19 +83,22 @@ def _steepest(y: NDArray, work: NDArray) -> tuple[NDArray, NDArray]:
 
     The height is 0 if the rest of the row varies as much, as with sharp lines or noise.
     """
-    out = standing_out(y, work)
-    height, place = take_highest(out)
+    out = spike_search.standing_out(y, work)
+    height, place = spike_search.take_highest(out)
     rest = np.sqrt(np.einsum("ij,ij->i", out, out) / y.shape[1])[:, None]
-    return np.where(height > OVER_OWN_MEASUREMENT * rest, height, 0), place
+    return np.where(height > spike_search.OVER_OWN_MEASUREMENT * rest, height, 0), place
 
 
 def _spikes(engine: Engine, seen: _Extremes) -> list[Defect]:
     """Return spikes, the highest first."""
     height = seen.height.ravel()
-    tall = np.flatnonzero((height > 0) & (height > MIN_HEIGHT * float(np.median(seen.largest))))
+    tall = np.flatnonzero(
+        (height > 0) & (height > spike_search.MIN_HEIGHT * float(np.median(seen.largest)))
+    )
     tall = tall[np.argsort(-height[tall], kind="stable")][:MAX_PER_KIND]
     entries = [
-        (int(k) // SPIKES_PER_MEASUREMENT, int(seen.place.flat[k]), float(height[k])) for k in tall
+        (int(k) // spike_search.SPIKES_PER_MEASUREMENT, int(seen.place.flat[k]), float(height[k]))
+        for k in tall
     ]
     return [
         Defect("spike", i, j, 1, height**2) for i, j, height in entries if _is_rare(engine, i, j, height)
@@ -111,11 +107,11 @@ def _spikes(engine: Engine, seen: _Extremes) -> list[Defect]:
 
 def _is_rare(engine: Engine, i: int, j: int, height: float) -> bool:
     """Return whether at most one other measurement has a similar entry at channel j."""
-    low = max(j - REACH, 0)
-    around = everything(engine)[:, low : j + REACH + 1]
-    others = standing_out(around, np.empty((2, *around.shape)))[:, j - low]
+    low = max(j - spike_search.REACH, 0)
+    around = everything(engine)[:, low : j + spike_search.REACH + 1]
+    others = spike_search.standing_out(around, np.empty((2, *around.shape)))[:, j - low]
     others[i] = 0
-    return bool(height > OVER_OTHER_MEASUREMENTS * np.partition(others, -2)[-2])
+    return bool(height > spike_search.OVER_OTHER_MEASUREMENTS * np.partition(others, -2)[-2])
 
 
 def _empty(engine: Engine) -> list[Defect]:

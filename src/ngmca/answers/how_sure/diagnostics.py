@@ -6,24 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
-from ngmca.answers.how_many.singular_values import (
-    DEFAULT_COUNT,
-    Data,
-    examined_part,
-    growth,
-    noise_edge,
-    roots,
-    spectrum,
-)
+from ngmca.answers.how_many import singular_values
 from ngmca.answers.how_sure.residual_pass import entry_sums, row_residuals
-from ngmca.answers.missing_entries import (
-    filled,
-    observed,
-    observed_in,
-    values_at,
-    with_gaps,
-    without,
-)
+from ngmca.answers.missing_entries import filled, observed, observed_in, values_at, with_gaps, without
 from ngmca.engines import Engine, everything, gram, open_data, row_blocks, row_energies
 from ngmca.result import Separation
 
@@ -112,7 +97,7 @@ class Diagnostics:
 
 
 @one_blas_thread
-def diagnose(data: Data, separation: Separation) -> Diagnostics:
+def diagnose(data: singular_values.Data, separation: Separation) -> Diagnostics:
     """Return the diagnostics of a separation of data (m, n), an array or an engine."""
     whole, separation = open_data(data), separation.in_memory()
     engine = without(whole, separation.outliers)
@@ -123,7 +108,7 @@ def diagnose(data: Data, separation: Separation) -> Diagnostics:
     sigma = positive_levels(separation.noise / engine.unit, row_rms)
     entries = entry_sums(engine, A, S, sigma)
     singular, edge = leftover_structure(engine, A, S, sigma, len(sources))
-    seen = spectrum(filled(engine, A, S), len(S) + DEFAULT_COUNT)
+    seen = singular_values.spectrum(filled(engine, A, S), len(S) + singular_values.DEFAULT_COUNT)
     picks = _pick(rest, row_energies(engine))
     found = Diagnostics(
         explained=1 - float(rest.sum()) / engine.energy if engine.energy > 0 else 0.0,
@@ -158,14 +143,14 @@ def _with_background(separation: Separation, S: NDArray, unit: float) -> tuple[N
     return np.hstack([separation.A, weights]), np.vstack([S, found.basis.astype(S.dtype)])
 
 
-def negative_share(data: Data) -> float:
+def negative_share(data: singular_values.Data) -> float:
     """Return the share of negative entries of the data."""
     engine = open_data(data)
     return sum(int(np.count_nonzero(y < 0)) for _, y in row_blocks(engine)) / observed(engine)
 
 
 @one_blas_thread
-def signal_to_noise(data: Data, sigma: float) -> float:
+def signal_to_noise(data: singular_values.Data, sigma: float) -> float:
     """Return the signal-to-noise ratio in dB for noise of standard deviation sigma; infinite for 0."""
     engine = open_data(data)
     level = min(sigma / engine.unit, LARGEST_RATIO)
@@ -183,11 +168,11 @@ def leftover_structure(
     Inside the span the residual holds the part of the r sources that thresholds removed, which is no new
     source. Of large data a part is used, see `singular_values`.
     """
-    rows, columns = examined_part(engine.shape)
+    rows, columns = singular_values.examined_part(engine.shape)
     part = engine.part(rows, columns)
     m, n = part.shape
     if m <= r or n < 2:
-        return np.zeros(0), noise_edge(*engine.shape)
+        return np.zeros(0), singular_values.noise_edge(*engine.shape)
     spent = min(np.count_nonzero(S) / S.shape[1] / len(A), 0.5)  # share of the noise in the fit
     A, W = A[rows].astype(float), 1 / sigma[rows][:, None]
     Z = A @ S[:, columns]
@@ -200,9 +185,11 @@ def leftover_structure(
     Z *= W
     Q = np.linalg.qr(W * A[:, :r])[0]
     Z -= Q @ (Q.T @ Z)
-    values = roots(gram(Z if m > n else Z.T))[: min(DEFAULT_COUNT, m - r, n - 1)]
-    grown = growth(part, engine)
-    return values * grown, noise_edge(m - r, n) * share / np.sqrt(1 - spent) * grown
+    values = singular_values.roots(gram(Z if m > n else Z.T))[
+        : min(singular_values.DEFAULT_COUNT, m - r, n - 1)
+    ]
+    grown = singular_values.growth(part, engine)
+    return values * grown, singular_values.noise_edge(m - r, n) * share / np.sqrt(1 - spent) * grown
 
 
 def positive_levels(noise: NDArray, row_rms: NDArray) -> NDArray:

@@ -9,11 +9,9 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.answers.how_sure.defect_words import about_defects, place_of, spoiled
 from ngmca.answers.how_sure.defects import Defect
 from ngmca.answers.how_sure.diagnostics import Diagnostics
-from ngmca.answers.how_sure.finding import Finding
-from ngmca.answers.how_sure.other_starts import about_starts
+from ngmca.answers.how_sure.doubtful_sources import about_starts, about_surplus, is_empty
 from ngmca.answers.how_sure.residual_pass import FAR_BELOW_ZERO
-from ngmca.answers.how_sure.surplus_sources import about_surplus, is_empty
-from ngmca.answers.wording import capitalised, percent
+from ngmca.answers.wording import Finding, capitalised, percent
 from ngmca.engines import in_own_units
 from ngmca.io import Dataset
 from ngmca.result import Separation

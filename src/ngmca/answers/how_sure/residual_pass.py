@@ -32,11 +32,8 @@ class EntrySums:
     """Sums over the entries of Y and of the standardised residual Z = (Y - AS) / sigma."""
 
     def __init__(self, channels: int) -> None:
-        self.negative, self.zeros, self.far = (
-            0,
-            0,
-            0.0,
-        )  # of Y: counts, and the energy of entries far below 0
+        self.negative, self.zeros = 0, 0  # counts of entries of Y
+        self.far = 0.0  # energy of entries of Y far below 0
         self.columns = np.zeros(channels)  # sum of squares of Z
         self.product = 0.0  # of neighbouring channels of Z
         self.counts = np.zeros(len(HISTOGRAM_BINS) - 1)  # of Z in the bins of the histogram

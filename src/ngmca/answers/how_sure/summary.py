@@ -1,5 +1,7 @@
 """A separation in a few sentences: fit, noise, domain, iterations, error bars."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ngmca._support.messages import message, option
@@ -43,23 +45,21 @@ def _noise(diagnostics: Diagnostics) -> str:
     )
 
 
-def _besides_sources(separation: Separation, diagnostics: Diagnostics) -> list[str]:
-    """Return sentences about missing entries, outliers and a background."""
-    found = []
+def _besides_sources(separation: Separation, diagnostics: Diagnostics) -> Iterator[str]:
+    """Yield sentences about missing entries, outliers and a background."""
     if diagnostics.missing:
-        found.append(
+        yield (
             f"{percent(diagnostics.missing)} of the entries are missing. They were not filled in: all "
             "numbers are about the observed entries."
         )
     if separation.outliers is not None:
         count = len(separation.outliers)
-        found.append(f"{count or 'No'} outlier{'s' * (count != 1)} had no weight in the fit.")
+        yield f"{count or 'No'} outlier{'s' * (count != 1)} had no weight in the fit."
     if separation.background is not None:
-        found.append(
+        yield (
             "A smooth background was fitted to each measurement. It belongs to no source and is drawn "
             "separately."
         )
-    return found
 
 
 def _domain(domain: Domain) -> list[str]:

@@ -8,19 +8,8 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.progress import progress_bar
+from ngmca.answers.which import similarity as spectra
 from ngmca.answers.which.library import Reference, nothing_to_compare
-from ngmca.answers.which.similarity import (
-    MIN_GAIN,
-    MIN_SIMILARITY,
-    MIN_SUBSTANCES,
-    alike,
-    averaged,
-    kinds_of,
-    levelled,
-    moves,
-    nearest_other,
-    structure,
-)
 
 MAX_GRID = 2048  # channels; finer axes are averaged
 MIN_COMMON_CHANNELS = 8
@@ -78,14 +67,16 @@ class Comparison:
     @property
     def few(self) -> bool:
         """Whether there are too few substances to say how similar others would be."""
-        return self.substances < MIN_SUBSTANCES
+        return self.substances < spectra.MIN_SUBSTANCES
 
     @property
     def needed(self) -> float:
         """The similarity that a confident match needs; 0 if there are enough substances."""
         if not self.few:
             return 0.0
-        return max(MIN_SIMILARITY, 1 - MIN_GAIN * (1 - float(self.nearest.max(initial=0))))
+        return max(
+            spectra.MIN_SIMILARITY, 1 - spectra.MIN_GAIN * (1 - float(self.nearest.max(initial=0)))
+        )
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -104,26 +95,26 @@ def compare(
     """Compare all sources with all references, on the channels that most references cover."""
     grid, rows = _coarse(axis, S)
     _check_size(grid)
-    library = np.stack([averaged(one.axis, one.values, grid) for one in references])
+    library = np.stack([spectra.averaged(one.axis, one.values, grid) for one in references])
     if not any(np.isfinite(one.values).any() for one in references):
         raise nothing_to_compare(f"{references[0].name} has no numbers.")
     covered = _covered(np.isfinite(library), grid, references)
     grid, rows, library = grid[covered], rows[:, covered], library[:, covered]
-    L = structure(library)
+    L = spectra.structure(library)
     reasons = [_reason(one, row, known) for one, row, known in zip(references, L, library, strict=True)]
     kept = [k for k, reason in enumerate(reasons) if not reason]
     if not kept:
         raise nothing_to_compare(reasons[0])
-    H, L = structure(rows), L[kept]
-    V, U = levelled(H), levelled(L)
-    shifts = moves(grid, tolerance)
-    similarity, where = alike(V, U, grid, shifts)
+    H, L = spectra.structure(rows), L[kept]
+    V, U = spectra.levelled(H), spectra.levelled(L)
+    shifts = spectra.moves(grid, tolerance)
+    similarity, where = spectra.alike(V, U, grid, shifts)
     with progress_bar(len(shifts), show=progress, label="comparing spectra") as shown:
-        among = alike(U, U, grid, shown(shifts))[0]
-    kinds = kinds_of([references[k].name for k in kept], among)
+        among = spectra.alike(U, U, grid, shown(shifts))[0]
+    kinds = spectra.kinds_of([references[k].name for k in kept], among)
     return Comparison(
         tuple(references[k] for k in kept), grid, H, L, V, U, shifts, similarity, where, kinds,
-        nearest_other(among, kinds), tuple(reason for reason in reasons if reason),
+        spectra.nearest_other(among, kinds), tuple(reason for reason in reasons if reason),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import NDArray
 
 from ngmca.answers.which.similarity import MIN_SUBSTANCES
-from ngmca.plotting import matches_plot
+from ngmca.plotting.answer_plots import matches_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -178,7 +178,7 @@ class Identification:
             titles.append(
                 f"{found[0].name}, similarity {found[0].similarity:.2f}{doubt}" if found else "no match"
             )
-        return matches_plot.picture(self.S, self.references, titles, self.axis, self.axis_label)
+        return matches_picture(self.S, self.references, titles, self.axis, self.axis_label)
 
     def __repr__(self) -> str:
         named = sum(name is not None for name in self.claims)

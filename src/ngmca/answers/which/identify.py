@@ -1,5 +1,6 @@
 """Identify sources: compare them with the spectra of a reference library."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,11 +10,11 @@ from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.answers.which.comparison import Comparison, compare
-from ngmca.answers.which.identification import Identification, Match
-from ngmca.answers.which.identification_words import cautions, limitations, sentences
+from ngmca.answers.which.identification import Blend, Identification, Match, Split
 from ngmca.answers.which.library import LibraryLike, open_library
 from ngmca.answers.which.similarity import MAX_CHANCE, averaged, chance, chance_by_turning
 from ngmca.answers.which.two_substances import blends, splits
+from ngmca.answers.wording import counted, listed, percent
 from ngmca.io import Dataset, as_dataset
 from ngmca.io.conversion import is_dataframe
 from ngmca.result import Separation
@@ -173,3 +174,69 @@ def _references(compared: Comparison, S: NDArray, axis: NDArray) -> NDArray:
         fit = np.linalg.lstsq(basis, row[order][known] / peaks[0], rcond=None)[0]
         drawn[i, order[known]] = basis @ fit * peaks[0]
     return drawn
+
+
+def sentences(matches: tuple[tuple[Match, ...], ...], *, few: bool) -> list[str]:
+    """Return one sentence for each source; with `few` library spectra chance means something else."""
+    subject = "its bands at other positions" if few else "another substance"
+    return [_sentence(i + 1, found, subject) for i, found in enumerate(matches)]
+
+
+def _sentence(number: int, found: tuple[Match, ...], subject: str) -> str:
+    if not found:
+        return f"Source {number} has no bands in the range of the library: there is no match."
+    best = found[0]
+    inverted = ", inverted" if best.inverted else ""
+    quality = (
+        f"similarity {best.similarity:.2f}{inverted}; {subject} would match as well in "
+        f"{percent(best.chance)} of cases"
+    )
+    if not best.confident:
+        return f"Source {number} is most similar to {best.name}, but this is uncertain ({quality})."
+    others = [one.name for one in found[1:] if one.similarity > best.similarity - 0.01]
+    rivals = f" (or {listed(others)}, equally similar)" if others else ""
+    return f"Source {number} is {best.name}{rivals}: {quality}."
+
+
+def cautions(
+    matches: tuple[tuple[Match, ...], ...], blends: tuple[Blend, ...], splits: tuple[Split, ...]
+) -> Iterator[str]:
+    """Yield sentences about sources that look like two substances, or like parts of one."""
+    for blend in blends:
+        pairs = zip(blend.names, blend.weights, strict=True)
+        parts = listed([f"{name} ({percent(weight)})" for name, weight in pairs])
+        yield (
+            f"Source {blend.source + 1} looks like two substances, {parts}: the similarity to their sum "
+            f"is {blend.similarity:.2f}. Try one source more to separate them."
+        )
+    for split in splits:
+        i, j = (k + 1 for k in split.sources)
+        yield (
+            f"Sources {i} and {j} look like parts of one substance, {split.name}: the similarity of "
+            f"their sum is {split.similarity:.2f}. Try one source less to join them."
+        )
+    claims = [best[0].name if best and best[0].confident else "" for best in matches]
+    twice = {name for name in claims if claims.count(name) > 1}
+    for name in sorted(twice - {""} - {split.name for split in splits}):
+        same = [i + 1 for i, claim in enumerate(claims) if claim == name]
+        yield f"Sources {listed(same)} all match {name}: they may be one substance."
+
+
+def limitations(compared: Comparison, axis: NDArray, left_out: tuple[str, ...]) -> Iterator[str]:
+    """Yield reasons why all matches are less certain."""
+    low, high = compared.ends
+    inside = float(np.mean((axis >= low) & (axis <= high)))
+    if inside < 0.9:
+        yield (
+            f"Only the range from {low:g} to {high:g} was compared, {percent(inside)} of the channels: "
+            "most spectra of the library do not cover more."
+        )
+    if compared.few:
+        yield (
+            f"The library has only {counted(compared.substances, 'substance')}. The chance therefore "
+            "only says how often bands at other positions match as well, and a confident match needs a "
+            f"similarity of at least {compared.needed:.3g}."
+        )
+    if left_out:
+        more = f" And {len(left_out) - 1} more." if len(left_out) > 1 else ""
+        yield f"Not compared: {left_out[0]}{more}"

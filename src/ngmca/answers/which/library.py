@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
-from ngmca._support.isolated_process import Apart
+from ngmca._support.isolated_process import IsolatedProcess
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.answers.which.library_axes import axis_unit, axis_warnings, common_unit, in_unit
 from ngmca.io import Dataset, ReadError
+from ngmca.io.axis_units import absorbance, intensity_kind
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.conversion import is_dataframe, spectra_in_dataframe
-from ngmca.io.detect import format_of
-from ngmca.io.intensity import absorbance, intensity_kind
+from ngmca.io.detect import format_of_folder
 from ngmca.io.isolated_reading import read_one, readable_path
 from ngmca.io.read_error import printable
 
@@ -93,7 +93,7 @@ def open_library(library: LibraryLike, unit: str = "", axis_name: str = "") -> L
     sets = [item[1] for item in items if not isinstance(item, ReadError)]
     given = axis_unit(unit, axis_name)
     unit = given or common_unit(sets)
-    warnings = axis_warnings(sets, given, unit, axis_name)
+    warnings = tuple(axis_warnings(sets, given, unit, axis_name))
     found: list[Reference] = []
     left_out: list[str] = []
     for item in items:
@@ -154,37 +154,28 @@ def _pair(item: Any) -> Dataset:
 
 def _files(path: Path) -> Iterator[Item]:
     """Yield the data sets in a file, or in all files of a folder and of its subfolders."""
-    with Apart(memory_left() / 2) as apart:
-        if path.is_file() or _is_one(path):
-            yield "", _read(path, apart)
+    with IsolatedProcess(memory_left() / 2) as process:
+        if path.is_file() or format_of_folder(path):
+            yield "", _read(path, process)
         else:
-            yield from _folder(path, apart)
+            yield from _folder(path, process)
 
 
-def _folder(path: Path, apart: Apart) -> Iterator[Item]:
+def _folder(path: Path, process: IsolatedProcess) -> Iterator[Item]:
     for part in sorted(path.iterdir()):
         if part.name.startswith("."):
             continue
-        if part.is_dir() and not _is_one(part):
-            yield from _folder(part, apart)
+        if part.is_dir() and not format_of_folder(part):
+            yield from _folder(part, process)
             continue
         try:
-            yield printable(part.name if part.is_dir() else part.stem), _read(part, apart)
+            yield printable(part.name if part.is_dir() else part.stem), _read(part, process)
         except ReadError as error:
             yield error
 
 
-def _is_one(folder: Path) -> bool:
-    """Return whether a folder is one data set, as with NMR spectrometers."""
-    try:
-        format_of(folder)
-    except ReadError:
-        return False
-    return True
-
-
-def _read(path: Path, apart: Apart) -> Dataset:
-    data = read_one(path, READ_OPTIONS, apart)
+def _read(path: Path, process: IsolatedProcess) -> Dataset:
+    data = read_one(path, READ_OPTIONS, process)
     if len(data.Y) == 1:  # the name of its only column may be "absorbance"
         kind = data.meta.get("intensity") or " ".join(data.row_names)
         return replace(data, row_names=(printable(path.stem),), meta={**data.meta, "intensity": kind})

@@ -1,5 +1,6 @@
 """The units of the axes of a library and of the sources, and their conversion."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -32,17 +33,16 @@ def common_unit(sets: list[Dataset]) -> str:
     return units[0] if units else ""
 
 
-def axis_warnings(sets: list[Dataset], given: str, unit: str, axis_name: str) -> tuple[str, ...]:
-    """Return assumptions about the axes that may be wrong."""
-    found = []
+def axis_warnings(sets: list[Dataset], given: str, unit: str, axis_name: str) -> Iterator[str]:
+    """Yield assumptions about the axes that may be wrong."""
     if unit and not given:
-        found.append(
+        yield (
             f"The axis of the sources has no unit. That of the library, {unit}, was assumed. If this is "
             "wrong, all names are wrong."
         )
     owns = [(axis_unit(data.axis_unit, data.axis_name), data.axis_name) for data in sets]
     if unit and not meaning(unit) and not is_unit(unit) and any(not own for own, _ in owns):
-        found.append(
+        yield (
             f'The unit "{unit}" is unknown. It was assumed for axes of the library without a unit: '
             "check that this is right."
         )
@@ -50,11 +50,10 @@ def axis_warnings(sets: list[Dataset], given: str, unit: str, axis_name: str) ->
     if _method(axis_name) and any(_method(name) != _method(axis_name) for name in names):
         sides = ("sources", "spectra of the library")
         raman, other = sides if _method(axis_name) == "Raman" else sides[::-1]
-        found.append(
+        yield (
             f"The {raman} have Raman shifts and the {other} have wavenumbers. If the latter are "
             "infrared spectra, the matches mean nothing."
         )
-    return tuple(found)
 
 
 def _method(axis_name: str) -> str:
@@ -75,9 +74,8 @@ def in_unit(data: Dataset, name: str, unit: str, axis_name: str, notes: list[str
         notes.append(f"Axes of the library without a unit were assumed to be in {unit}.")
     if not own or own == unit:
         return replace(data, axis=positions)
-    relative = (
-        "raman" in f"{data.axis_name} {axis_name}".lower()
-    )  # shifts are relative to the laser line
+    # shifts are relative to the laser line
+    relative = "raman" in f"{data.axis_name} {axis_name}".lower()
     if relative or not {own, unit} <= set(TO_WAVENUMBER):
         raise ValueError(
             f"{called} has an axis in {own}, which cannot be converted to {unit}, the unit of the "
@@ -87,12 +85,9 @@ def in_unit(data: Dataset, name: str, unit: str, axis_name: str, notes: list[str
         raise ValueError(f"{called} has positions in {own} that are not positive: correct its axis.")
     wavenumbers = _turned(positions, *TO_WAVENUMBER[own])
     notes.append(f"Axes in {own} were converted to {unit}.")
-    return replace(data, axis=_turned(wavenumbers, *_inverse(*TO_WAVENUMBER[unit])))
+    factor, power = TO_WAVENUMBER[unit]
+    return replace(data, axis=_turned(wavenumbers, factor if power < 0 else 1 / factor, power))
 
 
 def _turned(x: NDArray, factor: float, power: int) -> NDArray:
     return np.asarray(factor * x if power > 0 else factor / x)
-
-
-def _inverse(factor: float, power: int) -> tuple[float, int]:
-    return (factor, -1) if power < 0 else (1 / factor, 1)

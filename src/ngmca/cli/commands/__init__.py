@@ -1,22 +1,13 @@
 """The application with all commands."""
 
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import Annotated
 
 import typer
 
-from ngmca.cli.commands import (
-    answer,
-    demo,
-    evaluate,
-    info,
-    paper,
-    posterior,
-    rank,
-    report,
-    separate,
-    simulate,
-)
+from ngmca.cli.commands import paper
+
+COMMANDS = ("separate", "posterior", "answer", "info", "rank", "report", "evaluate", "simulate", "demo")
 
 app = typer.Typer(
     name="ngmca",
@@ -26,15 +17,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Separate measurements into sources: sparse, non-negative blind source separation.",
 )
-app.command("separate", epilog=separate.EXAMPLES)(separate.separate)
-app.command("posterior", epilog=posterior.EXAMPLES)(posterior.posterior)
-app.command("answer", epilog=answer.EXAMPLES)(answer.answer)
-app.command("info", epilog=info.EXAMPLES)(info.info)
-app.command("rank", epilog=rank.EXAMPLES)(rank.rank)
-app.command("report", epilog=report.EXAMPLES)(report.report)
-app.command("evaluate", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command("simulate", epilog=simulate.EXAMPLES)(simulate.simulate)
-app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
+for name in COMMANDS:
+    module = import_module(f"ngmca.cli.commands.{name}")
+    app.command(name, epilog=module.EXAMPLES)(getattr(module, name))
 app.add_typer(paper.app, name="paper")
 
 

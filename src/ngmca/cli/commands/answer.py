@@ -1,13 +1,14 @@
 """`ngmca answer`: identify and quantify the sources of an existing result."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ngmca.cli import add_to_result as later
 from ngmca.cli.errors import one_line_errors
-from ngmca.cli.options import AsJson, Library, Quiet, Responses, Standards, Tolerance
+from ngmca.cli.options import AsJson, MovedData, Quiet, takes
+from ngmca.cli.settings import QUESTION_FILES, QUESTIONS
 from ngmca.io import ReadError
 
 EXAMPLES = """
@@ -20,15 +21,11 @@ EXAMPLES = """
 
 
 @one_line_errors
+@takes(*QUESTIONS)
 def answer(
     out: Annotated[Path, typer.Argument(help="Folder of a result.")],
-    data: Annotated[
-        list[str] | None, typer.Argument(help="The data of the result, if they were moved.")
-    ] = None,
-    library: Library = None,
-    tolerance: Tolerance = None,
-    standards: Standards = None,
-    responses: Responses = None,
+    given: dict[str, Any],
+    data: MovedData = None,
     force: Annotated[
         bool, typer.Option("--force", help="Discard a stopped run for this folder.")
     ] = False,
@@ -36,8 +33,7 @@ def answer(
     as_json: AsJson = False,
 ) -> None:
     """Identify and quantify the sources of a result, without separating again."""
-    given = {"library": library, "standards": standards, "responses": responses}
-    asked = {name: path for name, path in given.items() if path is not None}
+    asked = {name: path for name, path in given.items() if name in QUESTION_FILES}
     if not asked:
         raise ReadError("there is no question: give --library, --standards or --responses.")
     instead = "In Python use ngmca.identify(ngmca.load(FILE), library) or ngmca.quantify."
@@ -45,9 +41,9 @@ def answer(
     for path in asked.values():
         if not Path(path).exists():
             raise ReadError(f"{path} does not exist.")
-    if standards or responses:  # one scale in place of the other
+    if {"standards", "responses"} & set(asked):  # one scale in place of the other
         stored = stored.without("standards", "responses")
-    settings = stored.changed(data=tuple(data) if data else None, tolerance=tolerance, **asked)
+    settings = stored.changed(data=tuple(data) if data else None, **given)
     if not force:
         later.check_not_stopped(out)
     later.check_data(out, settings, record, "answer")

@@ -12,7 +12,7 @@ from ngmca.cli.console import note, print_json, say
 from ngmca.cli.errors import as_bad_input, one_line_errors
 from ngmca.cli.options import AsJson
 from ngmca.io import Dataset, ReadError
-from ngmca.io.resampling import axis_range, has_axis, interpolate, overlap, rising, same_axis
+from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising, same_axis
 from ngmca.saving.sources_in_file import sources_in
 
 EXAMPLES = """

@@ -1,9 +1,8 @@
 """`ngmca info`: shape, axis, noise and singular values of data."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from ngmca.answers.how_many.singular_values import spectrum
@@ -11,8 +10,8 @@ from ngmca.answers.how_sure import negative_share, signal_to_noise
 from ngmca.answers.wording import percent
 from ngmca.cli.console import note, print_json, say, short_line, stdout
 from ngmca.cli.errors import as_bad_input, one_line_errors
-from ngmca.cli.options import AsJson, Axis, Columns, Header, Nucleus, Range, Skip, Transpose, Which
-from ngmca.cli.settings import Settings
+from ngmca.cli.options import AsJson, Data, takes
+from ngmca.cli.settings import READING, Settings
 from ngmca.engines import open_data
 from ngmca.io import Dataset
 from ngmca.saving.large_results import is_large
@@ -27,23 +26,10 @@ EXAMPLES = """
 
 
 @one_line_errors
-def info(
-    data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
-    transpose: Transpose = None,
-    range_: Range = None,
-    dataset: Which = None,
-    nucleus: Nucleus = None,
-    axis: Axis = None,
-    header: Header = None,
-    skip: Skip = None,
-    columns: Columns = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(*READING)
+def info(data: Data, given: dict[str, Any], as_json: AsJson = False) -> None:
     """Show the shape, axis and noise of data, and how many sources they may have."""
-    settings = Settings(
-        data=tuple(data), transpose=transpose, range=range_, dataset=dataset, nucleus=nucleus,
-        axis=axis, header=header, skip=skip, columns=columns,
-    )  # fmt: skip
+    settings = Settings(data=tuple(data), **given)
     seen = settings.read()
     with as_bad_input():
         facts = examine(seen)

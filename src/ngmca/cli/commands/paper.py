@@ -49,11 +49,11 @@ HOW_TO_CONTINUE = "give the same command again to continue from here."
 @one_line_errors
 def list_(out: Out = DEFAULT_FOLDER) -> None:
     """List the experiments, and how many of their simulations are done."""
+    _check_packages()
     from rich.table import Column, Table
 
     from ngmca.paper import EXPERIMENTS, load
 
-    _check_packages()
     shown = Table(Column("label", no_wrap=True), "what", "done", "paper", "claims", box=None)
     for experiment in EXPERIMENTS.values():
         result = load(experiment, out / "tables")
@@ -92,6 +92,7 @@ def all_(
     workers: Workers = None,
 ) -> None:
     """Run all experiments and write the report. A stopped run can be continued."""
+    _check_packages()
     from ngmca.paper import EXPERIMENTS
 
     _perform(list(EXPERIMENTS), out, _size(sims, quick, full), workers)
@@ -114,11 +115,11 @@ def show(
 @one_line_errors
 def report(out: Out = DEFAULT_FOLDER) -> None:
     """Draw all figures from the tables; write one page with figures, claims and verdicts."""
-    from ngmca.paper import EXPERIMENTS, load
-    from ngmca.paper.catalogue import BEYOND, SEQUEL
-    from ngmca.paper.page import render
-
     _check_packages()
+    from ngmca.paper import EXPERIMENTS, load
+    from ngmca.paper.page import render
+    from ngmca.paper.standing import BEYOND, SEQUEL
+
     _check_folder(out)
     results = [load(experiment, out / "tables") for experiment in EXPERIMENTS.values()]
     if not any(result.ready for result in results):
@@ -150,7 +151,6 @@ def _perform(labels: Sequence[str], out: Path, size: Any, workers: int | None) -
     from ngmca.paper.runner import run as run_tasks
     from ngmca.paper.standing import sources
 
-    _check_packages()
     _check_folder(out)
     experiments = _experiments(labels)
     tables = out / "tables"
@@ -224,9 +224,8 @@ def _duration(seconds: float) -> str:
 def _print_claims(label: str, out: Path, *, settings: bool = False) -> None:
     """Print the claims of an experiment and their verdicts."""
     from ngmca.paper import EXPERIMENTS, load
-    from ngmca.paper.catalogue import full
     from ngmca.paper.claims import FAILS, HOLDS, UNDECIDED
-    from ngmca.paper.standing import file_name
+    from ngmca.paper.standing import file_name, full
 
     experiment = EXPERIMENTS[label]
     result = load(experiment, out / "tables")
@@ -266,6 +265,7 @@ def _show_means(result: Any) -> None:
 
 
 def _size(sims: int | None, quick: bool, full: bool) -> Any:
+    _check_packages()
     from ngmca.paper import Size
 
     if (sims is not None) + quick + full > 1:

@@ -8,7 +8,7 @@ import typer
 
 from ngmca.cli import add_to_result as later
 from ngmca.cli.errors import one_line_errors
-from ngmca.cli.options import AsJson, Quiet
+from ngmca.cli.options import AsJson, MovedData, Quiet
 from ngmca.io import ReadError
 
 EXAMPLES = """
@@ -25,9 +25,7 @@ EXAMPLES = """
 @one_line_errors
 def posterior(
     out: Annotated[Path, typer.Argument(help="Folder of a result.")],
-    data: Annotated[
-        list[str] | None, typer.Argument(help="The data of the result, if they were moved.")
-    ] = None,
+    data: MovedData = None,
     samples: Annotated[int | None, typer.Option(help="Samples of each chain (automatic).")] = None,
     force: Annotated[
         bool,

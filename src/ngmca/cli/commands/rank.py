@@ -1,8 +1,7 @@
 """`ngmca rank`: choose the number of sources."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +11,11 @@ from ngmca._support.atomic_files import atomic_file, check_free, name_beside, wr
 from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
 from ngmca.answers.how_many.part_to_fit import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
-from ngmca.answers.how_many.search_steps import Search
-from ngmca.cli.console import note, print_json, say, stderr
+from ngmca.cli.console import note, print_json, say, shows_progress
 from ngmca.cli.errors import INTERRUPTED, as_bad_input, fail, one_line_errors
 from ngmca.cli.option_files import noise_of
-from ngmca.cli.options import AsJson, Axis, Columns, Header, Nucleus, Range, Skip, Transpose, Which
-from ngmca.cli.settings import Settings, number_or_word
+from ngmca.cli.options import AsJson, Data, takes
+from ngmca.cli.settings import READING, Settings
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
 from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
@@ -33,19 +31,15 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 @one_line_errors
+@takes("noise", "seed", *READING)
 def rank(
-    data: Annotated[list[str], typer.Argument(help="Files or folders of measurements.")],
+    data: Data,
+    *,
     max_rank: Annotated[
         int | None,
         typer.Option("--max-rank", min=1, help=f"Largest number of sources to try ({MAX_RANK})."),
     ] = None,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = DEFAULT_FOLDS,
-    noise: Annotated[
-        str | None,
-        typer.Option(
-            help="Noise: its standard deviation, a file of them, or poisson for counts (estimated)."
-        ),
-    ] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -56,19 +50,11 @@ def rank(
         int | None,
         typer.Option(min=100, help="Entries of large data to use (100,000, or a sixteenth of all)."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 0,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Fits at the same time (all cores).")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-    transpose: Transpose = None,
-    range_: Range = None,
-    dataset: Which = None,
-    nucleus: Nucleus = None,
-    axis: Axis = None,
-    header: Header = None,
-    skip: Skip = None,
-    columns: Columns = None,
+    given: dict[str, Any],
     as_json: AsJson = False,
 ) -> None:
     """Choose the number of sources, by three criteria that may disagree.
@@ -76,27 +62,19 @@ def rank(
     With -o, a stopped run can be continued: give the same command again.
     """
     _check_out(out or [], force=force)
-    settings = Settings(
-        data=tuple(data), noise=number_or_word(noise), seed=seed, transpose=transpose, range=range_,
-        dataset=dataset, nucleus=nucleus, axis=axis, header=header, skip=skip, columns=columns,
-    )  # fmt: skip
+    settings = Settings(data=tuple(data), **given)
     seen = settings.read()
     large.refuse(seen, "`ngmca rank`", "try numbers with `ngmca separate -r`")
     for remark in () if as_json else seen.notes:
         note(remark)
-    options: dict[str, Any] = {
-        "folds": folds,
-        "entries": entries,
-        "seed": seed,
-        "noise": noise_of(settings, seen),
-    }
-    kept = (
-        UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
-        if out
-        else None
-    )
-    with as_bad_input(), _explained_stop(kept), _bar(max_rank or MAX_RANK) as show:
-        choice = choose_rank(seen.Y, max_rank, threads=threads, kept=_ShownSearch(kept, show), **options)
+    noise = noise_of(settings, seen)
+    options: dict[str, Any] = {"folds": folds, "entries": entries, "seed": settings.seed, "noise": noise}
+    kept = None
+    if out:
+        kept = UnfinishedSearch(name_beside(out[0], "rank"), fingerprint(seen.Y, options), note)
+    shown = shows_progress(as_json)
+    with as_bad_input(), _explained_stop(kept):
+        choice = choose_rank(seen.Y, max_rank, threads=threads, kept=kept, progress=shown, **options)
     for path in out or []:
         _write(path, choice, force=force)
     if kept is not None:
@@ -119,28 +97,6 @@ def facts(choice: RankChoice) -> dict[str, Any]:
         "fitted_shape": list(choice.fitted_shape),
         "table": {name: column.tolist() for name, column in choice.table()},
     }
-
-
-@dataclass(frozen=True)
-class _ShownSearch:
-    """A search with a progress bar, which is kept in a file if there is one."""
-
-    place: UnfinishedSearch | None
-    show: Callable[[int], None]
-
-    def last(self) -> Search | None:
-        """Return the search so far, if it was kept."""
-        found = None if self.place is None else self.place.last()
-        if self.place is not None and found is not None:
-            note(f"continues after {found.rank} sources, from {self.place.path}")
-            self.show(found.rank)
-        return found
-
-    def keep(self, search: Search) -> None:
-        """Keep the search so far, and advance the bar."""
-        if self.place is not None:
-            self.place.keep(search)
-        self.show(search.rank)
 
 
 def _check_out(out: list[Path], *, force: bool) -> None:
@@ -176,36 +132,16 @@ def _explained_stop(kept: UnfinishedSearch | None) -> Iterator[None]:
         raise fail("stopped; give the same command again to continue from here.", INTERRUPTED) from None
 
 
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield the function that advances a progress bar, which is drawn from the first step on."""
-    from rich.progress import Progress, TimeElapsedColumn
-
-    bar = Progress(*Progress.get_default_columns(), TimeElapsedColumn(), console=stderr())
-    task = bar.add_task("counting sources", total=total)
-
-    def show(done: int) -> None:
-        bar.start()
-        bar.update(task, completed=done)
-
-    try:
-        yield show
-        bar.update(task, completed=total)
-    finally:
-        if bar.live.is_started:
-            bar.stop()
-
-
 def _show(choice: RankChoice) -> None:
     """Print the criteria for each number of sources, and the advice."""
     values, folds = choice.singular_values, len(choice.held_out)
-    say("sources  held-out error  better folds  singular value  stability")
+    say("sources  prediction error  improved in  singular value  stability")
     for k, error in zip(choice.ranks.tolist(), choice.held_out.mean(axis=0), strict=True):
-        line = f"{k:7d}  {error:14.4g}"
+        line = f"{k:7d}  {error:16.4g}"
         if k:
             value = f"{values[k - 1]:.4g}" if k <= len(values) else ""
             value = value if k <= choice.criteria["singular_values"] else f"noise {value}"
-            line += f"  {choice.better_folds[k]:7d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
+            line += f"  {choice.better_folds[k]:6d} of {folds}  {value:>14}  {choice.stability[k]:9.2f}"
         say(line + ("  <-" if k == choice.rank else ""))
     numbers = "held-out entries {held_out}, singular values {singular_values}, stability {stability}"
     say(numbers.format(**choice.criteria))

@@ -6,32 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from ngmca.cli.errors import one_line_errors
-from ngmca.cli.options import (
-    AsJson,
-    Axis,
-    Columns,
-    Header,
-    Library,
-    Nucleus,
-    Quiet,
-    Range,
-    Responses,
-    Skip,
-    Standards,
-    Tolerance,
-    Transpose,
-    Which,
-    flag,
-)
+from ngmca.cli.options import AsJson, Quiet, flag, takes
 from ngmca.cli.pipeline import perform, print_run
-from ngmca.cli.settings import QUESTIONS, Settings, count_or_auto, from_file, number_or_word
-from ngmca.engines import DEVICES
-from ngmca.io import ReadError
+from ngmca.cli.settings import QUESTIONS, Settings, from_file
+from ngmca.io import ReadError, detect
 from ngmca.saving import result_folder
-from ngmca.task.methods import METHOD_NAMES, Soft
-from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
-EXAMPLES = """
+EXAMPLES = f"""
 [bold]Examples[/]
 
   ngmca separate spectra.csv -r 4 -o result
@@ -48,128 +29,21 @@ EXAMPLES = """
 
   ngmca separate --resume result
 
-Formats: .npy .npz .csv .tsv .txt (.gz), .mat, HDF5, Zarr, NetCDF, SPC, PerkinElmer, Princeton, mzML.
+Formats: {detect.in_words(detect.PLAIN_READERS)}.
 
-With `pip install 'ngmca\\[io]'` also Excel, LibreOffice, Bruker, Varian, NMRPipe, JCAMP-DX, OPUS, Omnic,
-ENVI, imzML, and what rosettasciio reads. A folder of spectra is read as one table.
+With `pip install 'ngmca\\[io]'` also {detect.in_words(detect.READERS_OF_EXTRA)}.
+
+A folder of spectra is read as one table.
 """
 
 
 @one_line_errors
+@takes()
 def separate(
     data: Annotated[list[str] | None, typer.Argument(help="Files or folders of measurements.")] = None,
-    sources: Annotated[
-        str | None,
-        typer.Option(
-            "-r", "--sources", help="Number of sources, or auto to choose it.", metavar="NUMBER|auto"
-        ),
-    ] = None,
+    *,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Folder for the result.")] = None,
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Algorithm: {', '.join(METHOD_NAMES)} (soft).", autocompletion=lambda: METHOD_NAMES
-        ),
-    ] = None,
-    tau: Annotated[
-        float | None,
-        typer.Option(help=f"Set signals below this many noise levels to 0 (default {Soft.tau:g})."),
-    ] = None,
-    iterations: Annotated[
-        int | None, typer.Option(help="Largest number of iterations (automatic).")
-    ] = None,
-    refinement: Annotated[
-        float | None,
-        typer.Option(
-            help=f"Share of the iterations with the final --tau (default {Soft.refinement:g})."
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the random first guesses (0).")] = None,
-    n_init: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help=f"Number of first guesses to try ({AUTOMATIC_STARTS}; 1 for large data)."
-        ),
-    ] = None,
-    noise: Annotated[
-        str | None,
-        typer.Option(
-            help="Noise: its standard deviation, a file of them, or poisson for counts (estimated).",
-            metavar="VALUE|poisson|FILE",
-        ),
-    ] = None,
-    gain: Annotated[
-        float | None, typer.Option(help="With --noise poisson: value of one event in the data (1).")
-    ] = None,
-    readout: Annotated[
-        float | None,
-        typer.Option(help="With --noise poisson: standard deviation of the readout noise (0)."),
-    ] = None,
-    robust: Annotated[
-        bool | None,
-        typer.Option("--robust/--no-robust", help="Ignore spikes that no source explains."),
-    ] = None,
-    known_sources: Annotated[
-        str | None, typer.Option(help="Known spectra, for the first sources.", metavar="FILE")
-    ] = None,
-    known_mixing: Annotated[
-        str | None, typer.Option(help="Known amounts, one row for each measurement.", metavar="FILE")
-    ] = None,
-    known_scale: Annotated[
-        str | None, typer.Option(help="Whether the scale of --known-sources is fixed or free (fixed).")
-    ] = None,
-    closure: Annotated[
-        str | None,
-        typer.Option(help="Total of the amounts in each measurement.", metavar="TOTAL|FILE"),
-    ] = None,
-    profiles: Annotated[
-        str | None,
-        typer.Option(help="Amounts are unimodal, increasing or decreasing along the measurements."),
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            help="Fit a smooth background in each measurement.", metavar="polynomial|splines|FILE"
-        ),
-    ] = None,
-    penalised: Annotated[
-        str | None, typer.Option(help="Which factor is sparse: sources S, amounts A, or both (S).")
-    ] = None,
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            help="Where sources are sparse: direct (channels), wavelet (smooth bands) or auto (auto).",
-            autocompletion=lambda: DOMAINS,
-        ),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            help="Where to compute: cpu, or cuda for a GPU (cpu).", autocompletion=lambda: DEVICES
-        ),
-    ] = None,
-    posterior: Annotated[
-        bool | None,
-        typer.Option(
-            "--posterior/--no-posterior",
-            help="Compute error bars by sampling. Later: `ngmca posterior OUT`.",
-        ),
-    ] = None,
-    samples: Annotated[
-        int | None, typer.Option(help="With --posterior: samples of each chain (automatic).")
-    ] = None,
-    library: Library = None,
-    tolerance: Tolerance = None,
-    standards: Standards = None,
-    responses: Responses = None,
-    transpose: Transpose = None,
-    range_: Range = None,
-    dataset: Which = None,
-    nucleus: Nucleus = None,
-    axis: Axis = None,
-    header: Header = None,
-    skip: Skip = None,
-    columns: Columns = None,
+    given: dict[str, Any],
     config: Annotated[Path | None, typer.Option(help="Take the options from a run.toml.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue a stopped run in this folder.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
@@ -177,18 +51,7 @@ def separate(
     as_json: AsJson = False,
 ) -> None:
     """Find the sources in measurements; write them and a report to a folder."""
-    given: dict[str, Any] = {
-        "data": tuple(data) if data else None, "sources": count_or_auto(sources), "method": method,
-        "tau": tau, "iterations": iterations, "refinement": refinement, "seed": seed,
-        "noise": number_or_word(noise), "gain": gain, "readout": readout, "robust": robust,
-        "known_sources": known_sources, "known_mixing": known_mixing, "known_scale": known_scale,
-        "closure": number_or_word(closure), "profiles": profiles, "baseline": baseline,
-        "penalised": penalised,
-        "n_init": n_init, "domain": domain, "device": device, "posterior": posterior, "samples": samples,
-        "library": library, "tolerance": tolerance, "standards": standards, "responses": responses,
-        "transpose": transpose, "range": range_, "dataset": dataset,
-        "nucleus": nucleus, "axis": axis, "header": header, "skip": skip, "columns": columns,
-    }  # fmt: skip
+    given |= {"data": tuple(data)} if data else {}
     settings, out, before = _settings(given, out, config, resume)
     run, place = perform(
         settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, before=before

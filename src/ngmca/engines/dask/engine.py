@@ -9,7 +9,7 @@ A task runs where Y is: whatever else it needs is in the task itself, or was mad
 value that tasks share, or that lies elsewhere, would draw blocks of Y to its worker.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -22,19 +22,20 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError
 from ngmca._support.threads import grouped
-from ngmca.engines.blocks import PART_BYTES, Choice, largest
+from ngmca.engines.blocks import PART_BYTES, Choice, in_words, largest
 from ngmca.engines.blockwise import BLOCKS_IN_A_CALL, summary
-from ngmca.engines.checksum import in_words
 from ngmca.engines.dask import worker_tasks as on_workers
 from ngmca.engines.dask.waiting import NoWorkersError, gathered, tree, value
+from ngmca.engines.disk import ReadInParts
 from ngmca.engines.noise_sample import NoiseSample
-from ngmca.engines.protocol import Place, Solve, Sources, Sweep
-from ngmca.engines.read_in_parts import ReadInParts
+from ngmca.engines.protocol import DType, Place, Solve, Sources, Sweep, Units
 from ngmca.engines.sliced_array import Source
 from ngmca.engines.units import check_range, unit_for
 from ngmca.nnqp.gram import Gram
 
-LARGEST = 4  # parts of memory that a block of the array may be as large as
+MAX_OWN_BLOCK = 4 * PART_BYTES  # bytes of a block of the array that stays as it is
+
+Cut = list[tuple[slice, Any]]  # columns (rows, of tall data) of each part, and its delayed block
 
 
 def as_matrix(data: Any) -> Any:
@@ -75,20 +76,20 @@ class DaskEngine(ReadInParts):
         self.shape, self.dtype, self.unit = self._source.shape, self._source.dtype, unit
         self.seed = seed
         self._array = array.astype(self.dtype)
-        self._cuts: dict[int, list[tuple[int, Any]]] = {}
+        self._cuts: dict[int, Cut] = {}
         self._last: tuple[str, list[Any]] | None = None  # name of the last S, and what its sweep left
         self._seen: tuple[str, NDArray] | None = None  # name of the last S, its values at kept columns
         self.energy = self._survey(check=not surveyed)
         self._sample = NoiseSample(self, seed)
 
-    def _cut(self, width: int) -> list[tuple[int, Any]]:
-        """First column (row, of tall data) and delayed block of each part, made of blocks of a width."""
+    def _cut(self, width: int) -> Cut:
+        """Return the parts of the data for blocks of a width."""
         if width not in self._cuts:
             sizes = self._own_sizes() or self._sizes(width)
             chunks = (sizes, self.shape[1]) if self._tall else (self.shape[0], sizes)
             blocks = self._array.rechunk(chunks).to_delayed().ravel()
-            starts = np.cumsum((0, *sizes))[:-1].tolist()
-            self._cuts[width] = list(zip(starts, blocks, strict=True))
+            parts = (slice(a, b) for a, b in pairwise(np.cumsum((0, *sizes)).tolist()))
+            self._cuts[width] = list(zip(parts, blocks, strict=True))
         return self._cuts[width]
 
     def _sizes(self, width: int) -> tuple[int, ...]:
@@ -106,7 +107,7 @@ class DaskEngine(ReadInParts):
         width = BLOCKS_IN_A_CALL * self._stretch
         suits = self._array.numblocks[across] == 1 and max(self.shape) >= len(sizes) * width
         largest = max(sizes) * min(self.shape) * self.dtype.itemsize
-        return sizes if suits and largest <= LARGEST * PART_BYTES else None
+        return sizes if suits and largest <= MAX_OWN_BLOCK else None
 
     def _survey(self, *, check: bool) -> float:
         """|Y|^2, in one pass that also checks, finds the unit, and keeps columns that tell the noise."""
@@ -114,8 +115,8 @@ class DaskEngine(ReadInParts):
         wanted = self._columns_to_keep()
         cut = self._cut(step)
         parts = [
-            delayed(on_workers.surveyed, pure=False)(Y, first, here, step, self._tall)
-            for (first, Y), here in zip(cut, self._wanted_in(cut, wanted), strict=True)
+            delayed(on_workers.surveyed, pure=False)(Y, part.start, here, step, self._tall)
+            for (part, Y), here in zip(cut, self._wanted_in(cut, wanted), strict=True)
         ]
         try:
             found = gathered(parts)
@@ -173,56 +174,57 @@ class DaskEngine(ReadInParts):
         cut = self._cut(step * BLOCKS_IN_A_CALL)
         wanted = None if self._kept is None else self._kept[0]
         common = dumps((A, solve))
+        blocks = zip(cut, self._old_blocks(S, cut), self._wanted_in(cut, wanted), strict=True)
         parts = [
             delayed(on_workers.swept, pure=False)(
-                Y, old, common, here, (first, step, step * BLOCKS_IN_A_CALL)
+                Y, old, common, here, (columns.start, step, step * BLOCKS_IN_A_CALL)
             )
-            for (first, Y), old, here in zip(
-                cut, self._old_blocks(S, cut), self._wanted_in(cut, wanted), strict=True
-            )
+            for (columns, Y), old, here in blocks
         ]
-        sums = tree([delayed(on_workers.second_of)(part) for part in parts], on_workers.added_with_seen)
+        sums = tree([part[1] for part in parts], on_workers.added_with_seen)
         *parts, sums = persist(*parts, sums)
         total, seen = value(sums)
-        found = self._as_array([delayed(on_workers.first_of)(part) for part in parts], cut, A.shape[1])
+        found = self._as_array([part[0] for part in parts], cut, A.shape[1])
         self._last = found.name, parts
         if wanted is not None:
             self._seen = found.name, np.concatenate(seen, axis=1)
         return self._checked(A, summary(self, A, found, total))
 
-    def _wanted_in(self, cut: list[tuple[int, Any]], wanted: NDArray | None) -> list[NDArray | None]:
-        """The wanted columns of each block, counted from its first one."""
+    def _wanted_in(self, cut: Cut, wanted: NDArray | None) -> list[NDArray | None]:
+        """Return the wanted columns of each block, counted from its first one."""
         if wanted is None:
             return [None] * len(cut)
-        firsts = [first for first, _ in cut]
+        firsts = [columns.start for columns, _ in cut]
         parts = np.split(wanted, np.searchsorted(wanted, firsts[1:]))
         return [part - first for part, first in zip(parts, firsts, strict=True)]
 
-    def _as_array(self, blocks: Sequence[Any], cut: list[tuple[int, Any]], r: int) -> Any:
-        """S (r, n) as a Dask array of delayed blocks."""
-        ends = [first for first, _ in cut] + [self.shape[1]]
-        widths = [b - a for a, b in pairwise(ends)]
+    def _as_array(self, blocks: list[Any], cut: Cut, r: int) -> Any:
+        """Return S (r, n) as a Dask array of delayed blocks."""
         parts = [
-            da.from_delayed(block, (r, width), dtype=self.dtype)
-            for block, width in zip(blocks, widths, strict=True)
+            da.from_delayed(block, (r, columns.stop - columns.start), dtype=self.dtype)
+            for block, (columns, _) in zip(blocks, cut, strict=True)
         ]
         return da.concatenate(parts, axis=1)
 
-    def _old_blocks(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
+    def _old_blocks(self, S: Any, cut: Cut) -> list[Any]:
         """Delayed blocks of S for a sweep: what the last one left, or those that are cut out of S."""
         last = self._last
         if last is not None and isinstance(S, da.Array) and S.name == last[0]:
             return last[1]
         return self._blocks_of(S, cut)
 
-    def _blocks_of(self, S: Any, cut: list[tuple[int, Any]]) -> list[Any]:
-        """Delayed blocks of S (r, n) at the columns of the blocks of Y."""
-        ends = [first for first, _ in cut] + [self.shape[1]]
+    def _blocks_of(self, S: Any, cut: Cut) -> list[Any]:
+        """Return delayed blocks of S (r, n) at the columns of the blocks of Y."""
         if not isinstance(S, da.Array):
-            pairs = pairwise(ends)
-            return [np.ascontiguousarray(S[:, a:b]) for a, b in pairs]
-        chunks = (len(S), tuple(b - a for a, b in pairwise(ends)))
-        return list(S.rechunk(chunks).to_delayed().ravel())
+            return [np.ascontiguousarray(S[:, columns]) for columns, _ in cut]
+        widths = tuple(columns.stop - columns.start for columns, _ in cut)
+        return list(S.rechunk((len(S), widths)).to_delayed().ravel())
+
+    def _by_columns(self, work: Callable[..., Any], S: Any, *more: Any, width: int) -> list[Any]:
+        """Return work(Y, S, *more), delayed, for each part of the columns of Y and of S."""
+        cut = self._cut(width)
+        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
+        return [delayed(work, pure=False)(Y, here, *more) for (_, Y), here in blocks]
 
     def _sources_at(self, S: Sources, columns: Choice) -> NDArray:
         """Return the sources at some columns, in memory."""
@@ -242,13 +244,8 @@ class DaskEngine(ReadInParts):
         return self._as_array([delayed(on_workers.nothing)(Y, r) for _, Y in cut], cut, r)
 
     def _by_rows(self, work: Callable[..., NDArray], A: NDArray, *more: Any, step: int) -> list[Any]:
-        """work(Y, A, *more, step), delayed, for each part of the rows of tall data and of A."""
-        cut = self._cut(step)
-        ends = [first for first, _ in cut] + [len(A)]
-        return [
-            delayed(work, pure=False)(Y, A[a:b], *more, step)
-            for (_, Y), (a, b) in zip(cut, pairwise(ends), strict=True)
-        ]
+        """Return work(Y, A, *more, step), delayed, for each part of the rows of tall data and of A."""
+        return [delayed(work, pure=False)(Y, A[rows], *more, step) for rows, Y in self._cut(step)]
 
     def _correlations(self, A: NDArray, step: int) -> NDArray:
         parts = self._by_rows(on_workers.correlated, A, step=step)
@@ -272,9 +269,7 @@ class DaskEngine(ReadInParts):
         if self._tall:
             return super().moments(np.asarray(S))
         step = self._step(len(S))
-        cut = self._cut(step)
-        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
-        parts = [delayed(on_workers.moments, pure=False)(Y, one, step) for (_, Y), one in blocks]
+        parts = self._by_columns(on_workers.moments, S, step, width=step)
         SS, YS = gathered([tree(parts, on_workers.summed_pairs)])[0]
         return Gram(SS), YS
 
@@ -283,10 +278,9 @@ class DaskEngine(ReadInParts):
         if self._tall:
             return super().peak(A, np.asarray(S))
         step = self._step(A.shape[1])
-        cut = self._cut(step * BLOCKS_IN_A_CALL)
-        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
-        peaks = [delayed(on_workers.peak, pure=False)(Y, s, A, step) for (_, Y), s in blocks]
-        return max(gathered(peaks))
+        return max(
+            gathered(self._by_columns(on_workers.peak, S, A, step, width=step * BLOCKS_IN_A_CALL))
+        )
 
     def _rest_energies_tall(self, A: NDArray, S: NDArray, step: int) -> NDArray:
         parts = self._by_rows(on_workers.rest_of_rows, A, S, step=step)
@@ -295,10 +289,8 @@ class DaskEngine(ReadInParts):
     def _strongest(self, A: NDArray, S: NDArray, count: int) -> NDArray:
         if self._tall:
             return super()._strongest(A, S, count)
-        cut = self._cut(self._step(A.shape[1]) * BLOCKS_IN_A_CALL)
-        blocks = zip(cut, self._blocks_of(S, cut), strict=True)
-        parts = [delayed(on_workers.strongest, pure=False)(Y, s, A, count) for (_, Y), s in blocks]
-        tops = gathered(parts)
+        width = self._step(A.shape[1]) * BLOCKS_IN_A_CALL
+        tops = gathered(self._by_columns(on_workers.strongest, S, A, count, width=width))
         columns = np.concatenate([top for top, _ in tops], axis=1)
         energy = np.concatenate([energy for _, energy in tops])
         return np.asarray(columns[:, largest(energy, count)])
@@ -312,8 +304,8 @@ class DaskEngine(ReadInParts):
         """Return a checksum of all numbers, to tell these data from others."""
         step = self._stretch
         parts = [
-            delayed(on_workers.checked, pure=False)(Y, first, step, self._tall)
-            for first, Y in self._cut(step)
+            delayed(on_workers.checked, pure=False)(Y, part.start, step, self._tall)
+            for part, Y in self._cut(step)
         ]
         return in_words(sum(gathered(parts)), self.unit)
 
@@ -330,12 +322,7 @@ class DaskEngine(ReadInParts):
         return DaskEngine(self._array.T, unit=self.unit, seed=self.seed, surveyed=True)
 
     def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
     ) -> "DaskEngine":
         """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
         Y = self._array

@@ -6,10 +6,10 @@ from typing import Any
 from dask.base import compute, get_scheduler
 from dask.delayed import delayed
 
-from ngmca.engines.blocks import FAN
+from ngmca.engines.blocks import SUMS_AT_ONCE
 
-GONE = 30.0  # seconds without any worker after which there is no hope
-SOME = 2.0  # seconds from look to look for workers
+MAX_SECONDS_WITHOUT_WORKERS = 30.0  # after which the cluster counts as stopped
+SECONDS_BETWEEN_LOOKS = 2.0  # for workers
 
 
 class NoWorkersError(RuntimeError):
@@ -17,9 +17,10 @@ class NoWorkersError(RuntimeError):
 
 
 def tree(parts: list[Any], join: Callable[[Any], Any]) -> Any:
-    """One delayed value out of many, FAN at a time, as `blocks.summed` does it."""
+    """One delayed value out of many, SUMS_AT_ONCE at a time, as `blocks.summed` does it."""
     while len(parts) > 1:
-        parts = [delayed(join, pure=False)(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+        lots = (parts[i : i + SUMS_AT_ONCE] for i in range(0, len(parts), SUMS_AT_ONCE))
+        parts = [delayed(join, pure=False)(lot) for lot in lots]
     return parts[0]
 
 
@@ -46,12 +47,13 @@ def _awaited(client: Any, part: Any) -> Any:
     try:
         while True:
             try:
-                return future.result(timeout=SOME)
+                return future.result(timeout=SECONDS_BETWEEN_LOOKS)
             except TimeoutError:
                 if future.done():  # in this moment, or with a timeout of its own
                     return future.result()
-            without = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else without + SOME
-            if without > GONE:
+            workers = client.scheduler_info(n_workers=-1)["workers"]
+            without = 0.0 if workers else without + SECONDS_BETWEEN_LOOKS
+            if without > MAX_SECONDS_WITHOUT_WORKERS:
                 future.cancel()
                 raise NoWorkersError(_gone("all its workers are gone"))
     except (CancelledError, CommClosedError) as error:

@@ -1,6 +1,6 @@
 """What workers of a cluster do: each a function of one block, which gives back little."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
 from ngmca.engines import robust_noise as noise
-from ngmca.engines.blocks import Choice, column_energies, column_runs, gram, largest, square
-from ngmca.engines.blockwise import Sums, added, sweep_columns
-from ngmca.engines.checksum import checksum
+from ngmca.engines.blocks import Choice, checksum, column_energies, column_runs, gram, largest, square
+from ngmca.engines.blockwise import Sums, added, correlate_rows, moments_of, sweep_columns
 from ngmca.engines.shared_answers import rest_energies
+
+
+def _rows(Y: NDArray, step: int) -> Iterator[tuple[slice, NDArray]]:
+    """Yield blocks of `step` rows."""
+    Y = np.ascontiguousarray(Y)
+    return ((slice(i, i + step), Y[i : i + step]) for i in range(0, len(Y), step))
 
 
 @one_blas_thread
@@ -32,16 +37,6 @@ def swept(
     sums = sweep_columns(blocks, A, (np.asarray(old).T, X), solve, step, first)
     seen = [] if wanted is None else [np.ascontiguousarray(X.T[:, wanted])]
     return X.T, (sums, seen)
-
-
-def first_of(pair: tuple[Any, Any]) -> Any:
-    """The first of a pair."""
-    return pair[0]
-
-
-def second_of(pair: tuple[Any, Any]) -> Any:
-    """The second of a pair."""
-    return pair[1]
 
 
 def added_with_seen(parts: Sequence[tuple[Sums, list[NDArray]]]) -> tuple[Sums, list[NDArray]]:
@@ -96,35 +91,25 @@ def checked(Y: NDArray, first: int, step: int, tall: bool) -> int:
 @one_blas_thread
 def deviations(Y: NDArray, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
     """Median absolute deviation of each row of Y - A S, at some columns, S being theirs."""
-    Y, starts = np.ascontiguousarray(Y), range(0, len(Y), step)
-    rest = [noise.deviations(Y[i : i + step][:, columns], A[i : i + step] @ S)[1] for i in starts]
-    return np.concatenate(rest)
+    return np.concatenate([noise.deviations(Yb[:, columns], A[b] @ S)[1] for b, Yb in _rows(Y, step)])
 
 
 @one_blas_thread
 def correlated(Y: NDArray, A: NDArray, step: int) -> NDArray:
     """Y'A over a block of rows."""
-    C = np.zeros((Y.shape[1], A.shape[1]))
-    Y = np.ascontiguousarray(Y)
-    for i in range(0, len(Y), step):
-        C += Y[i : i + step].T @ A[i : i + step]
-    return C
+    return correlate_rows(_rows(Y, step), A, Y.shape[1])
 
 
 @one_blas_thread
 def rest_of_rows(Y: NDArray, A: NDArray, S: NDArray, step: int) -> NDArray:
     """Sum of squares of each column of the positive part of Y - A S, over a block of rows."""
-    Y, starts = np.ascontiguousarray(Y), range(0, len(Y), step)
-    return np.asarray(
-        np.sum([rest_energies(Y[i : i + step], A[i : i + step], S) for i in starts], axis=0)
-    )
+    return np.asarray(np.sum([rest_energies(Yb, A[b], S) for b, Yb in _rows(Y, step)], axis=0))
 
 
 @one_blas_thread
 def multiplied(Y: NDArray, X: NDArray, step: int) -> NDArray:
     """Y X of a block of rows."""
-    Y = np.ascontiguousarray(Y)
-    return np.concatenate([(Y[i : i + step] @ X).astype(np.float64) for i in range(0, len(Y), step)])
+    return np.concatenate([(Yb @ X).astype(np.float64) for _, Yb in _rows(Y, step)])
 
 
 @one_blas_thread
@@ -137,11 +122,8 @@ def back(Y: NDArray, A: NDArray) -> NDArray:
 def moments(Y: NDArray, S: NDArray, step: int) -> tuple[NDArray, NDArray]:
     """S S' and Y S' of a block of columns."""
     X, Y = np.ascontiguousarray(S.T), np.ascontiguousarray(Y)
-    SS, YS = np.zeros((X.shape[1],) * 2), np.zeros((len(Y), X.shape[1]))
-    for j in range(0, len(X), step):
-        SS += gram(X[j : j + step])
-        YS += Y[:, j : j + step] @ X[j : j + step]
-    return SS, YS
+    blocks = (slice(j, j + step) for j in range(0, len(X), step))
+    return moments_of(((b, Y[:, b]) for b in blocks), X, len(Y))
 
 
 @one_blas_thread

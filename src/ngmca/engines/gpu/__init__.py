@@ -6,15 +6,6 @@ CuPy is loaded when a GPU is asked for, and nowhere else. A `Device` makes array
 
 from ngmca.engines.gpu.columns import Columns
 from ngmca.engines.gpu.cuda_driver import GpuError
-from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, TILE, Device, levels_room, open_device
+from ngmca.engines.gpu.device import Device, open_device
 
-__all__ = [
-    "MEDIAN_OF",
-    "MOST_SOURCES",
-    "TILE",
-    "Columns",
-    "Device",
-    "GpuError",
-    "levels_room",
-    "open_device",
-]
+__all__ = ["Columns", "Device", "GpuError", "open_device"]

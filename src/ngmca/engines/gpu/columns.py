@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ngmca.engines.gpu.device import Device
 
-PART = 1 << 16  # columns that forward-backward steps are made for at once
+COLUMNS_AT_ONCE = 1 << 16  # in forward-backward steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +83,8 @@ class Columns:
     ) -> float:
         """Accelerated forward-backward steps, as `nnqp.forward_backward.accelerated` makes them."""
         worst, guess = 0.0, self.array if self.guess is None else self.guess
-        for start in range(0, self.shape[1], PART):
-            part = slice(start, start + PART)
+        for start in range(0, self.shape[1], COLUMNS_AT_ONCE):
+            part = slice(start, start + COLUMNS_AT_ONCE)
             steps = _Steps(self.device.xp, G, C.array[:, part], threshold, hard)
             self.array[:, part], violation = steps.accelerated(guess[:, part], max_iter, tol)
             worst = max(worst, violation)

@@ -22,11 +22,11 @@ from ngmca.nnqp.pivoting import solve_rows
 
 MOST_SOURCES = 128  # that the kernels are written for
 TOLERANCE = {SINGLE: 8e-6, DOUBLE: 2e-13}  # violation that is worked for
-ENOUGH = {SINGLE: 1e-5, DOUBLE: 1e-11}  # above it, the CPU solves the column
+MAX_VIOLATION = {SINGLE: 1e-5, DOUBLE: 1e-11}  # above it, the CPU solves the column
 MOVES = 1000  # of coordinate descent for each source, at most, where pivoting fails
-FEW = 16  # sources at most, in single precision, for which a thread solves a column by itself
+MAX_SOURCES_OF_A_THREAD = 16  # that solves a column by itself, in single precision
 TILE = 2048  # terms of a sum in the precision of the data; sums of tiles are in double precision
-TALLIED = 1 << 11  # blocks of threads that add up sources
+MAX_TALLY_BLOCKS = 1 << 11  # blocks of threads that add up sources
 MEDIAN_OF = 2048  # entries at most, of medians on the GPU
 MOST_IN_PRODUCTS = 16  # sources, in single precision, for which cuBLAS is not the fastest
 BOUNDED_EACH = 32  # entries of the gradient of the bounded step, in the registers of each thread
@@ -38,15 +38,15 @@ class Device:
 
     @cached_property
     def xp(self) -> Any:
-        """CuPy, for a GPU that answers."""
+        """CuPy; a `GpuError` if there is no GPU that it can use."""
         return load_cupy()
 
     def host(self, array: Any) -> NDArray:
-        """A copy of an array in the memory of the host."""
+        """Return a copy of an array in the memory of the host."""
         return np.asarray(self.xp.asnumpy(array))
 
     def free(self) -> int:
-        """Bytes that can still be had, within CuPy's own limit (CUPY_GPU_MEMORY_LIMIT)."""
+        """Return the number of free bytes, within the limit of CuPy (CUPY_GPU_MEMORY_LIMIT)."""
         pool = self.xp.get_default_memory_pool()
         left = self.xp.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
         limit = pool.get_limit()
@@ -59,7 +59,10 @@ class Device:
         return int(runtime.deviceGetAttribute(_MOST_SHARED, runtime.getDevice()))
 
     def multiply(self, P: Any, Q: Any, out: Any) -> None:
-        """out (k, a, b) := P (k, a, c) Q (k, c, b), views in which one side of each is contiguous."""
+        """out (k, a, b) := P (k, a, c) Q (k, c, b).
+
+        In each array, the rows or the columns must be contiguous.
+        """
         cublas = self.xp.cuda.cublas  # never in TF32: that has three digits
         call = cublas.sgemmStridedBatched if out.dtype == SINGLE else cublas.dgemmStridedBatched
         one, nothing = np.ones(1, out.dtype), np.zeros(1, out.dtype)
@@ -74,7 +77,7 @@ class Device:
         )
 
     def run(self, kernel: Kernel, blocks: tuple[int, ...], shared: int, *given: Any) -> None:
-        """Run a kernel in so many blocks of its threads, with bytes of memory that a block shares."""
+        """Run a kernel in this many blocks of threads, each with this many bytes of shared memory."""
         function = compiled(kernel)
         if shared > 48 << 10:
             function.max_dynamic_shared_size_bytes = shared
@@ -83,7 +86,7 @@ class Device:
     # The same on every GPU.
 
     def columns(self, r: int, n: int, dtype: Any) -> Any:
-        """An empty array (r, n), each column in one piece."""
+        """Return an empty array (r, n) whose columns are contiguous."""
         return self.xp.empty((n, r), dtype=dtype).T
 
     def product(self, P: Any, Q: Any, out: Any) -> None:
@@ -101,7 +104,7 @@ class Device:
         out[...] = total
 
     def correlate(self, A: Any, Y: Any, out: Any) -> None:
-        """out (r, n), each column in one piece, := A'Y for A (m, r)."""
+        """out := A'Y for A (m, r); the columns of out (r, n) are contiguous."""
         (m, r), n = A.shape, Y.shape[1]
         if not self._has_products(r, Y):
             self.product(A.T, Y, out)
@@ -114,7 +117,7 @@ class Device:
         self.run(kernel, (blocks,), _wide(r) * m * A.itemsize, A, Y, *sizes, out)
 
     def tiles(self, P: Any, Q: Any, out: Any = None) -> Any:
-        """P (a, c) Q (c, b) as tiles (k, a, b), of TILE terms each, whose sum it is."""
+        """Return P (a, c) Q (c, b) as partial sums (k, a, b) over TILE terms each."""
         (a, c), b = P.shape, Q.shape[1]
         whole, rest = c // TILE, c % TILE
         if out is None:
@@ -127,17 +130,17 @@ class Device:
         return out
 
     def _cut(self, Q: Any, whole: int) -> Any:
-        """Rows of Q (c, b) as a stack of tiles, without a copy."""
+        """Return the rows of Q (c, b) as a stack of tiles, without a copy."""
         strides = (TILE * Q.strides[0], *Q.strides)
         as_strided = self.xp.lib.stride_tricks.as_strided
         return as_strided(Q, (whole, TILE, Q.shape[1]), strides)
 
     def solve(self, G: NDArray, C: Any, X: Any, shift: NDArray, guess: Any = None) -> float:
-        """argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X> in place of X; the worst violation.
+        """Solve argmin_{X >= 0} 1/2 <X, GX> - <C - shift, X> in place of X; return the violation.
 
-        C and X are (r, n), each column in one piece, and G (r, r), shift (r,); or stacks of them. The
-        guess is X where no other is given. A column that the GPU does not get right, where sources are
-        nearly alike, is solved by the CPU.
+        C and X have shape (r, n) with contiguous columns, G (r, r) and shift (r,); or all are stacks.
+        Without a guess, the solver starts from X. If sources are nearly equal, the GPU may not solve a
+        column accurately; the CPU then solves it.
         """
         xp, dtype = self.xp, np.dtype(X.dtype)
         problems = X.shape[0] if X.ndim == 3 else 1
@@ -145,7 +148,7 @@ class Device:
         small = tuple(xp.asarray(np.ascontiguousarray(part), dtype=dtype) for part in (Gz, scale, shift))
         violation = self._solved(small, C, X, X if guess is None else guess)
         worst = float(violation.max())
-        if worst <= ENOUGH[dtype]:  # not so for NaN
+        if worst <= MAX_VIOLATION[dtype]:  # not so for NaN
             return worst
         return max(
             self._finish(*parts, violation=violation[k])
@@ -153,22 +156,22 @@ class Device:
         )
 
     def solve_each(self, G: Any, C: Any, guess: Any, shift: Any = None) -> tuple[Any, NDArray]:
-        """The same for G (k, r, r) and shift (k, r) on the GPU: X (k, n, r), and k violations.
+        """Solve the same for stacks G (k, r, r) and shift (k, r) on the GPU.
 
-        C and the guess are (k, n, r), each a column of its problem in one piece.
+        C and the guess have shape (k, n, r). Returns X (k, n, r), and the violation of each problem.
         """
         xp, dtype = self.xp, np.dtype(C.dtype)
         shift = xp.zeros(G.shape[:2]) if shift is None else shift
         scaled, X = self._equilibrated(G, shift, dtype), xp.empty_like(C)
         violation = self._solved(scaled, C.swapaxes(1, 2), X.swapaxes(1, 2), guess.swapaxes(1, 2))
         worst = self.host(violation.max(axis=1)).astype(np.float64)
-        for k in np.flatnonzero(~(worst <= ENOUGH[dtype])):
+        for k in np.flatnonzero(~(worst <= MAX_VIOLATION[dtype])):
             small = (self.host(G[k]), C[k].T, X[k].T, self.host(shift[k]))
             worst[k] = self._finish(*small, violation=violation[k])
         return X, worst
 
     def _equilibrated(self, G: Any, shift: Any, dtype: np.dtype) -> tuple[Any, ...]:
-        """`equilibrate` for a stack on the GPU, and the shifts, in the precision of the data."""
+        """Return `equilibrate` of a stack on the GPU, and the shifts, in the precision of the data."""
         (k, r), empty = shift.shape, self.xp.empty
         found = tuple(empty(shape, dtype=dtype) for shape in ((k, r, r), (k, r), (k, r)))
         kernel = Kernel("stacks", "equilibrated", dtype, 256)
@@ -176,10 +179,10 @@ class Device:
         return found
 
     def moved(self, A: Any, last: Any = None, share: Any = None) -> tuple[Any, Any]:
-        """A stack (k, m, r) moved on by shares (k,) of its last move, with columns of norm 1.
+        """Extrapolate a stack A (k, m, r) by shares (k,) of its last move; columns then get norm 1.
 
-        Where the share is 0, A as it is. The norms that columns had, (k, r), come with it. Without a
-        last one, there is no move, and all columns get norm 1.
+        If a share is 0, its A does not change. Without `last` there is no move. Returns A, and the norms
+        (k, r) before the scaling.
         """
         k, m, r = A.shape
         last, share = (A, self.xp.ones(k)) if last is None else (last, share)
@@ -189,7 +192,7 @@ class Device:
         return found, norms
 
     def _solved(self, small: tuple[Any, ...], C: Any, X: Any, guess: Any) -> Any:
-        """Run the kernel for G, scales and shifts, in place of X; violations (problems, n)."""
+        """Run the kernel for G, scales and shifts, in place of X; return violations (problems, n)."""
         dtype = np.dtype(X.dtype)
         r, n = X.shape[-2:]
         problems = X.shape[0] if X.ndim == 3 else 1
@@ -202,8 +205,8 @@ class Device:
         return violation
 
     def _solved_by_most(self, r: int, problems: int, arrays: tuple[Any, ...], violation: Any) -> bool:
-        """Solve columns in single precision in the quickest way; False if some want more care."""
-        if r <= FEW:
+        """Solve all columns with the fastest kernel; return whether all are accurate."""
+        if r <= MAX_SOURCES_OF_A_THREAD:
             kernel = Kernel("alone", "alone", SINGLE, 128, (("R", r),))
             self.run(kernel, (min(-(-int(arrays[-1]) // 128), BLOCKS), problems), 0, *arrays)
         else:
@@ -220,7 +223,7 @@ class Device:
         again: bool = False,
         moves: int | None = None,
     ) -> None:
-        """Solve all columns, or those that are not solved, by several threads each."""
+        """Solve all columns, or with `again` those that are not accurate, with several threads each."""
         dtype = np.dtype(arrays[0].dtype)
         shape = shape.within(r, self.most_shared // dtype.itemsize)
         kernel = Kernel("columns", "solve", dtype, shape.threads, (("R", r), *shape.macros))
@@ -230,7 +233,7 @@ class Device:
         self.run(kernel, blocks, shape.shared(r) * dtype.itemsize, *arrays, *limits)
 
     def moments(self, Y: Any, X: Any) -> Any:
-        """Y S' and below it S S' as tiles (k, m + r, r), for Y (m, n) and S = X (r, n)."""
+        """Return Y S' and below it S S' as tiles (k, m + r, r), for Y (m, n) and S = X (r, n)."""
         (m, n), r = Y.shape, len(X)
         out = self.xp.empty((-(-n // TILE), m + r, r), dtype=X.dtype)
         if not self._has_products(r, Y):
@@ -246,14 +249,14 @@ class Device:
         return out
 
     def _has_products(self, r: int, Y: Any) -> bool:
-        """Whether products.cu is for such data: rows in one piece, and A in the memory of a block."""
+        """Return whether products.cu supports these data: contiguous rows, and A in shared memory."""
         fits = r <= MOST_IN_PRODUCTS and 2 * _wide(r) * len(Y) * 4 <= self.most_shared
         return bool(fits and Y.dtype == SINGLE and (Y.strides[1] == Y.itemsize or Y.shape[1] == 1))
 
     def tally(self, X: Any) -> tuple[NDArray, int]:
-        """Sums of the rows of X (r, n), each column in one piece, and how many entries are not 0."""
+        """Return the sums of the rows of X (r, n), and the number of entries that are not 0."""
         r, n = X.shape
-        blocks = min(TALLIED, -(-n * r // 256))
+        blocks = min(MAX_TALLY_BLOCKS, -(-n * r // 256))
         found = self.xp.empty((blocks, 2, r), dtype=np.float64)
         kernel = Kernel("rows", "tally", np.dtype(X.dtype), 256)
         self.run(kernel, (blocks,), 512 * 8, X, np.int64(n), np.int32(r), found)
@@ -261,23 +264,16 @@ class Device:
         return sums, int(counts.sum())
 
     def added(self, tiles: list[Any]) -> NDArray:
-        """The sum of all tiles, in double precision, in an order that pieces do not change."""
+        """Return the sum of all tiles, in double precision; the order does not depend on pieces."""
         stack = tiles[0] if len(tiles) == 1 else self.xp.concatenate(tiles)
         found = self.xp.empty(stack.shape[1:], dtype=np.float64)
         kernel = Kernel("rows", "added", np.dtype(stack.dtype), 256)
-        self.run(
-            kernel,
-            (-(-found.size // 32),),
-            256 * 8,
-            stack,
-            np.int32(len(stack)),
-            np.int64(found.size),
-            found,
-        )
+        sizes = np.int32(len(stack)), np.int64(found.size)
+        self.run(kernel, (-(-found.size // 32),), 256 * 8, stack, *sizes, found)
         return self.host(found)
 
     def deviations(self, X: Any) -> Any:
-        """Median and median absolute deviation of each row of X, of at most MEDIAN_OF entries."""
+        """Return median and median absolute deviation of each row of X, of at most MEDIAN_OF entries."""
         rows, n = X.shape
         found = self.xp.empty((2, rows), dtype=np.float64)
         kernel = Kernel("rows", "deviations", np.dtype(X.dtype), 256)
@@ -285,7 +281,7 @@ class Device:
         return found
 
     def summary(self, A: Any, G: Any, X: Any, SS: Any, YS: Any, energy: float) -> Any:
-        """Of a stack of new sources X (k, n, r): cost, share that is not 0, and sums, (k, 2 + r)."""
+        """Return cost, share of entries that are not 0, and sums (k, 2 + r) of sources X (k, n, r)."""
         (k, m, r), n = A.shape, X.shape[1]
         found = self.xp.empty((k, 2 + r))
         sizes = (np.int32(m), np.int32(n), np.int32(r), np.float64(energy))
@@ -294,10 +290,10 @@ class Device:
         return found
 
     def levels(self, deviations: Any, A: Any, G: Any, C: Any, X: Any, every: int) -> Any:
-        """`data.freedom.corrected` for a stack: A (k, m, r), G = A'A, C = Y'A and X (k, n, r).
+        """Return `degrees_of_freedom.corrected` of a stack A (k, m, r), G = A'A, C = Y'A, X (k, n, r).
 
-        The median absolute deviations (k, m) are those of the residual, and every so many of the n
-        samples are looked at.
+        `deviations` (k, m) are the median absolute deviations of the residual. Every so many samples are
+        used.
         """
         (k, m, r), n = A.shape, X.shape[1]
         scratch = self.xp.empty((k, levels_room(r, -(-n // every))))
@@ -308,11 +304,11 @@ class Device:
         return found
 
     def fits_bounded(self, r: int, m: int) -> bool:
-        """Whether a block of threads has room for the bounded step."""
+        """Return whether a block of threads has enough memory for the bounded step."""
         return _bounded_bytes(r, m) <= self.most_shared and -(-r // 8) * -(-m // 64) <= BOUNDED_EACH
 
     def bounded(self, G: Any, C: Any, bound: Any, X: Any, most: int, tol: float) -> Any:
-        """`descend_rows` for a stack of problems (k, r, m); rounds and last changes (k, 2)."""
+        """Run `descend_rows` for a stack of problems (k, r, m); return rounds and changes (k, 2)."""
         k, r, m = X.shape
         told = self.xp.empty((k, 2), dtype=np.float64)
         kernel = Kernel("bounded", "bounded", DOUBLE, 512, (("R", r), ("M", m)))
@@ -321,9 +317,9 @@ class Device:
         return told
 
     def _finish(self, G: NDArray, C: Any, X: Any, shift: NDArray, *, violation: Any) -> float:
-        """Solve by the CPU what the GPU did not get right; the worst violation of all columns."""
+        """Solve on the CPU the columns that the GPU did not solve; return the largest violation."""
         found = self.host(violation)
-        wrong = ~(found <= ENOUGH[np.dtype(X.dtype)])
+        wrong = ~(found <= MAX_VIOLATION[np.dtype(X.dtype)])
         worst = float(found.max(where=~wrong, initial=0))
         if not wrong.any():
             return worst
@@ -335,27 +331,27 @@ class Device:
 
 
 def _each(problems: int, parts: tuple[Any, ...], stacked: bool) -> list[tuple[Any, ...]]:
-    """The parts of each problem of a stack."""
+    """Return the parts of each problem of a stack."""
     return [tuple(part[k] for part in parts) for k in range(problems)] if stacked else [parts]
 
 
 def _wide(r: int) -> int:
-    """Sources in products.cu, and some that are 0."""
+    """Return the number of sources in products.cu, which is a multiple of 8."""
     return -(-r // 8) * 8
 
 
 def _bounded_bytes(r: int, m: int) -> int:
-    """That a block of threads shares: A, S S' and room for a row."""
+    """Return the shared memory of the bounded step in bytes: A, S S' and a row."""
     return 8 * (r * m + r * r + m + 64 + 2 * r + 32)
 
 
 def levels_room(r: int, b: int) -> int:
-    """Numbers that `Device.levels` works with, for each problem of b samples."""
+    """Return how many numbers `Device.levels` needs for each problem of b samples."""
     return (2 * b + 2) * r * r + (4 * b + 2) * r + 2 * b
 
 
 def layout(M: Any) -> tuple[int, int, int]:
-    """Of a stack (k, a, b) as cuBLAS sees its transposed: 0 as it is or 1 turned, length, distance."""
+    """Return how cuBLAS sees a stack (k, a, b): 1 if transposed, its row length, and its stride."""
     apart, over, along = (stride // M.itemsize for stride in M.strides)
     if along == 1 or M.shape[2] == 1:
         return 0, max(over, M.shape[2]), apart
@@ -365,7 +361,7 @@ def layout(M: Any) -> tuple[int, int, int]:
 
 @cache
 def open_device() -> Device:
-    """The device, or a `GpuError` that says why there is none."""
+    """Return the device; raise a `GpuError` if there is none."""
     device = Device()
     _ = device.xp
     return device

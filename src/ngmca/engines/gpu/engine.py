@@ -7,33 +7,32 @@ the next is on its way.
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, message, option
-from ngmca.engines.blocks import Choice, column_runs, gram, largest, row_blocks
+from ngmca.engines.blocks import Choice, gram, row_blocks
 from ngmca.engines.derived import BLOCK_ENTRIES, cost
 from ngmca.engines.gpu.columns import Columns
 from ngmca.engines.gpu.cuda_driver import GpuError
 from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, TILE, Device
 from ngmca.engines.gpu.stacks import ROOM, Stacks
 from ngmca.engines.gpu.transfers import Transfers
-from ngmca.engines.memory import divided
+from ngmca.engines.memory import InMemory
 from ngmca.engines.noise_sample import NoiseSample, SourcesAt
 from ngmca.engines.protocol import Place, Solve, Sources, Sweep
-from ngmca.engines.shared_answers import Blocks, SharedAnswers
 from ngmca.engines.units import check_range, unit_of
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.gram import Gram
 
 PIECE = 1 << 28  # bytes that travel at once
-WORTH_THE_WAY = 100_000  # multiplications a round, in the A-step, from which on the GPU makes it
-RESIDUAL = 1 << 18  # columns of a residual on the GPU at once
+MIN_PRODUCTS_ON_GPU = 100_000  # multiplications in a round of the A-step; smaller ones run on the CPU
+RESIDUAL_COLUMNS_AT_ONCE = 1 << 18
 
 
-class GpuEngine(SharedAnswers):
+class GpuEngine(InMemory):
     """The engine for Y (m, n), an array in memory or on the GPU, that answers on the GPU.
 
     Questions that are seldom asked are answered from memory.
@@ -61,7 +60,7 @@ class GpuEngine(SharedAnswers):
         self._sample: _DeviceSample = _DeviceSample(self, seed)
 
     @cached_property
-    def _Y(self) -> NDArray:
+    def _Y(self) -> NDArray:  # type: ignore[override]
         """All of Y in memory."""
         return self.device.host(self._given) if self.on_device else self._given
 
@@ -139,13 +138,6 @@ class GpuEngine(SharedAnswers):
         )
         return self.device.host(self._given[rows, columns])
 
-    def _column_blocks(self, starts: range, step: int) -> Blocks:
-        return ((run, self.pick(slice(None), run)) for run in column_runs(starts, self.shape[1], step))
-
-    def _row_blocks(self, starts: range, step: int) -> Blocks:
-        blocks = (slice(i, i + step) for i in starts)
-        return ((rows, self.pick(rows, slice(None))) for rows in blocks)
-
     # What the outer loop asks.
 
     def sweep(self, A: NDArray, S: Any, solve: Solve) -> Sweep:
@@ -181,7 +173,7 @@ class GpuEngine(SharedAnswers):
         """The A-step for the rows of C (m, r), on the GPU if that is worth the transfer."""
         if bounded is not None:
             return G.solve_bounded(C, A, bounded, self._bounded_rows)
-        if A.shape[1] ** 2 * len(A) < WORTH_THE_WAY:
+        if A.shape[1] ** 2 * len(A) < MIN_PRODUCTS_ON_GPU:
             return super().solve_mixing(G, C, A)
         device, SS = self.device, G.matrix
         there = device.xp.asarray(np.ascontiguousarray(A))
@@ -195,7 +187,7 @@ class GpuEngine(SharedAnswers):
     ) -> tuple[int, float]:
         """`descend_rows`, on the GPU if it has room and the problem is worth the transfer."""
         r, m = X.shape
-        if 8 * r * r * m < WORTH_THE_WAY or not self.device.fits_bounded(r, m):  # many rounds
+        if 8 * r * r * m < MIN_PRODUCTS_ON_GPU or not self.device.fits_bounded(r, m):  # many rounds
             return descend_rows(G, C, bound, X, max_iter, tol)
         device = self.device
         there = device.xp.asarray(X[None])
@@ -237,49 +229,21 @@ class GpuEngine(SharedAnswers):
             peak = max(peak, float(abs(C).max()))
         return peak
 
-    def _strongest(self, A: NDArray, S: Sources, count: int) -> NDArray:
-        """Return the largest columns of the residual's positive part."""
-        which = largest(self._rest_energies(A, S), count)
-        return np.maximum(self.pick(slice(None), which) - A @ self._sources_at(S, which), 0)
-
     def _rest_energies(self, A: NDArray, S: Sources) -> NDArray:
         """Return the sum of squares of each column of the residual's positive part."""
         xp, found = self.device.xp, []
         pieces = self._pieces(A.shape[1])
         small, X = xp.asarray(A, dtype=self.dtype), self._there(S)
         for columns, Y in pieces:
-            for start in range(0, Y.shape[1], RESIDUAL):
-                part = Y[:, start : start + RESIDUAL]
+            for start in range(0, Y.shape[1], RESIDUAL_COLUMNS_AT_ONCE):
+                part = Y[:, start : start + RESIDUAL_COLUMNS_AT_ONCE]
                 first = columns.start + start
                 rest = xp.maximum(part - small @ X[:, first : first + part.shape[1]], 0)
                 found.append(self.device.host((rest * rest).sum(axis=0)))
         return np.concatenate(found)
 
-    # The same data in another form.
-
-    def part(self, rows: Choice, columns: Choice) -> "GpuEngine":
-        """Return an engine for some measurements at some channels; this one if both are slices."""
-        if isinstance(rows, slice) and isinstance(columns, slice):
-            return self
-        return self._like(np.ascontiguousarray(self.pick(rows, columns)))
-
-    def transposed(self) -> "GpuEngine":
-        """Return the data with measurements and channels exchanged."""
-        return self._like(np.ascontiguousarray(self._Y.T))
-
-    def divided(
-        self,
-        rows: NDArray | None = None,
-        columns: NDArray | None = None,
-        *,
-        unit: float = 1.0,
-        dtype: np.dtype | None = None,
-    ) -> "GpuEngine":
-        """Return the data divided by units of rows (m,) and columns (n,), and by a unit for all."""
-        return self._like(divided(self._Y, rows, columns, unit=unit, dtype=dtype), unit)
-
-    def _like(self, Y: NDArray, unit: float = 1.0) -> "GpuEngine":
-        return GpuEngine(Y, self.device, self.unit * unit, seed=self.seed)
+    def _like(self, Y: NDArray, unit: float = 1.0) -> Self:
+        return type(self)(Y, self.device, self.unit * unit, seed=self.seed)
 
 
 class _DeviceSample(NoiseSample):

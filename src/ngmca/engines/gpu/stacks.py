@@ -7,37 +7,21 @@ What is asked and answered is what the engines are asked one by one.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, Device, levels_room
+from ngmca.engines.gpu.device import MEDIAN_OF, MOST_SOURCES, levels_room
+
+if TYPE_CHECKING:
+    from ngmca.engines.gpu.engine import GpuEngine
 
 MOST_AT_ONCE = 1024  # factors: more would not be faster
 ROOM = 0.9  # share of the free memory of the GPU that is used
 
 # Solves for all at once: (G (k, r, r), C (k, n, r), guess (k, n, r)) -> X (k, n, r), violations (k,)
 SolveEach = Callable[[Any, Any, Any], tuple[Any, NDArray]]
-
-
-class OnGpu(Protocol):
-    """What stacks need of the engine on a GPU."""
-
-    device: Device
-
-    @property
-    def shape(self) -> tuple[int, int]: ...  # noqa: D102
-    @property
-    def dtype(self) -> np.dtype: ...  # noqa: D102
-    @property
-    def energy(self) -> float: ...  # noqa: D102
-
-    def all_there(self, r: int) -> Any:
-        """Return all of Y on the GPU."""
-
-    def leftover(self, A: NDArray, S: Any, k: int) -> NDArray:
-        """Return k different unit directions (m, k) that the residual points to, or zeros."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +61,7 @@ class Sweeps:
 class Stacks:
     """The questions of the outer loop, for stacks of factors."""
 
-    def __init__(self, engine: OnGpu, r: int, *, every: int) -> None:
+    def __init__(self, engine: "GpuEngine", r: int, *, every: int) -> None:
         self.engine, self.device, self.dtype = engine, engine.device, engine.dtype
         self.r, self._every = r, every  # every so many columns show what a fit follows of the noise
 

@@ -1,7 +1,7 @@
 """Readers of HDF5 (also MATLAB 7.3) and Zarr."""
 
 import math
-from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ngmca.io.array_choice import choose_array, find_axis
 from ngmca.io.claimed_sizes import check_claim, in_words
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
 from ngmca.io.dataset import Dataset, from_array
-from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.read_error import ReadError, damaged, printable
 
 NUMERIC_KINDS = "fiubc"  # dtype kinds of arrays that may be the data or their axis
 
@@ -26,43 +26,31 @@ def read_hdf5(
     """
     import h5py
 
-    try:
+    with damaged(f"{path} is not a complete HDF5 file"), ExitStack() as stack:
         check_hdf5(path)
-        with h5py.File(path, "r") as file:
-            found: dict[str, Any] = {}
-            file.visititems(lambda name, item: _collect(found, name, item, h5py.Dataset))
-            name = choose_array({key: _shape(item) for key, item in found.items()}, dataset, path)
-            item = found[name]
-            check_claim(float(item.nbytes), None, f"{name} in {path}")
-            notes = _written(_share_written(item), f"{name} in {path}", item.nbytes)
-            vectors = _scales(item, found) or _beside(found, name)
-            stored = _mapped(item, path)
-            array = stored.T if _is_matlab(item) else stored
-    except (OSError, KeyError, RuntimeError) as error:
-        raise ReadError(f"{path} is not a complete HDF5 file: {reason(error)}.") from error
-    return _labelled(array, vectors, f"{name} in {path}", transpose, name).with_notes(*notes)
+        found = _datasets_in(stack.enter_context(h5py.File(path, "r")))
+        shapes = {key: one.shape[:: -1 if _is_matlab(one) else 1] for key, one in found.items()}
+        name = choose_array(shapes, dataset, path)
+        item, where = found[name], f"{name} in {path}"
+        check_claim(float(item.nbytes), None, where)
+        notes = notes_on(item, where)
+        vectors = vectors_beside(found, name)
+        stored = _mapped(item, path)
+        array = stored.T if _is_matlab(item) else stored
+    return _labelled(array, vectors, where, transpose, name).with_notes(*notes)
 
 
 def read_zarr(
     path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
 ) -> Dataset:
     """Read an array of a Zarr store; a vector in its group is the axis."""
-    import zarr
-
-    check_zarr(path)
-    try:
-        store = zarr.open(str(path), mode="r")
-    except Exception as error:  # zarr raises many types of error for damaged stores
-        raise ReadError(f"{path} is not a Zarr store: {reason(error)}.") from error
-    if isinstance(store, zarr.Array):
-        found, name, where = {"": store}, "", str(path)
-    else:
-        found = _arrays_in(store)
-        name = choose_array({key: item.shape for key, item in found.items()}, dataset, path)
-        where = f"{name} in {path}"
-    array = found[name]
+    with damaged(f"{path} is not a Zarr store"):
+        found = arrays_in_zarr(path)
+    shapes = {key: item.shape for key, item in found.items()}
+    name = "" if list(found) == [""] else choose_array(shapes, dataset, path)
+    array, where = found[name], f"{name} in {path}" if name else str(path)
     check_claim(float(array.nbytes), None, where)
-    notes = _written(_share_stored(array), where, array.nbytes)
+    notes = notes_on(array, where)
     values = np.asarray(array[...])
     return _labelled(values, _beside(found, name), where, transpose, name).with_notes(*notes)
 
@@ -81,8 +69,7 @@ def arrays_in_hdf5(path: Path) -> dict[str, Any]:
     import h5py
 
     check_hdf5(path)
-    found: dict[str, Any] = {}
-    h5py.File(path, "r").visititems(lambda name, item: _collect(found, name, item, h5py.Dataset))
+    found = _datasets_in(h5py.File(path, "r"))
     if any(_is_matlab(item) for item in found.values()):
         raise ReadError(
             f"{path} is a MATLAB file, which stores arrays transposed: it cannot be read in blocks."
@@ -111,9 +98,17 @@ def _arrays_in(group: Any) -> dict[str, Any]:
     return {key: item for key, item in kinds.items() if item.dtype.kind in NUMERIC_KINDS}
 
 
-def _collect(found: dict[str, Any], name: str, item: Any, kind: Any) -> None:
-    if isinstance(item, kind) and item.dtype.kind in NUMERIC_KINDS and item.shape is not None:
-        found[name] = item
+def _datasets_in(file: Any) -> dict[str, Any]:
+    """Return the numeric datasets in an open HDF5 file, by their paths."""
+    import h5py
+
+    found: dict[str, Any] = {}
+    file.visititems(found.__setitem__)
+    return {
+        name: item
+        for name, item in found.items()
+        if isinstance(item, h5py.Dataset) and item.dtype.kind in NUMERIC_KINDS and item.shape is not None
+    }
 
 
 def _mapped(item: Any, path: Path) -> NDArray:
@@ -132,43 +127,30 @@ def _is_matlab(item: Any) -> bool:
     return "MATLAB_class" in item.attrs
 
 
-def _shape(item: Any) -> tuple[int, ...]:
-    return tuple(item.shape[::-1] if _is_matlab(item) else item.shape)
-
-
 def written_notes(path: Path, name: str | None = None) -> tuple[str, ...]:
     """Return notes about numbers that were never written to an HDF5 file or Zarr store.
 
     They are about the dataset of that name, or about the largest one.
     """
     import h5py
-
-    if path.is_dir() or path.suffix.lower() == ".zspy":
-        return _zarr_notes(path, name)
-    if not h5py.is_hdf5(path):
-        return ()
-    with h5py.File(path, "r") as file:
-        found: dict[str, Any] = {}
-        file.visititems(lambda key, item: _collect(found, key, item, h5py.Dataset))
-        return _notes_of(found, name, path, _share_written)
-
-
-def _zarr_notes(path: Path, name: str | None) -> tuple[str, ...]:
     import zarr
 
     if path.is_dir():
-        return _notes_of(_arrays_in(zarr.open_group(str(path), mode="r")), name, path, _share_stored)
-    with zarr.storage.ZipStore(path, mode="r") as store:
-        return _notes_of(_arrays_in(zarr.open_group(store, mode="r")), name, path, _share_stored)
+        return _notes_of(_arrays_in(zarr.open_group(str(path), mode="r")), name, path)
+    if path.suffix.lower() == ".zspy":
+        with zarr.storage.ZipStore(path, mode="r") as store:
+            return _notes_of(_arrays_in(zarr.open_group(store, mode="r")), name, path)
+    if not h5py.is_hdf5(path):
+        return ()
+    with h5py.File(path, "r") as file:
+        return _notes_of(_datasets_in(file), name, path)
 
 
-def _notes_of(
-    found: dict[str, Any], name: str | None, path: Path, share: Callable[[Any], float]
-) -> tuple[str, ...]:
+def _notes_of(found: dict[str, Any], name: str | None, path: Path) -> tuple[str, ...]:
     if not found:
         return ()
     item = found[name] if name in found else max(found.values(), key=lambda item: item.size)
-    return _written(share(item), f"{item.name} in {path}", item.nbytes)
+    return notes_on(item, f"{item.name} in {path}")
 
 
 def _share_stored(array: Any) -> float:
@@ -260,13 +242,5 @@ def _text(value: Any) -> str:
 def _labelled(
     array: NDArray, vectors: dict[str, NDArray], where: str, transpose: bool | None, name: str
 ) -> Dataset:
-    axis, axis_name, unit = find_axis(vectors, array.shape, transpose)
-    return from_array(
-        array,
-        axis,
-        transpose=transpose,
-        where=where,
-        axis_name=axis_name,
-        axis_unit=unit,
-        meta={"dataset": printable(name)} if name else {},
-    )
+    axis, meta = find_axis(vectors, array.shape, transpose), {"dataset": printable(name)} if name else {}
+    return from_array(array, axis, transpose=transpose, where=where, meta=meta)

@@ -11,7 +11,7 @@ from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.hdf5_and_zarr import written_notes
 from ngmca.io.containers.safety_checks import check_hdf5
 from ngmca.io.dataset import Dataset, monotonic, real_numbers
-from ngmca.io.read_error import ReadError, reason
+from ngmca.io.read_error import ReadError, damaged
 
 CHANNEL_DIMENSIONS = ("shift", "band", "bands", "channel", "sample", "axis")  # and all quantities
 
@@ -24,16 +24,12 @@ def read_netcdf(
 
     with path.open("rb") as file:
         classic = file.read(3) == b"CDF"
-    try:
+    with damaged(f"{path} is not a complete NetCDF file"):
         if not classic:
             check_hdf5(path)
         with xr.open_dataset(path, engine="scipy" if classic else "h5netcdf") as stored:
             data = from_xarray(stored, transpose=transpose, dataset=dataset, where=str(path))
         return data if classic else data.with_notes(*written_notes(path, data.meta.get("dataset")))
-    except ReadError:
-        raise
-    except Exception as error:  # damaged files raise errors of any type
-        raise ReadError(f"{path} is not a complete NetCDF file: {reason(error)}.") from error
 
 
 def from_xarray(

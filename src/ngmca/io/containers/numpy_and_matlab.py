@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ngmca.io.array_choice import choose_array, find_axis
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.dataset import Dataset, from_array
-from ngmca.io.read_error import ReadError, reason
+from ngmca.io.read_error import ReadError, damaged
 
 MAX_COMPRESSION = 1100  # deflate makes nothing smaller than 1/1032 of its size
 
@@ -21,15 +21,11 @@ def read_npy(
     path: Path, *, transpose: bool | None = None, stream: BinaryIO | None = None, **_: Any
 ) -> Dataset:
     """Read the array in a .npy file; `stream` is the file if it is open already."""
-    try:
-        with nullcontext(stream) if stream else path.open("rb") as file:
-            _check_header(file, path.stat().st_size, str(path))
-            file.seek(0)
-            array = np.load(file, allow_pickle=False)
-    except ReadError:
-        raise
-    except (ValueError, OSError, EOFError) as error:
-        raise ReadError(f"{path} is not a complete .npy file: {reason(error)}.") from error
+    opened = nullcontext(stream) if stream else path.open("rb")
+    with damaged(f"{path} is not a complete .npy file"), opened as file:
+        _check_header(file, path.stat().st_size, str(path))
+        file.seek(0)
+        array = np.load(file, allow_pickle=False)
     return from_array(array, transpose=transpose, where=str(path))
 
 
@@ -42,21 +38,17 @@ def read_npz(
     **_: Any,
 ) -> Dataset:
     """Read the data in a .npz file, and their axis if another array in it is one."""
-    try:
-        with nullcontext(stream) if stream else path.open("rb") as file:
-            with zipfile.ZipFile(file) as archive:
-                claims = 0.0
-                for info in archive.infolist():
-                    with archive.open(info) as member:
-                        claims += _check_header(member, info.file_size, f"{info.filename} in {path}")
-                check_claim(claims, None, str(path))
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
-        if isinstance(error, ReadError):
-            raise
-        raise ReadError(f"{path} is not a complete .npz file: {reason(error)}.") from error
+    opened = nullcontext(stream) if stream else path.open("rb")
+    with damaged(f"{path} is not a complete .npz file"), opened as file:
+        with zipfile.ZipFile(file) as archive:
+            claims = 0.0
+            for info in archive.infolist():
+                with archive.open(info) as member:
+                    claims += _check_header(member, info.file_size, f"{info.filename} in {path}")
+            check_claim(claims, None, str(path))
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
     return from_named(arrays, path, transpose=transpose, dataset=dataset)
 
 
@@ -64,19 +56,14 @@ def read_mat(
     path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
 ) -> Dataset:
     """Read the data in a MATLAB file up to version 7, and their axis if another variable is one."""
-    from scipy.io import loadmat, matlab, whosmat
+    from scipy.io import loadmat, whosmat
 
-    try:
+    most = path.stat().st_size * MAX_COMPRESSION
+    with damaged(f"{path} is not a complete MATLAB file"):
         for name, shape, kind in whosmat(path):
             size = 1 if kind in ("char", "logical", "int8", "uint8") else 4
-            check_claim(
-                float(np.prod(shape, dtype=float)) * size, path.stat().st_size * MAX_COMPRESSION, name
-            )
+            check_claim(float(np.prod(shape, dtype=float)) * size, most, f"{name} in {path}")
         stored = loadmat(path)
-    except ReadError as error:
-        raise ReadError("{}: {}", path, error.message) from error
-    except (matlab.MatReadError, ValueError, TypeError, OSError, EOFError, IndexError) as error:
-        raise ReadError(f"{path} is not a complete MATLAB file: {reason(error)}.") from error
     arrays = {
         name: np.asarray(value)
         for name, value in stored.items()
@@ -91,29 +78,19 @@ def from_named(
     """Return the data among several named arrays, with their axis if one of them fits."""
     name = choose_array({key: value.shape for key, value in arrays.items()}, dataset, path)
     vectors = {key: value for key, value in arrays.items() if value.size == max(value.shape, default=0)}
-    axis, axis_name, unit = find_axis(vectors, arrays[name].shape, transpose)
-    return from_array(
-        arrays[name],
-        axis,
-        transpose=transpose,
-        where=f"{name} in {path}",
-        axis_name=axis_name,
-        axis_unit=unit,
-        meta={"dataset": name},
-    )
+    axis = find_axis(vectors, arrays[name].shape, transpose)
+    where, meta = f"{name} in {path}", {"dataset": name}
+    return from_array(arrays[name], axis, transpose=transpose, where=where, meta=meta)
 
 
 def _check_header(file: IO[bytes], size: int, where: str) -> float:
     """Return the bytes that a header announces; raise an error for pickles and for missing bytes."""
-    try:
-        version = np.lib.format.read_magic(file)
-        formats = np.lib.format
+    formats = np.lib.format
+    with damaged(f"{where} is not a complete .npy file"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns about a damaged header when it parses it
+        version = formats.read_magic(file)
         read = formats.read_array_header_1_0 if version == (1, 0) else formats.read_array_header_2_0
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns about a damaged header when it parses it
-            shape, _, kind = read(file)
-    except ValueError as error:
-        raise ReadError(f"{where} is not a complete .npy file: {reason(error)}.") from error
+        shape, _, kind = read(file)
     if kind.hasobject:
         raise ReadError(
             f"{where} holds Python objects (a pickle), which could run any program when opened: "

@@ -11,30 +11,22 @@ from typing import Any
 from ngmca.io.read_error import ReadError
 
 METADATA = (".zarray", ".zgroup", ".zmetadata", "zarr.json")
-NUMPY_TYPE = re.compile(
-    r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d+|[mM]8(\[\w+\])?)"
-)  # NumPy's short names
+NUMPY_TYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d+|[mM]8(\[\w+\])?)")
 NAMED_TYPE = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128)|string")
-FIXED_SIZE_TYPES = {
-    "fixed_length_utf32",
-    "null_terminated_bytes",
-    "numpy.datetime64",
-    "numpy.timedelta64",
-}
+FIXED_SIZE_TYPES = {"fixed_length_utf32", "null_terminated_bytes"}
+FIXED_SIZE_TYPES |= {"numpy.datetime64", "numpy.timedelta64"}
 TEXT_CODECS = {"vlen-utf8", "vlen-bytes", "vlen-array", "msgpack2", "json2"}  # objects may use them
-CODECS = TEXT_CODECS | {
-    "blosc",
-    "zlib",
-    "gzip",
-    "bz2",
-    "lzma",
-    "zstd",
-    "lz4",
+CODECS = TEXT_CODECS | {"blosc", "zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "bytes"}
+CODECS |= {
     "shuffle",
     "delta",
-    "bytes",
+    "fixedscaleoffset",
+    "quantize",
+    "bitround",
+    "packbits",
+    "astype",
+    "transpose",
 }
-CODECS |= {"fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "transpose"}
 CODECS |= {"crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3", "sharding_indexed"}
 
 

@@ -7,13 +7,7 @@ from ngmca._support.messages import option
 from ngmca.io.axis_units import is_place, role
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
-from ngmca.io.tables.axis_evidence import (
-    SAFE_LENGTH,
-    SHORTEST_AXIS,
-    almost_axis,
-    is_even,
-    other_axis,
-)
+from ngmca.io.tables.axis_evidence import SAFE_LENGTH, SHORTEST_AXIS, almost_axis, is_even, other_axis
 from ngmca.io.tables.column_labels import axis_above
 from ngmca.io.tables.text_tables import Table
 

@@ -8,15 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ngmca.io.dataset import monotonic
-from ngmca.io.tables.numerals import (
-    DECIMAL_COMMA,
-    INTEGER_OR_COMMA,
-    check_commas,
-    check_points,
-    check_thousands,
-    seems_number,
-    unusual_number,
-)
+from ngmca.io.tables import numerals
 
 COMMENTS = ("#", "%", "//", "!")
 SAMPLED_LINES = 600  # at the top and at the end, to find the table
@@ -64,7 +56,7 @@ class Style:
         try:
             return float(text) if "_" not in text else None
         except ValueError:
-            return unusual_number(text)
+            return numerals.unusual_number(text)
 
     def numbers(self, cells: Sequence[str]) -> int:
         """Return how many cells hold a number."""
@@ -72,7 +64,7 @@ class Style:
 
     def is_word(self, cell: str) -> bool:
         """Return whether a cell is a name: not a number, nor a mark of a missing one."""
-        return bool(cell) and self.number(cell) is None and not seems_number(cell)
+        return bool(cell) and self.number(cell) is None and not numerals.seems_number(cell)
 
 
 @dataclass(frozen=True)
@@ -123,13 +115,13 @@ def style_of(lines: Lines, where: str) -> Style:
     some = some or lines.texts[-20:]
     delimiter = _delimiter(some)
     plain = Style(delimiter)
-    check_points([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
+    numerals.check_points([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
     if delimiter == ",":
-        check_commas([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
+        numerals.check_commas([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
         return plain
     cells = [cell for text in some[:20] + some[-20:] for cell in plain.cells(text)[:200]]
-    if any(DECIMAL_COMMA.fullmatch(cell) for cell in cells):
-        check_thousands(cells, where)
+    if any(numerals.DECIMAL_COMMA.fullmatch(cell) for cell in cells):
+        numerals.check_thousands(cells, where)
         return Style(delimiter, comma=True)
     return plain
 
@@ -176,5 +168,5 @@ def _delimiter(some: list[str]) -> str | None:
     if sum("," in line for line in some) < 0.5 * len(some):
         return None
     words = [word for line in some[-20:] for word in line.split()]  # 1,5 2,5: these commas are decimal
-    decimal = sum(w[0] != "," and bool(INTEGER_OR_COMMA.fullmatch(w)) for w in words)
+    decimal = sum(w[0] != "," and bool(numerals.INTEGER_OR_COMMA.fullmatch(w)) for w in words)
     return None if len(words) > len(some[-20:]) and decimal >= 0.7 * len(words) else ","

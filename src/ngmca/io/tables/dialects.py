@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from ngmca._support.messages import message, option
-from ngmca.io.axis_units import from_unit, heading, role
+from ngmca.io.axis_units import from_unit, heading, intensity_kind, role
 from ngmca.io.dataset import monotonic
-from ngmca.io.intensity import intensity_kind
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter, is_even
 from ngmca.io.tables.orange import unmarked
@@ -61,7 +60,8 @@ def _with_kind_remarks(table: Table) -> Table:
     """Return the table with remarks on transmittance, dark spectra and errors among its columns."""
     words = [*table.names[1:], *table.units[1:], table.facts.get("yunits", "")]
     kinds = {intensity_kind(word) for word in words if len(word) > 1}  # a sample may be called A
-    if {"absorbance", "transmittance"} <= kinds and not _in_pairs(table):
+    in_pairs = len(table.names) > 2 and role(table.names[2]) == "spectral"
+    if {"absorbance", "transmittance"} <= kinds and not in_pairs:
         raise _different(table)
     remark = ""
     if "transmittance" in kinds:
@@ -76,10 +76,6 @@ def _with_kind_remarks(table: Table) -> Table:
         *(", ".join(others), option("columns")),
     )
     return table.with_remarks(remark, warning if others else "")
-
-
-def _in_pairs(table: Table) -> bool:
-    return len(table.names) > 2 and role(table.names[2]) == "spectral"
 
 
 def _different(table: Table) -> ReadError:
@@ -104,9 +100,8 @@ def _without_pixels(table: Table) -> Table:
         j in table.words or is_counter(table.values[:, j]) or table.names[j].lower() == "pixel"
         for j in range(first)
     ]
-    named = any(
-        j in table.words for j in range(first)
-    )  # one point in each line, beside the name of a sample
+    # one point in each line, beside the name of a sample
+    named = any(j in table.words for j in range(first))
     if all(count) and not (named and not monotonic(table.values[:, first])):
         return table.take(range(first, len(roles)))
     last = len(roles) - 1  # intensity, wavelength

@@ -9,23 +9,10 @@ from ngmca._support.messages import Message, message, option
 from ngmca.io.axis_units import role
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
+from ngmca.io.tables import ambiguities
 from ngmca.io.tables import axis_evidence as evidence
-from ngmca.io.tables.ambiguities import (
-    check_almost,
-    check_no_axis,
-    check_other,
-    should_be_axis,
-    turns_back,
-)
+from ngmca.io.tables import column_labels as labels
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, Points, is_label
-from ngmca.io.tables.column_labels import (
-    axis_above,
-    beside,
-    check_beside,
-    coordinates,
-    name_across,
-    numbers_in_names,
-)
 from ngmca.io.tables.text_tables import Table
 
 
@@ -92,7 +79,7 @@ def with_header(table: Table, axis: str | None) -> Table:
     below = replace(table.rows(slice(1, None)), names=names)
     if 0 in table.words and (not cells[0] or role(corner)):
         return _filled(below)
-    if axis_above(below) is None:
+    if labels.axis_above(below) is None:
         return table
     strange = np.isnan(table.values[0]).sum() > len(table.words)  # words, or nan, above numbers
     headed = _alone_rises(table.values[1:20, 1:]) if 0 in table.words else _has_corner(table.values)
@@ -137,7 +124,7 @@ def down(table: Table, asked: bool = False) -> Reading | None:
         return None
     table.check(gaps=True)
     if not asked:
-        check_other(table, data)
+        ambiguities.check_other(table, data)
     Y = values[:, data].T
     rows = tuple(table.names[j] or table.above[j] for j in data) if table.names else ()
     reading = Reading(
@@ -148,11 +135,11 @@ def down(table: Table, asked: bool = False) -> Reading | None:
 
 def _word_columns_note(table: Table) -> tuple[str, ...]:
     """Return a note about columns of words; raise an error if they also hold numbers."""
-    beside = [j for j in table.words if j > 0]
-    for j in beside:
-        if np.isfinite(table.values[:, j]).any() and axis_above(table) is None:
+    wordy = [j for j in table.words if j > 0]
+    for j in wordy:
+        if np.isfinite(table.values[:, j]).any() and labels.axis_above(table) is None:
             raise table.wrong(int(np.argmin(np.isfinite(table.values[:, j]))), j)
-    named = [f"{table.columns[j] + 1} {table.names[j] if table.names else ''}".strip() for j in beside]
+    named = [f"{table.columns[j] + 1} {table.names[j] if table.names else ''}".strip() for j in wordy]
     return (f"columns of words were left out: {', '.join(named)}.",) if named else ()
 
 
@@ -164,8 +151,8 @@ def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
         if asked or role(name) == "spectral":
             table.take([0]).check()
         return False
-    if asked or should_be_axis(table, name):
-        raise turns_back(table, axis)
+    if asked or ambiguities.should_be_axis(table, name):
+        raise ambiguities.turns_back(table, axis)
     return False
 
 
@@ -174,13 +161,13 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
     name = table.names[0] if table.names else ""
     if len(Y) == 1:
         return [(5.0, "")]
-    if table.names and axis_above(table) is not None:
+    if table.names and labels.axis_above(table) is not None:
         return points + evidence.nature(axis, name.split("\\")[0], len(Y))
     counts: Points = [(-1.5, "")] if evidence.is_counter(axis) else []
     if not table.names:
         return points + counts + evidence.bare(axis, Y.T)
     if not role(name):
-        return points + counts + evidence.unnamed(axis, len(Y), numbers_in_names(table))
+        return points + counts + evidence.unnamed(axis, len(Y), labels.numbers_in_names(table))
     known = {"spectral": 3.0, "channel": 3.0, "time": -1.0, "counting": -3.0}[role(name)]
     points.append((2.0, "the other columns have names of measurements"))
     return [*points, *counts, (known, f"it is called {name!r}" if known > 0 else "")]
@@ -188,21 +175,26 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
 
 def across(table: Table, asked: bool = False) -> Reading | None:
     """Return the reading with channels along the rows and the axis above them or in the first row."""
-    above = axis_above(table)
+    above = labels.axis_above(table)
     if above is None and table.names:
-        check_almost(table, asked)
+        ambiguities.check_almost(table, asked)
         return None
     if above is None:
         return _first_row(table, asked)
     start, stop, axis, unit = above
     others = [j for j in range(len(table.names)) if not start <= j < stop]
-    check_beside(table, others)
+    labels.check_beside(table, others)
     table.take(others).check()
     table.take(range(start, stop)).check(gaps=True)
     Y = table.values[:, start:stop]
-    name = unit or name_across(table, others)
+    name = unit or labels.name_across(table, others)
     reading = Reading(
-        "first-row", Y, axis, name, beside(table, others), places=coordinates(table, others)
+        "first-row",
+        Y,
+        axis,
+        name,
+        labels.beside(table, others),
+        places=labels.coordinates(table, others),
     )
     points = evidence.smoothness(Y)
     if any(k.startswith("axistype") and v.lower() == "spectr" for k, v in table.facts.items()):
@@ -249,14 +241,14 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
     if Y.size < 2:
         raise ReadError(f"{table.where} has no table of numbers in it.")
     if alone:
-        check_no_axis(table, data)
+        ambiguities.check_no_axis(table, data)
     one = transpose is None and table.values.shape[1] == 1  # one number in each line: one spectrum
     if transpose or one:
         rows = tuple(table.names[j] for j in data) if table.names else ()
         left = ", ".join(f"{table.columns[j] + 1}" for j in others)
         notes = (f"columns that were left out: {left}.",) if others else ()
         return Reading("none", Y.T, rows=rows if any(rows) else (), notes=notes)
-    return Reading("none", Y, rows=beside(table, others), points=evidence.smoothness(Y))
+    return Reading("none", Y, rows=labels.beside(table, others), points=evidence.smoothness(Y))
 
 
 def _is_label(table: Table) -> bool:

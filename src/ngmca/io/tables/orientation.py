@@ -35,9 +35,8 @@ def _found(table: Table, transpose: bool | None) -> Reading:
     if not above:
         readings.append(none(table, transpose, alone=not readings))
     chosen = _clear(readings, table)
-    counts = 0 not in table.words and is_counter(
-        table.values[:, 0]
-    )  # its name is that of the axis above
+    counts = 0 not in table.words and is_counter(table.values[:, 0])
+    # the name of a first column that counts is that of the axis above
     if chosen.layout == "first-row" and counts and table.names and role(table.names[0]) == "spectral":
         return replace(chosen, name=chosen.name or table.names[0])
     if chosen.axis is None and transpose is None:

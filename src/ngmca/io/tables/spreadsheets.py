@@ -7,8 +7,7 @@ from typing import Any
 
 from ngmca.io.array_choice import choose_array
 from ngmca.io.dataset import Dataset
-from ngmca.io.optional_libraries import require
-from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.read_error import damaged, printable, require
 from ngmca.io.tables.text_reader import from_text
 
 Cells = list[list[Any]]
@@ -25,14 +24,10 @@ def read_sheets(path: Path, *, dataset: str | None = None, **options: Any) -> Da
 def sheets_of(path: Path) -> dict[str, Cells]:
     """Return the cells of every sheet that holds a number, by its name."""
     calamine = require("python_calamine", "Excel and LibreOffice")
-    try:
-        with calamine.CalamineWorkbook.from_path(str(path)) as book:
-            wanted = [s.name for s in book.sheets_metadata if s.typ == calamine.SheetTypeEnum.WorkSheet]
-            sheets = {
-                name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in wanted
-            }
-    except Exception as error:  # calamine has an error class for each format
-        raise ReadError(f"{path} is not a complete spreadsheet: {reason(error)}.") from error
+    opened, kind = calamine.CalamineWorkbook.from_path, calamine.SheetTypeEnum.WorkSheet
+    with damaged(f"{path} is not a complete spreadsheet"), opened(str(path)) as book:
+        wanted = [sheet.name for sheet in book.sheets_metadata if sheet.typ == kind]
+        sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in wanted}
     return {name: rows for name, rows in sheets.items() if numbers_in(rows)}
 
 

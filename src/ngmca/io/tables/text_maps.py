@@ -86,7 +86,8 @@ def _folded(table: Table, j: int) -> Reading | None:
     size = len(np.unique(values[:, j]))
     if size < SHORTEST_AXIS or len(values) % size or len(values) == size:
         return None
-    inner = _starts(values[:, others]) % size == 0
+    starts = np.flatnonzero((np.diff(values[:, others], axis=0) != 0).any(axis=1)) + 1
+    inner = starts % size == 0  # lines with other coordinates than the line before
     order = np.arange(len(values)).reshape(-1, size) if inner.all() else _by_position(values[:, j], size)
     if order is None:
         return None
@@ -98,11 +99,6 @@ def _folded(table: Table, j: int) -> Reading | None:
     if len(np.unique(coordinates, axis=0)) < len(coordinates):
         return None
     return _reading(table, values[order, -1], axis[0], order[:, 0], j, others)
-
-
-def _starts(places: NDArray) -> NDArray:
-    """Return the lines that have other coordinates than the line before."""
-    return np.flatnonzero((np.diff(places, axis=0) != 0).any(axis=1)) + 1
 
 
 def _by_position(column: NDArray, size: int) -> NDArray | None:

@@ -14,16 +14,14 @@ import numpy as np
 from ngmca._support.messages import option
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.claimed_sizes import in_words, memory_left
-from ngmca.io.combine import combine
+from ngmca.io.combine import combine, same_axis
 from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.read_error import ReadError, printable, reason
-from ngmca.io.resampling import same_axis
 from ngmca.io.tables import dialects
 from ngmca.io.tables import text_maps as maps
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS
 from ngmca.io.tables.cells import Lines, lines_of
-from ngmca.io.tables.column_labels import settled
-from ngmca.io.tables.column_selection import selected
+from ngmca.io.tables.column_labels import selected, settled
 from ngmca.io.tables.headers import as_title
 from ngmca.io.tables.interpretations import Reading
 from ngmca.io.tables.orange import headed, split_header
@@ -134,9 +132,8 @@ def _joined(parts: list[tuple[Dataset, str]], where: str) -> Dataset:
             f"{where} holds {len(parts)} tables, not all with an axis: save each to its own file."
         )
     twice = len({name for _, name in parts if name}) < sum(bool(name) for _, name in parts)
-    several = twice or any(
-        len(data.Y) > 1 for data, _ in parts
-    )  # one spectrum was measured in two parts
+    # if not, one spectrum was measured in two parts
+    several = twice or any(len(data.Y) > 1 for data, _ in parts)
     first = parts[0][0].positions
     if several and not all(same_axis(first, data.positions) for data, _ in parts):
         raise ReadError(

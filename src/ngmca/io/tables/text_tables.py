@@ -11,9 +11,8 @@ from ngmca._support.messages import message, option
 from ngmca.io.axis_units import role
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.cells import COMMENTS, SAMPLED_LINES, Lines, Style, kind_of, style_of
-from ngmca.io.tables.headers import Labels, as_title, facts_in, labels_of
+from ngmca.io.tables.headers import Labels, Place, as_title, facts_in, find_table, labels_of
 from ngmca.io.tables.numerals import is_missing
-from ngmca.io.tables.table_bounds import Place, find_table
 
 COMMENT_CHARACTERS = "".join(COMMENTS) + " \t"
 

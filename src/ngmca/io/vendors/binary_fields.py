@@ -6,16 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.read_error import ReadError
+from ngmca.io.read_error import check_held
 
 
 def take(raw: bytes, place: int, kind: str, count: int, where: Path) -> NDArray:
     """Return `count` numbers of a NumPy type from a place; raise an error if the file is too short."""
     end = place + np.dtype(kind).itemsize * count
     if place < 0 or count < 0 or end > len(raw):
-        raise ReadError(
-            f"{where} announces {end} bytes, but holds {len(raw)}: it is truncated or damaged."
-        )
+        check_held(where, end, len(raw), "bytes")
     return np.frombuffer(raw, kind, count, place)
 
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.io.axis_units import from_unit
+from ngmca.io.axis_units import absorbance, from_unit
 from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.dataset import Dataset
-from ngmca.io.intensity import absorbance
-from ngmca.io.optional_libraries import require
-from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.read_error import ReadError, check_held, damaged, printable, require
 
 
 def read_jcamp(path: Path, **_: Any) -> Dataset:
@@ -20,11 +18,8 @@ def read_jcamp(path: Path, **_: Any) -> Dataset:
     jcamp = require("jcamp", "JCAMP-DX")
     _check_end(path)
     printed = io.StringIO()  # jcamp prints warnings
-    try:
-        with contextlib.redirect_stdout(printed):
-            content = jcamp.readfile(str(path))
-    except Exception as error:  # jcamp raises errors of any type
-        raise ReadError(f"{path}: jcamp cannot read it: {reason(error)}.") from error
+    with damaged(f"{path}: jcamp cannot read it"), contextlib.redirect_stdout(printed):
+        content = jcamp.readfile(str(path))
     inside = content.get("children", [content])
     announced = content.get("blocks", 0)
     if isinstance(announced, int | float) and len(inside) < announced:
@@ -74,11 +69,10 @@ def _is_peaks(block: dict[str, Any]) -> bool:
 
 def _spectrum(block: dict[str, Any], path: Path) -> Dataset:
     x, y = np.asarray(block["x"], dtype=float), np.asarray(block["y"], dtype=float)
-    if len(x) != len(y):
-        raise ReadError(f"{path} announces {len(x)} points, but holds {len(y)}: truncated or damaged.")
+    check_held(path, len(x), len(y), "points")
     points = block.get("npoints")
-    if isinstance(points, int | float) and int(points) != len(y):
-        raise ReadError(f"{path} announces {points:g} points, but holds {len(y)}: truncated or damaged.")
+    if isinstance(points, int | float):
+        check_held(path, int(points), len(y), "points")
     bad = np.flatnonzero(~np.isfinite(y))
     if bad.size:
         raise ReadError(f"{path}: point {bad[0] + 1}, at {x[bad[0]]:g}, has no value.")

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.dataset import Dataset
-from ngmca.io.optional_libraries import require
-from ngmca.io.read_error import ReadError, reason
+from ngmca.io.read_error import ReadError, check_held, damaged, require
 
 Groups = dict[str | None, dict[str, str]]  # terms by the name of a group
 
@@ -33,14 +32,11 @@ def read_imzml(path: Path, **_: Any) -> Dataset:
     body = path.with_suffix(".ibd")
     if not body.is_file():
         raise ReadError(f"{path} has no data file {body.name} beside it.")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with parser.ImzMLParser(str(path)) as stored:
-                places = np.array([place[:2] for place in stored.coordinates])
-                spectra = [stored.getspectrum(i) for i in range(len(places))]
-    except Exception as error:  # damaged files raise errors of any type
-        raise ReadError(f"{path} is not a complete imzML file: {reason(error)}.") from error
+    with damaged(f"{path} is not a complete imzML file"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with parser.ImzMLParser(str(path)) as stored:
+            places = np.array([place[:2] for place in stored.coordinates])
+            spectra = [stored.getspectrum(i) for i in range(len(places))]
     short = next((i for i, (mz, y) in enumerate(spectra) if len(mz) != len(y) or not len(mz)), None)
     if short is not None:
         raise ReadError(
@@ -60,7 +56,7 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
     spectra: list[tuple[NDArray, NDArray]] = []
     names: list[str] = []
     others, signs = 0, set[str]()
-    try:
+    with damaged(f"{path} is not a complete mzML file"):
         for element, groups in _scans(path):
             terms = _terms(element, groups)
             if terms.get(LEVEL, "1") != "1":
@@ -69,10 +65,6 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
             spectra.append(_arrays(element, groups, path))
             signs.update(word for term, word in POLARITY.items() if term in terms)
             names.append(terms.get(TIME, str(len(names) + 1)))
-    except (ElementTree.ParseError, EOFError, zlib.error, OSError, ValueError) as error:
-        if isinstance(error, ReadError):
-            raise
-        raise ReadError(f"{path} is not a complete mzML file: {reason(error)}.") from error
     if not any(len(mz) for mz, _ in spectra):
         raise ReadError(
             f"{path} has no full scans (MS level 1) with peaks: its {others} scans have other levels."
@@ -102,10 +94,8 @@ def _scans(path: Path) -> Iterator[tuple[ElementTree.Element, Groups]]:
                 element.clear()  # or the whole file stays in memory
     if announced is None:
         raise ReadError(f"{path} has no list of spectra.")
-    if announced not in (-1, found):
-        raise ReadError(
-            f"{path} announces {announced} spectra, but holds {found}: truncated or damaged."
-        )
+    if announced != -1:
+        check_held(path, announced, found, "spectra")
 
 
 def _terms(element: ElementTree.Element, groups: Groups) -> dict[str, str]:

@@ -11,8 +11,7 @@ from ngmca._support.messages import option
 from ngmca.io.axis_units import NO_AXIS, SHIFT
 from ngmca.io.combine import combine
 from ngmca.io.dataset import Dataset, real_numbers
-from ngmca.io.optional_libraries import require
-from ngmca.io.read_error import ReadError, printable, reason
+from ngmca.io.read_error import ReadError, check_held, damaged, printable, require
 
 PROCESS_FIRST = (
     "Fourier-transform and phase it first (TopSpin, VnmrJ, NMRPipe, nmrglue), then save the spectrum."
@@ -43,8 +42,9 @@ def read_bruker(path: Path, *, nucleus: str | None = None, **_: Any) -> Dataset:
     data = combine(parts, [folder.name for folder in chosen])
     left = len(experiments) - len(processed)
     notes = [f"{left} experiments without processed data were left out."] if left else []
-    bare = [] if experiments == [path] else _without_acqus(path)
-    notes += [f"left out: {printable(folder.name)} has pdata, but no acqus." for folder in bare]
+    for folder in [] if experiments == [path] else sorted(one.parent for one in path.glob("*/pdata")):
+        if not (folder / "acqus").is_file():
+            notes.append(f"left out: {printable(folder.name)} has pdata, but no acqus.")
     return data.with_notes(*notes)
 
 
@@ -56,10 +56,8 @@ def read_varian(path: Path, **_: Any) -> Dataset:
     file = next((candidate for candidate in found if candidate.is_file()), path / "fid")
     if not file.is_file():
         raise ReadError(f"{path} has a procpar file, but neither a spectrum nor a fid beside it.")
-    try:
+    with damaged(f"{file} is not a complete Varian file"):
         header, values = _quietly(ng.varian.read_fid, str(file), as_2d=True)
-    except Exception as error:  # damaged headers raise errors of any type
-        raise ReadError(f"{file} is not a complete Varian file: {reason(error)}.") from error
     if not int(header["status"]) & IS_SPECTRUM:
         raise ReadError(f"{file} is a free induction decay. {PROCESS_FIRST}")
     parameters = _quietly(ng.varian.read_procpar, str(path / "procpar"))
@@ -71,20 +69,14 @@ def read_varian(path: Path, **_: Any) -> Dataset:
 def read_pipe(path: Path, **_: Any) -> Dataset:
     """Read the rows of an NMRPipe file whose direct dimension is Fourier-transformed."""
     ng = require("nmrglue", "NMRPipe data")
-    try:
+    with damaged(f"{path} is not a complete NMRPipe file"):
         header, values = _quietly(ng.pipe.read, str(path))
         announced = PIPE_HEADER_BYTES + 4 * int(np.prod(ng.pipe.find_shape(header)))
-    except Exception as error:  # damaged headers raise errors of any type
-        raise ReadError(f"{path} is not a complete NMRPipe file: {reason(error)}.") from error
     if abs(float(header["FDFLTORDER"]) - PIPE_MARK) > 1e-3:
         raise ReadError(f"{path} is not an NMRPipe file: its header does not have the mark {PIPE_MARK}.")
     if not header["FDF2FTFLAG"]:
         raise ReadError(f"{path} is a free induction decay. {PROCESS_FIRST}")
-    size = path.stat().st_size
-    if size != announced:
-        raise ReadError(
-            f"{path} announces {announced} bytes, but holds {size}: it is truncated or damaged."
-        )
+    check_held(path, announced, path.stat().st_size, "bytes")
     if values.ndim > 2:
         raise ReadError(f"{path} has {values.ndim} dimensions: rows of spectra are required.")
     axis = np.asarray(ng.pipe.make_uc(header, values).ppm_scale(), dtype=float)
@@ -99,13 +91,6 @@ def _experiments(path: Path) -> list[Path]:
         return [path]
     inside = [child for child in path.iterdir() if child.is_dir() and (child / "acqus").is_file()]
     return sorted(inside, key=lambda child: (not child.name.isdigit(), child.name.zfill(9)))
-
-
-def _without_acqus(path: Path) -> list[Path]:
-    """Return folders that have lost the acqus file of an experiment."""
-    return sorted(
-        folder.parent for folder in path.glob("*/pdata") if not (folder.parent / "acqus").is_file()
-    )
 
 
 def _processed(experiment: Path) -> Path | None:
@@ -124,12 +109,8 @@ def _of_one_nucleus(experiments: list[Path], nucleus: str | None, path: Path) ->
         return experiments
     kinds = ", ".join(f"{kind} ({len(members)})" for kind, members in sorted(groups.items()))
     if nucleus is None:
-        raise ReadError(
-            "{} holds experiments of several nuclei: {}. Choose one with {}.",
-            path,
-            kinds,
-            option("nucleus"),
-        )
+        words = "{} holds experiments of several nuclei: {}. Choose one with {}."
+        raise ReadError(words, path, kinds, option("nucleus"))
     if nucleus not in groups:
         raise ReadError(
             "{} has no experiment for {}: it has {}.", path, option("nucleus", nucleus), kinds
@@ -151,25 +132,19 @@ def _read_processed(ng: Any, experiment: Path) -> Dataset:
     folder = _processed(experiment) or experiment
     acquisition = folder.parent.parent
     for file in (folder / "procs", folder / "proc2s", acquisition / "acqus", acquisition / "acqu2s"):
-        _check_parameters(file)
-    try:
+        # nmrglue would search for a missing end for ever
+        if file.is_file() and b"##END=" not in file.read_bytes():
+            raise ReadError(f"{file} does not end with ##END=: it is truncated or damaged.")
+    with damaged(f"{folder} is not a complete Bruker spectrum"):
         header, values = _quietly(ng.bruker.read_pdata, str(folder))
         direct = header["procs"]
         width = direct["SW_p"] / direct["SF"]
         offset, size = float(direct["OFFSET"]), int(direct["SI"])
         rows = 1 if (folder / "1r").is_file() else int(header["proc2s"]["SI"])
-    except Exception as error:  # damaged parameter files raise errors of any type
-        raise ReadError(f"{folder} is not a complete Bruker spectrum: {reason(error)}.") from error
     if values.shape[-1] != size or values.size != size * rows:
         raise ReadError(f"{folder} announces {rows} x {size} points, but holds {values.size}.")
     axis = offset - np.arange(size) * width / size
     return Dataset(np.atleast_2d(values).astype(float), axis, *SHIFT)
-
-
-def _check_parameters(file: Path) -> None:
-    """Raise an error for parameters without their end: nmrglue would search for it for ever."""
-    if file.is_file() and b"##END=" not in file.read_bytes():
-        raise ReadError(f"{file} does not end with ##END=: it is truncated or damaged.")
 
 
 def _varian_axis(parameters: Any, n: int) -> tuple[NDArray | None, str, str]:

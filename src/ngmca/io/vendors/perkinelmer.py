@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.axis_units import from_unit, known_unit
+from ngmca.io.axis_units import absorbance, from_unit, known_unit
 from ngmca.io.dataset import Dataset, monotonic
-from ngmca.io.intensity import absorbance
-from ngmca.io.read_error import ReadError, printable
+from ngmca.io.read_error import ReadError, check_held, printable
 from ngmca.io.vendors.binary_fields import one, take
 
 MAGIC = b"PEPE"
@@ -40,9 +39,7 @@ def _blocks(raw: bytes, place: int, end: int, path: Path) -> Iterator[tuple[int,
         kind, size = one(raw, place, "<i2", path), one(raw, place + 2, "<i4", path)
         place += 6
         if size < 0 or place + size > end:
-            raise ReadError(
-                f"{path} announces {place + size} bytes, but holds {end}: it is truncated or damaged."
-            )
+            check_held(path, place + size, end, "bytes")
         yield kind, place, size
         if kind == SPECTRUM:
             yield from _blocks(raw, place, place + size, path)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.dataset import Dataset, monotonic
-from ngmca.io.read_error import ReadError, reason
+from ngmca.io.read_error import ReadError, damaged
 from ngmca.io.vendors.binary_fields import one, take
 
 HEADER_BYTES = 4100
@@ -67,18 +67,13 @@ def _winspec(raw: bytes, path: Path) -> tuple[NDArray, tuple[NDArray | None, str
 def _light_field(raw: bytes, path: Path) -> tuple[NDArray, tuple[NDArray | None, str, str]]:
     """Return frames and axis as the XML after the data describes them."""
     footer = one(raw, 678, "<u8", path)
-    try:
+    with damaged(f"{path} is truncated or damaged: it has no complete description after its data"):
         root = ElementTree.fromstring(raw[footer:])
         block = next(b for b in root.iter() if b.tag.endswith("}DataBlock") and b.get("type") == "Frame")
         regions = [b for b in block if b.get("type") == "Region"]
         count, stride = int(block.attrib["count"]), int(block.attrib["stride"])
         width, height = (int(regions[0].attrib[key]) for key in ("width", "height"))
         kind = np.dtype(PIXEL_FORMATS[block.attrib["pixelFormat"]])
-    except (ElementTree.ParseError, StopIteration, KeyError, IndexError, ValueError) as error:
-        raise ReadError(
-            f"{path} has no complete description after its data ({reason(error)}): it is truncated or "
-            "damaged."
-        ) from error
     if len(regions) > 1:
         raise ReadError(f"{path} has {len(regions)} regions of interest: export them one by one.")
     if min(count, width, height) < 1 or stride < kind.itemsize * width * height:

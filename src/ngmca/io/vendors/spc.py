@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.axis_units import NO_AXIS, heading
+from ngmca.io.axis_units import NO_AXIS, absorbance, heading
 from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.dataset import Dataset, monotonic
-from ngmca.io.intensity import absorbance
 from ngmca.io.read_error import ReadError, printable
 from ngmca.io.vendors.binary_fields import one, take, words
 

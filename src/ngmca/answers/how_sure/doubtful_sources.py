@@ -1,15 +1,15 @@
-"""Sources that the data do not support: copies, empty sources, noise."""
+"""Sources to doubt: copies, empty sources, noise, and those that differ between good starts."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
+from ngmca.algorithms.restarts import EQUAL
 from ngmca.answers.how_many.singular_values import noise_edge
 from ngmca.answers.how_sure.diagnostics import Diagnostics
-from ngmca.answers.how_sure.finding import Finding
-from ngmca.answers.wording import counted, listed, percent
+from ngmca.answers.wording import Finding, counted, listed, percent
 from ngmca.engines import in_gradient, in_own_units
-from ngmca.result import Separation
+from ngmca.result import Restart, Separation
 
 ALIKE_SOURCES = 0.95  # cosine from which on two sources look alike
 ALIKE_WEIGHTS = 0.5  # correlation from which on their weights do
@@ -22,7 +22,7 @@ def about_surplus(separation: Separation, diagnostics: Diagnostics) -> list[Find
     shown = int(diagnostics.directions)
     signs = [
         *_copies(separation, diagnostics),
-        *_empty(diagnostics.share),
+        *_empty(diagnostics),
         *_noise_like(separation, diagnostics),
     ]
     if shown < r <= m:
@@ -30,7 +30,7 @@ def about_surplus(separation: Separation, diagnostics: Diagnostics) -> list[Find
         text = (
             f"{counted(shown, 'singular value')} of the data {'is' if shown == 1 else 'are'} above the "
             f"noise, but {r} sources were fitted. The others split a substance or describe "
-            f"noise.{titles} Try {_number(shown)}."
+            f"noise.{titles} Try {_number(shown, diagnostics)}."
         )
         cost = float(np.sort(diagnostics.share)[: r - shown].sum())
         return [Finding("many", "The data support fewer sources", text, cost)]
@@ -49,17 +49,19 @@ def _copies(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     title = f"Sources {'; '.join(f'{i + 1} and {j + 1}' for i, j in pairs[:5])} look alike"
     text = (
         "They have almost the same shape, and their weights rise and fall together: one substance may "
-        f"be split into two sources. Try {_number(len(share) - 1)}."
+        f"be split into two sources. Try {_number(len(share) - 1, diagnostics)}."
     )
     weaker = {min(pair, key=lambda k: share[k]) for pair in pairs}
     return [Finding("copy", title, text, float(share[list(weaker)].sum()))]
 
 
-def _number(r: int) -> str:
-    return counted(max(r, 1), "source")
+def _number(r: int, diagnostics: Diagnostics) -> str:
+    """Return a number of sources to try: not more than singular values of the data above the noise."""
+    return counted(max(min(r, int(diagnostics.directions)), 1), "source")
 
 
-def _empty(share: NDArray) -> list[Finding]:
+def _empty(diagnostics: Diagnostics) -> list[Finding]:
+    share = diagnostics.share
     empty = np.flatnonzero(is_empty(share))
     if not empty.size:
         return []
@@ -68,7 +70,7 @@ def _empty(share: NDArray) -> list[Finding]:
     holder = "It has" if empty.size == 1 else "Together they have"
     text = (
         f"{holder} {percent(float(share[empty].sum()))} of the energy of all sources. "
-        f"Try {_number(len(share) - empty.size)}."
+        f"Try {_number(len(share) - empty.size, diagnostics)}."
     )
     return [Finding("empty", title, text, float(share[empty].sum()))]
 
@@ -104,7 +106,7 @@ def _noise_like(separation: Separation, diagnostics: Diagnostics) -> list[Findin
         f"A fit to pure noise gives sources as strong as {'this' if found.size == 1 else 'these'}: the "
         f"highest peak is only {np.max(peak[found] / sigma[found]):.2g} times the noise level. Do not "
         f"interpret {'it' if found.size == 1 else 'them'}. Try "
-        f"{_number(len(S) - found.size)}."
+        f"{_number(len(S) - found.size, diagnostics)}."
     )
     return [Finding("noise", title, text, float(diagnostics.share[found].sum()))]
 
@@ -116,3 +118,33 @@ def similarity(S: NDArray) -> NDArray:
     norm = np.linalg.norm(S, axis=1, keepdims=True)
     unit = np.divide(S, norm, out=np.zeros(S.shape), where=norm > 0)
     return np.asarray(unit @ unit.T)
+
+
+SAME_SOURCE_DB = 10.0  # with less, two sources differ by a third of their height: they are not the same
+
+
+def equally_good(separation: Separation) -> list[Restart]:
+    """Return the starts that fit as well as the chosen one, which is among them."""
+    return [one for one in separation.restarts if one.equal and one.sources]
+
+
+def agreement(separation: Separation) -> NDArray | None:
+    """Return (r,) the lowest SDR in dB of each source over equally good starts; None without others."""
+    equal = equally_good(separation)
+    return np.min([one.sources for one in equal], axis=0) if len(equal) > 1 else None
+
+
+def about_starts(separation: Separation, share: NDArray) -> list[Finding]:
+    """Warn about sources that differ between equally good starts."""
+    lowest, tried = agreement(separation), len(separation.restarts)
+    apart = np.flatnonzero(lowest < SAME_SOURCE_DB) if lowest is not None else np.zeros(0, int)
+    if lowest is None or not apart.size:
+        return []
+    equal = len(equally_good(separation))
+    which = listed([f"{i + 1} (down to {lowest[i]:.0f} dB)" for i in apart])
+    text = (
+        f"{equal} of {tried} starts fit equally well (costs within {percent(EQUAL)}), but differ in "
+        f"source{'s' if apart.size > 1 else ''} {which}: the data do not determine what these look "
+        "like. Add measurements of other compositions, or try another number of sources."
+    )
+    return [Finding("starts", "Other starts give other sources", text, float(share[apart].sum()))]

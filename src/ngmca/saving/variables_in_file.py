@@ -1,10 +1,19 @@
-"""A posterior as variables of a NetCDF file, and back."""
+"""The posterior and the answers of a run as variables of a NetCDF file, and back.
 
+Of the answers (how many, which, how much) arrays become variables, and everything else one text.
+"""
+
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ngmca._support.records import from_plain, to_plain
+from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.result import Marginals, Posterior
 
 DIMENSIONS = {
@@ -75,3 +84,28 @@ def from_variables(values: Mapping[str, Any]) -> Posterior | None:
 
 def _present(values: Mapping[str, Any], prefix: str, names: Iterable[str]) -> dict[str, Any]:
     return {name: values[prefix + name] for name in names if prefix + name in values}
+
+
+TEXT = "answers"  # the variable that holds the text
+ARRAY = "answers_array_{}"
+
+
+def answers_to_variables(answers: Answers) -> dict[str, tuple[Sequence[str], Any]]:
+    """Return variables, each with its dimensions and values; none if there are no answers."""
+    arrays: list[NDArray] = []
+    plain = to_plain(answers, arrays)
+    if not any(getattr(answers, part.name) for part in fields(answers)):
+        return {}
+    found: dict[str, tuple[Sequence[str], Any]] = {TEXT: ((), json.dumps(plain))}
+    for i, array in enumerate(arrays):
+        name = ARRAY.format(i)
+        found[name] = ([f"{name}_{axis}" for axis in range(array.ndim)], array)
+    return found
+
+
+def answers_from_variables(values: Mapping[str, Any]) -> Answers:
+    """Return the answers that `answers_to_variables` made these variables of."""
+    if TEXT not in values:
+        return NO_ANSWERS
+    names = takewhile(values.__contains__, map(ARRAY.format, count()))
+    return from_plain(Answers, json.loads(str(values[TEXT])), [values[name] for name in names])

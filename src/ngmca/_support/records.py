@@ -4,10 +4,12 @@ A record holds numbers, text, arrays, tuples, dictionaries, slices and further r
 fields say how to read it.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from io import BytesIO
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, BinaryIO, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,20 @@ from ngmca._support.messages import Message, Option
 
 Record = TypeVar("Record")
 Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
+
+
+def write_record(file: BinaryIO | BytesIO, record: object) -> None:
+    """Write a record as .npz: its arrays, and everything else as one text."""
+    arrays: list[NDArray] = []
+    text = json.dumps(to_plain(record, arrays))
+    np.savez(file, *arrays, text=np.array(text))
+
+
+def read_record(kind: type[Record], file: BinaryIO | BytesIO) -> Record:
+    """Return the record of this class that `write_record` wrote, to the bit."""
+    with np.load(file) as stored:
+        arrays = [stored[f"arr_{i}"] for i in range(len(stored.files) - 1)]
+        return from_plain(kind, json.loads(str(stored["text"])), arrays)
 
 
 def to_plain(value: object, arrays: list[NDArray]) -> Plain:

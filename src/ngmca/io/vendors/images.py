@@ -15,22 +15,17 @@ from ngmca.io.axis_units import NO_AXIS, from_unit, known_unit
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.hdf5_and_zarr import written_notes
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
-from ngmca.io.dataset import Dataset, from_array, monotonic
-from ngmca.io.optional_libraries import require
-from ngmca.io.read_error import ReadError, reason
+from ngmca.io.dataset import Axis, Dataset, from_array, monotonic
+from ngmca.io.read_error import ReadError, check_held, damaged, require
 
 ENVI_DATA_SUFFIXES = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
 EMSA_SUFFIXES = (".msa", ".ems", ".mas", ".emsa")
 
-Axis = tuple[NDArray | None, str, str]  # values, name and unit
-
 
 def read_envi(path: Path, **_: Any) -> Dataset:
     """Read the pixels of an ENVI image, with its wavelengths."""
-    cube, (axis, name, unit), where = open_envi(path)
-    return from_array(
-        np.asarray(cube), axis, transpose=False, where=where, axis_name=name, axis_unit=unit
-    )
+    cube, axis, where = open_envi(path)
+    return from_array(np.asarray(cube), axis, transpose=False, where=where)
 
 
 def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
@@ -39,17 +34,14 @@ def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
     header = path if path.suffix.lower() == ".hdr" else _sibling(path, (".hdr",))
     if header is None:
         raise ReadError(f"{path} has no ENVI header (.hdr) beside it.")
-    try:
+    with damaged(f"{header} is not a complete ENVI header"):
         _check_header_end(header)
         fields = envi.read_envi_header(str(header))
+        absent = [key for key in ("lines", "samples", "bands", "data type") if key not in fields]
+        if absent:
+            raise ReadError(f"{header} is not a complete ENVI header: it has no {absent[0]!r}.")
         shape = [int(fields[key]) for key in ("lines", "samples", "bands")]
         kind = np.dtype(dict(envi.dtype_map)[fields["data type"]])
-    except ReadError:
-        raise
-    except KeyError as error:
-        raise ReadError(f"{header} is not a complete ENVI header: it has no {error}.") from error
-    except Exception as error:  # spectral raises its own errors and ValueError
-        raise ReadError(f"{header} is not a complete ENVI header: {reason(error)}.") from error
     body = _sibling(header, ENVI_DATA_SUFFIXES) or _sibling(header.with_suffix(""), ENVI_DATA_SUFFIXES)
     if body is None:
         raise ReadError(f"{header} has no data file beside it (.img, .dat, .raw, .bsq ...).")
@@ -61,7 +53,8 @@ def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
     axis = waves if len(waves) == shape[2] and monotonic(waves) else None
     name, unit = "band", ""
     if axis is not None:
-        name, unit = from_unit(_known(str(fields.get("wavelength units", ""))), otherwise="wavelength")
+        given = str(fields.get("wavelength units", ""))
+        name, unit = from_unit("" if given.lower() == "unknown" else given, otherwise="wavelength")
     return cube, (axis, name, unit), str(header)
 
 
@@ -103,8 +96,7 @@ def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset
 def open_rosetta(path: Path, dataset: str | None) -> tuple[Any, Axis, str]:
     """Return the numbers in a file as a Dask array, if the plugin is lazy; its axis; and its name."""
     signal = _signal(path, dataset, lazy=True)
-    array, axis = _turned(signal, path), _axis(signal)
-    return array, (axis[0], axis[1] or NO_AXIS, known_unit(axis[2])), str(path)
+    return _turned(signal, path), _axis(signal), str(path)
 
 
 def _signal(path: Path, dataset: str | None, **given: bool) -> Any:
@@ -112,15 +104,10 @@ def _signal(path: Path, dataset: str | None, **given: bool) -> Any:
     module = rosetta_plugin(path) or ""
     plugin = require(module or "rsciio", f"{path.suffix or 'this format'}")
     logging.getLogger("rsciio").setLevel(logging.ERROR)
-    try:
+    with damaged(f"{path}: rosettasciio cannot read it"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         _check_before(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            signals = plugin.file_reader(str(path), **given)
-    except ReadError:
-        raise
-    except Exception as error:  # its readers raise errors of any type
-        raise ReadError(f"{path}: rosettasciio cannot read it: {reason(error)}.") from error
+        signals = plugin.file_reader(str(path), **given)
     return _spectral_signal(signals, dataset, path)
 
 
@@ -148,10 +135,8 @@ def _check_emsa(path: Path) -> None:
     announced = re.search(r"#NPOINTS\s*:\s*([\d.E+]+)", header)
     pairs = re.search(r"#DATATYPE\s*:\s*XY", header)
     held = len(numbers.partition("\n")[2].replace(",", " ").split()) / (2 if pairs else 1)
-    if announced and held != float(announced[1]):
-        raise ReadError(
-            f"{path} announces {announced[1]} points, but holds {held:g}: it is truncated or damaged."
-        )
+    if announced:
+        check_held(path, f"{float(announced[1]):g}", f"{held:g}", "points")
 
 
 def _check_renishaw(path: Path) -> None:
@@ -183,17 +168,9 @@ def _spectral_signal(signals: list[Any], wanted: str | None, path: Path) -> Any:
 
 
 def _from_signal(signal: Any, path: Path) -> Dataset:
-    array, (axis, name, unit) = np.asarray(_turned(signal, path)), _axis(signal)
     title = _text(signal.get("metadata", {}).get("General", {}).get("title"))
-    return from_array(
-        array,
-        axis,
-        transpose=False,
-        where=str(path),
-        axis_name=name or NO_AXIS,
-        axis_unit=known_unit(unit),
-        meta={"title": title} if title else {},
-    )
+    array, meta = np.asarray(_turned(signal, path)), {"title": title} if title else {}
+    return from_array(array, _axis(signal), transpose=False, where=str(path), meta=meta)
 
 
 def _turned(signal: Any, path: Path) -> Any:
@@ -207,15 +184,15 @@ def _turned(signal: Any, path: Path) -> Any:
     return array.transpose(order)
 
 
-def _axis(signal: Any) -> tuple[NDArray, str, str]:
-    """Return the spectral axis of a signal, its name, and its unit as the file spells it."""
+def _axis(signal: Any) -> Axis:
+    """Return the spectral axis of a signal, its name and its unit."""
     place, described = next((i, a) for i, a in enumerate(signal["axes"]) if not a["navigate"])
     if "axis" in described:
         axis = np.asarray(described["axis"], dtype=float)
     else:
         size = np.shape(signal["data"])[place]
         axis = float(described.get("offset", 0)) + float(described.get("scale", 1)) * np.arange(size)
-    return axis, _text(described.get("name")), _text(described.get("units"))
+    return axis, _text(described.get("name")) or NO_AXIS, known_unit(_text(described.get("units")))
 
 
 def _text(value: Any) -> str:
@@ -225,8 +202,3 @@ def _text(value: Any) -> str:
 def _sibling(path: Path, suffixes: tuple[str, ...]) -> Path | None:
     named = (path.with_suffix(suffix) for suffix in suffixes)
     return next((candidate for candidate in named if candidate != path and candidate.is_file()), None)
-
-
-def _known(unit: str) -> str:
-    """Return the unit of an ENVI header, "" for "unknown"."""
-    return "" if unit.lower() == "unknown" else unit

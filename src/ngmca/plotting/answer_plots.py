@@ -1,0 +1,135 @@
+"""Pictures of the answers with matplotlib, which is loaded only when a picture is drawn."""
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def load_pyplot() -> ModuleType:
+    """Return matplotlib.pyplot; raise an error that says how to install it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("plot needs matplotlib: pip install 'ngmca[plot]'") from error
+    module: ModuleType = pyplot
+    return module
+
+
+def rank_picture(choice: Any, stable: float) -> "Figure":
+    """Return a figure with one panel for each criterion of an `ngmca.RankChoice`."""
+    pyplot = load_pyplot()
+    from matplotlib.ticker import MaxNLocator
+
+    figure, panels = pyplot.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+    _predicted(panels[0], choice)
+    _values(panels[1], choice)
+    _stability(panels[2], choice, stable)
+    for panel, name in zip(panels, ("held_out", "singular_values", "stability"), strict=True):
+        panel.set_title(f"{panel.get_title()}: {choice.criteria[name]}", fontsize=10)
+        panel.axvline(choice.rank, color="0.8", linewidth=6, zorder=0)
+        panel.set_xlabel("sources")
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.suptitle(choice.advice, fontsize=11, wrap=True)
+    return figure
+
+
+def _predicted(panel: "Axes", choice: Any) -> None:
+    panel.plot(choice.ranks, choice.held_out.T, color="C0", linewidth=0.7, alpha=0.5)
+    panel.plot(choice.ranks, choice.held_out.mean(axis=0), "o-", color="C0", markersize=4)
+    panel.set_yscale("log")
+    panel.set_ylabel("error (1 without sources)")
+    panel.set_title("held-out entries")
+
+
+def _values(panel: "Axes", choice: Any) -> None:
+    values = choice.singular_values[: len(choice.ranks) + 9]
+    values = np.where(values > 0, values, np.nan)
+    panel.plot(np.arange(1, len(values) + 1), values, "o", color="C1", markersize=4)
+    if np.isfinite(values).any():
+        panel.set_yscale("log")
+    if choice.edge > 0:
+        panel.axhline(choice.edge, color="C1", linestyle=":", label="edge of white noise")
+        panel.legend(fontsize=8)
+    panel.set_title("singular values")
+
+
+def _stability(panel: "Axes", choice: Any, stable: float) -> None:
+    panel.plot(choice.ranks, choice.stability, "o-", color="C2", markersize=4)
+    panel.axhline(stable, color="C2", linestyle=":")
+    panel.set_ylim(-1.05, 1.05)
+    panel.set_ylabel("least stable source (1 is perfect)")
+    panel.set_title("stability")
+
+
+def matches_picture(
+    S: NDArray, references: NDArray, titles: Sequence[str], axis: NDArray, label: str
+) -> "Figure":
+    """Return a figure: each source, and above it its reference on the same scale."""
+    pyplot = load_pyplot()
+    figure, panels = pyplot.subplots(
+        len(S), 1, figsize=(9, 1.2 + 1.6 * len(S)), squeeze=False, layout="constrained", sharex=True
+    )  # fmt: skip
+    for i, (panel, row, reference) in enumerate(zip(panels[:, 0], S, references, strict=True)):
+        peak = float(np.abs(row).max()) or 1.0  # matplotlib overflows with very large or small units
+        panel.plot(axis, row / peak, color=f"C{i % 10}", linewidth=1)
+        panel.plot(axis, reference / peak + 1.1, color="0.4", linewidth=1)
+        panel.set_ylabel(f"source {i + 1}")
+        panel.set_yticks([])
+        panel.set_title(titles[i], fontsize=9, loc="left", color="0.3")
+    panels[-1, 0].set_xlim(axis[0], axis[-1])
+    panels[-1, 0].set_xlabel(label)
+    return figure
+
+
+def amounts_picture(amounts: Any) -> "Figure":
+    """Return a figure of `ngmca.Amounts`, with calibration line and amounts of each substance."""
+    pyplot = load_pyplot()
+    k, calibrated = len(amounts.substances), bool(np.isfinite(amounts.known).any())
+    figure, panels = pyplot.subplots(
+        k, 2 if calibrated else 1, figsize=(9, 1.2 + 1.9 * k), squeeze=False, layout="constrained",
+        width_ratios=(1, 2) if calibrated else (1,),
+    )  # fmt: skip
+    for j in range(k):
+        if calibrated:
+            _line(panels[j][0], amounts, j)
+        _amounts(panels[j][-1], amounts, j)
+    if calibrated:
+        panels[-1][0].set_xlabel("known concentration")
+        panels[0][0].set_title("weight of the source in standards", fontsize=10)
+    panels[0][-1].set_title(
+        "relative amounts" if amounts.relative else f"amounts, {100 * amounts.level:g} % intervals",
+        fontsize=10,
+    )
+    panels[-1][-1].set_xlabel("measurement")
+    return figure
+
+
+def _line(panel: "Axes", amounts: Any, j: int) -> None:
+    """Draw standards and the line through 0."""
+    known, weights = amounts.known[:, j], amounts.weights[:, j]
+    top = np.nanmax(known)
+    panel.plot([0, top], [0, top / amounts.factors[j]], color="0.6", linewidth=1)
+    panel.plot(known, weights, "o", color=f"C{j % 10}", markersize=4)
+    panel.set_ylabel(f"source {amounts.sources[j] + 1}")
+
+
+def _amounts(panel: "Axes", amounts: Any, j: int) -> None:
+    """Draw amounts in all measurements with their intervals, and standards as open circles."""
+    values, places = amounts.values[:, j], np.arange(1, len(amounts.values) + 1)
+    ends = np.stack([values - amounts.low[:, j], amounts.high[:, j] - values])
+    ends = np.where(np.isfinite(ends), np.maximum(ends, 0), 0)
+    panel.errorbar(
+        places, values, yerr=ends, fmt=".", color=f"C{j % 10}", ecolor="0.6", markersize=4, elinewidth=1
+    )
+    panel.plot(places, amounts.known[:, j], "o", color="black", markersize=6, fillstyle="none")
+    if np.isfinite(amounts.detection[j]):
+        panel.axhline(amounts.detection[j], color="0.6", linewidth=0.8, linestyle=":")
+    unit = amounts.units[j]
+    panel.set_ylabel(amounts.substances[j] + (f"\n{unit}" if unit else ""))

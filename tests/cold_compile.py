@@ -1,0 +1,65 @@
+"""Compile the kernels of a run into an empty cache, which all tests then use.
+
+`make test` runs this beside the type checker. `test_compile_ahead.py` reads what happened. The folder is
+named after the files that hold kernels, so that it is filled once for every version of them.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = """
+import numpy as np, ngmca
+from threading import Event
+from ngmca._support.compiled import compile_notice
+from ngmca.algorithms import compile_ahead
+told = []
+with compile_notice(lambda: told.append("warming")):
+    compile_ahead.warm_up(Event())
+with compile_notice(lambda: told.append("separating")):
+    for kind in (np.float64, np.float32):
+        Y = ngmca.simulate.spectra(m=12, n=300, r=3, snr=20, seed=0).Y.astype(kind)
+        assert ngmca.separate(Y, 3, seed=0, domain="wavelet").domain.name == "wavelet"
+from ngmca.nnqp.pivoting import _solve_rows as kernel
+print(told, sum(kernel.stats.cache_hits.values()) > 0, sum(kernel.stats.cache_misses.values()) > 0)
+"""
+
+
+def folder() -> Path:
+    """Return the folder of the cache for the kernels as they are now."""
+    digest = hashlib.sha256(sys.version.encode())
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        content = path.read_bytes()
+        if b"_support.compiled" in content or path.name == "compiled.py":
+            digest.update(content)
+    return ROOT / ".kernels" / digest.hexdigest()[:16]
+
+
+def run(cache: Path) -> str:
+    """Return what the program prints with a cache."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip() or done.stderr
+
+
+def first_and_second() -> tuple[str, str]:
+    """Return what the program printed with an empty cache, and what it prints now."""
+    cache = folder()
+    first = cache / "first-run.txt"
+    if not first.exists():
+        shutil.rmtree(cache.parent, ignore_errors=True)  # of other versions too
+        cache.mkdir(parents=True)
+        first.write_text(run(cache))
+    return first.read_text(), run(cache)
+
+
+if __name__ == "__main__":
+    print(*first_and_second(), sep="\n")
