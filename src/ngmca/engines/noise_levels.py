@@ -69,6 +69,11 @@ class Levels:
         return cls._unequal(levels, observed)
 
     @classmethod
+    def of_rows(cls, levels: NDArray) -> "Levels":
+        """Levels (m,) of measurements, all above 0."""
+        return cls._unequal(levels[:, None], None)
+
+    @classmethod
     def _unequal(cls, levels: NDArray, observed: NDArray | None) -> "Levels":
         """Levels (m, 1), (1, n) or (m, n), all above 0."""
         logs = np.log(levels)

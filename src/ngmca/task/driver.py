@@ -206,7 +206,7 @@ class _Starts:
         """Return the best of all starts, in units of the engine."""
         problem = self._problem
         for watcher in self._watchers:
-            watcher.begins(problem.options.most, self._starts)
+            watcher.begins(problem.most, self._starts)
         rngs = generator(self._task.seed).spawn(self._starts)
         stacks = stacks_for(problem, self._starts) if checkpoint is None and first is None else None
         if stacks is not None:
@@ -287,7 +287,7 @@ class _Starts:
             if any(watcher.wants_stop() for watcher in self._watchers):
                 if keeper is not None:
                     keeper.write()
-                raise StoppedRunError(state.k, self._problem.options.most)
+                raise StoppedRunError(state.k, self._problem.most)
         return recording.separation()
 
 

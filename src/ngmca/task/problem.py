@@ -1,8 +1,9 @@
 """A task together with its data: into units of the noise on the way in, back to those of the data."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,11 @@ from ngmca.algorithms.wavelets.wavelet_start import bands_after
 from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
 from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing
-from ngmca.result import Background, State
+from ngmca.result import Background, Domain, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
 
+UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
 WEIGHT_RANGE_IN_WAVELETS = 2.0  # factor from their median up to which weights are kept
 
 
@@ -47,6 +49,8 @@ class Problem:
         A given first guess.
     exchanged : (r,) array of bool or None
         Where measurements and channels are exchanged: which columns of A have a known size.
+    again : callable, optional
+        Returns the same problem for other noise levels.
     """
 
     engine: Engine
@@ -56,6 +60,7 @@ class Problem:
     robust: bool
     start: tuple[NDArray, NDArray] | None
     exchanged: NDArray | None = None
+    again: "Callable[[Levels], Problem] | None" = None
 
     @classmethod
     def of(cls, task: Task, engine: Engine) -> "Problem":
@@ -65,12 +70,20 @@ class Problem:
         shape = arguments.check_shape(task.sample_shape, engine.shape[1])
         rules.check(task.features | features_of_data(engine))
         levels = Levels.of(by_part(task.noise, engine), engine)
+        _warn_of_empty_rows_and_columns(engine)
+        return cls._with_levels(task, engine, r, shape, levels)
+
+    @classmethod
+    def _with_levels(
+        cls, task: Task, engine: Engine, r: int, shape: tuple[int, int] | None, levels: Levels
+    ) -> "Problem":
+        """Return the problem for noise levels, which are given or were found by a first fit."""
+        assert not isinstance(task.method, Rival)
         known = features_of_levels(levels)
         if not options_of(task.method).transformed:
             known.pop("noise of channels", None)  # only Soft needs all data in memory for it
         rules.check(task.features | features_of_data(engine) | known)
         start = None if task.start is None else arguments.check_start(task.start, engine, r)
-        _warn_of_empty_rows_and_columns(engine)
         constraints, domain = task.constraints, task.domain
         penalised = getattr(task.method, "penalised", "S")
         exchanged = fixes_size(constraints, engine.shape, r) if penalised == "A" else None
@@ -97,7 +110,8 @@ class Problem:
             start = _inside(start[0], start[1], levels, whitened)
         if start is None and not task.robust and levels.counts is None:
             options = replace(options, warm=start_on_part.suits(whitened, options))
-        return cls(whitened, r, options, levels, task.robust, start, exchanged)
+        again = partial(cls._with_levels, task, engine, r, shape) if exchanged is None else None
+        return cls(whitened, r, options, levels, task.robust, start, exchanged, again)
 
     @property
     def plain(self) -> bool:
@@ -113,6 +127,17 @@ class Problem:
         exact = options.method in ("soft", "anls") and options.solver == "pivot"
         return self.plain and exact and not begun
 
+    @property
+    def most(self) -> int:
+        """Largest possible number of iterations."""
+        return self.options.most + (self.options.schedule.n_iter if self._may_repeat else 0)
+
+    @property
+    def _may_repeat(self) -> bool:
+        """Whether a second fit follows if the noise levels of the measurements differ."""
+        estimated = self.levels.equal and self.options.noise is None
+        return estimated and self.options.transformed and not self.robust and self.again is not None
+
     def states(
         self, rng: np.random.Generator, resume: Snapshot | None = None, *, fetch: bool = True
     ) -> Iterator[tuple[State, Snapshot | None, bool]]:
@@ -126,34 +151,65 @@ class Problem:
         for engine, state, last in self._direct(rng, resume):
             if last or fetch:
                 state = replace(state, S=fetched(state.S))
-            following = self._finished(engine, state) if last else self._as_it_is(engine, state)
+            following = self._finished(engine, state) if last else [self._as_it_is(engine, state)]
             snapshot: Snapshot | None = state
-            for own, levels, known, found in following:
-                found = restored(found, levels, known, own.weights)
-                found = found if self.exchanged is None else _exchanged(found, self.exchanged)
+            for found in following:
                 yield found, snapshot, last
                 snapshot = None
 
     def after(self, state: State) -> Iterator[State]:
         """Yield the last state channel by channel of plain data, and what follows it."""
-        for _, _, _, following in self._finished(self.engine, state):
-            yield following
+        yield from self._finished(self.engine, state)
 
-    def _as_it_is(
-        self, engine: Engine, state: State
-    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
-        """Yield a state on the way; that one of several fits settled does not end the run."""
-        yield engine, self.levels, self.options.known, replace(state, settled=False)
+    def _as_it_is(self, engine: Engine, state: State) -> State:
+        """Return a state on the way; that one of several fits settled does not end the run."""
+        return self._returned(engine, replace(state, settled=False), engine, self.levels, self.options)
 
-    def _finished(
-        self, engine: Engine, state: State
-    ) -> Iterator[tuple[Engine, Levels, Constraints, State]]:
+    def _finished(self, engine: Engine, state: State) -> Iterator[State]:
         """Yield the last state channel by channel and what follows it."""
-        levels, options = self.levels, self.options
+        if self._may_repeat and unequal(state.noise):
+            yield self._as_it_is(engine, state)
+            yield from self._repeated(state)
+            return
+        levels, options, own = self.levels, self.options, engine
+        domain = state.domain
         if options.transformed:
-            engine, state, levels, options = in_channels(engine, state, levels, options)
-        for following in finished(engine, state, options):
-            yield engine, levels, options.known, replace(following, outliers=state.outliers)
+            columns = levels.units(engine.shape)[1].astype(state.S.dtype)
+            domain = decide(replace(state, S=state.S * columns), options)
+        if domain.name == "wavelet":
+            own, state, levels, options = in_channels(engine, state, levels, options)
+            following = bands_after(own, state, domain, options)
+        else:
+            following = _without_wavelets(engine, state, domain, options)
+        for one in following:
+            found = replace(one, outliers=state.outliers)
+            yield self._returned(engine, found, own, levels, options)
+
+    def _repeated(self, state: State) -> Iterator[State]:
+        """Yield the states of a second fit, in which each measurement counts by its noise."""
+        assert self.again is not None
+        levels = replace(Levels.of_rows(state.noise), level=None)
+        second = self.again(levels)
+        A, S = _inside(state.A, state.S, levels, second.engine)
+        second = replace(second, start=(A, S), again=None, options=replace(second.options, warm=False))
+        for found, _, _ in second.states(np.random.default_rng(0)):
+            domain = (
+                replace(found.domain, begun=found.domain.begun + state.k)
+                if found.domain.begun
+                else found.domain
+            )
+            yield replace(found, k=found.k + state.k, domain=domain)
+
+    def _returned(
+        self, engine: Engine, state: State, own: Engine, levels: Levels, options: Options
+    ) -> State:
+        """Return a state in the units of the data, and the noise that was given as it was given."""
+        found = restored(state, levels, options.known, own.weights)
+        if self.options.noise is not None and not self.levels.equal:
+            found = replace(
+                found, noise=self.options.noise * self.levels.spread(engine.weights, engine.shape)
+            )
+        return found if self.exchanged is None else _exchanged(found, self.exchanged)
 
     def _direct(
         self, rng: np.random.Generator, resume: Snapshot | None
@@ -184,12 +240,13 @@ class Problem:
         return first_guess(engine, self.r, rng, self.options.known)
 
 
-def finished(engine: Engine, state: State, options: Options) -> Iterator[State]:
-    """Yield the last state channel by channel, then wavelets or a fit without thresholds."""
-    domain = decide(state, options) if options.transformed else state.domain
-    if domain.name == "wavelet":
-        yield from bands_after(engine, state, domain, options)
-        return
+def unequal(noise: NDArray) -> bool:
+    """Whether the noise levels of the measurements clearly differ."""
+    return bool((noise > 0).all()) and float(np.std(np.log(noise))) > UNEQUAL_NOISE
+
+
+def _without_wavelets(engine: Engine, state: State, domain: Domain, options: Options) -> Iterator[State]:
+    """Yield the last state channel by channel, and a fit without thresholds where norms are held."""
     rigid = options.known.holds_norms
     yield replace(state, domain=domain, settled=state.settled and not rigid)
     if rigid:
