@@ -22,6 +22,7 @@ from ngmca.result.large_sources import check_room
 from ngmca.task.checkpoints import Checkpoint, Keeper, Recording, SavedRun, facts_of, resumed
 from ngmca.task.methods import Rival
 from ngmca.task.problem import Problem, features_of_data, features_of_levels
+from ngmca.task.purest_measurements import settled_by_purest
 from ngmca.task.task import Task
 
 COPIES_TO_COMPARE = 10  # of the sources, where those of several starts are compared
@@ -224,7 +225,8 @@ class _Starts:
                 runs += at_once(self._start(rngs), range(1, self._starts), self._workers(threads))
         if self._starts == 1:
             return runs[0]
-        return choose(problem.engine, runs, problem.options, plain=problem.plain)
+        found = choose(problem.engine, runs, problem.options, plain=problem.plain)
+        return settled_by_purest(problem, engine, found, runs)
 
     def _keeps_first(self) -> bool:
         """Whether a watcher wants the result of the first start before others begin."""

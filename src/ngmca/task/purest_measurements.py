@@ -1,0 +1,56 @@
+"""An answer where several answers fit equally well: sources near the purest measurements.
+
+Spectra that are nowhere 0 and much alike can be mixed with each other and still fit the data. Sparsity
+then chooses an extreme of what is possible, and each start another one. If some measurements are nearly
+pure, they explain all others with amounts of at least 0, and the most plausible sources are near them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ngmca import rivals
+from ngmca._support.messages import warn_user
+from ngmca.algorithms.restarts import with_restarts
+from ngmca.engines import Engine, in_its_unit, residual_energy
+from ngmca.result import Domain, Separation
+from ngmca.task.checkpoints import Recording
+from ngmca.task.problem import Problem
+
+DIFFERENT = 36.0  # dB: mean SDR of one start as an estimate of another, below which they differ
+
+
+def settled_by_purest(
+    problem: Problem, engine: Engine, found: Separation, runs: Sequence[Separation]
+) -> Separation:
+    """Return the best of several starts, or plain factorisation from the purest measurements.
+
+    The second is returned if the starts differ and the purest measurements alone fit as well as the best
+    of them.
+    """
+    if not _applies(problem) or min(one.agreement for one in found.restarts) >= DIFFERENT:
+        return found
+    purest = rivals.as_separation("spa", in_its_unit(problem.engine), problem.r, None)
+    here = found.in_memory()
+    best, own = (residual_energy(problem.engine, one.A, one.S) for one in (here, purest))
+    if own > best:
+        return found
+    options = replace(problem.options, method="anls", n_iter="auto", domain="direct", warm=False)
+    plain = replace(problem, options=options, start=(purest.A, np.maximum(purest.S, 0)), again=None)
+    recording = Recording()
+    for state, _, _ in plain.states(np.random.default_rng(0)):
+        recording.add(state)
+    warn_user(
+        f"{len(runs)} starts found sources that differ, although all of them fit the data. The sources "
+        "closest to the purest measurements were taken. Constraints, or further measurements with other "
+        "amounts, would settle it."
+    )
+    answer = replace(recording.separation(), domain=Domain("direct", "the purest measurements fit"))
+    costs = [one.cost for one in found.restarts]
+    return with_restarts([answer, *runs], [min(costs), *costs], engine.energy)
+
+
+def _applies(problem: Problem) -> bool:
+    """Whether the data are in memory, without weights or constraints, and sources are sparse."""
+    return problem.plain and problem.options.method == "soft" and problem.engine.place == "memory"
