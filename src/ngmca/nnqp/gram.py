@@ -107,7 +107,7 @@ class Gram:
         unit: bool = False,
         grouped: bool = False,
     ) -> float:
-        """argmin_{X >= 0} 1/2 <X, XG> - <C - shift, X>, exactly, in place of X; returns the violation.
+        """argmin_{X >= 0} 1/2 <X, XG> - <C - shift, X>, exactly, in place of X; the violation.
 
         X (rows, r) holds a guess of the support. The shift (r,) of a row is multiplied by its noise.
         `unit` and `grouped` are those of `solve_rows`.
@@ -119,6 +119,18 @@ class Gram:
         if shift is not None and self.noise is not None:
             shift = shift * self.noise
         return solve_each(self.values, self.which, C, X, shift)
+
+    def solve_reweighted(self, C: Any, X: Any, level: NDArray, tau: float) -> float:
+        """argmin_{X >= 0} 1/2 <X, XG> - <C, X> + <Lam, X>, exactly, in place of X; the violation.
+
+        The thresholds Lam = tau level / (1 + X / level) follow from X as it was before. The
+        level (r,) of a row is multiplied by its noise.
+        """
+        if not isinstance(X, np.ndarray):
+            return float(X.solve_reweighted(self.matrix, C, level, tau))
+        level = np.asarray(level if self.noise is None else level * self.noise, dtype=X.dtype)
+        level = np.maximum(level, np.finfo(X.dtype).tiny)
+        return self.solve(C - X.dtype.type(tau) * level * level / (level + X), X)
 
     def project(self, C: Any, X: Any) -> float:
         """X := [C G^+]_+, least squares projected on the orthant; returns 0, there is no certificate."""

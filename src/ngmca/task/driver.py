@@ -226,6 +226,8 @@ class _Starts:
         if self._starts == 1:
             return runs[0]
         found = choose(problem.engine, runs, problem.options, plain=problem.plain)
+        if self._task.n_init != "auto":
+            return found
         return settled_by_purest(problem, engine, found, runs)
 
     def _keeps_first(self) -> bool:

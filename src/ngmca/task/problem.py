@@ -11,9 +11,17 @@ from numpy.typing import NDArray
 from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import Option, warn_user
-from ngmca.algorithms import Options, Snapshot, iterate_naive, iterate_thresholded, start_on_part
+from ngmca.algorithms import (
+    Options,
+    Snapshot,
+    iterate_naive,
+    iterate_thresholded,
+    reweighted_channels,
+    start_on_part,
+)
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.algorithms.first_guess import first_guess, with_background
+from ngmca.algorithms.reweighted_channels import iterate_reweighted
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
 from ngmca.algorithms.wavelets.domain_choice import decide
@@ -25,6 +33,7 @@ from ngmca.result import Background, Domain, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
 
+MIN_MEASUREMENTS_FOR_LEVELS = 2.0  # for each source: fewer do not tell their noise levels
 UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
 WEIGHT_RANGE_IN_WAVELETS = 2.0  # factor from their median up to which weights are kept
 
@@ -135,8 +144,11 @@ class Problem:
     @property
     def _may_repeat(self) -> bool:
         """Whether a second fit follows if the noise levels of the measurements differ."""
-        estimated = self.levels.equal and self.options.noise is None
-        return estimated and self.options.transformed and not self.robust and self.again is not None
+        options = self.options
+        estimated = self.levels.equal and options.noise is None and not self.robust
+        enough = self.engine.shape[0] >= MIN_MEASUREMENTS_FOR_LEVELS * self.r
+        automatic = options.transformed and options.n_iter == "auto"
+        return estimated and enough and automatic and self.again is not None
 
     def states(
         self, rng: np.random.Generator, resume: Snapshot | None = None, *, fetch: bool = True
@@ -181,6 +193,8 @@ class Problem:
             following = bands_after(own, state, domain, options)
         else:
             following = _without_wavelets(engine, state, domain, options)
+            if self.exchanged is None and reweighted_channels.suits(engine, state, options):
+                following = _reweighted(engine, state, domain, options)
         for one in following:
             found = replace(one, outliers=state.outliers)
             yield self._returned(engine, found, own, levels, options)
@@ -251,6 +265,13 @@ def _without_wavelets(engine: Engine, state: State, domain: Domain, options: Opt
     yield replace(state, domain=domain, settled=state.settled and not rigid)
     if rigid:
         yield from (replace(one, domain=domain) for one in relaxed(engine, state, options))
+
+
+def _reweighted(engine: Engine, state: State, domain: Domain, options: Options) -> Iterator[State]:
+    """Yield the last state of `soft`, and those with reweighted thresholds."""
+    yield replace(state, domain=domain, settled=False)
+    for found in iterate_reweighted(engine, replace(state, domain=domain), options):
+        yield replace(found, S=fetched(found.S))
 
 
 def in_channels(

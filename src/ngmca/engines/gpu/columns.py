@@ -64,6 +64,13 @@ class Columns:
         shift = np.zeros(len(G)) if shift is None else shift
         return self.device.solve(G, C.array, self.array, shift, self.guess)
 
+    def solve_reweighted(self, G: NDArray, C: "Columns", level: NDArray, tau: float) -> float:
+        """As `Gram.solve_reweighted`."""
+        xp, before = self.device.xp, self.array if self.guess is None else self.guess
+        levels = xp.maximum(xp.asarray(level, dtype=self.dtype), np.finfo(self.dtype).tiny)[:, None]
+        C.array[...] -= self.dtype.type(tau) * levels * levels / (levels + before)
+        return self.solve(G, C)
+
     def project(self, G: NDArray, C: "Columns") -> float:
         """X := [G C]_+."""
         xp = self.device.xp
