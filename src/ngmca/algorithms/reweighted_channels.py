@@ -21,17 +21,18 @@ from ngmca.result import State
 
 ITERATIONS = 8  # nearly all of the gain comes with them
 MIN_MEASUREMENTS = 2.0  # for each source
+MIN_ZEROS = 0.35  # share of zeros: sources that are nearly everywhere gain nothing
 TAU_OF_DENSE_AND_SPARSE = (1.0, 2.5)
 ZEROS_OF_DENSE_AND_SPARSE = (0.48, 0.65)  # share of zeros in the sources of `soft`
 
 
 def suits(engine: Engine, state: State, options: Options) -> bool:
-    """Whether thresholds are reweighted: with the automatic schedule, and not too few measurements.
+    """Whether thresholds are reweighted: with the automatic schedule, for sources that are often 0.
 
-    Constraints under which a fit without thresholds follows (`relaxed`) are left out.
+    There must be enough measurements to tell the sources apart. Constraints under which a fit without thresholds follows (`relaxed`) are left out.
     """
     automatic = options.method == "soft" and options.n_iter == "auto" and options.solver == "pivot"
-    enough = engine.shape[0] >= MIN_MEASUREMENTS * state.A.shape[1]
+    enough = engine.shape[0] >= MIN_MEASUREMENTS * state.A.shape[1] and 1 - state.active > MIN_ZEROS
     simple = not options.known.holds_norms and not options.known.both
     return automatic and enough and simple and bool(state.lam.any())
 
