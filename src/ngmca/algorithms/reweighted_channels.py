@@ -29,7 +29,8 @@ ZEROS_OF_DENSE_AND_SPARSE = (0.48, 0.65)  # share of zeros in the sources of `so
 def suits(engine: Engine, state: State, options: Options) -> bool:
     """Whether thresholds are reweighted: with the automatic schedule, for sources that are often 0.
 
-    There must be enough measurements to tell the sources apart. Constraints under which a fit without thresholds follows (`relaxed`) are left out.
+    There must be enough measurements to tell the sources apart. Constraints under which a fit without
+    thresholds follows (`relaxed`) are left out.
     """
     automatic = options.method == "soft" and options.n_iter == "auto" and options.solver == "pivot"
     enough = engine.shape[0] >= MIN_MEASUREMENTS * state.A.shape[1] and 1 - state.active > MIN_ZEROS
