@@ -122,7 +122,8 @@ def iterate_bands(
     domain = replace(before.domain, levels=W.levels)
     A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
     given = None if options.noise is None else options.noise * change
-    floor = NOISE_FLOOR * change * np.nan_to_num(before.noise)
+    # a first stage under constraints may leave more than the noise
+    floor = (0.0 if options.known.any else NOISE_FLOOR * change) * np.nan_to_num(before.noise)
     free = options.known.free
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
     moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
