@@ -210,12 +210,12 @@ def level_case(kind: str) -> Callable:
     return case
 
 
-def missing_noise_case(m: int, r: int, share: float, missing: float) -> Callable:
+def missing_noise_case(m: int, r: int, share: float, missing: float, n: int = 1000) -> Callable:
     """The estimated noise over the true one, with missing entries."""
 
     def case(seed: int) -> float:
         rng = rng_of(seed, 6)
-        A, S = rng.random((m, r)), white(r, 1000, rng, share)
+        A, S = rng.random((m, r)), white(r, n, rng, share)
         clean = A @ S
         sigma = np.sqrt(np.mean(clean**2)) * 10 ** (-15 / 20)
         Y = clean + sigma * rng.standard_normal(clean.shape)
@@ -340,12 +340,16 @@ def clean_case(r: int) -> Callable:
     return case
 
 
-def order_case(seed: int) -> float:
+def order_case(m: int, r: int) -> Callable:
     """Largest difference in S between C and Fortran order in single precision, over the largest entry."""
-    x = simulate.sparse(m=30, n=200, r=5, p_S=0.2, snr=20, seed=1000 + seed)
-    Y = x.Y.astype("f4")
-    one, other = (ngmca.separate(np.array(Y, order=order), 5, n_init=1).S for order in "CF")
-    return float(np.abs(one - other).max() / np.abs(one).max())
+
+    def case(seed: int) -> float:
+        x = simulate.sparse(m=m, n=200, r=r, p_S=0.2, snr=20, seed=1000 + seed)
+        Y = x.Y.astype("f4")
+        one, other = (ngmca.separate(np.array(Y, order=order), r, n_init=1).S for order in "CF")
+        return float(np.abs(one - other).max() / np.abs(one).max())
+
+    return case
 
 
 ROWS: dict[str, Callable[[int], float]] = {
@@ -373,6 +377,10 @@ ROWS: dict[str, Callable[[int], float]] = {
     "4 noise, 60 x 15, 60 % missing": missing_noise_case(60, 15, 0.3, 0.6),
     "4 noise, 30 x 15, 30 % missing": missing_noise_case(30, 15, 0.3, 0.3),
     "4 noise, 30 x 5, 30 % missing": missing_noise_case(30, 5, 0.3, 0.3),
+    "4 noise, 35 x 35, n = 200": missing_noise_case(35, 35, 0.3, 0.0, 200),
+    "4 noise, 40 x 35, n = 200": missing_noise_case(40, 35, 0.3, 0.0, 200),
+    "4 noise, 60 x 35, n = 200": missing_noise_case(60, 35, 0.3, 0.0, 200),
+    "4 noise, 40 x 35, n = 1000": missing_noise_case(40, 35, 0.3, 0.0),
     "5 loss of single precision in naive": precision_case,
     "6 unequal, sparse, 40 x 8": unequal_case(lambda *a: white(*a, 0.3), 40, 8, 200, 0.5),
     "6 the same, levels known": unequal_case(lambda *a: white(*a, 0.3), 40, 8, 200, 0.5, True),
@@ -404,7 +412,8 @@ ROWS: dict[str, Callable[[int], float]] = {
     "11 whole fit, r = 5": stream_case(5, 150, 0.2, 0.1, False),
     "11 stream, r = 5": stream_case(5, 150, 0.2, 0.1, True),
     "13 white, m = r = 15": square_case,
-    "16 order of single precision": order_case,
+    "16 order of single precision": order_case(30, 5),
+    "16 order of single precision, r > m": order_case(4, 6),
     "17 alike and nowhere 0": alike_case,
     "18 no noise, r = 5": clean_case(5),
     "18 no noise, r = 15": clean_case(15),

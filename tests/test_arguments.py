@@ -141,13 +141,28 @@ def test_odd_data_work(method):
     works(np.outer(np.arange(4.0), np.arange(7.0)), r=3, **options)
 
 
-def test_layouts_and_types_give_the_same_answer():
-    expected = works(Y, 3).S
-    read_only = Y.copy()
+@pytest.mark.parametrize("r", [3, 12])  # with 12 measurements of 12 sources, rounding decides the answer
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_layouts_give_the_same_bits(kind, r):
+    data = Y.astype(kind)
+    expected = works(data, r).S
+    read_only = data.copy()
     read_only.flags.writeable = False
-    for same in (read_only, np.asfortranarray(Y), np.repeat(Y, 2, axis=1)[:, ::2], Y[::-1][::-1]):
-        np.testing.assert_allclose(works(same, 3).S, expected, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(works(Y.tolist(), 3).S, expected)
+    layouts = {
+        "read-only": read_only,
+        "columns first": np.asfortranarray(data),
+        "every second entry": np.repeat(data, 2, axis=1)[:, ::2],
+        "the first columns": np.hstack([data, data])[:, : data.shape[1]],
+        "last row first": data[::-1].copy()[::-1],
+    }
+    for name, same in layouts.items():
+        np.testing.assert_array_equal(works(same, r).S, expected, err_msg=name)
+    gaps = np.where(data > np.quantile(data, 0.9), np.nan, data)
+    np.testing.assert_array_equal(works(np.asfortranarray(gaps), r).S, works(gaps, r).S)
+
+
+def test_lists_give_the_same_answer():
+    np.testing.assert_allclose(works(Y.tolist(), 3).S, works(Y, 3).S)
 
 
 def test_integers_and_small_floats():

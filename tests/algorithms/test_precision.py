@@ -32,6 +32,22 @@ def test_float32_finds_the_same_sources(method, p_S, snr, seed):
     assert single > double - 0.5
 
 
+def test_naive_in_float32_finds_the_same_sources_of_many_mixtures():
+    """Sources have one entry at first. Two sources with the same entry must not stay alike."""
+    lost, alike = [], []
+    for seed in range(30):
+        data = ngmca.simulate.sparse(60, 60, 10, p_S=0.1, snr=30, seed=seed)
+        double, single = (
+            ngmca.separate(data.Y.astype(dtype), 10, **records(method="naive", n_iter=100, seed=0))
+            for dtype in (np.float64, np.float32)
+        )
+        scores = [ngmca.evaluate(data.S, found.S).mean_sdr for found in (double, single)]
+        lost.append(scores[0] - scores[1])
+        alike.append(np.triu(single.A.T @ single.A, 1).max())
+    assert np.abs(lost).max() < 0.5
+    assert np.max(alike) < 0.999
+
+
 @pytest.mark.parametrize("method", sorted(rivals.METHODS))
 def test_rivals_find_the_same_factors_in_float32(method):
     data = ngmca.simulate.sparse(60, 80, 4, p_S=0.3, snr=20, seed=0)

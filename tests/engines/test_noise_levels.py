@@ -70,6 +70,47 @@ def test_levels_of_data_with_gaps(missing):
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("m", "r", "missing"), [(12, 8, 0.3), (60, 15, 0.6), (30, 15, 0.3), (30, 5, 0.3)]
+)
+def test_levels_for_a_known_mixing_where_much_is_missing(m, r, missing):
+    """A measurement is followed only where it was observed, and more closely where others were not."""
+    rng = np.random.default_rng(m)
+    n = 2000
+    S = np.where(rng.random((r, n)) < 0.3, rng.exponential(size=(r, n)), 0)
+    A, S = unit_columns(rng.random((m, r)), S)
+    sigma = 0.18 * level(A @ S)
+    Y = A @ S + sigma * rng.standard_normal((m, n))
+    Y[rng.random((m, n)) < missing] = np.nan
+    engine, thresholds = open_data(Y), np.full(r, sigma)
+    fit = engine.sweep(A, np.zeros((r, n)), lambda G, C, X, _: G.solve(C, X, thresholds))
+    assert level(engine.noise(A, fit.S, final=True)) == pytest.approx(sigma, rel=0.08)
+
+
+def test_levels_do_not_depend_on_the_order_of_samples():
+    rng = np.random.default_rng(5)
+    m, r, b = 12, 5, 40
+    A, X = rng.random((m, r)), np.where(rng.random((b, r)) < 0.5, rng.random((b, r)), 0)
+    W, C = rng.random((m, b)) * (rng.random((m, b)) < 0.7), rng.random((b, r))
+    grams = np.einsum("ij,ik,il->jkl", W, A, A)
+
+    def found(order):
+        given = {"stack": grams[order], "which": np.arange(b), "weights": W[:, order]}
+        return freedom.corrected(np.ones(m), A, C[order], X[order], np.full(m, b), **given)
+
+    np.testing.assert_allclose(found(rng.permutation(b)), found(np.arange(b)), rtol=1e-9)
+
+
+def test_equal_weights_give_the_levels_of_complete_data():
+    rng = np.random.default_rng(6)
+    m, r, b = 12, 5, 40
+    A, X = rng.random((m, r)), np.where(rng.random((b, r)) < 0.5, rng.random((b, r)), 0)
+    C, levels = (X @ A.T + 0.1 * rng.standard_normal((b, m))) @ A, rng.random(m)
+    given = {"stack": (A.T @ A)[None], "which": np.zeros(b, dtype=int), "weights": np.ones((m, b))}
+    found = freedom.corrected(levels, A, C, X, np.full(m, b), **given)
+    np.testing.assert_allclose(found, freedom.corrected(levels, A, C, X, b), rtol=1e-9)
+
+
 @pytest.mark.parametrize("tau", [0.0, 1.0, 2.0])
 @pytest.mark.parametrize("m", [8, 16, 40])
 def test_levels_for_a_known_mixing_at_any_threshold(m, tau):
@@ -150,8 +191,7 @@ def test_sums_over_samples_are_those_of_plain_algebra():
     A, X = rng.random((m, r)), np.where(rng.random((b, r)) < 0.5, 0.1 * rng.random((b, r)), 0)
     C = 0.1 * rng.random((b, r))
     G, both = A.T @ A, np.zeros((r, 2 * r))
-    which, size, free = np.zeros(b, dtype=np.intp), np.full(b, m), np.ones(r, dtype=bool)
-    freedom._measure(G[None], which, C, X, size, free, 1.0, both)
+    freedom._measure(G, C, X, m, np.ones(r, dtype=bool), 1.0, both)
     taken, moved = np.zeros((r, r)), np.zeros((b, r))
     for x, c, u in zip(X, C, moved, strict=True):
         P = np.flatnonzero(x)

@@ -10,6 +10,9 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import multiple_for_count
 from ngmca.algorithms.snapshot import Snapshot
 from ngmca.engines import Engine, cost, gram, mad
+from ngmca.nnqp.gram import Gram, pseudo_inverse
+
+TWIN_GAP = 1e-10  # between 1 and the cosine of two sources, below which they are one and the same
 
 
 def iterate_naive(
@@ -38,14 +41,26 @@ def iterate_naive(
         if resume is None or k > first or k == schedule.n_iter:
             yield Snapshot(k, A, S, lam, sigma, cost(engine, A, SS, YS), active, np.nan)
         A_next = np.empty_like(A)
-        projected(SS, YS, A_next)
+        projected(_without_twins(SS), YS, A_next)
         A = A_next
 
 
 def _least_squares(engine: Engine, A: NDArray) -> NDArray:
     """(A'A)^-1 A'Y."""
-    G = np.linalg.pinv(gram(A), rcond=1e-10, hermitian=True)
-    return np.asarray(G @ engine.correlate(A), dtype=engine.dtype)
+    return np.asarray(pseudo_inverse(gram(A)) @ engine.correlate(A), dtype=engine.dtype)
+
+
+def _without_twins(SS: Gram) -> Gram:
+    """S S' without sources that are multiples of an earlier one: their columns of A become 0.
+
+    Least squares would give both the same column, and then the same source, in all later iterations. A
+    source without a column gets another direction (`revive`).
+    """
+    G = SS.matrix
+    size = np.sqrt(np.diagonal(G))
+    alike = np.triu((1 - TWIN_GAP) * np.outer(size, size) < G, 1)
+    keep = ~alike.any(axis=0)
+    return Gram(G * np.outer(keep, keep))
 
 
 def _threshold(S: NDArray, tau: float, share: float) -> tuple[NDArray, NDArray]:

@@ -45,30 +45,29 @@ def corrected(
 
     X (b, r) holds some samples of the sources, and C (b, r) is Y'A. With weights (m, b), C is (W Y)'A,
     the Gram matrix of sample j is stack[which[j]], and n (m,) is the number of observed samples of each
-    measurement. Sources that are `held` (r,) were not fitted.
+    measurement. Means are then over the observed samples of each measurement: a fit follows an entry
+    that was observed, and not one that was missing. Sources that are `held` (r,) were not fitted.
     """
     A = np.ascontiguousarray(A, dtype=np.float64)
     X = np.ascontiguousarray(X, dtype=np.float64)
-    (m, r), b = A.shape, len(X)
-    if stack is None or which is None or weights is None:
-        stack, which = (A.T @ A)[None], np.zeros(b, dtype=np.intp)
-        size, share, n = np.full(b, m), np.ones(m), np.full(m, n)
-        rest = C - X @ stack[0]
-    else:
-        seen = weights > 0
-        size, count = np.count_nonzero(seen, axis=0), np.count_nonzero(seen, axis=1)
-        share = weights.sum(axis=1) / np.maximum(count, 1)
-        rest = C - np.einsum("jk,jkl->jl", X, stack[which])
+    m, r = A.shape
     free = np.ones(r, dtype=np.bool_) if held is None else ~held
-    both = np.zeros((r, 2 * r))
     levels = levels.astype(np.float64, copy=False)
-    ratio = _measure(stack, which, rest, X, size, free, float(levels @ levels) / m, both)
-    return _levels(levels, A, A @ both, ratio, X, share, n)
+    square = float(levels @ levels) / m
+    if stack is None or which is None or weights is None:
+        G, both, n = A.T @ A, np.zeros((r, 2 * r)), np.full(m, n)
+        ratio = _measure(G, C - X @ G, X, m, free, square, both)
+        taken, added = _in_rows(A, A @ both)
+    else:
+        rest, taken, added = C - np.einsum("jk,jkl->jl", X, stack[which]), np.zeros(m), np.zeros(m)
+        W = np.ascontiguousarray(weights.T)
+        ratio = _measure_rows(stack, which, rest, X, A, W, free, square, taken, added)
+    return _levels(levels, A, taken, added, ratio, X, n)
 
 
 @compiled
-def _levels(levels, A, both, ratio, X, share, n):
-    """Return the noise level of each measurement; `both` holds the sums over the samples, times A."""
+def _levels(levels, A, taken, added, ratio, X, n):
+    """Return the noise level of each measurement, of which the fit has taken and added these shares."""
     m, r = A.shape
     live = np.zeros(r, np.bool_)
     sources = 0
@@ -85,23 +84,31 @@ def _levels(levels, A, both, ratio, X, share, n):
     own = max(1 - idle / max(m * sources, 1), 0.0)
     found = np.empty(m)
     for i in range(m):
-        taken = 0.0
-        added = 0.0
         fitted = 0
         for k in range(r):
-            taken += both[i, k] * A[i, k]
-            added += both[i, r + k] * A[i, k]
             fitted += live[k] and A[i, k] != 0
-        left = 1 - share[i] * taken - own * fitted / max(n[i], 1)
+        left = 1 - taken[i] - own * fitted / max(n[i], 1)
         total = levels[i] ** 2 / ratio
         least = MIN_SHARE_OF_NOISE * total
-        noise = max(total - share[i] * max(added, 0.0), least) / max(left, MIN_SHARE_LEFT)
+        noise = max(total - max(added[i], 0.0), least) / max(left, MIN_SHARE_LEFT)
         found[i] = sqrt(min(noise, levels[i] ** 2 / MIN_SHARE_LEFT))
     return found
 
 
 @compiled
-def _measure(stack, which, C, X, size, free, square, both):
+def _in_rows(A, both):
+    """Return a_i'Ma_i of each measurement for two matrices M; `both` holds A times them."""
+    m, r = A.shape
+    taken, added = np.zeros(m), np.zeros(m)
+    for i in range(m):
+        for k in range(r):
+            taken[i] += both[i, k] * A[i, k]
+            added[i] += both[i, r + k] * A[i, k]
+    return taken, added
+
+
+@compiled
+def _measure(G, C, X, m, free, square, both):
     """Fill `both` with means over samples: G_P^-1 with the correction for the choice of the support, and
     beside it the covariance of u.
 
@@ -109,25 +116,15 @@ def _measure(stack, which, C, X, size, free, square, both):
     the residual.
     """
     b, r = X.shape
-    P = np.empty(r, np.intp)
-    L = np.zeros((r, r))
-    inverse = np.zeros((r, r))
-    u = np.empty(r)
-    extra = np.empty(r)
-    mean = np.zeros(r)
+    P, L, inverse = np.empty(r, np.intp), np.zeros((r, r)), np.zeros((r, r))
+    u, extra, mean = np.empty(r), np.empty(r), np.zeros(r)
     left = np.empty(b)  # of unit noise
     added = np.zeros(b)  # by u
     near = 0.0
     for j in range(b):
-        p = _factor(stack[which[j]], X[j], free, P, L)
-        _invert(L, p, inverse)
+        p = _sample(G, C[j], X[j], free, P, L, inverse, u, extra)
         left[j] = p
         for a in range(p):
-            u[a] = 0.0
-            for c in range(p):
-                u[a] += inverse[a, c] * C[j, P[c]]
-            x = X[j, P[a]]
-            extra[a] = 4 - 6 * x / u[a] if x * u[a] > 0 and abs(x) < abs(u[a]) else 0.0
             near += extra[a]
             added[j] += u[a] * C[j, P[a]]
             mean[P[a]] += u[a] / b
@@ -144,11 +141,82 @@ def _measure(stack, which, C, X, size, free, square, both):
     around, whole = 0.0, 0.0  # the mean of u, and 0
     for a in range(r):
         for c in range(r):
-            whole += both[a, r + c] * stack[0, a, c]
+            whole += both[a, r + c] * G[a, c]
             both[a, r + c] -= mean[a] * mean[c]
-            around += both[a, r + c] * stack[0, a, c]
-    chosen = 1 + max(near, 0.0) / max(left.sum(), 1.0)
+            around += both[a, r + c] * G[a, c]
+    return _ratio(left, added, np.full(b, m), near, around, whole, square)
+
+
+@compiled
+def _measure_rows(stack, which, C, X, A, W, free, square, taken, added):
+    """The same where samples have weights W (b, m), with means over the observed samples of each row.
+
+    Fills `taken` and `added` (m,) with what the fit takes and adds in each measurement.
+    """
+    (b, r), m = X.shape, len(A)
+    P, L, inverse = np.empty(r, np.intp), np.zeros((r, r)), np.zeros((r, r))
+    u, extra, part, M = np.empty(r), np.empty(r), np.empty(r), np.empty((r, r))
+    mean, count, size = np.zeros(m), np.zeros(m), np.zeros(b, np.intp)
+    left, lifted = np.empty(b), np.zeros(b)
+    near = 0.0
     for j in range(b):
+        p = _sample(stack[which[j]], C[j], X[j], free, P, L, inverse, u, extra)
+        left[j] = p
+        M[:p, :p] = inverse[:p, :p]
+        for k in range(p):
+            near += extra[k]
+            lifted[j] += u[k] * C[j, P[k]]
+            if extra[k] != 0:
+                for a in range(p):
+                    for c in range(p):
+                        M[a, c] += extra[k] / inverse[k, k] * inverse[a, k] * inverse[c, k]
+        for i in range(m):
+            if W[j, i] > 0:
+                size[j] += 1
+                count[i] += 1
+                move, follow = 0.0, 0.0
+                for a in range(p):
+                    part[a] = A[i, P[a]]
+                    move += part[a] * u[a]
+                    follow += M[a, a] * part[a] ** 2
+                    for c in range(a):
+                        follow += 2 * M[a, c] * part[a] * part[c]
+                taken[i] += W[j, i] * follow
+                added[i] += W[j, i] * move**2
+                mean[i] += sqrt(W[j, i]) * move
+    around, whole = 0.0, 0.0
+    for i in range(m):
+        whole += added[i]
+        seen = max(count[i], 1.0)
+        taken[i] /= seen
+        added[i] = added[i] / seen - (mean[i] / seen) ** 2
+        around += added[i] * seen
+    return _ratio(left, lifted, size, near, around, whole, square)
+
+
+@compiled
+def _sample(G, c, x, free, P, L, inverse, u, extra):
+    """Fill P with the support of a sample, `inverse` with G_P^-1, u, and weights that its choice adds.
+
+    Returns the size of the support.
+    """
+    p = _factor(G, x, free, P, L)
+    _invert(L, p, inverse)
+    for a in range(p):
+        u[a] = 0.0
+        for k in range(p):
+            u[a] += inverse[a, k] * c[P[k]]
+        value = x[P[a]]
+        below = value * u[a] > 0 and abs(value) < abs(u[a])
+        extra[a] = 4 - 6 * value / u[a] if below else 0.0
+    return p
+
+
+@compiled
+def _ratio(left, added, size, near, around, whole, square):
+    """Return what `_measure` returns, from the supports of samples and what u adds to them."""
+    chosen = 1 + max(near, 0.0) / max(left.sum(), 1.0)
+    for j in range(left.size):
         left[j] = max(1 - chosen * left[j] / max(size[j], 1), NEARLY_NO_VARIANCE)
         added[j] *= around / whole / max(size[j], 1) if around > 0 else 0.0
     return _typical(left, added, square) if square > 0 else 1.0

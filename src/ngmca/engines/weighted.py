@@ -55,10 +55,10 @@ class WeightedEngine(InMemory):
         unit: float = 1.0,
         seed: int = 0,
     ) -> None:
-        self._Y = np.where(W > 0, Y, Y.dtype.type(0))
+        self.weights = np.ascontiguousarray(W, dtype=np.float64)
+        self._Y = np.ascontiguousarray(np.where(self.weights > 0, Y, Y.dtype.type(0)))
         self.unit, self.threads, self.seed = unit, threads, seed
         self.shape, self.dtype = self._Y.shape, self._Y.dtype
-        self.weights = np.ascontiguousarray(W, dtype=np.float64)
         self.noise_weights = noise_weights
         self._columns, self._rows = WeightPatterns(self.weights.T), WeightPatterns(self.weights)
         self._WY = self._Y * self.weights

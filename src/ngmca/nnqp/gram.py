@@ -134,7 +134,7 @@ class Gram:
 
     def project(self, C: Any, X: Any) -> float:
         """X := [C G^+]_+, least squares projected on the orthant; returns 0, there is no certificate."""
-        inverse = np.linalg.pinv(self.matrix, rcond=PSEUDO_INVERSE_CUT, hermitian=True)
+        inverse = pseudo_inverse(self.matrix)
         if not isinstance(X, np.ndarray):
             return float(X.project(inverse, C))
         np.maximum(C @ inverse, 0, out=X)
@@ -170,6 +170,17 @@ class Gram:
         size[~bounded] = np.inf
         _, moved = descend(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
         return (X * inverse[:, None]).T, float(moved) / max(float(X.max(initial=0)), 1e-300)
+
+
+def pseudo_inverse(G: NDArray) -> NDArray:
+    """Return G^+. A row and column of zeros stay exactly 0, so that an absent source has no direction.
+
+    Without this, rounding gives it a direction, which is that of another source.
+    """
+    live = np.flatnonzero(np.diagonal(G))
+    among, found = np.ix_(live, live), np.zeros_like(G)
+    found[among] = np.linalg.pinv(G[among], rcond=PSEUDO_INVERSE_CUT, hermitian=True)
+    return found
 
 
 def unit_rows(SS: NDArray, YS: NDArray, A: NDArray) -> tuple[NDArray, ...]:
