@@ -57,7 +57,7 @@ def test_a_cube_in_zarr_ends_as_maps_in_the_report(tmp_path):
     said = told(run("separate", tmp_path / "cube.zarr", "-r", 3, "-o", tmp_path / "out"))
     assert "cube.zarr, 173 kB, is too large for the memory: it is read in blocks" in said
     assert "the report and the tables show 90 of 360 measurements and 60 of 60 channels" in said
-    expected = ngmca.separate(Y.reshape(-1, 60), 3, n_init=1)
+    expected = ngmca.separate(Y.reshape(-1, 60), 3)
     A, S = (np.load(tmp_path / "out" / name) for name in ("A.npy", "S.npy"))
     np.testing.assert_array_equal(A, expected.A)
     np.testing.assert_array_equal(S, expected.S)

@@ -47,7 +47,7 @@ def rows(folder):
 @pytest.fixture
 def in_one_process(monkeypatch):
     """Simulations run in a thread: a new process takes longer to start than they take."""
-    monkeypatch.setattr(runner, "_pool", lambda workers: ThreadPoolExecutor(1))
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", lambda *given, **options: ThreadPoolExecutor(1))
 
 
 @pytest.fixture(scope="module")

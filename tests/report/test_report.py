@@ -321,6 +321,7 @@ def test_three_lines_of_python(tmp_path, shape):
     assert "with wavelets" in page
 
 
+@pytest.mark.filterwarnings("ignore:the fit in wavelets follows the noise")
 def test_methods_without_a_certificate_and_single_rows(tmp_path):
     Y = ngmca.simulate.spectra(m=5, n=60, r=2, snr=20, seed=0).Y
     assert "not available for this method" in html_of(

@@ -228,7 +228,8 @@ def test_an_error_while_it_is_put_in_place_costs_nothing(tmp_path, monkeypatch, 
             for name in (*FILES[:3], SEPARATED):
                 write_atomically(claim.work / name, "new")
             with monkeypatch.context() as patched:
-                place = claims.Claim if where == "_mark" else claims
+                places = {"_mark": claims.Claim, "clear": claims.result_folder}
+                place = places.get(where, claims)
                 patched.setattr(place, where, lambda *a, **k: (_ for _ in ()).throw(error))
                 claim.finish()
 

@@ -1,7 +1,6 @@
 """The task that the options describe, with the contents of the files that they name."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,30 +19,31 @@ from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
 from ngmca.saving.sources_in_file import sources_in
 from ngmca.task.methods import method_with
-from ngmca.task.task import NoiseModel, Sampling, Task
+from ngmca.task.task import DOMAINS, NoiseModel, Sampling, Task
 
 PROFILES = ("unimodal", "increasing", "decreasing")
 
 
-def task_without_data(settings: Settings) -> Task:
-    """Return the part of the task that does not depend on the data; raise an error if it is wrong."""
+def check_early(settings: Settings) -> None:
+    """Raise an error for a wrong method, one of its options or a wrong domain, before data are read."""
+    method_with(settings.method, settings.method_options)
+    check_choice(settings.domain, "domain", DOMAINS)
+
+
+def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
+    """Return the task that the options describe."""
     return Task(
         r=settings.number,
         method=method_with(settings.method, settings.method_options),
         domain=settings.domain,
+        noise=noise_of(settings, data),
         robust=settings.robust,
+        constraints=tuple(_constraints(settings, data, quiet=quiet)),
         n_init=settings.n_init,
         posterior=Sampling(settings.samples or "auto") if settings.posterior else None,
         seed=settings.seed,
         device=settings.device,
     )
-
-
-def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
-    """Return the task that the options describe."""
-    constraints = tuple(_constraints(settings, data, quiet=quiet))
-    noise = noise_of(settings, data)
-    return replace(task_without_data(settings), noise=noise, constraints=constraints)
 
 
 def _constraints(settings: Settings, data: Dataset, *, quiet: bool) -> Iterator[known.Constraint]:

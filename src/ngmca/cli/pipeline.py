@@ -21,7 +21,7 @@ from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail
-from ngmca.cli.option_files import task_of, task_without_data
+from ngmca.cli.option_files import check_early, task_of
 from ngmca.cli.options import as_flag
 from ngmca.cli.settings import AUTO, QUESTIONS, Settings, changed_input, provenance, to_toml
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
@@ -70,7 +70,7 @@ def perform(
     found : Run, optional
         The result of an earlier run with the same data, to which only missing parts are added.
     """
-    task_without_data(settings)  # a wrong option is an error before anything is read
+    check_early(settings)
     text = "compiling for the first time on this machine, which takes about half a minute."
     compiling = compile_notice(lambda: note(text, quiet=quiet))
     with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):

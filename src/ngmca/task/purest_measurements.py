@@ -13,11 +13,13 @@ import numpy as np
 from ngmca import rivals
 from ngmca._support.messages import warn_user
 from ngmca.algorithms.restarts import with_restarts
+from ngmca.algorithms.wavelets.wavelet_data import noise_of_differences
 from ngmca.engines import Engine, in_its_unit, residual_energy
 from ngmca.result import Domain, Separation
 from ngmca.task.checkpoints import Recording
 from ngmca.task.problem import Problem
 
+MAX_MISFIT = 4.0  # energy of the residual, over that of the noise in second differences
 DIFFERENT = 36.0  # dB: mean SDR of one start as an estimate of another, below which they differ
 
 
@@ -34,7 +36,9 @@ def settled_by_purest(
     purest = rivals.as_separation("spa", in_its_unit(problem.engine), problem.r, None)
     here = found.in_memory()
     best, own = (residual_energy(problem.engine, one.A, one.S) for one in (here, purest))
-    if own > best:
+    differences, _ = noise_of_differences(problem.engine)
+    noise = problem.engine.shape[1] * float(differences @ differences)
+    if own > min(best, MAX_MISFIT * noise):
         return found
     options = replace(problem.options, method="anls", n_iter="auto", domain="direct", warm=False)
     plain = replace(problem, options=options, start=(purest.A, np.maximum(purest.S, 0)), again=None)
@@ -52,5 +56,6 @@ def settled_by_purest(
 
 
 def _applies(problem: Problem) -> bool:
-    """Whether the data are in memory, without weights or constraints, and sources are sparse."""
-    return problem.plain and problem.options.method == "soft" and problem.engine.place == "memory"
+    """Whether all is automatic, and the data are in memory, without weights and constraints."""
+    automatic = problem.options.method == "soft" and problem.options.n_iter == "auto"
+    return automatic and problem.plain and problem.engine.place == "memory"

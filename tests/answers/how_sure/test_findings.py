@@ -44,7 +44,7 @@ def test_what_is_too_much_is_told_in_one_warning_with_one_advice():
     assert found.text.count("Try") == 1
     _, as_bands = separated(8, snr=10)  # there they are copies, or empty
     (found,) = findings(as_bands, diagnose(mixture.Y, as_bands))
-    assert "look alike." in found.text
+    assert re.search(r"look alike\.|are almost empty\.", found.text)
     assert found.text.count("Try") == 1
 
 

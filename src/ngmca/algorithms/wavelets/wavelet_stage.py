@@ -23,7 +23,7 @@ from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
 from ngmca.algorithms.wavelets.shears import sheared
-from ngmca.algorithms.wavelets.wavelet_data import WaveletData
+from ngmca.algorithms.wavelets.wavelet_data import WaveletData, noise_of_differences
 from ngmca.algorithms.wavelets.wavelet_last_step import (
     GAP,
     GAP_STEPS,
@@ -49,7 +49,7 @@ TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for
 ADMM_STEPS = 4  # for every step of A
 REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
 SHEAR_AT = 10  # the iteration that a search for shears comes before
-NOISE_FLOOR = 0.5  # of the noise that the first stage found
+NOISE_FLOOR = 0.5  # of the noise of the first stage, or of differences if that is lower
 SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
 LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
 EMPTY_FROM, EMPTY_FULLY = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
@@ -122,8 +122,7 @@ def iterate_bands(
     domain = replace(before.domain, levels=W.levels)
     A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
     given = None if options.noise is None else options.noise * change
-    # a first stage under constraints may leave more than the noise
-    floor = (0.0 if options.known.any else NOISE_FLOOR * change) * np.nan_to_num(before.noise)
+    floor = change * _noise_floor(engine, before.noise, options)
     free = options.known.free
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
     moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
@@ -238,8 +237,20 @@ def _certified(
     )
 
 
+def _noise_floor(engine: Engine, noise: NDArray, options: Options) -> NDArray:
+    """Return levels below which the fit follows the noise; 0 where that cannot be told.
+
+    The noise of the first stage counts as far as second differences show it too. Without noise they are
+    those of smooth curves, and under constraints the first stage may leave more than the noise.
+    """
+    if options.noise is not None or options.known.any:
+        return np.zeros(len(noise))
+    differences, white = noise_of_differences(engine)
+    return NOISE_FLOOR * np.minimum(np.nan_to_num(noise), differences) * white
+
+
 def _warn_of_lost_noise(sigma: NDArray, floor: NDArray) -> None:
-    """Warn where the residual is far below the noise that the first stage found."""
+    """Warn where the residual is far below the noise."""
     lost = int(np.count_nonzero(sigma < floor))
     if 2 * lost > len(sigma):
         warn_user(

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.wavelets.domain_choice import decide
+from ngmca.algorithms.wavelets.wavelet_data import noise_of_differences
 from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, SourceStep, iterate_bands
-from ngmca.engines import Engine, everything, fetched, mad
+from ngmca.engines import Engine, fetched
 from ngmca.result import Domain, State
 
 MAX_FREE_ITERATIONS = 200  # without thresholds
 MIN_MEASUREMENTS_FOR_FREE = 3.5  # for each source
 VANISHED = 0.25  # of the noise of differences: with less, `soft` has fitted the noise
-WHITE_DIFFERENCES = -0.5  # correlation of neighbouring second differences, -2/3 for white noise
 
 
 def followed_by_bands(
@@ -66,30 +66,12 @@ def _with_noise(engine: Engine, state: State, options: Options) -> State:
     With as many sources as measurements a fit can follow all of the noise. Thresholds then vanish with
     the residual, and never return.
     """
-    sigma, white = noise_of_differences(everything(engine), engine.weights)
+    sigma, white = noise_of_differences(engine)
     if not white or np.mean(state.noise**2) > VANISHED**2 * np.mean(sigma**2):
         return state
     for again in iterate_thresholded(engine, state.A, state.S, replace(options, noise=sigma)):
         last = again
     return replace(state, A=last.A, S=last.S, noise=sigma)
-
-
-def noise_of_differences(Y: NDArray, weights: NDArray | None = None) -> tuple[NDArray, bool]:
-    """Noise of each measurement from second differences, in which smooth bands vanish; is it white?
-
-    Neighbouring second differences of white noise have a correlation of -2/3, those of a smooth curve
-    of nearly 1.
-    """
-    second = Y[:, :-2] - 2 * Y[:, 1:-1] + Y[:, 2:]
-    seen = np.ones(Y.shape, dtype=bool) if weights is None else weights > 0
-    seen = seen[:, :-2] & seen[:, 1:-1] & seen[:, 2:]
-    level = np.array(
-        [mad(row[some][None])[0] if some.any() else 0.0 for row, some in zip(second, seen, strict=True)]
-    )
-    clipped = np.clip(second, -3 * level[:, None], 3 * level[:, None]) * seen
-    pairs = np.sum(clipped[:, 1:] * clipped[:, :-1])
-    squares = np.sum(clipped[:, 1:] ** 2 * seen[:, :-1])
-    return level / np.sqrt(6), bool(pairs < WHITE_DIFFERENCES * squares)
 
 
 def _freed(engine: Engine, state: State, options: Options) -> tuple[NDArray, NDArray]:
