@@ -14,6 +14,7 @@ from ngmca._support.messages import Option, warn_user
 from ngmca.algorithms import Options, Snapshot, iterate_naive, iterate_thresholded, start_on_part
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.algorithms.first_guess import first_guess, with_background
+from ngmca.algorithms.noiseless_data import least_noise, precision_of_noiseless
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
 from ngmca.algorithms.wavelets.domain_choice import decide
@@ -108,6 +109,8 @@ class Problem:
         whitened = levels.applied(engine)
         if start is not None:
             start = _inside(start[0], start[1], levels, whitened)
+        if not task.robust and levels.equal and levels.counts is None:
+            options = replace(options, noiseless=precision_of_noiseless(whitened, r, options))
         if start is None and not task.robust and levels.counts is None:
             options = replace(options, warm=start_on_part.suits(whitened, options))
         again = partial(cls._with_levels, task, engine, r, shape) if exchanged is None else None
@@ -135,7 +138,7 @@ class Problem:
     @property
     def _may_repeat(self) -> bool:
         """Whether a second fit follows if the noise levels of the measurements differ."""
-        estimated = self.levels.equal and self.options.noise is None
+        estimated = self.levels.equal and self.options.noise is None and not self.options.noiseless
         return estimated and self.options.transformed and not self.robust and self.again is not None
 
     def states(
@@ -178,11 +181,13 @@ class Problem:
             domain = decide(replace(state, S=state.S * columns), options)
         if domain.name == "wavelet":
             own, state, levels, options = in_channels(engine, state, levels, options)
-            following = bands_after(own, state, domain, options)
+            seen = np.maximum(state.noise, least_noise(own, options))
+            following = bands_after(own, replace(state, noise=seen), domain, options)
         else:
             following = _without_wavelets(engine, state, domain, options)
         for one in following:
-            found = replace(one, outliers=state.outliers)
+            noise = state.noise if options.noiseless else one.noise
+            found = replace(one, noise=noise, outliers=state.outliers)
             yield self._returned(engine, found, own, levels, options)
 
     def _repeated(self, state: State) -> Iterator[State]:
