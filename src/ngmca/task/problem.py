@@ -109,10 +109,10 @@ class Problem:
         whitened = levels.applied(engine)
         if start is not None:
             start = _inside(start[0], start[1], levels, whitened)
-        if not task.robust and levels.equal and levels.counts is None:
-            options = replace(options, noiseless=precision_of_noiseless(whitened, r, options))
         if start is None and not task.robust and levels.counts is None:
             options = replace(options, warm=start_on_part.suits(whitened, options))
+        if not options.warm and not task.robust and levels.equal and levels.counts is None:
+            options = replace(options, noiseless=precision_of_noiseless(whitened, r, options))
         again = partial(cls._with_levels, task, engine, r, shape) if exchanged is None else None
         return cls(whitened, r, options, levels, task.robust, start, exchanged, again)
 
