@@ -309,6 +309,17 @@ def stream_case(r: int, n: int, share: float, level: float, streamed: bool) -> C
     return case
 
 
+def changing_case(seed: int) -> float:
+    """A stream whose sources become other ones, for an estimator that forgets."""
+    rng = rng_of(seed, 11)
+    model = ngmca.NGMCA(3, forgetting=0.7, n_init=1)
+    for _ in range(2):
+        S = white(3, 80, rng, 0.3)
+        for _ in range(15):
+            model.partial_fit(rng.random((60, 3)) @ S + 0.05 * rng.standard_normal((60, 80)))
+    return float(ngmca.evaluate(S, model.components_).mean_sdr)
+
+
 def alike_case(seed: int) -> float:
     """Three sources that are nowhere 0 and much alike, in 8 measurements: edges of X-ray absorption."""
     rng = rng_of(seed, 12)
@@ -332,10 +343,19 @@ def alike_case(seed: int) -> float:
     return sdr(S, ngmca.separate(Y, 3))
 
 
-def clean_case(r: int) -> Callable:
+def clean_case(r: int, share: float = 0.1, method: ngmca.Soft | ngmca.Naive | None = None) -> Callable:
     def case(seed: int) -> float:
-        x = simulate.sparse(m=200, n=200, r=r, p_S=0.1, snr=None, seed=1000 + seed)
-        return sdr(x.S, ngmca.separate(x.Y, r, n_init=1))
+        x = simulate.sparse(m=200, n=200, r=r, p_S=share, snr=None, seed=1000 + seed)
+        return sdr(x.S, ngmca.separate(x.Y, r, method=method or ngmca.Soft(), n_init=1))
+
+    return case
+
+
+def clean_bands_case(kind: Callable) -> Callable:
+    def case(seed: int) -> float:
+        rng = rng_of(seed, 18)
+        S = kind(4, 512, rng)
+        return sdr(S, ngmca.separate(rng.random((40, 4)) @ S, 4, n_init=1))
 
     return case
 
@@ -411,12 +431,24 @@ ROWS: dict[str, Callable[[int], float]] = {
     "11 stream, r = 3": stream_case(3, 80, 0.3, 0.05, True),
     "11 whole fit, r = 5": stream_case(5, 150, 0.2, 0.1, False),
     "11 stream, r = 5": stream_case(5, 150, 0.2, 0.1, True),
+    "11 whole fit, r = 8": stream_case(8, 200, 0.2, 0.1, False),
+    "11 stream, r = 8": stream_case(8, 200, 0.2, 0.1, True),
+    "11 stream that changes": changing_case,
     "13 white, m = r = 15": square_case,
     "16 order of single precision": order_case(30, 5),
     "16 order of single precision, r > m": order_case(4, 6),
     "17 alike and nowhere 0": alike_case,
     "18 no noise, r = 5": clean_case(5),
     "18 no noise, r = 15": clean_case(15),
+    "18 no noise, p_S = 0.3, r = 5": clean_case(5, 0.3),
+    "18 the same, naive": clean_case(5, 0.3, ngmca.Naive()),
+    "18 no noise, p_S = 0.8, r = 5": clean_case(5, 0.8),
+    "18 the same, naive with tau = 0": clean_case(5, 0.8, ngmca.Naive(tau=0)),
+    "18 no noise, p_S = 0.8, r = 15": clean_case(15, 0.8),
+    "18 no noise, Gauss": clean_bands_case(gauss),
+    "18 no noise, Lorentz": clean_bands_case(lorentz),
+    "18 no noise, dense": clean_bands_case(dense),
+    "18 no noise, infrared": clean_bands_case(lambda r, n, rng: compounds(r, rng)),
 }
 
 

@@ -1,5 +1,7 @@
 """Streams, data that stay where they are behind the scikit-learn face, sources on disk, some columns."""
 
+import pickle
+
 import numpy as np
 import pytest
 import zarr
@@ -11,11 +13,11 @@ from ngmca.engines import opening
 R = 3
 
 
-def stream(rows, n=80, seed=0, noise=0.05):
+def stream(rows, n=80, seed=0, noise=0.05, r=R, share=0.3):
     rng = np.random.default_rng(5)
-    S = rng.exponential(size=(R, n)) * (rng.random((R, n)) < 0.3)
+    S = rng.exponential(size=(r, n)) * (rng.random((r, n)) < share)
     rng = np.random.default_rng(seed)
-    return rng.random((rows, R)) @ S + noise * rng.standard_normal((rows, n)), S
+    return rng.random((rows, r)) @ S + noise * rng.standard_normal((rows, n)), S
 
 
 def sdr(S, found):
@@ -32,9 +34,31 @@ def test_a_stream_comes_to_what_all_of_it_at_once_says():
     whole = sdr(S, ngmca.NGMCA(R, domain="direct", n_init=1).fit(Y).components_)
     assert model.n_iter_ == 30
     assert qualities[-1] > qualities[0] + 3  # it learns all along
-    assert qualities[-1] > whole - 2.5
+    assert qualities[-1] > whole - 1
     assert 0.04 < model.stream_.noise < 0.06
     np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1)
+
+
+def test_what_the_first_batch_mixed_up_does_not_stay():
+    Y, S = stream(2000, n=150, noise=0.1, r=5, share=0.2)
+    whole = sdr(S, ngmca.NGMCA(5, domain="direct", n_init=1).fit(Y).components_)
+    model = ngmca.NGMCA(5, n_init=1)
+    for batch in np.array_split(Y, 20):
+        model.partial_fit(batch)
+    assert sdr(S, model.components_) > whole - 2
+
+
+def test_a_stream_keeps_few_numbers_and_goes_on_to_the_same_bits_after_pickling():
+    Y, _ = stream(1000)
+    model, sizes = ngmca.NGMCA(R, n_init=1), set()
+    for batch in np.array_split(Y, 10):
+        model.partial_fit(batch)
+        sizes.add(len(pickle.dumps(model.stream_)))
+    copy = pickle.loads(pickle.dumps(model)).partial_fit(Y[:100])
+    np.testing.assert_array_equal(copy.components_, model.partial_fit(Y[:100]).components_)
+    assert max(sizes) < 1.01 * min(sizes)
+    assert model.stream_.counts.sum() == 1100
+    np.testing.assert_allclose(model.stream_.sums.sum(axis=0), Y.sum(axis=0) + Y[:100].sum(axis=0))
 
 
 def test_what_changes_is_followed_by_those_who_forget():
@@ -48,7 +72,7 @@ def test_what_changes_is_followed_by_those_who_forget():
         for batch in [*np.array_split(before, 6), *np.array_split(after, 18)]:
             model.partial_fit(batch)
         found[forgetting] = sdr(S, model.components_)
-    assert found[0.7] > found[1.0] + 3
+    assert found[0.7] > max(found[1.0] + 3, 35)
 
 
 def test_a_fit_ends_a_stream_and_the_next_batch_begins_another():

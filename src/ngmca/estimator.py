@@ -21,7 +21,7 @@ from ngmca.answers.how_many.choose_rank import choose_rank
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.constraints import Closure, Constraint, constraint_arrays
 from ngmca.task import driver
-from ngmca.task.methods import Method, Rival, Soft, as_method
+from ngmca.task.methods import Method, Rival, Soft, as_method, options_of
 from ngmca.task.problem import features_of_data
 from ngmca.task.task import NoiseModel, Sampling, Task
 
@@ -152,7 +152,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Learn the sources of X and return its weights (n_samples, n_components)."""
         engine = self._opened(X, reset=True, device=self.device)
         if hasattr(self, "stream_"):
-            del self.stream_  # its sums belong to other sources
+            del self.stream_  # its sums belong to other data
         self.rank_choice_ = self._choice(engine)
         chosen = self.rank_choice_.rank if self.rank_choice_ else self.n_components
         self.n_components_ = check_rank(chosen, engine.shape, "n_components", warn=False)
@@ -172,12 +172,13 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     @available_if(lambda self: self._streams())
     @one_blas_thread
     def partial_fit(self, X: Any, y: None = None) -> "NGMCA":
-        """Learn from one more batch of rows of a stream, of which only sums are kept.
+        """Learn from one more batch of rows of a stream, of which only some sums of rows are kept.
 
         The first batch is separated as by `fit`, and needs at least as many rows as there are
         components; more rows make a better start. A `fit` ends the stream. Rows of `components_` have
-        norm 1. Only `Soft` in the direct domain and `Anls` support streams, without constraints and
-        without missing entries.
+        norm 1. The memory does not grow with the stream: it takes 30 sums of rows for each component,
+        and at least 100 in all. Only `Soft` in the direct domain and `Anls` support streams, without
+        constraints and without missing entries.
         """
         self._check_streaming()
         begun = hasattr(self, "stream_")
@@ -193,8 +194,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 option("X"),
             )
         method = as_method(self.method)
-        tau = method.tau if isinstance(method, Soft) else 0.0
-        self.stream_ = self.stream_.after(engine, tau, self.forgetting)
+        assert not isinstance(method, Rival)
+        self.stream_ = self.stream_.after(engine, options_of(method), self.forgetting)
         self.components_ = self.stream_.S.astype(X.dtype)
         self.noise_ = np.full(len(X), self.stream_.noise * self._unit)
         self.n_iter_ += 1

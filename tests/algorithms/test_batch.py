@@ -199,7 +199,7 @@ def test_data_without_noise_have_no_threshold_left(device, alone):
     A, S = np.eye(6)[:, :3], np.zeros((3, 30))
     S[np.arange(30) % 3, np.arange(30)] = 1 + rng.integers(1, 9, 30)
     for device in ("cuda", "cpu"):
-        ngmca.separate(A @ S, 3, n_init=4, device=device, domain="direct")
+        ngmca.separate(A @ S, 3, method=ngmca.Soft(n_iter=45), n_init=4, device=device, domain="direct")
     thresholds = [bool(one.lam.any()) for one in alone[1]]
     assert not all(thresholds)
     assert [bool(one.lam.any()) for one in alone[0]] == thresholds

@@ -112,20 +112,27 @@ class _Batch:
             unsettled = np.zeros(len(going.which), dtype=bool)
             target = self._target(self._noise(going.seen, sweep.X), found)
             lam = falling(going.lam, target, schedule.n_decrease - k, schedule.power)
-            A = found
-            if going.last is not None:
-                A, _ = self._device.moved(found, going.last, xp.full(len(A), schedule.pull))
+            A = self._pulled(found, going.last)
             return replace(following, seen=self._stacks.see(A), lam=lam, last=found), unsettled
         distance = xp.sqrt(((found - A) ** 2).sum(axis=(1, 2)) / self._r)
         settled = self._device.host(distance <= schedule.tol)
         if not schedule.accelerated:
-            return replace(following, seen=self._stacks.see(found)), settled
+            A = self._pulled(found, going.last)
+            following = replace(following, lam=schedule.decay * going.lam, last=found)
+            return replace(following, seen=self._stacks.see(A)), settled
         cost = sweep.cost + (going.lam * sweep.total).sum(axis=1)
         before = xp.where(cost > going.cost, 1.0, going.t)
         t = (1 + xp.sqrt(1 + 4 * before**2)) / 2
         last = found if going.last is None else going.last
         A, _ = self._device.moved(found, last, (before - 1) / t)
         return replace(following, seen=self._stacks.see(A), last=found, t=t, cost=cost), settled
+
+    def _pulled(self, found: Any, last: Any) -> Any:
+        """A moved on by a share of its last move: `Momentum.pull`."""
+        share = self._options.schedule.pull
+        if last is None or share == 0:
+            return found
+        return self._device.moved(found, last, self._device.xp.full(len(found), share))[0]
 
     # The first guesses, and thresholds.
 
@@ -144,8 +151,12 @@ class _Batch:
         A, X = self._sound(A, X)
         seen = self._stacks.see(A)
         lam = self._target(self._noise(seen, X), A)
-        if self._options.schedule.n_decrease > 1:
+        schedule = self._options.schedule
+        if schedule.begins_high:
             lam = xp.maximum(self._stacks.peak(seen, X)[:, None], lam)
+        if schedule.begins_at:
+            silent = self._stacks.peak(seen, xp.zeros_like(X))[:, None]
+            lam = xp.maximum(lam, schedule.begins_at * silent)
         count = len(A)
         which, quality = np.arange(count), np.full(count, np.nan)
         numbers = {"t": xp.ones(count), "cost": xp.full(count, np.inf)}

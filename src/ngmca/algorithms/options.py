@@ -28,6 +28,8 @@ class Options:
         Constraints as arrays.
     warm : bool
         The start comes from a part of the data, so the threshold is low from the beginning.
+    noiseless : float
+        Precision of data without noise: the threshold falls to it. It is 0 for data with noise.
     """
 
     method: str = "soft"
@@ -43,6 +45,7 @@ class Options:
     noise: NDArray | None = None
     known: Constraints = field(default=FREE, compare=False)
     warm: bool = False
+    noiseless: float = 0.0
 
     def without_closure(self) -> "Options":
         """Return the same without a closure, for steps whose thresholds shrink the sources."""
@@ -64,5 +67,6 @@ class Options:
     @property
     def schedule(self) -> Schedule:
         """How many iterations there are, and how the threshold and A move between them."""
-        found = schedule(self.method, self.tau, self.n_iter, self.refinement, self.tol)
+        given = (self.method, self.tau, self.n_iter, self.refinement, self.tol)
+        found = schedule(*given, noiseless=self.noiseless)
         return replace(found, n_decrease=1) if self.warm else found

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca import metrics
+from ngmca.algorithms.noiseless_data import least_noise
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.wavelets.wavelet_stage import log_cost
 from ngmca.engines import Engine, Stacks, in_gradient
@@ -62,11 +63,12 @@ def choose(
         lam = np.mean([run.lam for run in runs])
         costs = [float(run.history.cost[-1] + lam * run.S.sum()) for run in runs]
     elif all(run.domain.name == "wavelet" for run in runs):
-        sigma = np.mean([run.noise for run in runs], axis=0)
+        sigma = np.maximum(np.mean([run.noise for run in runs], axis=0), least_noise(engine, options))
         costs = [log_cost(engine, run.A, run.S, sigma, options) for run in runs]
     else:
         tau = 0.0 if options.method == "anls" else options.tau
-        common = tau * float(np.mean([in_gradient(run.A, run.noise) for run in runs]))
+        levels = [in_gradient(run.A, run.noise) for run in runs]
+        common = max(tau * float(np.mean(levels)), least_noise(engine, options))
         costs = _penalised_costs(engine, runs, common)
     return with_restarts(runs, costs, engine.energy if plain else 0.0)
 

@@ -34,7 +34,7 @@ def suits(engine: Engine, state: State, options: Options) -> bool:
     """
     automatic = options.method == "soft" and options.n_iter == "auto" and options.solver == "pivot"
     enough = engine.shape[0] >= MIN_MEASUREMENTS * state.A.shape[1] and 1 - state.active > MIN_ZEROS
-    simple = not options.known.holds_norms and not options.known.both
+    simple = not (options.known.holds_norms or options.known.both or options.noiseless)
     return automatic and enough and simple and bool(state.lam.any())
 
 

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 AUTO_ITERATIONS = 500  # at most, if `n_iter` is "auto"
 BANDS = 260  # iterations in a wavelet frame, at most: more change nothing on average
+DECAY = 0.95  # of the threshold for data without noise, in an iteration
+LAST_THRESHOLD = 30.0  # over the first one, in units of the precision of data without noise
 
 
 @dataclass(frozen=True)
@@ -17,22 +19,42 @@ class Schedule:
     n_decrease: int  # over which the threshold falls, at least 1
     power: float = 1.0  # of the way down, see `falling`
     pull: float = 0.0  # extrapolation of A while the threshold falls
-    accelerated: bool = False  # Nesterov's extrapolation of A while the threshold stays
+    accelerated: bool = False  # Nesterov's extrapolation of A after that
+    decay: float = 1.0  # factor of the threshold in every iteration after that
+    begins_at: float = 0.0  # smallest first threshold over the gradient where S is 0
     tol: float = 1e-7  # the end, when columns of A move by less
+
+    @property
+    def begins_high(self) -> bool:
+        """Whether the threshold begins as high as the gradient at the first guess."""
+        return self.n_decrease > 1 or self.decay < 1
 
 
 def schedule(
-    method: str, tau: float, n_iter: int | str, refinement: float, tol: float | None
+    method: str,
+    tau: float,
+    n_iter: int | str,
+    refinement: float,
+    tol: float | None,
+    *,
+    noiseless: float = 0.0,
 ) -> Schedule:
-    """Plain and linear for a given number of iterations, accelerated for "auto" on noisy data."""
+    """Plain and linear for a given number of iterations, accelerated for "auto" on noisy data.
+
+    Every threshold takes a part off the sources. Without noise (`noiseless` is the precision of the
+    data) it falls by the same factor in each iteration until it is as small as rounding.
+    """
     automatic = n_iter == "auto"
     most = AUTO_ITERATIONS if automatic else int(n_iter)
-    if method == "anls":
+    if noiseless:
+        steps = int(np.log(noiseless * LAST_THRESHOLD) / np.log(DECAY))
+        found = Schedule(min(most, steps), 1, pull=0.9, decay=DECAY, begins_at=0.05, tol=1e-14)
+    elif method == "anls":
         found = Schedule(most, 1, accelerated=True, tol=1e-5)
     elif method == "soft" and automatic and tau > 0:
         # by bench/auto.py: within 0.1 dB of 500 iterations along a straight line, in a sixth of them
         found = Schedule(most, 45, power=2.0, pull=0.7, accelerated=True, tol=3e-5)
-    else:  # also for soft without a final threshold: on clean data a slow decrease pays
+    else:  # also for soft without a final threshold: a slow decrease pays
         found = Schedule(most, max(1, most - int(refinement * most)))
     return found if tol is None else replace(found, tol=tol)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ngmca.algorithms.first_guess import revive, unit_columns
 from ngmca.algorithms.momentum import Momentum
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.schedule import falling
+from ngmca.algorithms.schedule import Schedule, falling
 from ngmca.algorithms.snapshot import Snapshot
 from ngmca.algorithms.steps import a_step, s_step
 from ngmca.engines import Engine, Sweep, in_gradient
@@ -28,7 +28,7 @@ def iterate_thresholded(
         A, S = options.known.imposed(*unit_columns(A, S))
         A, S = revive(engine, A, S, options.known)
         sigma, target = _target(engine, A, S, A, options)
-        lam = np.maximum(engine.peak(A, S), target) if schedule.n_decrease > 1 else target
+        lam = _first_threshold(engine, A, S, target, schedule)
         momentum, first, quality = Momentum(), 1, np.nan
     else:
         A, S, lam, sigma = resume.A, resume.S, resume.lam, resume.noise
@@ -73,7 +73,8 @@ def iterate_thresholded(
             penalised = sweep.cost + float(lam @ sweep.total) if lam.any() else sweep.cost
             A, momentum = momentum.accelerate(A_next, penalised)
         else:
-            A = A_next
+            A, momentum = momentum.pull(A_next, schedule.pull)
+            lam = schedule.decay * lam
 
 
 def relaxed(engine: Engine, state: State, options: Options) -> Iterator[State]:
@@ -110,6 +111,18 @@ def _target(
         return np.full(len(A), np.nan), np.zeros(A.shape[1])
     sigma = _noise(engine, A, S, options)
     return sigma, options.tau * in_gradient(A_next, sigma)
+
+
+def _first_threshold(
+    engine: Engine, A: NDArray, S: NDArray, target: NDArray, schedule: Schedule
+) -> NDArray:
+    """Where the thresholds begin."""
+    if not schedule.begins_high:
+        return target
+    first = np.maximum(engine.peak(A, S), target)
+    if not schedule.begins_at:
+        return first
+    return np.maximum(first, schedule.begins_at * engine.peak(A, engine.zero_sources(A.shape[1])))
 
 
 def _noise(engine: Engine, A: NDArray, S: NDArray, options: Options, *, final: bool = False) -> NDArray:

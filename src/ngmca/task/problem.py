@@ -21,6 +21,7 @@ from ngmca.algorithms import (
 )
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.algorithms.first_guess import first_guess, with_background
+from ngmca.algorithms.noiseless_data import least_noise, precision_of_noiseless
 from ngmca.algorithms.reweighted_channels import iterate_reweighted
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
@@ -119,6 +120,8 @@ class Problem:
             start = _inside(start[0], start[1], levels, whitened)
         if start is None and not task.robust and levels.counts is None:
             options = replace(options, warm=start_on_part.suits(whitened, options))
+        if not options.warm and not task.robust and levels.equal and levels.counts is None:
+            options = replace(options, noiseless=precision_of_noiseless(whitened, r, options))
         again = partial(cls._with_levels, task, engine, r, shape) if exchanged is None else None
         return cls(whitened, r, options, levels, task.robust, start, exchanged, again)
 
@@ -147,7 +150,7 @@ class Problem:
         options = self.options
         estimated = self.levels.equal and options.noise is None and not self.robust
         enough = self.engine.shape[0] >= MIN_MEASUREMENTS_FOR_LEVELS * self.r
-        automatic = options.transformed and options.n_iter == "auto"
+        automatic = options.transformed and options.n_iter == "auto" and not options.noiseless
         return estimated and enough and automatic and self.again is not None
 
     def states(
@@ -190,13 +193,15 @@ class Problem:
             domain = decide(replace(state, S=state.S * columns), options)
         if domain.name == "wavelet":
             own, state, levels, options = in_channels(engine, state, levels, options)
-            following = bands_after(own, state, domain, options)
+            seen = np.maximum(state.noise, least_noise(own, options))
+            following = bands_after(own, replace(state, noise=seen), domain, options)
         else:
             following = _without_wavelets(engine, state, domain, options)
             if self.exchanged is None and reweighted_channels.suits(engine, state, options):
                 following = _reweighted(engine, state, domain, options)
         for one in following:
-            found = replace(one, outliers=state.outliers)
+            noise = state.noise if options.noiseless else one.noise
+            found = replace(one, noise=noise, outliers=state.outliers)
             yield self._returned(engine, found, own, levels, options)
 
     def _repeated(self, state: State) -> Iterator[State]:

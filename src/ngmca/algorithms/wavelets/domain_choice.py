@@ -14,6 +14,7 @@ MAX_CORRELATION_OF_NOISE = 0.12  # of neighbouring channels: up to it the source
 MIN_CORRELATION_OF_BANDS = 0.2
 MIN_CORRELATION_OF_IMAGES = 0.3  # of neighbouring pixels, both across and down
 MAX_PEAKS_OF_LINES = 0.06  # share of the channels that are peaks
+MAX_ACTIVE_WITHOUT_NOISE = 0.9  # share of the entries of S that are not 0
 PEAK_LEVEL = 3.0  # noise levels above which a local maximum is a peak
 MAX_LENGTH_OF_BANDS = 0.95  # numbers needed in wavelets over those needed in channels
 MAX_COEFFICIENTS = 1 << 27  # several GB in all, unless wavelets are asked for
@@ -28,6 +29,8 @@ def decide(state: State, options: Options) -> Domain:
     A, S = state.A[:, free], state.S[free]
     correlated = correlation(S, shape)
     reason = _reason_for_channels(S, options, correlated)
+    if options.noiseless and options.domain == "auto" and state.active < MAX_ACTIVE_WITHOUT_NOISE:
+        reason = "there is no noise, and the channels in which the sources are 0 determine them"
     if reason:
         return Domain("direct", reason, correlated)
     if options.domain != "auto":

@@ -199,7 +199,8 @@ def _certified(
     W = frame_of(engine.shape[1], options.sample_shape)
     if options.noise is None:
         sigma = data.noise(A.astype(np.float32), S, final=True)
-        _warn_of_lost_noise(sigma, floor)
+        if not options.noiseless:
+            _warn_of_lost_noise(sigma, floor)
         sigma = np.maximum(sigma, floor)
     else:
         sigma = options.noise * change
