@@ -61,7 +61,7 @@ def test_levels_from_a_file_are_those_of_the_library(tmp_path, truth):
     levels = np.geomspace(0.02, 0.5, M) * truth.Y.std()
     Y = truth.A @ truth.S + levels[:, None] * np.random.default_rng(0).standard_normal((M, N))
     table = spectra(tmp_path / "a.csv", Y)
-    run("separate", table, *QUICK, "-o", tmp_path / "plain")
+    run("separate", table, *QUICK, "--iterations", 300, "-o", tmp_path / "plain")
     run(
         "separate",
         table,

@@ -2,8 +2,7 @@
 
 1. Steps of ADMM for S and bounded steps for A in turn. The thresholds are tau times the noise from the
    beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly there is not
-   shrunk, and sum log(1 + |W S| / noise) decreases. Before iteration 10, `shears` searches once for
-   mixtures of two sources with a lower cost.
+   shrunk, and sum log(1 + |W S| / noise) decreases.
 2. For the last A, S to a duality gap.
 """
 
@@ -22,7 +21,6 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
-from ngmca.algorithms.wavelets.shears import sheared
 from ngmca.algorithms.wavelets.wavelet_data import WaveletData, noise_of_differences
 from ngmca.algorithms.wavelets.wavelet_last_step import (
     GAP,
@@ -48,7 +46,6 @@ from ngmca.result import State
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
 ADMM_STEPS = 4  # for every step of A
 REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
-SHEAR_AT = 10  # the iteration that a search for shears comes before
 NOISE_FLOOR = 0.5  # of the noise of the first stage, or of differences if that is lower
 SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
 LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
@@ -97,8 +94,6 @@ class Weights:
     direct: NDArray
     lam: NDArray
     empty: float  # share of empty channels
-    noise: NDArray  # of the coefficients (r, bands)
-    tau: float  # threshold of a coefficient that is 0, over its noise
 
 
 def iterate_bands(
@@ -134,21 +129,6 @@ def iterate_bands(
             weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, step)
             corner = momentum.last
         k += 1
-        if k == SHEAR_AT and not known and not options.known.any:
-            data.follow(momentum.last, S)
-            found = sheared(
-                fast,
-                W,
-                momentum.last,
-                duals,
-                weights.Lam,
-                weights.direct,
-                weights.noise,
-                weights.tau,
-                RHO,
-            )
-            if found is not None:
-                A, momentum, S = found, _Momentum(found), np.maximum(duals.samples, 0)
         data.follow(A, S)
         G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
         C = np.ascontiguousarray(C - weights.direct)
@@ -276,7 +256,7 @@ def weighted(
     if gate > 0:
         near = _neighbourhood(S, options.sample_shape)
         direct = (S.dtype.type(options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
-    return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty, noise, tau)
+    return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty)
 
 
 def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
