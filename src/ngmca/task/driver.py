@@ -238,7 +238,8 @@ class _Starts:
                 runs += at_once(self._start(rngs), range(1, self._starts), self._workers(threads))
         if self._starts == 1:
             return runs[0]
-        return choose(problem.engine, runs, problem.options, plain=problem.plain)
+        data, options, fits = problem.compared(runs)
+        return choose(data, runs, options, fits=fits)
 
     def _keeps_first(self) -> bool:
         """Whether a watcher wants the result of the first start before others begin."""
