@@ -255,7 +255,7 @@ def all_runs(monkeypatch):
 
 
 def test_starts_are_compared_in_units_of_the_noise(all_runs):
-    """Half of the measurements are in another unit, so that the sources they show are 100 times as high."""
+    """Half of the measurements are in another unit: the sources that they show are 100 times as high."""
     rng = np.random.default_rng(0)
     S = ngmca.simulate.sparse(m=10, n=200, r=6, p_S=0.3, seed=0).S
     A = rng.random((8, 6))

@@ -45,7 +45,7 @@ def test_bounds_and_thresholds_that_are_none_are_refused(problem, bad):
 
 
 def nearly_equal(*, own):
-    """Sources of which two are almost equal, for columns of A of norm at most 1: Gram, C, and a start."""
+    """Two of four sources are almost equal: their Gram, C, and a start for columns of norm 1."""
     rng = np.random.default_rng(1)
     S = rng.random((4, 300))
     S[1] = S[0] + 0.03 * rng.random(300)
@@ -96,3 +96,15 @@ def test_equal_sources_end_within_their_bounds(own):
     found, far = gram.solve_bounded(A @ S @ S.T, np.full((20, 3), 0.1), np.ones(3, bool))
     assert (np.linalg.norm(found, axis=0) <= 1 + 1e-12).all()
     assert far < 1e-2
+
+
+def test_a_source_that_is_0_does_not_make_the_others_uncertain():
+    rng = np.random.default_rng(0)
+    S = np.vstack([rng.random((2, 50)) * (rng.random((2, 50)) < 0.5), np.zeros((1, 50))])
+    gram = Gram(S @ S.T)
+    found, far = gram.solve_bounded(
+        rng.random((10, 3)) @ S @ S.T, np.full((10, 3), 0.3), np.ones(3, bool)
+    )
+    assert not found[:, 2].any()
+    assert far < 1e-5
+    assert gram.least_eigenvalue == pytest.approx(Gram((S @ S.T)[:2, :2]).least_eigenvalue)

@@ -138,9 +138,7 @@ def _alike(rows: NDArray, chosen: NDArray, free: NDArray) -> NDArray:
     return np.where(same[:, None], chosen, rows)
 
 
-def _penalised_costs(
-    engine: Engine, fits: Sequence[Fit], lam: float, known: Constraints
-) -> list[float]:
+def _penalised_costs(engine: Engine, fits: Sequence[Fit], lam: float, known: Constraints) -> list[float]:
     """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of every run, with what is known."""
     own = known.any or any(fit.engine is not None for fit in fits)
     stacks = None if own else engine.stacks(fits[0].A.shape[1])

@@ -130,8 +130,8 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
     physical, C, worst = X * unit[:, None], C / unit[:, None], 0.0
     for part in known.parts:
         own, rest, found = Gram(H.values, H.which[part]), C[part], np.ascontiguousarray(physical[part])
-        limits = {"max_iter": SHAPED_ROUNDS, "tol": SHAPED_TOL}
-        descend_shaped(own.values, rest, found, shapes, which=own.which, **limits)
+        problem = own.values, rest, found, shapes
+        descend_shaped(*problem, which=own.which, max_iter=SHAPED_ROUNDS, tol=SHAPED_TOL)
         worst = max(worst, own.distance(rest, found, np.full(len(free), np.inf), shapes))
         physical[part] = found
     X[:] = physical / unit[:, None]

@@ -37,7 +37,9 @@ def solve_bounded_columns(
 class _Dual:
     """The dual function of the multipliers, and X where it is largest."""
 
-    def __init__(self, H: NDArray, which: NDArray | None, C: NDArray, bound: NDArray, X: NDArray) -> None:
+    def __init__(
+        self, H: NDArray, which: NDArray | None, C: NDArray, bound: NDArray, X: NDArray
+    ) -> None:
         self._H, self._which = H + HOLD * np.eye(len(bound)), which
         self._C, self._bound = C + HOLD * X, bound
         self._limited = np.isfinite(bound)

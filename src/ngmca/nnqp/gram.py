@@ -21,8 +21,8 @@ from ngmca.nnqp.profile_shapes import descend_shaped, residual_shaped
 
 BOUNDED_ROUNDS = 30  # of descent at most; it ends when a round moves X by less than
 BOUNDED_TOL = 1e-6  # of its norm
-FAR_FROM_MINIMUM = 1e-5  # of the largest entry of A, from where on descent is followed by Newton's method
-FLATTEST = 1e-6  # a smallest eigenvalue below this counts as this: sources are equal, and the minimum wide
+FAR_FROM_MINIMUM = 1e-5  # of the largest entry of A: from there on, Newton's method follows the descent
+SMALLEST_EIGENVALUE = 1e-6  # a smaller one counts as this: sources are equal, and the minimum is wide
 PSEUDO_INVERSE_CUT = 1e-10  # eigenvalues below this share of the largest count as 0
 
 # Rounds of exact row updates (G, C, bound, X in place, max_iter, tol) -> their number, the last change
@@ -153,7 +153,7 @@ class Gram:
             limits = bound * np.where(size > 0, size, 1)
             descend(G, rest, limits, rows, BOUNDED_ROUNDS, BOUNDED_TOL)
             X = (rows * inverse[:, None]).T
-            far = float(residual_rows(G, rest, limits, rows, inverse)) / _flatness(G)
+            far = float(residual_rows(G, rest, limits, rows, inverse)) / _least_eigenvalue(G)
         else:
             X = np.array(A, dtype=np.float64, order="C")
             given: dict[str, Any] = {"bound": bound, "which": self.which}
@@ -181,16 +181,22 @@ class Gram:
 
     @property
     def least_eigenvalue(self) -> float:
-        """The smallest eigenvalue of the mean matrix with a diagonal of 1, at least `FLATTEST`."""
+        """`_least_eigenvalue` of the mean matrix, scaled to a diagonal of 1."""
         mean = self.values if self.which is None else self.values[self.which].mean(axis=0)
         unit = np.sqrt(np.diagonal(mean))
         unit[unit == 0] = 1.0
-        return _flatness(mean / unit / unit[:, None])
+        return _least_eigenvalue(mean / unit / unit[:, None])
 
 
-def _flatness(G: NDArray) -> float:
-    """The smallest eigenvalue of a matrix with a diagonal of 1, at least `FLATTEST`."""
-    return max(float(np.linalg.eigvalsh(G)[0]), FLATTEST) if len(G) else 1.0
+def _least_eigenvalue(G: NDArray) -> float:
+    """The smallest eigenvalue of a matrix with a diagonal of 1, at least `SMALLEST_EIGENVALUE`.
+
+    Sources that are 0, with a diagonal of 0, do not count.
+    """
+    diagonal = np.diagonal(G)
+    if not diagonal.all():
+        G = G + np.diag(diagonal == 0)
+    return max(float(np.linalg.eigvalsh(G)[0]), SMALLEST_EIGENVALUE) if len(G) else 1.0
 
 
 def unit_rows(SS: NDArray, YS: NDArray, A: NDArray) -> tuple[NDArray, ...]:

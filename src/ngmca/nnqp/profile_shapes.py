@@ -5,6 +5,7 @@ decreases from there on), and never negative.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,9 +37,9 @@ def shaped(
     """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> with a shape and a bound for each row of X.
 
     Each step finds the best row for fixed other rows, and rounds over all rows are extrapolated. Once
-    all rows have their shapes and are within their bounds, the objective never rises. It reaches the minimum, unless rows are unimodal: this shape
-    is not convex, and X ends where no single row can be improved (except, under a bound and with
-    `which`, by another place of its peak).
+    all rows have their shapes and are within their bounds, the objective never rises. It reaches the
+    minimum, unless rows are unimodal: this shape is not convex, and X ends where no single row can be
+    improved (except, under a bound and with `which`, by another place of its peak).
 
     Parameters
     ----------
@@ -86,11 +87,9 @@ def shaped(
     Xt = np.zeros_like(Ct) if X0 is None else np.array(X0.T, dtype=Ct.dtype, order="C")
     free = np.ones(len(C), dtype=bool) if fixed is None else ~np.asarray(fixed, dtype=bool)
     Xt[:, free] = np.maximum(Xt[:, free], 0)
-    limits = {"bound": bound, "which": which, "fixed": fixed}
+    limits: dict[str, Any] = {"bound": bound, "which": which, "fixed": fixed}
     rounds = descend_shaped(G, Ct, Xt, shapes, **limits, max_iter=max_iter, tol=tol)
-    return Solution(
-        X=Xt.T, violation=residual_shaped(G, Ct, Xt, shapes, **limits), n_iter=rounds
-    )
+    return Solution(X=Xt.T, violation=residual_shaped(G, Ct, Xt, shapes, **limits), n_iter=rounds)
 
 
 def descend_shaped(

@@ -24,7 +24,7 @@ from ngmca.task.methods import Rival
 from ngmca.task.problem import Problem, features_of_data, features_of_levels
 from ngmca.task.task import Task
 
-FAR_MIXING = 0.01  # of the largest entry of A, from the minimum of the last step, from where on it matters
+FAR_MIXING = 0.01  # of the largest entry of A: a warning tells of a last step so far from its minimum
 COPIES_TO_COMPARE = 10  # of the sources, where those of several starts are compared
 
 
@@ -189,9 +189,10 @@ def _warn_if_far(found: Separation) -> None:
     """Warn if the last step on A ended far from its minimum."""
     far = float(found.history.mixing_violation[-1])
     if far > FAR_MIXING:
+        percent = f"{100 * min(far, 1.0):.0f} %"
         warn_user(
-            f"the last step on A ended before its minimum: entries of A may be off by {min(far, 1.0):.0%} "
-            "of the largest entry. Some sources are almost equal. Use fewer sources, or add "
+            "the last step on A ended before its minimum: entries of A may be off by "
+            f"{percent} of the largest entry. Some sources are almost equal. Use fewer sources, or add "
             "measurements in which these sources differ."
         )
 
