@@ -293,6 +293,28 @@ def square_case(seed: int) -> float:
     return sdr(x.S, ngmca.separate(x.Y, 15))
 
 
+def dense_case(method: str) -> Callable:
+    def case(seed: int) -> float:
+        x = simulate.sparse(m=30, n=300, r=4, p_S=1.0, snr=20, seed=seed)
+        return sdr(x.S, ngmca.separate(x.Y, 4, method=method))
+
+    return case
+
+
+def chosen_case(seed: int) -> float:
+    """Half of the measurements in another unit, noise given: which of six starts is chosen."""
+    rng = np.random.default_rng(seed)
+    S = simulate.sparse(m=10, n=200, r=6, p_S=0.3, seed=seed).S
+    A = rng.random((8, 6))
+    A[:4, 3:] *= 0.02
+    A[4:, :3] *= 0.02
+    A /= np.linalg.norm(A, axis=0)
+    unit = np.repeat([1.0, 100.0], 4)[:, None]
+    noise = 0.1 * (A @ S).std() * unit
+    Y = unit * (A @ S) + noise * rng.standard_normal((8, 200))
+    return sdr(S, ngmca.separate(Y, 6, n_init=6, seed=seed, domain="direct", noise=noise[:, 0]))
+
+
 def stream_case(r: int, n: int, share: float, level: float, streamed: bool) -> Callable:
     def case(seed: int) -> float:
         rng = rng_of(seed, 11)
@@ -449,6 +471,9 @@ ROWS: dict[str, Callable[[int], float]] = {
     "18 no noise, Lorentz": clean_bands_case(lorentz),
     "18 no noise, dense": clean_bands_case(dense),
     "18 no noise, infrared": clean_bands_case(lambda r, n, rng: compounds(r, rng)),
+    "19 dense and white": dense_case("soft"),
+    "19 dense and white, anls": dense_case("anls"),
+    "20 choice of starts, measurements in two units": chosen_case,
 }
 
 

@@ -12,6 +12,7 @@ from ngmca import simulate
 from ngmca.algorithms import batch_of_starts as batch
 from ngmca.algorithms import first_guess as start
 from ngmca.algorithms import restarts, reweighted_channels
+from ngmca.algorithms.constraint_arrays import FREE
 from ngmca.engines import by_residual, opening
 from ngmca.engines.gpu import stacks
 from ngmca.engines.gpu.engine import ROOM, GpuEngine
@@ -329,9 +330,10 @@ def test_costs_are_compared_at_once(device, mixture, monkeypatch):
         for seed in range(3)
     ]
     engine = GpuEngine(mixture.Y, device)
-    expected = [restarts._penalised_cost(engine, run, 0.3) for run in runs]
+    fits = [restarts.Fit(run.A, run.S, run.noise) for run in runs]
+    expected = [restarts._penalised_cost(engine, fit, 0.3, FREE) for fit in fits]
     device.launches = 0
-    np.testing.assert_allclose(restarts._penalised_costs(engine, runs, 0.3), expected, rtol=1e-10)
+    np.testing.assert_allclose(restarts._penalised_costs(engine, fits, 0.3, FREE), expected, rtol=1e-10)
     assert device.launches == 3  # scales, solutions and sums, of all three at once
 
 

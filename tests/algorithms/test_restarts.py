@@ -17,6 +17,8 @@ from ngmca.answers import how_sure
 from ngmca.engines import open_data, workers_for
 from ngmca.engines.memory import MemoryEngine
 from ngmca.metrics import CEILING
+from ngmca.nnqp import pivot
+from ngmca.task import driver
 from ngmca.task.driver import Prepared, StoppedRunError, Watcher
 from ngmca.task.problem import Problem
 
@@ -236,6 +238,69 @@ def test_costs_of_noiseless_data_are_equal_next_to_nothing():
     assert costs.max() > 1.1 * costs.min()
     assert costs.max() < 1e-8 * np.sum(DENSE.Y**2)
     assert all(one.equal for one in found.restarts)
+
+
+@pytest.fixture
+def all_runs(monkeypatch):
+    """What was chosen from."""
+    seen = []
+    real = driver.choose
+
+    def choose(engine, runs, options, **given):
+        seen.extend(runs)
+        return real(engine, runs, options, **given)
+
+    monkeypatch.setattr(driver, "choose", choose)
+    return seen
+
+
+def test_starts_are_compared_in_units_of_the_noise(all_runs):
+    """Half of the measurements are in another unit: the sources that they show are 100 times as high."""
+    rng = np.random.default_rng(0)
+    S = ngmca.simulate.sparse(m=10, n=200, r=6, p_S=0.3, seed=0).S
+    A = rng.random((8, 6))
+    A[:4, 3:] *= 0.02
+    A[4:, :3] *= 0.02
+    A /= np.linalg.norm(A, axis=0)
+    unit = np.repeat([1.0, 100.0], 4)[:, None]
+    noise = 0.1 * (A @ S).std() * unit
+    Y = unit * (A @ S) + noise * rng.standard_normal((8, 200))
+    found = ngmca.separate(Y, 6, n_init=6, domain="direct", noise=noise[:, 0])
+    scores = [ngmca.evaluate(S, run.S).mean_sdr for run in all_runs]
+    assert ngmca.evaluate(S, found.S).mean_sdr > max(scores) - 0.5
+    assert np.ptp(scores) > 3
+
+
+@pytest.mark.parametrize("known", ["closure", "sources"])
+def test_starts_under_constraints_are_compared_at_unit_columns_and_a_common_threshold(all_runs, known):
+    rng = np.random.default_rng(1)
+    S = ngmca.simulate.sparse(m=10, n=150, r=4, p_S=0.3, seed=1).S
+    Y = rng.dirichlet(np.ones(4), 10) @ S
+    Y += 0.1 * Y.std() * rng.standard_normal(Y.shape)
+    given = [ngmca.Closure()] if known == "closure" else [ngmca.KnownSources(S[:1])]
+    found = ngmca.separate(Y, 4, n_init=3, domain="direct", noise=0.1 * Y.std(), constraints=given)
+    lam, fixed = 0.1 * Y.std(), 1 if known == "sources" else 0
+    for run, restart in zip(all_runs, found.restarts, strict=True):
+        norm = np.linalg.norm(run.A, axis=0)
+        assert np.abs(norm - 1).max() > 0.01
+        U = (run.A / norm)[:, fixed:]
+        rest = Y - run.A[:, :fixed] @ run.S[:fixed]
+        X = pivot(U.T @ U, U.T @ rest - lam).X
+        cost = np.sum((rest - U @ X) ** 2) / 2 + lam * X.sum()
+        assert restart.cost == pytest.approx(cost, rel=1e-6)
+
+
+def test_a_start_pays_for_the_spikes_that_it_leaves_out():
+    """What every run leaves out is not free, but costs as much as an entry that is just no spike."""
+    Y = CLEAR.Y.copy()
+    Y[3, 50] += 10 * Y.max()
+    found = ngmca.separate(Y, 3, n_init=1, robust=True, domain="direct")
+    problem = Problem.of(ngmca.Task(3, robust=True, domain="direct"), open_data(Y))
+    assert [3, 50] in found.outliers.tolist()
+    more = replace(found, outliers=np.vstack([found.outliers, [[5, j] for j in range(20)]]))
+    engine, options, fits = problem.compared([found, more])
+    one, other = restarts.choose(engine, [found, more], options, fits=fits).restarts
+    assert one.cost < other.cost
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from task_options import records
 
+import ngmca
 from ngmca.algorithms import Options
 from ngmca.algorithms.first_guess import unit_columns
 from ngmca.algorithms.steps import a_step, s_step
@@ -223,3 +224,19 @@ def test_bounded_norms(missing):
     assert np.linalg.norm(best(Y, W, sweep.S, (M, R), of="A"), axis=0).max() > 1.05
     assert quality < 1e-5
     check_minimum(mixing_cost(Y, W, sweep.S), found, expected)
+
+
+def test_a_last_step_that_has_not_arrived_is_told_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    t = np.linspace(0, 1, 12)[:, None]
+    A, S = np.hstack([1 - t, 1 - t**2, t]), rng.random((3, 60))
+    S[1] = S[0] + 0.1 * rng.random(60)
+    given = {"method": ngmca.Anls(n_iter=10), "constraints": [ngmca.Monotonic("decreasing", [0, 1])]}
+    given |= {"start": (rng.random(A.shape), S + 0.1 * rng.random(S.shape)), "n_init": 1}
+    found = ngmca.separate(A @ S, 3, **given)  # a warning would be an error
+    assert found.history.mixing_violation[-1] < 1e-3
+    monkeypatch.setattr("ngmca.algorithms.steps.SHAPED_ROUNDS", 1)
+    with pytest.warns(UserWarning, match="Some sources are almost equal. Use fewer sources") as seen:
+        found = ngmca.separate(A @ S, 3, **given)
+    assert len(seen) == 1
+    assert found.history.mixing_violation[-1] > 0.01

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
+from ngmca.algorithms.steps import SHAPED_ROUNDS, SHAPED_TOL
 from ngmca.nnqp import Solution, pivot, pooling, shaped
 from ngmca.nnqp import profile_shapes as shapes
-from ngmca.nnqp.profile_shapes import descend_shaped
+from ngmca.nnqp.gram import Gram
+from ngmca.nnqp.profile_shapes import descend_shaped, residual_shaped
 
 EXACT = {"solver": "CLARABEL", "tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
 
@@ -330,10 +332,10 @@ def test_bounded_columns_with_their_own_grams_are_at_the_minimum():
         A, y, names, bound = problem("own", rng)
         H, C, which = small(A, y, "own")
         X = rng.random(C.T.shape)
-        _, largest = descend_each(H, which, np.ascontiguousarray(C.T), bound, X, 50_000, 1e-13)
+        descend_each(H, which, np.ascontiguousarray(C.T), bound, X, 50_000, 1e-13)
         norms = np.linalg.norm(X, axis=0)
         assert (norms <= bound * (1 + 1e-12)).all()
-        assert largest <= 1e-9 * X.max()
+        assert residual_shaped(H, C.T, X, "free", bound=bound, which=which) <= 1e-9
         least = by_cone(A, y, ["free"] * len(names), bound)
         assert value(A, y, X.T) <= least + 1e-7 * np.sum(y**2)
         at_bound = norms > bound * (1 - 1e-9)
@@ -413,3 +415,25 @@ def test_bad_shapes_are_refused():
         shaped(np.eye(2), np.ones((2, 3)), ["free", "round"])
     with pytest.raises(ValueError, match="bound must not be negative"):
         shaped(np.eye(2), np.ones((2, 3)), "free", bound=-1.0)
+
+
+def test_nearly_equal_profiles_reach_their_minimum_and_it_is_said_how_far_they_are():
+    rng = np.random.default_rng(0)
+    S, t = rng.random((4, 300)), np.linspace(0, 1, 40)
+    S[1] = S[0] + 0.03 * rng.random(300)
+    A = np.stack([t**2, t**3, 1 - t, np.exp(-(((t - 0.5) / 0.2) ** 2))], axis=1)
+    C = (A @ S + 0.01 * rng.standard_normal((40, 300))) @ S.T
+    names = ["increasing", "increasing", "decreasing", "unimodal"]
+    best = rng.random((40, 4))
+    start, gram = best.copy(), Gram(S @ S.T)
+    descend_shaped(gram.values, C, best, names, **PRECISE)
+    assert residual_shaped(gram.values, C, best, names) < 1e-11
+    found = start.copy()
+    rounds = descend_shaped(gram.values, C, found, names, max_iter=SHAPED_ROUNDS, tol=SHAPED_TOL)
+    assert rounds < SHAPED_ROUNDS / 2
+    np.testing.assert_allclose(found, best, atol=1e-3)
+    early = start.copy()
+    descend_shaped(gram.values, C, early, names, max_iter=100, tol=0.0)
+    distance = np.abs(early - best).max() / early.max()
+    assert distance > 0.05
+    assert distance / 3 < gram.distance(C, early, np.full(4, np.inf), names) < 30 * distance

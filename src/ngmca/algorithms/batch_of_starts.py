@@ -17,7 +17,7 @@ from ngmca.algorithms.first_guess import EXACT_ROUNDS, LEAST_SQUARES_ROUNDS, rev
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import falling
 from ngmca.engines import Engine, Seen, Stacks, Sweeps, in_own_units
-from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL
+from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL, FAR_FROM_MINIMUM, Gram
 from ngmca.result import State
 
 Lines = list[tuple[float, NDArray, float, float, float]]
@@ -215,9 +215,26 @@ class _Batch:
             xp.ascontiguousarray((part * by[:, None]).swapaxes(1, 2))
             for part, by in ((sweep.YS, inverse), (A, size))
         )
-        told = self._device.bounded(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
-        quality = self._device.host(told[:, 1] / xp.maximum(X.max(axis=(1, 2)), 1e-300))
-        return xp.ascontiguousarray((X * inverse[:, :, None]).swapaxes(1, 2)), quality
+        self._device.bounded(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
+        found = xp.ascontiguousarray((X * inverse[:, :, None]).swapaxes(1, 2))
+        least = [Gram(one).least_eigenvalue for one in self._device.host(G)]
+        far = self._residual(G, C, size, X, inverse) / np.array(least)
+        for i in np.flatnonzero(far > FAR_FROM_MINIMUM):
+            small, rest, exact = (self._device.host(one[i]) for one in (SS, sweep.YS, found))
+            far[i] = Gram(small).finish_bounded(rest, exact, np.ones(self._r, dtype=bool))
+            found[i] = xp.asarray(exact)
+        return found, far
+
+    def _residual(self, G: Any, C: Any, size: Any, X: Any, inverse: Any) -> NDArray:
+        """`residual_shaped` of all A = X' * inverse with column norms of at most 1."""
+        xp, stepped = self._device.xp, self._device.xp.empty_like(X)
+        self._device.multiply(G, X, stepped)
+        stepped = xp.maximum(X + C - stepped, 0)
+        norm = xp.sqrt((stepped**2).sum(axis=2))
+        shrink = xp.where(norm > size, size / xp.where(norm > 0, norm, 1), 1)
+        moved = xp.abs(stepped * shrink[:, :, None] - X) * inverse[:, :, None]
+        peak = (X * inverse[:, :, None]).max(axis=(1, 2))
+        return self._device.host(moved.max(axis=(1, 2)) / xp.maximum(peak, 1e-300))
 
     def _sound(self, A: Any, X: Any, *, scale: bool = True) -> tuple[Any, Any]:
         """`revive` and `unit_columns`: every source has a direction of norm 1."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca import metrics
+from ngmca.algorithms.constraint_arrays import Constraints, constrained, penalised_rows
 from ngmca.algorithms.noiseless_data import least_noise
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.wavelets.wavelet_stage import log_cost
@@ -50,27 +51,43 @@ def at_once(
     return [one.result() for one in failed or futures]
 
 
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A run in the units of the data that it was fitted to: columns of A have norm 1."""
+
+    A: NDArray  # (m, R), with the columns of a baseline
+    S: NDArray  # (R, n)
+    noise: NDArray  # (m,) of entries of weight 1
+    engine: Engine | None = None  # the data with its own weights, where it has any
+    left_out: float = 0.0  # cost of the spikes that it leaves out, as if each were just no spike
+
+    def data(self, common: Engine) -> Engine:
+        """The data of this run."""
+        return common if self.engine is None else self.engine
+
+
 def choose(
-    engine: Engine, runs: list[Separation], options: Options, *, plain: bool = True
+    engine: Engine, runs: list[Separation], options: Options, *, fits: Sequence[Fit] | None = None
 ) -> Separation:
     """The run with the lowest penalised cost, and how far the others are from it.
 
-    Thresholds are common to all runs. Where all of them found lines or bands, it is the cost that falls
-    there; otherwise that of their directions with the best direct sources. Where data are not `plain`,
-    weighted or under constraints, it is the cost that they ended with.
+    The engine holds the data in units of their noise, and `fits` are the runs in these units; None if
+    those of the runs are the same. Thresholds are common to all runs. Where all of them found lines or
+    bands, it is the cost that falls there; otherwise that of their directions with the best direct
+    sources.
     """
-    if not plain:
-        lam = np.mean([run.lam for run in runs])
-        costs = [float(run.history.cost[-1] + lam * run.S.sum()) for run in runs]
-    elif all(run.domain.name == "wavelet" for run in runs):
-        sigma = np.maximum(np.mean([run.noise for run in runs], axis=0), least_noise(engine, options))
-        costs = [log_cost(engine, run.A, run.S, sigma, options) for run in runs]
+    known = options.known
+    fits = [Fit(run.A, run.S, run.noise) for run in runs] if fits is None else fits
+    if all(run.domain.name == "wavelet" for run in runs):
+        sigma = np.maximum(np.mean([fit.noise for fit in fits], axis=0), least_noise(engine, options))
+        costs = [log_cost(fit.data(engine), fit.A, fit.S, sigma, options) for fit in fits]
     else:
         tau = 0.0 if options.method == "anls" else options.tau
-        levels = [in_gradient(run.A, run.noise) for run in runs]
+        levels = [in_gradient(fit.A, fit.noise)[known.free] for fit in fits] if tau > 0 else [0.0]
         common = max(tau * float(np.mean(levels)), least_noise(engine, options))
-        costs = _penalised_costs(engine, runs, common)
-    return with_restarts(runs, costs, engine.energy if plain else 0.0)
+        costs = _penalised_costs(engine, fits, common, known)
+    costs = [cost + fit.left_out for cost, fit in zip(costs, fits, strict=True)]
+    return with_restarts(runs, costs, engine.energy)
 
 
 def equally_good(costs: ArrayLike, energy: float = 0.0) -> NDArray:
@@ -123,26 +140,36 @@ def _alike(rows: NDArray, chosen: NDArray, free: NDArray) -> NDArray:
     return np.where(same[:, None], chosen, rows)
 
 
-def _penalised_costs(engine: Engine, runs: list[Separation], lam: float) -> list[float]:
-    """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of every run."""
-    stacks = engine.stacks(runs[0].A.shape[1])
+def _penalised_costs(engine: Engine, fits: Sequence[Fit], lam: float, known: Constraints) -> list[float]:
+    """min_{S >= 0} 1/2 |Y - AS|^2 + lam |S|_1 for the directions A of every run, with what is known."""
+    own = known.any or any(fit.engine is not None for fit in fits)
+    stacks = None if own else engine.stacks(fits[0].A.shape[1])
     if stacks is None or not stacks.room:
-        return [_penalised_cost(engine, run, lam) for run in runs]
+        return [_penalised_cost(fit.data(engine), fit, lam, known) for fit in fits]
     most = stacks.room
-    parts = (runs[first : first + most] for first in range(0, len(runs), most))
+    parts = (fits[first : first + most] for first in range(0, len(fits), most))
     return [cost for part in parts for cost in _costs_at_once(stacks, part, lam)]
 
 
-def _penalised_cost(engine: Engine, run: Separation, lam: float) -> float:
-    shift = np.full(run.A.shape[1], lam)
-    sweep = engine.sweep(run.A, run.S, lambda G, C, X, _: G.solve(C, X, shift))
-    return sweep.cost + lam * float(sweep.S.sum())
+def _penalised_cost(engine: Engine, fit: Fit, lam: float, known: Constraints) -> float:
+    """The cost of one run: known sources are not penalised, and thresholds follow the noise."""
+    free, A = known.free, fit.A
+    least = penalised_rows(np.full(A.shape[1], lam)[free])
+    sweep = engine.sweep(A, fit.S, constrained(least, known))
+    assert sweep.total is not None
+    penalty = sweep.total
+    if engine.noise_weights is not None:  # of every channel, as in the S-step
+        level = np.sqrt(engine.noise_weights.T @ np.square(A, dtype=np.float64))
+        penalty = np.einsum("kj,jk->k", sweep.S, level)
+    if known.both:
+        penalty = penalty + A.sum(axis=0) * np.linalg.norm(sweep.S, axis=1)
+    return sweep.cost + lam * float(penalty[free].sum())
 
 
-def _costs_at_once(stacks: Stacks, runs: list[Separation], lam: float) -> list[float]:
-    device, r = stacks.device, runs[0].A.shape[1]
-    shift = device.xp.full((len(runs), r), lam)
-    parts = np.stack([run.A for run in runs]), np.stack([run.S for run in runs]).swapaxes(1, 2)
+def _costs_at_once(stacks: Stacks, fits: Sequence[Fit], lam: float) -> list[float]:
+    device, r = stacks.device, fits[0].A.shape[1]
+    shift = device.xp.full((len(fits), r), lam)
+    parts = np.stack([fit.A for fit in fits]), np.stack([fit.S for fit in fits]).swapaxes(1, 2)
     A, X = (device.xp.asarray(np.ascontiguousarray(part)) for part in parts)
     sweep = stacks.sweep(stacks.see(A), X, lambda G, C, X: device.solve_each(G, C, X, shift))
     return [float(cost) for cost in device.host(sweep.cost + lam * sweep.total.sum(axis=1))]

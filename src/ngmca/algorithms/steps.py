@@ -16,10 +16,11 @@ from ngmca.algorithms.options import Options
 from ngmca.engines import Engine, Solve, Sweep
 from ngmca.nnqp.closed_rows import solve_closed, violation_closed
 from ngmca.nnqp.forward_backward import accelerated
-from ngmca.nnqp.gram import BOUNDED_ROUNDS, BOUNDED_TOL, Gram, unit_rows
+from ngmca.nnqp.gram import Gram, unit_rows
 from ngmca.nnqp.profile_shapes import descend_shaped
 
 CLOSED_ROUNDS, CLOSED_TOL = 100, 1e-9  # of sources under a closure and a baseline in turn
+SHAPED_ROUNDS, SHAPED_TOL = 3000, 1e-8  # of profiles in their shapes
 
 
 def s_step(lam: NDArray, options: Options) -> Solve:
@@ -128,17 +129,10 @@ def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
     assert H.which is not None
     physical, C, worst = X * unit[:, None], C / unit[:, None], 0.0
     for part in known.parts:
-        found = np.ascontiguousarray(physical[part])
-        _, moved = descend_shaped(
-            H.values,
-            C[part],
-            found,
-            shapes,
-            which=H.which[part],
-            max_iter=BOUNDED_ROUNDS,
-            tol=BOUNDED_TOL,
-        )
-        worst = max(worst, moved / max(float(found.max(initial=0)), 1e-300))
+        own, rest, found = Gram(H.values, H.which[part]), C[part], np.ascontiguousarray(physical[part])
+        problem = own.values, rest, found, shapes
+        descend_shaped(*problem, which=own.which, max_iter=SHAPED_ROUNDS, tol=SHAPED_TOL)
+        worst = max(worst, own.distance(rest, found, np.full(len(free), np.inf), shapes))
         physical[part] = found
     X[:] = physical / unit[:, None]
     return worst

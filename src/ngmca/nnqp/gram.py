@@ -5,21 +5,24 @@ The unknowns X are a NumPy array with one row for each problem, or an object tha
 and solves there in place (`engines.gpu.Columns`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.nnqp.bounded_rows import descend_rows
+from ngmca.nnqp.bound_multipliers import solve_bounded_columns
+from ngmca.nnqp.bounded_rows import descend_rows, residual_rows
 from ngmca.nnqp.forward_backward import accelerated
 from ngmca.nnqp.per_row_grams import solve_each
 from ngmca.nnqp.pivoting import solve_rows
-from ngmca.nnqp.profile_shapes import descend_shaped
+from ngmca.nnqp.profile_shapes import descend_shaped, residual_shaped
 
-BOUNDED_ROUNDS = 1000  # of the bounded problem at most; it ends when a round moves X by less than
+BOUNDED_ROUNDS = 30  # of descent at most; it ends when a round moves X by less than
 BOUNDED_TOL = 1e-6  # of its norm
+FAR_FROM_MINIMUM = 1e-5  # of the largest entry of A: from there on, Newton's method follows the descent
+SMALLEST_EIGENVALUE = 1e-6  # a smaller one counts as this: sources are equal, and the minimum is wide
 PSEUDO_INVERSE_CUT = 1e-10  # eigenvalues below this share of the largest count as 0
 
 # Rounds of exact row updates (G, C, bound, X in place, max_iter, tol) -> their number, the last change
@@ -153,23 +156,59 @@ class Gram:
     ) -> tuple[NDArray, float]:
         """argmin_{X >= 0} 1/2 <X, XG> - <C, X> with norms of at most 1 of the `bounded` columns of X.
 
-        It starts at A. Returns X, and the last change over the largest entry. `descend` makes the
-        rounds if all rows share one matrix.
+        It starts at A. Returns X and its `distance`. `descend` makes the first rounds if all rows share
+        one matrix. Where these are slow, as for sources that are nearly equal, Newton's method follows.
         """
-        if self.which is not None:
-            X, bound = np.array(A, dtype=np.float64, order="C"), np.where(bounded, 1.0, np.inf)
-            given: dict[str, Any] = {
-                "bound": bound,
-                "which": self.which,
-                "max_iter": BOUNDED_ROUNDS,
-                "tol": BOUNDED_TOL,
-            }
-            _, moved = descend_shaped(self.values, C, X, "free", **given)
-            return X, moved / max(float(X.max(initial=0)), 1e-300)
-        G, C, X, size, inverse = unit_rows(self.values, C, A)
-        size[~bounded] = np.inf
-        _, moved = descend(G, C, size, X, BOUNDED_ROUNDS, BOUNDED_TOL)
-        return (X * inverse[:, None]).T, float(moved) / max(float(X.max(initial=0)), 1e-300)
+        bound = np.where(bounded, 1.0, np.inf)
+        if self.which is None:
+            G, rest, rows, size, inverse = unit_rows(self.values, C, A)
+            limits = bound * np.where(size > 0, size, 1)
+            descend(G, rest, limits, rows, BOUNDED_ROUNDS, BOUNDED_TOL)
+            X = (rows * inverse[:, None]).T
+            far = float(residual_rows(G, rest, limits, rows, inverse)) / _least_eigenvalue(G)
+        else:
+            X = np.array(A, dtype=np.float64, order="C")
+            given: dict[str, Any] = {"bound": bound, "which": self.which}
+            given |= {"max_iter": BOUNDED_ROUNDS, "tol": BOUNDED_TOL}
+            descend_shaped(self.values, C, X, "free", **given)
+            far = self.distance(C, X, bound)
+        return X, far if far <= FAR_FROM_MINIMUM else self.finish_bounded(C, X, bounded)
+
+    def finish_bounded(self, C: NDArray, X: NDArray, bounded: NDArray) -> float:
+        """Solve the same by Newton's method, in place of X; returns its `distance`."""
+        bound = np.where(bounded, 1.0, np.inf)
+        solve_bounded_columns(self.values, self.which, C, bound, X)
+        return self.distance(C, X, bound)
+
+    def distance(
+        self, C: NDArray, X: NDArray, bound: NDArray, shapes: str | Sequence[str] = "free"
+    ) -> float:
+        """How far X may be from the minimum with columns within their bounds and in their shapes.
+
+        It is the move of a step down the gradient and back, divided by the least eigenvalue: where
+        sources are nearly equal, the gradient is small far from the minimum too.
+        """
+        wrong = residual_shaped(self.values, C, X, shapes, bound=bound, which=self.which)
+        return wrong / self.least_eigenvalue
+
+    @property
+    def least_eigenvalue(self) -> float:
+        """`_least_eigenvalue` of the mean matrix, scaled to a diagonal of 1."""
+        mean = self.values if self.which is None else self.values[self.which].mean(axis=0)
+        unit = np.sqrt(np.diagonal(mean))
+        unit[unit == 0] = 1.0
+        return _least_eigenvalue(mean / unit / unit[:, None])
+
+
+def _least_eigenvalue(G: NDArray) -> float:
+    """The smallest eigenvalue of a matrix with a diagonal of 1, at least `SMALLEST_EIGENVALUE`.
+
+    Sources that are 0, with a diagonal of 0, do not count.
+    """
+    diagonal = np.diagonal(G)
+    if not diagonal.all():
+        G = G + np.diag(diagonal == 0)
+    return max(float(np.linalg.eigvalsh(G)[0]), SMALLEST_EIGENVALUE) if len(G) else 1.0
 
 
 def pseudo_inverse(G: NDArray) -> NDArray:

@@ -5,7 +5,7 @@ decreases from there on), and never negative.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,10 +36,10 @@ def shaped(
 ) -> Solution:
     """Solve argmin_{X >= 0} 1/2 <X, GX> - <C, X> with a shape and a bound for each row of X.
 
-    Each step finds the best row for fixed other rows. Once all rows have their shapes and are within
-    their bounds, the objective never rises. It reaches the minimum, unless rows are unimodal: this shape
-    is not convex, and X ends where no single row can be improved (except, under a bound and with
-    `which`, by another place of its peak).
+    Each step finds the best row for fixed other rows, and rounds over all rows are extrapolated. Once
+    all rows have their shapes and are within their bounds, the objective never rises. It reaches the
+    minimum, unless rows are unimodal: this shape is not convex, and X ends where no single row can be
+    improved (except, under a bound and with `which`, by another place of its peak).
 
     Parameters
     ----------
@@ -65,8 +65,9 @@ def shaped(
     Returns
     -------
     Solution
-        X, and as violation the largest change of one more round, divided by the largest entry of the
-        rows that are not fixed.
+        X, and as violation the largest move of a step down the gradient and back into shapes and bounds,
+        divided by the largest entry of the rows that are not fixed. It is 0 at the minimum only, or
+        where no single row can be improved.
 
     Raises
     ------
@@ -86,12 +87,9 @@ def shaped(
     Xt = np.zeros_like(Ct) if X0 is None else np.array(X0.T, dtype=Ct.dtype, order="C")
     free = np.ones(len(C), dtype=bool) if fixed is None else ~np.asarray(fixed, dtype=bool)
     Xt[:, free] = np.maximum(Xt[:, free], 0)
-    descend = partial(descend_shaped, G, Ct, shapes=shapes, bound=bound, which=which, fixed=fixed)
-    rounds, _ = descend(X=Xt, max_iter=max_iter, tol=tol)
-    further = Xt.copy()
-    _, moved = descend(X=further, max_iter=1, tol=0.0)
-    peak = max(Xt[:, free].max(initial=0), further[:, free].max(initial=0))
-    return Solution(X=Xt.T, violation=float(moved / peak) if peak > 0 else 0.0, n_iter=rounds)
+    limits: dict[str, Any] = {"bound": bound, "which": which, "fixed": fixed}
+    rounds = descend_shaped(G, Ct, Xt, shapes, **limits, max_iter=max_iter, tol=tol)
+    return Solution(X=Xt.T, violation=residual_shaped(G, Ct, Xt, shapes, **limits), n_iter=rounds)
 
 
 def descend_shaped(
@@ -105,11 +103,50 @@ def descend_shaped(
     fixed: NDArray | None = None,
     max_iter: int = 80,
     tol: float = 1e-7,
-) -> tuple[int, float]:
+) -> int:
     """Solve as `shaped` for the rows of C (m, r), in place of X (m, r); here profiles are columns of X.
 
-    Returns the number of rounds, and the largest change in the last round.
+    Returns the number of rounds.
     """
+    H, own, C, codes, limits, Z = _prepared(G, C, X, shapes, bound, which, fixed)
+    for k in np.flatnonzero((codes == pooling.UNIMODAL) & np.isfinite(limits)):
+        nearest = np.empty(len(Z))  # what the objective must not rise from
+        pooling.best_column(pooling.UNIMODAL, Z[:, k].copy(), np.ones(len(Z)), limits[k], nearest)
+        Z[:, k] = nearest
+    rounds = pooling.descend_columns(H, own, C, codes, limits, Z, max_iter, tol)
+    if Z is not X:
+        X[:] = Z
+    return int(rounds)
+
+
+def residual_shaped(
+    G: NDArray,
+    C: NDArray,
+    X: NDArray,
+    shapes: str | Sequence[str],
+    *,
+    bound: ArrayLike = np.inf,
+    which: NDArray | None = None,
+    fixed: NDArray | None = None,
+) -> float:
+    """Return how far X (m, r) is from optimal, with the arguments of `descend_shaped`.
+
+    It is the largest move of a step down the gradient and back into shapes and bounds, over the largest
+    entry of what is not fixed.
+    """
+    return float(pooling.residual_columns(*_prepared(G, C, X, shapes, bound, which, fixed)))
+
+
+def _prepared(
+    G: NDArray,
+    C: NDArray,
+    X: NDArray,
+    shapes: str | Sequence[str],
+    bound: ArrayLike,
+    which: NDArray | None,
+    fixed: NDArray | None,
+) -> tuple[NDArray, ...]:
+    """Return the stack, the matrix of each row, C, codes of shapes, bounds and X for the kernels."""
     r = X.shape[1]
     names = [shapes] * r if isinstance(shapes, str) else list(shapes)
     if len(names) != r or not set(names) <= set(SHAPES):
@@ -117,16 +154,8 @@ def descend_shaped(
     codes = np.array([SHAPES[name] for name in names], dtype=np.intp)
     if fixed is not None:
         codes[np.asarray(fixed, dtype=bool)] = pooling.FIXED
-    limits = np.array(np.broadcast_to(check_level(bound, "bound"), (r,)))
+    limits = np.empty(r)
+    limits[:] = check_level(bound, "bound")
     H, own = (G[None], np.zeros(len(X), dtype=np.intp)) if which is None else (G, which)
     H, C, Z = (np.ascontiguousarray(array, dtype=np.float64) for array in (H, C, X))
-    for k in np.flatnonzero((codes == pooling.UNIMODAL) & np.isfinite(limits)):
-        nearest = np.empty(len(Z))  # what the objective must not rise from
-        pooling.best_column(pooling.UNIMODAL, Z[:, k].copy(), np.ones(len(Z)), limits[k], nearest)
-        Z[:, k] = nearest
-    rounds, largest = pooling.descend_columns(
-        H, np.asarray(own, dtype=np.intp), C, codes, limits, Z, max_iter, tol
-    )
-    if Z is not X:
-        X[:] = Z
-    return int(rounds), float(largest)
+    return H, np.asarray(own, dtype=np.intp), C, codes, limits, Z

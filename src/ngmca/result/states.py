@@ -92,7 +92,8 @@ class State:
     violation : float
         Relative KKT violation of the step on S.
     mixing_violation : float
-        The same for the step on A before it.
+        The same for the step on A before it. Where columns of A have bounds or shapes, it is how far A
+        may be from the minimum of its step, over the largest entry of A.
     settled : bool
         Whether nothing moves any more, so that the iterations end here.
     domain : Domain
@@ -148,7 +149,8 @@ class History:
     violation : (k,) array
         Relative KKT violation of the step on S.
     mixing_violation : (k,) array
-        The same for the step on A before it; NaN for the first.
+        The same for the step on A before it; NaN for the first. Where columns of A have bounds or
+        shapes, it is how far A may be from the minimum of its step, over the largest entry of A.
     """
 
     cost: NDArray

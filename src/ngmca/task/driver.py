@@ -9,7 +9,7 @@ import numpy as np
 
 from ngmca import rivals, rules, sampling
 from ngmca._support import arguments
-from ngmca._support.messages import message, option
+from ngmca._support.messages import message, option, warn_user
 from ngmca._support.progress import Bar, open_bar
 from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
@@ -25,6 +25,7 @@ from ngmca.task.problem import Problem, features_of_data, features_of_levels
 from ngmca.task.purest_measurements import settled_by_purest
 from ngmca.task.task import Task
 
+FAR_MIXING = 0.01  # of the largest entry of A: a warning tells of a last step so far from its minimum
 COPIES_TO_COMPARE = 10  # of the sources, where those of several starts are compared
 
 
@@ -161,6 +162,8 @@ class Prepared:
         else:
             runs = _Starts(self._problem, self.task, self.starts, tuple(watchers))
             found = runs.best(engine, threads, checkpoint, first).scaled(engine.unit)
+            if self._problem.options.solver == "pivot":
+                _warn_if_far(found)
         return replace(found, parts=engine.parts)
 
     def with_error_bars(
@@ -181,6 +184,18 @@ class Prepared:
             progress=progress,
         )
         return replace(found, posterior=sampled)
+
+
+def _warn_if_far(found: Separation) -> None:
+    """Warn if the last step on A ended far from its minimum."""
+    far = float(found.history.mixing_violation[-1])
+    if far > FAR_MIXING:
+        percent = f"{100 * min(far, 1.0):.0f} %"
+        warn_user(
+            "the last step on A ended before its minimum: entries of A may be off by "
+            f"{percent} of the largest entry. Some sources are almost equal. Use fewer sources, or add "
+            "measurements in which these sources differ."
+        )
 
 
 def stacks_for(problem: Problem, starts: int) -> Stacks | None:
@@ -225,7 +240,8 @@ class _Starts:
                 runs += at_once(self._start(rngs), range(1, self._starts), self._workers(threads))
         if self._starts == 1:
             return runs[0]
-        found = choose(problem.engine, runs, problem.options, plain=problem.plain)
+        data, options, fits = problem.compared(runs)
+        found = choose(data, runs, options, fits=fits)
         if self._task.n_init != "auto":
             return found
         return settled_by_purest(problem, engine, found, runs)

@@ -20,17 +20,18 @@ from ngmca.algorithms import (
     start_on_part,
 )
 from ngmca.algorithms.constraint_arrays import Constraints
-from ngmca.algorithms.first_guess import first_guess, with_background
+from ngmca.algorithms.first_guess import first_guess, unit_columns, with_background
 from ngmca.algorithms.noiseless_data import least_noise, precision_of_noiseless
+from ngmca.algorithms.restarts import Fit
 from ngmca.algorithms.reweighted_channels import iterate_reweighted
-from ngmca.algorithms.reweighting import Reweighting, reweighed
+from ngmca.algorithms.reweighting import SPIKE_LEVEL, Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
 from ngmca.algorithms.wavelets.domain_choice import decide
 from ngmca.algorithms.wavelets.wavelet_start import bands_after
 from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
-from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing
-from ngmca.result import Background, Domain, State
+from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing, without
+from ngmca.result import Background, Domain, Separation, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
 
@@ -175,6 +176,61 @@ class Problem:
     def after(self, state: State) -> Iterator[State]:
         """Yield the last state channel by channel of plain data, and what follows it."""
         yield from self._finished(self.engine, state)
+
+    def compared(self, runs: list[Separation]) -> tuple[Engine, Options, list[Fit] | None]:
+        """Return what several runs are compared by: data, options, and the runs in units of these data.
+
+        The data are in units of their noise, with the weights of the fits.
+        """
+        noise = np.mean([run.noise for run in runs], axis=0)
+        if self._may_repeat and unequal(noise):
+            assert self.again is not None
+            return self.again(replace(Levels.of_rows(noise), level=None)).compared(runs)
+        if self.plain:
+            return self.engine, self.options, None
+        factors = [self._fitted(run) for run in runs]
+        engine = self.engine
+        if self.levels.counts is not None:  # weights of the mean fit
+            A, S = zip(*factors, strict=True)
+            engine = self.levels.following(engine, np.hstack(A), np.vstack(S) / len(runs))
+        banded = all(run.domain.name == "wavelet" for run in runs)
+        fits = [
+            self._fit(run, engine, *unit_columns(A, S), banded=banded)
+            for run, (A, S) in zip(runs, factors, strict=True)
+        ]
+        return engine, self.options, fits
+
+    def _fitted(self, run: Separation) -> tuple[NDArray, NDArray]:
+        """Return the factors of a run, and those of its baseline, in units of the engine."""
+        A, S = run.A, run.in_memory().S
+        if run.background is not None:
+            A, S = np.hstack([A, run.background.weights]), np.vstack([S, run.background.basis])
+        return _inside(*((A, S) if self.exchanged is None else (S.T, A.T)), self.levels, self.engine)
+
+    def _fit(self, run: Separation, engine: Engine, A: NDArray, S: NDArray, *, banded: bool) -> Fit:
+        """Return a run with the data that it was fitted to: without its spikes, and in own channels."""
+        sigma, left_out = self._own_noise(run, engine), 0.0
+        if run.outliers is not None and len(run.outliers):
+            rows, columns = run.outliers.T if self.exchanged is None else run.outliers.T[::-1]
+            spikes = np.zeros(engine.shape, dtype=bool)
+            spikes[rows, columns] = True
+            engine = without(engine, spikes)
+            left_out = float(np.sum((SPIKE_LEVEL * sigma[rows]) ** 2)) / 2
+        if banded:
+            state = State(0, A, S, np.zeros(A.shape[1]), sigma, 0.0, 0.0, 0.0)
+            options = replace(self.options, noise=sigma)
+            engine, state, _, options = in_channels(engine, state, self.levels, options)
+            return Fit(A, state.S, np.asarray(options.noise), engine, left_out)
+        return Fit(A, S, sigma, engine, left_out)
+
+    def _own_noise(self, run: Separation, engine: Engine) -> NDArray:
+        """Return the noise (m,) of entries of weight 1 in units of the engine."""
+        if self.options.noise is not None:
+            return self.options.noise
+        units = self.levels.spread(engine.weights, engine.shape)
+        if self.exchanged is None:
+            return np.asarray(run.noise / units)
+        return np.full(len(units), np.sqrt(np.mean(run.noise**2) / np.mean(units**2)))
 
     def _as_it_is(self, engine: Engine, state: State) -> State:
         """Return a state on the way; that one of several fits settled does not end the run."""

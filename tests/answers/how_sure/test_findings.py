@@ -8,9 +8,11 @@ import pytest
 from task_options import records
 
 import ngmca
+from ngmca._support.messages import rendered
 from ngmca.answers.how_many.singular_values import spectrum
 from ngmca.answers.how_sure import diagnose, findings, leftover_share, summary
 from ngmca.answers.wording import percent
+from ngmca.cli.options import as_flag
 from ngmca.io import Dataset
 
 
@@ -154,6 +156,49 @@ def test_negative_parts_and_few_measurements():
     assert "negative" not in kinds(
         mixture.Y, ngmca.separate(mixture.Y, 4, method=ngmca.Soft(n_iter=50), n_init=1)
     )
+
+
+def test_as_many_sources_as_measurements_need_more_starts_and_error_bars():
+    mixture = ngmca.simulate.sparse(m=6, n=150, r=6, p_S=0.1, snr=15, seed=0)
+    separation = ngmca.separate(mixture.Y, 6, n_init=1)
+
+    def advice(separation):
+        found = findings(separation, diagnose(mixture.Y, separation))
+        return next(one.text for one in found if one.kind == "few")
+
+    text = advice(separation)
+    assert "Try more starts (n_init=8) and error bars (posterior=True), whose means" in text
+    assert rendered(text, as_flag).count("--n-init 8) and error bars (--posterior)") == 1
+    assert "Try error bars (posterior=True)" in advice(ngmca.separate(mixture.Y, 6, n_init=8))
+    assert "few" not in kinds(mixture.Y, ngmca.separate(mixture.Y, 5, n_init=1))
+
+
+@pytest.mark.parametrize("snr", [20, 30])
+def test_thresholds_for_sources_that_are_hardly_ever_0(snr):
+    """`bench/right_answers.py "19 "` has the gain of what it advises."""
+    mixture = ngmca.simulate.sparse(m=30, n=300, r=4, p_S=1.0, snr=snr, seed=0)
+    soft, anls = (ngmca.separate(mixture.Y, 4, method=one, n_init=1) for one in ("soft", "anls"))
+    (found,) = (one for one in findings(soft, diagnose(mixture.Y, soft)) if one.kind == "dense")
+    assert "try method='anls', which has none" in found.text
+    assert ngmca.evaluate(mixture.S, anls.S).mean_sdr > ngmca.evaluate(mixture.S, soft.S).mean_sdr + 3
+    assert "dense" not in kinds(mixture.Y, anls)
+
+
+def ordinary():
+    """Data as the methods are made for."""
+    for seed in range(2):
+        for share in (0.1, 0.2, 0.3):
+            for snr in (10, 20, 30):
+                yield ngmca.simulate.sparse(m=20, n=200, r=4, p_S=share, snr=snr, seed=seed)
+        yield ngmca.simulate.bands(m=20, n=128, r=4, seed=seed)
+        yield ngmca.simulate.nmr(m=20, r=4, seed=seed)
+
+
+@pytest.mark.parametrize("domain", ["auto", "direct"])
+def test_ordinary_data_get_no_advice_on_thresholds_or_starts(domain):
+    for mixture in ordinary():
+        separation = ngmca.separate(mixture.Y, 4, n_init=1, domain=domain)
+        assert {"dense", "few"}.isdisjoint(kinds(mixture.Y, separation))
 
 
 def test_the_threshold_of_emptiness_is_one_of_height_not_of_energy():

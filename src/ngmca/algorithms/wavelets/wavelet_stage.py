@@ -317,7 +317,8 @@ def log_cost(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, options: Op
     noise = in_gradient(A, sigma)[:, None, None] * W.norms[:, None]
     coefficients = np.abs(analyse(W, np.ascontiguousarray(S, dtype=np.float64)))[:, :-1]
     noise = np.maximum(noise[:, :-1], 1e-300)
-    penalty = TAU * options.tau * np.sum(noise**2 * np.log1p(coefficients / noise))
+    penalties = noise**2 * np.log1p(coefficients / noise)
+    penalty = TAU * options.tau * np.sum(penalties[options.known.free])
     return residual_energy(engine, A, S) / 2 + float(penalty)
 
 

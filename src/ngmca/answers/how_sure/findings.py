@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ngmca._support.messages import message, option
+from ngmca._support.messages import Message, joined, message, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.answers.how_sure.defect_words import about_defects, place_of, spoiled
 from ngmca.answers.how_sure.defects import Defect
@@ -17,6 +17,9 @@ from ngmca.io import Dataset
 from ngmca.result import Separation
 
 NEGLIGIBLE_ENERGY = 0.01  # share of the energy that structure or a source may have without a warning
+MANY_STARTS = 8  # for as many sources as measurements
+ACTIVE_NEARLY_EVERYWHERE = 0.8  # share of entries of S above 0 after thresholds
+SMOOTH_CORRELATION = 0.5  # of neighbouring channels; above it, the sources are bands
 STRUCTURE_OVER_NOISE = 1.15  # singular values of the residual above this multiple of the noise edge
 
 
@@ -38,6 +41,7 @@ def findings(
         found += _overfit(separation, diagnostics)
         found += about_surplus(separation, diagnostics)
         found += about_starts(separation, diagnostics.share)
+        found += _dense(separation)
     found += [*_negative(diagnostics), *_few_measurements(separation), *_error_bars(separation)]
     return sorted(found, key=lambda one: -one.cost)
 
@@ -170,11 +174,46 @@ def _few_measurements(separation: Separation) -> list[Finding]:
     m, r = separation.A.shape
     if r < m:
         return []
-    text = (
-        f"{r} sources were fitted to {m} measurements: only sparsity separates them, and the noise "
-        "level is uncertain. Add measurements if you can."
-    )
+    text = message(
+        "{} sources were fitted to {} measurements: only sparsity separates them, and the noise level "
+        "is uncertain. Add measurements if you can.",
+        r, m,
+    )  # fmt: skip
+    if separation.domain.name != "wavelet":
+        text = joined([text, *_other_tries(separation)])
     return [Finding("few", "There are not more measurements than sources", text)]
+
+
+def _other_tries(separation: Separation) -> list[Message]:
+    """Advise more starts, and error bars, where there are few of them or none."""
+    tries = []
+    if len(separation.restarts) < MANY_STARTS:
+        tries.append(message("more starts ({})", option("n_init", MANY_STARTS)))
+    if separation.posterior is None:
+        bars = "error bars ({}), whose means are often nearer to the true sources"
+        tries.append(message(bars, option("posterior", True)))
+    if not tries:
+        return []
+    return [message("Try {} and {}." if len(tries) == 2 else "Try {}.", *tries)]
+
+
+def _dense(separation: Separation) -> list[Finding]:
+    """Advise no thresholds where sources that are no bands are above 0 nearly everywhere."""
+    m, r = separation.A.shape
+    domain = separation.domain
+    banded = domain.name == "wavelet" or domain.correlation > SMOOTH_CORRELATION
+    thresholded = np.isfinite(separation.violation) and (separation.lam > 0).all()
+    if banded or not thresholded or not 1 < r < m:
+        return []
+    active = float(separation.history.active[-1])
+    if active < ACTIVE_NEARLY_EVERYWHERE:
+        return []
+    text = message(
+        "The sources are above 0 at {} of the channels, so that thresholds only make them smaller: try "
+        "{}, which has none.",
+        percent(active), option("method", "anls"),
+    )  # fmt: skip
+    return [Finding("dense", "The sources are hardly ever 0", text)]
 
 
 def _error_bars(separation: Separation) -> list[Finding]:
