@@ -189,7 +189,7 @@ class Prepared:
 def _warn_if_far(found: Separation) -> None:
     """Warn if the last step on A ended far from its minimum."""
     far = float(found.history.mixing_violation[-1])
-    if far > FAR_MIXING:
+    if far > FAR_MIXING and found.background is None:  # parts of a baseline are nearly dependent
         percent = f"{100 * min(far, 1.0):.0f} %"
         warn_user(
             "the last step on A ended before its minimum: entries of A may be off by "
