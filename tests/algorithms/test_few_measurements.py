@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.algorithms.wavelets import domain_choice, wavelet_data, wavelet_start
-from ngmca.engines import open_data
+from ngmca.algorithms.wavelets import domain_choice, wavelet_start
+from ngmca.engines import neighbouring_channels, open_data
 
 
 def bands(m, r, n=512, snr=25.0, seed=0, missing=0.0):
@@ -32,11 +32,13 @@ def test_noise_of_differences():
     hidden = np.random.default_rng(1).random(Y.shape) < 0.3
     for data in (Y, np.where(hidden, np.nan, Y)):
         engine = open_data(data)
-        found, is_white = wavelet_data.noise_of_differences(engine)
+        found, is_white = neighbouring_channels.noise_of_differences(engine)
         found = found * engine.unit
         np.testing.assert_allclose(found, x.noise.std(), rtol=0.15)
         assert is_white
-    assert not wavelet_data.noise_of_differences(open_data(x.A @ x.S))[1]  # a curve is not noise
+    assert not neighbouring_channels.noise_of_differences(open_data(x.A @ x.S))[
+        1
+    ]  # a curve is not noise
 
 
 def test_nmr_with_as_many_measurements_as_compounds():

@@ -244,7 +244,7 @@ class _Starts:
         found = choose(data, runs, options, fits=fits)
         if self._task.n_init != "auto":
             return found
-        return settled_by_purest(problem, engine, found, runs)
+        return settled_by_purest(problem, found, runs)
 
     def _keeps_first(self) -> bool:
         """Whether a watcher wants the result of the first start before others begin."""

@@ -31,11 +31,13 @@ from ngmca.algorithms.wavelets.wavelet_start import bands_after
 from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
 from ngmca.engines import Engine, Levels, by_part, everything, fetched, weighing, without
+from ngmca.engines.neighbouring_channels import residual_correlation
 from ngmca.result import Background, Domain, Separation, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
 
 MIN_MEASUREMENTS_FOR_LEVELS = 2.0  # for each source: fewer do not tell their noise levels
+MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels in the residual
 UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
 WEIGHT_RANGE_IN_WAVELETS = 2.0  # factor from their median up to which weights are kept
 
@@ -147,12 +149,22 @@ class Problem:
 
     @property
     def _may_repeat(self) -> bool:
-        """Whether a second fit follows if the noise levels of the measurements differ."""
+        """Whether a second fit may follow: all is automatic, and noise levels are estimated."""
         options = self.options
         estimated = self.levels.equal and options.noise is None and not self.robust
         enough = self.engine.shape[0] >= MIN_MEASUREMENTS_FOR_LEVELS * self.r
         automatic = options.transformed and options.n_iter == "auto" and not options.noiseless
         return estimated and enough and automatic and self.again is not None
+
+    def _repeats(self, A: NDArray, S: NDArray, noise: NDArray) -> bool:
+        """Whether a second fit follows: levels clearly differ, and the residual is noise.
+
+        A residual whose neighbouring channels are correlated holds signal that the fit missed. Its size
+        says nothing about the noise.
+        """
+        if not self._may_repeat or not unequal(noise):
+            return False
+        return residual_correlation(self.engine, A, S) < MAX_CORRELATION_OF_NOISE
 
     def states(
         self, rng: np.random.Generator, resume: Snapshot | None = None, *, fetch: bool = True
@@ -183,7 +195,7 @@ class Problem:
         The data are in units of their noise, with the weights of the fits.
         """
         noise = np.mean([run.noise for run in runs], axis=0)
-        if self._may_repeat and unequal(noise):
+        if self._repeats(*self._fitted(runs[0]), noise):
             assert self.again is not None
             return self.again(replace(Levels.of_rows(noise), level=None)).compared(runs)
         if self.plain:
@@ -238,15 +250,17 @@ class Problem:
 
     def _finished(self, engine: Engine, state: State) -> Iterator[State]:
         """Yield the last state channel by channel and what follows it."""
-        if self._may_repeat and unequal(state.noise):
+        if self._repeats(state.A, state.S, state.noise):
             yield self._as_it_is(engine, state)
             yield from self._repeated(state)
             return
         levels, options, own = self.levels, self.options, engine
         domain = state.domain
         if options.transformed:
-            columns = levels.units(engine.shape)[1].astype(state.S.dtype)
-            domain = decide(replace(state, S=state.S * columns), options)
+            in_own_units = state
+            if levels.columns is not None:
+                in_own_units = replace(state, S=state.S * levels.columns.astype(state.S.dtype))
+            domain = decide(in_own_units, options)
         if domain.name == "wavelet":
             own, state, levels, options = in_channels(engine, state, levels, options)
             seen = np.maximum(state.noise, least_noise(own, options))
@@ -268,12 +282,8 @@ class Problem:
         A, S = _inside(state.A, state.S, levels, second.engine)
         second = replace(second, start=(A, S), again=None, options=replace(second.options, warm=False))
         for found, _, _ in second.states(np.random.default_rng(0)):
-            domain = (
-                replace(found.domain, begun=found.domain.begun + state.k)
-                if found.domain.begun
-                else found.domain
-            )
-            yield replace(found, k=found.k + state.k, domain=domain)
+            begun = found.domain.begun and found.domain.begun + state.k
+            yield replace(found, k=found.k + state.k, domain=replace(found.domain, begun=begun))
 
     def _returned(
         self, engine: Engine, state: State, own: Engine, levels: Levels, options: Options

@@ -13,8 +13,8 @@ import numpy as np
 from ngmca import rivals
 from ngmca._support.messages import warn_user
 from ngmca.algorithms.restarts import with_restarts
-from ngmca.algorithms.wavelets.wavelet_data import noise_of_differences
-from ngmca.engines import Engine, in_its_unit, residual_energy
+from ngmca.engines import in_its_unit, residual_energy
+from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.result import Domain, Separation
 from ngmca.task.checkpoints import Recording
 from ngmca.task.problem import Problem
@@ -23,9 +23,7 @@ MAX_MISFIT = 4.0  # energy of the residual, over that of the noise in second dif
 DIFFERENT = 36.0  # dB: mean SDR of one start as an estimate of another, below which they differ
 
 
-def settled_by_purest(
-    problem: Problem, engine: Engine, found: Separation, runs: Sequence[Separation]
-) -> Separation:
+def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separation]) -> Separation:
     """Return the best of several starts, or plain factorisation from the purest measurements.
 
     The second is returned if the starts differ and the purest measurements alone fit as well as the best
@@ -33,11 +31,12 @@ def settled_by_purest(
     """
     if not _applies(problem) or min(one.agreement for one in found.restarts) >= DIFFERENT:
         return found
-    purest = rivals.as_separation("spa", in_its_unit(problem.engine), problem.r, None)
+    engine = problem.engine
+    purest = rivals.as_separation("spa", in_its_unit(engine), problem.r, None)
     here = found.in_memory()
-    best, own = (residual_energy(problem.engine, one.A, one.S) for one in (here, purest))
-    differences, _ = noise_of_differences(problem.engine)
-    noise = problem.engine.shape[1] * float(differences @ differences)
+    best, own = (residual_energy(engine, one.A, one.S) for one in (here, purest))
+    differences, _ = noise_of_differences(engine)
+    noise = engine.shape[1] * float(differences @ differences)
     if own > min(best, MAX_MISFIT * noise):
         return found
     options = replace(problem.options, method="anls", n_iter="auto", domain="direct", warm=False)
@@ -46,11 +45,14 @@ def settled_by_purest(
     for state, _, _ in plain.states(np.random.default_rng(0)):
         recording.add(state)
     warn_user(
-        f"{len(runs)} starts found sources that differ, although all of them fit the data. The sources "
-        "closest to the purest measurements were taken. Constraints, or further measurements with other "
-        "amounts, would settle it."
+        f"the data do not determine the sources: {len(runs)} starts found different ones. The answer "
+        "closest to the purest measurements was taken. Add constraints, or measurements with other "
+        "amounts, to decide."
     )
-    answer = replace(recording.separation(), domain=Domain("direct", "the purest measurements fit"))
+    answer = replace(
+        recording.separation(),
+        domain=Domain("direct", "the sources are close to the purest measurements"),
+    )
     costs = [one.cost for one in found.restarts]
     return with_restarts([answer, *runs], [min(costs), *costs], engine.energy)
 

@@ -16,15 +16,11 @@ from ngmca.engines import (
     cost,
     everything,
     in_memory,
-    mad,
     magnitude,
     residual_energy,
     single,
 )
-from ngmca.engines.derived import row_blocks
 from ngmca.nnqp.gram import Gram
-
-WHITE_DIFFERENCES = -0.5  # correlation of neighbouring second differences, -2/3 for white noise
 
 
 class WaveletData:
@@ -105,22 +101,3 @@ class WeightedWaveletData(WaveletData):
     def cost(self, A: NDArray, S: NDArray, SS: Gram, YS: NDArray) -> float:
         """Return 1/2 sum w (Y - A S)^2."""
         return residual_energy(self._own, A, S * self._unit) / (2 * self._unit**2)
-
-
-def noise_of_differences(engine: Engine) -> tuple[NDArray, bool]:
-    """Return the noise of each measurement from second differences along the axis, and if it is white.
-
-    Smooth bands vanish in second differences. Neighbouring differences of white noise have a
-    correlation of -2/3, those of a smooth curve of nearly 1.
-    """
-    level, pairs, squares = np.zeros((3, engine.shape[0]))
-    for rows, Y in row_blocks(engine):
-        second = Y[:, :-2] - 2 * Y[:, 1:-1] + Y[:, 2:]
-        observed = np.ones(Y.shape, dtype=bool) if engine.weights is None else engine.weights[rows] > 0
-        seen = observed[:, :-2] & observed[:, 1:-1] & observed[:, 2:]
-        for k, (row, some) in enumerate(zip(second, seen, strict=True), start=rows.start):
-            level[k] = mad(row[some][None])[0] if some.any() else 0.0
-            clipped = np.clip(row, -3 * level[k], 3 * level[k]) * some
-            pairs[k] = clipped[1:] @ clipped[:-1]
-            squares[k] = np.sum(clipped[1:] ** 2 * some[:-1])
-    return level / np.sqrt(6), bool(pairs.sum() < WHITE_DIFFERENCES * squares.sum())

@@ -21,7 +21,7 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
-from ngmca.algorithms.wavelets.wavelet_data import WaveletData, noise_of_differences
+from ngmca.algorithms.wavelets.wavelet_data import WaveletData
 from ngmca.algorithms.wavelets.wavelet_last_step import (
     GAP,
     GAP_STEPS,
@@ -40,6 +40,7 @@ from ngmca.engines import (
     residual_energy,
     threads_for,
 )
+from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.nnqp.gram import Gram
 from ngmca.result import State
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.wavelets.domain_choice import decide
-from ngmca.algorithms.wavelets.wavelet_data import noise_of_differences
 from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, SourceStep, iterate_bands
 from ngmca.engines import Engine, fetched
+from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.result import Domain, State
 
 MAX_FREE_ITERATIONS = 200  # without thresholds
@@ -69,7 +69,8 @@ def _with_noise(engine: Engine, state: State, options: Options) -> State:
     sigma, white = noise_of_differences(engine)
     if not white or np.mean(state.noise**2) > VANISHED**2 * np.mean(sigma**2):
         return state
-    for again in iterate_thresholded(engine, state.A, state.S, replace(options, noise=sigma)):
+    options = replace(options.without_closure(), noise=sigma)
+    for again in iterate_thresholded(engine, state.A, state.S, options):
         last = again
     return replace(state, A=last.A, S=last.S, noise=sigma)
 

@@ -77,13 +77,14 @@ def _domain(domain: Domain) -> list[str]:
 def _end(separation: Separation) -> str:
     """Return how the iterations ended."""
     begun = separation.domain.begun
-    iterations = counted(separation.n_iter, "iteration")
+    iterations = limit = counted(separation.n_iter, "iteration")
     if begun:
-        iterations = f"{counted(begun, 'iteration')} channel by channel and {separation.n_iter - begun}"
-        iterations += " with wavelets"
+        before, last = counted(begun, "iteration"), separation.n_iter - begun
+        iterations = f"{before} channel by channel and {last} with wavelets"
+        limit = f"{counted(last, 'iteration')} with wavelets, after {before} channel by channel"
     endings = {
         "settled": f"The fit converged after {iterations}.",
-        "iterations": f"The fit stopped at the limit of {iterations}.",
+        "iterations": f"The fit stopped at the limit of {limit}.",
     }
     return endings.get(separation.stopped, f"The fit stopped after {iterations} ({separation.stopped}).")
 
