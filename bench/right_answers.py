@@ -269,13 +269,13 @@ def channels_case(shape: str) -> Callable:
     return case
 
 
-def counts_case(most: float) -> Callable:
+def counts_case(most: float, noise: str | None = "poisson") -> Callable:
     def case(seed: int) -> float:
         rng = rng_of(seed, 10)
         S, A = gauss(4, 512, rng, width=(15, 50)), rng.random((30, 4))
         clean = A @ S
         Y = rng.poisson(clean * most / clean.mean()).astype(float)
-        return sdr(S, ngmca.separate(Y, 4, noise="poisson", n_init=1))
+        return sdr(S, ngmca.separate(Y, 4, noise=noise, n_init=1))
 
     return case
 
@@ -435,6 +435,8 @@ ROWS: dict[str, Callable[[int], float]] = {
     "7 bands, white levels of channels": channels_case("white"),
     "7 counts on bands, 5 a bin": counts_case(5),
     "7 counts on bands, 50 a bin": counts_case(50),
+    "7 the same as if noise were equal, 5 a bin": counts_case(5, None),
+    "7 the same as if noise were equal, 50 a bin": counts_case(50, None),
     "8 bands, n = 16": bands_case(lambda r, n, rng: gauss(r, n, rng, 2, (4, 12)), 30, 3, 20, 16),
     "8 bands, n = 24": bands_case(lambda r, n, rng: gauss(r, n, rng, 2, (4, 12)), 30, 3, 20, 24),
     "8 bands, n = 40": bands_case(lambda r, n, rng: gauss(r, n, rng, 2, (4, 12)), 30, 3, 20, 40),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ngmca.domains import analysis
-from ngmca.domains.frame import analyse, frame, synthesise
+from ngmca.domains.frame import analyse, frame, noise_under, synthesise
 
 WAVELETS = ("haar", "sym4", "linear", "cubic")
 
@@ -83,14 +83,15 @@ def problem(singular=False, n=48, wavelet="sym4", coarse=0.0):
     return A, Y, W, Lam
 
 
-def reference(A, Y, W, Lam):
+def reference(A, Y, W, Lam, weights=1.0):
     r, n = A.shape[1], W.n
     D = analyse(W, np.eye(n)).reshape(n, -1)  # row t: coefficients of a unit sample
     S = cvxpy.Variable((r, n), nonneg=True)
     penalty = cvxpy.sum(cvxpy.multiply(Lam.reshape(r, -1), cvxpy.abs(S @ D)))
-    task = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(Y - A @ S) / 2 + penalty))
+    scale = np.diag(np.sqrt(weights) * np.ones(n))
+    task = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares((Y - A @ S) @ scale) / 2 + penalty))
     task.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    return task.value - np.sum(Y**2) / 2, S.value
+    return task.value - np.sum(weights * Y**2) / 2, S.value
 
 
 @pytest.mark.parametrize("singular", [False, True])
@@ -109,7 +110,8 @@ def test_analysis_is_the_minimum(singular, wavelet):
 def plain_steps(project):
     """The steps of ADMM in plain NumPy, with or without the projection on the orthant."""
 
-    def descend(G, C, W, Lam, state, steps, rho, threads=1):
+    def descend(G, C, W, Lam, state, steps, rho, weights):
+        assert weights is None
         X, Z = state.coefficients, state.samples
         for _ in range(steps):
             kept = X - np.clip(X, -Lam / rho, Lam / rho)
@@ -130,6 +132,32 @@ def test_forgotten_projection_is_found(monkeypatch, project):
     found = analysis.solve(A.T @ A, A.T @ Y, W, Lam, tol=1e-6, max_iter=3_000)
     closed = found.gap <= 1e-4 * abs(found.objective)
     assert closed == project
+
+
+def test_weights_of_channels_are_those_of_the_minimum():
+    A, Y, W, Lam = problem()
+    weights = 10 ** np.random.default_rng(1).uniform(-1.5, 0, Y.shape[1])
+    best, S = reference(A, Y, W, Lam, weights)
+    found = analysis.solve(
+        A.T @ A, A.T @ Y * weights, W, Lam, tol=1e-8, max_iter=20_000, weights=weights
+    )
+    assert abs(found.objective - best) < 1e-6 * abs(best)
+    assert found.objective - best <= found.gap + 1e-9 * abs(best)
+    np.testing.assert_allclose(found.S, S, atol=1e-3 * S.max())
+    even = analysis.solve(A.T @ A, A.T @ Y, W, Lam, tol=1e-8, max_iter=20_000)
+    assert np.abs(even.S - S).max() > 1e-2 * S.max()  # they matter
+
+
+@pytest.mark.parametrize("W", [frame(200), frame(1200, "cubic", 2, (30, 40))])
+def test_noise_under_each_wavelet(W):
+    """Exact where a wavelet does not reach over an end of the axis, and nearly so elsewhere."""
+    variance = np.exp(np.random.default_rng(0).standard_normal((2, W.n)))
+    exact = np.sqrt(np.einsum("kj,jbt->kbt", variance, analyse(W, np.eye(W.n)) ** 2))
+    found = noise_under(W, variance)
+    near = np.abs(found - exact) / exact
+    assert np.median(near[:, 0]) < 1e-7
+    assert np.median(near) < 0.1
+    np.testing.assert_allclose(noise_under(W, np.ones((1, W.n)))[0], np.tile(W.norms[:, None], W.period))
 
 
 def test_gap_bounds_every_state():

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from ngmca import evaluate, separate, simulate
 from ngmca.algorithms.options import Options
+from ngmca.algorithms.wavelets.wavelet_data import noise_and_weights
 from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, weighted
 from ngmca.cli import app
 from ngmca.domains import analyse, frame_of
@@ -51,15 +52,17 @@ def test_formulations_differ_and_the_librarys_own_is_not_among_them(trial):
 @pytest.mark.parametrize("form", [analysis_form, synthesis_form])
 @pytest.mark.parametrize("reweighted", [False, True])
 def test_thresholds_of_a_formulation(form, reweighted):
-    """Noise of 1 in the gradient: thresholds of 2 norms, over 1 + |coefficient| if reweighted."""
+    """Noise of 1 in the gradient: thresholds of 2 norms, over 1 + 2 |coefficient| if reweighted."""
     W = frame_of(64)
     S = np.abs(np.random.default_rng(0).standard_normal((2, 64))) * 5
     A, sigma = np.eye(2), np.ones(2)
-    found = weighted(W, A, S, sigma, Options(), form(reweighted=reweighted, tau=2.0))
+    found = weighted(
+        W, S, noise_and_weights(A, sigma, None), Options(), form(reweighted=reweighted, tau=2.0)
+    )
     norms = W.norms[:, None]
     expected = 2 * norms * np.ones((2, W.bands, W.period))
     if reweighted:
-        expected /= 1 + np.abs(analyse(W, S)) / norms
+        expected /= 1 + 2 * np.abs(analyse(W, S)) / norms
     if form is analysis_form:
         expected[:, -1] = 0
     np.testing.assert_allclose(found.Lam, expected, rtol=1e-10)
@@ -71,7 +74,7 @@ def test_only_the_librarys_own_step_has_a_threshold_on_channels():
     S = np.zeros((1, 64))
     S[0, 30] = 50.0
     with_lines, without = (
-        weighted(frame_of(64), np.eye(1), S, np.ones(1), Options(), step).direct
+        weighted(frame_of(64), S, (np.ones((1, 1)),) * 2, Options(), step).direct
         for step in (ANALYSIS_STEP, replace(ANALYSIS_STEP, channels=False))
     )
     assert with_lines.max() > 0

@@ -1,7 +1,7 @@
 """Wavelet frames, the sub-problem with a penalty on wavelet coefficients, and backgrounds."""
 
 from ngmca.domains import analysis, backgrounds
-from ngmca.domains.frame import Frame, analyse, frame, synthesise
+from ngmca.domains.frame import Frame, analyse, frame, noise_under, synthesise
 
 __all__ = [
     "Frame",
@@ -10,6 +10,7 @@ __all__ = [
     "backgrounds",
     "frame",
     "frame_of",
+    "noise_under",
     "synthesise",
 ]
 

@@ -1,10 +1,12 @@
 """Sources with sparse coefficients in a frame: the l1-analysis sub-problem, solved to a duality gap.
 
 ADMM in Douglas-Rachford form, with three explicit parts: the quadratic term (an r x r inverse, because
-W'W = 1), the coefficients, and the orthant. Its state is one array for the coefficients and one for the
-orthant; ADMM can continue from it after small changes of G, C or the weights.
+W'W = 1; weights of channels need the eigenvectors of G), the coefficients, and the orthant. Its state is
+one array for the coefficients and one for the orthant; ADMM can continue from it after small changes of
+G, C or the thresholds.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +19,7 @@ from ngmca.domains.frame_kernels import analyse_row, synthesise_row
 from ngmca.nnqp.pivoting import solve_rows
 
 RELAXATION = 1.7  # of each step; 1 is plain ADMM
+REWEIGHTING_SCALE = 0.5  # of the noise: coefficients above it have lower thresholds
 MIN_STEPS_PER_CHECK = 10  # of the duality gap
 STEP_GROWTH = 1.3  # of rho at each check, because the last digits converge slowly
 MAX_STEP = 20.0  # of rho, over the largest eigenvalue of G
@@ -73,8 +76,9 @@ def solve(
     tol: float = 1e-6,
     max_iter: int = 2000,
     rho: float | None = None,
+    weights: NDArray | None = None,
 ) -> Solution:
-    """argmin_{S >= 0} 1/2 <S, GS> - <C, S> + sum |Lam * (S W')|.
+    """argmin_{S >= 0} 1/2 <S, G S diag(weights)> - <C, S> + sum |Lam * (S W')|.
 
     Parameters
     ----------
@@ -94,6 +98,8 @@ def solve(
         Largest number of ADMM steps.
     rho : float, optional
         Step of ADMM; None chooses it from the eigenvalues of G.
+    weights : ndarray of shape (n,), optional
+        Weight of each channel, above 0; None is 1.
 
     Returns
     -------
@@ -112,9 +118,9 @@ def solve(
     done, current, most = 0, rho, max(rho, MAX_STEP * float(np.linalg.eigvalsh(G)[-1]))
     while done < max_iter:
         steps = min(max(MIN_STEPS_PER_CHECK, done // 5), max_iter - done)
-        descend(G, C, W, Lam, state, steps, current)
+        descend(G, C, W, Lam, state, steps, current, weights=weights)
         done += steps
-        found = certify(G, C, W, Lam, state, current, done)
+        found = certify(G, C, W, Lam, state, current, done, weights)
         best = found if best is None or found.gap < best.gap else best
         if best.gap <= tol * abs(best.objective):
             break
@@ -157,10 +163,11 @@ def descend(
     steps: int,
     rho: float,
     threads: int = 1,
+    weights: NDArray | None = None,
 ) -> None:
     """Take this many ADMM steps and update the state in place; the result does not depend on threads."""
     X, Z = state.coefficients, state.samples
-    inverse = np.linalg.inv(G + 2 * rho * np.eye(len(G))).astype(C.dtype)
+    quadratic = _quadratic_step(G, rho, weights, C.dtype)
     scale = C.dtype.type(1 / rho)  # of the thresholds
     known, Q, relaxation = plan(W, C.dtype), np.empty_like(C, order="C"), C.dtype.type(RELAXATION)
     together = len(X) if threads == 1 else 1  # sources in one call
@@ -171,7 +178,7 @@ def descend(
 
     in_parts(reflected, len(X), together, threads)
     for k in range(steps):
-        S = inverse @ (C + C.dtype.type(rho) * (Q + np.abs(Z)))  # 2 max(Z, 0) - Z = |Z|
+        S = quadratic(C + C.dtype.type(rho) * (Q + np.abs(Z)))  # 2 max(Z, 0) - Z = |Z|
         Z += relaxation * (S - np.maximum(Z, 0))
 
         def advanced(rows: range, S: NDArray = S, more: bool = k < steps - 1) -> None:
@@ -180,6 +187,19 @@ def descend(
             advance(*moved, known, *scratch(W, C.dtype))
 
         in_parts(advanced, len(X), together, threads)
+
+
+def _quadratic_step(
+    G: NDArray, rho: float, weights: NDArray | None, dtype: np.dtype
+) -> Callable[[NDArray], NDArray]:
+    """Return the function B -> (w_j G + 2 rho)^-1 B_j for the columns of B."""
+    if weights is None:
+        inverse = np.linalg.inv(G + 2 * rho * np.eye(len(G))).astype(dtype)
+        return lambda B: inverse @ B
+    values, vectors = np.linalg.eigh(G)
+    scale = (1 / (np.maximum(values, 0)[:, None] * weights + 2 * rho)).astype(dtype)
+    U = vectors.astype(dtype)
+    return lambda B: U @ (scale * (U.T @ B))
 
 
 @swift
@@ -210,30 +230,41 @@ def advance(S, X, Lam, scale, relaxation, more, Q, plan, padded, smooth, band):
 
 
 def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float) -> NDArray:
-    """Return thresholds tau noise / (1 + |S W'| / noise) for noise (r, bands); 0 in the smooth band."""
+    """Return thresholds tau noise / (1 + |S W'| / (noise / 2)) for noise (r, bands).
+
+    They are 0 in the smooth band. A coefficient is less biased than with a scale of the whole noise.
+    """
     S = np.ascontiguousarray(S)
     Lam = np.empty((len(S), W.bands, W.period), dtype=S.dtype)
     levels, buffers = noise.astype(S.dtype), scratch(W, S.dtype)[:2]
-    weigh_rows(S, levels, S.dtype.type(tau), Lam, plan(W, S.dtype), *buffers)
+    half = S.dtype.type(REWEIGHTING_SCALE)
+    weigh_rows(S, levels, half, S.dtype.type(tau), Lam, plan(W, S.dtype), *buffers)
     return Lam
 
 
 @swift
-def weigh_rows(S, noise, tau, Lam, plan, padded, smooth):
-    """Lam := tau noise^2 / (noise + |W S|), the derivative of tau noise^2 log(1 + |W S| / noise)."""
+def weigh_rows(S, noise, scale, tau, Lam, plan, padded, smooth):
+    """Lam := tau noise / (1 + |W S| / (scale noise)), the derivative of a logarithm of |W S|."""
     bands = Lam.shape[1]
     for i in range(S.shape[0]):
         analyse_row(S[i], Lam[i], plan, padded, smooth)
         for b in range(bands):
-            row, level = Lam[i, b], noise[i, b]
-            top = tau * level * level if b < bands - 1 else noise[i, b] * 0
+            row, level = Lam[i, b], scale * noise[i, b]
+            top = tau * level * noise[i, b] if b < bands - 1 else noise[i, b] * 0
             for t in range(row.size):
                 below = level + abs(row[t])
                 row[t] = top / below if below > 0 else 0
 
 
 def certify(
-    G: NDArray, C: NDArray, W: Frame, Lam: NDArray, state: Duals, rho: float, n_iter: int = 0
+    G: NDArray,
+    C: NDArray,
+    W: Frame,
+    Lam: NDArray,
+    state: Duals,
+    rho: float,
+    n_iter: int = 0,
+    weights: NDArray | None = None,
 ) -> Solution:
     """Return the sources of a state, and a bound of their distance to the minimum.
 
@@ -247,18 +278,21 @@ def certify(
         B[i] -= synthesise(W, P.astype(C.dtype))[0]  # one by one, to save memory
     V = np.ascontiguousarray(np.maximum(state.samples, 0).T)
     own = np.where((np.diagonal(G) > 0)[:, None], V.T, 0)
-    solve_rows(G, np.ascontiguousarray(B.T), V)
+    w = 1.0 if weights is None else weights
+    solve_rows(G, np.ascontiguousarray((B / w).T, dtype=B.dtype), V)
     V = V.T.astype(np.float64)
-    bound = float(np.vdot(V, G @ V) / 2 - np.vdot(B, V))
-    candidates = [(objective(G, C, W, Lam, S), S) for S in (own, V)]
+    bound = float(np.vdot(V, G @ V * w) / 2 - np.vdot(B, V))
+    candidates = [(objective(G, C, W, Lam, S, w), S) for S in (own, V)]
     value, S = min(candidates, key=lambda pair: pair[0])
     return Solution(S.astype(C.dtype), value, max(value - bound, 0.0), state, n_iter)
 
 
-def objective(G: NDArray, C: NDArray, W: Frame, Lam: NDArray, S: NDArray) -> float:
-    """Return 1/2 <S, GS> - <C, S> + sum |Lam * (S W')|."""
+def objective(
+    G: NDArray, C: NDArray, W: Frame, Lam: NDArray, S: NDArray, weights: NDArray | float = 1.0
+) -> float:
+    """Return 1/2 <S, G S diag(weights)> - <C, S> + sum |Lam * (S W')|."""
     S = np.asarray(S, dtype=np.float64)
     penalty = sum(
         float(np.vdot(lam, np.abs(analyse(W, row[None])[0]))) for lam, row in zip(Lam, S, strict=True)
     )
-    return float(np.vdot(S, G @ S) / 2 - np.vdot(C, S)) + penalty
+    return float(np.vdot(S, G @ S * weights) / 2 - np.vdot(C, S)) + penalty

@@ -176,19 +176,61 @@ def scratch(frame: Frame, dtype: DTypeLike) -> tuple[NDArray, NDArray, NDArray]:
     return np.empty(axis + 2 * reach + 8, dtype), np.empty(bands, dtype), whole
 
 
+def noise_under(frame: Frame, variance: NDArray) -> NDArray:
+    """Return (r, bands, period) the noise of coefficients, for noise of a variance (r, n) in channels.
+
+    Each coefficient has the mean variance of the channels under its wavelet. That channels beyond an
+    end are reflections of those before it is left out.
+    """
+    doubled = not frame.parity.any()
+    shape = (frame.height, frame.n // frame.height) if frame.height else (frame.n,)
+    X = variance.reshape(len(variance), *shape)
+    for axis in range(1, X.ndim):
+        X = np.concatenate([X, np.flip(X, axis)], axis)
+    axes = tuple(range(1, X.ndim))
+    spectrum = np.fft.rfftn(X, axes=axes)
+    found = np.empty((len(X), frame.bands, frame.period))
+    shown = (slice(None), *(slice(None if doubled else size) for size in shape))
+    for band, along in enumerate(_filters(frame)):
+        weights = np.zeros(X.shape[1:])
+        places = [np.arange(-before, taps.size - before) for taps, before in along]
+        squares = [taps**2 for taps, _ in along]
+        whole = squares[0] if len(along) == 1 else np.outer(*squares)
+        np.add.at(
+            weights,
+            np.ix_(*(place % size for place, size in zip(places, X.shape[1:], strict=True))),
+            whole,
+        )
+        there = np.fft.irfftn(spectrum * np.conj(np.fft.rfftn(weights)), s=X.shape[1:], axes=axes)
+        found[:, band] = there[shown].reshape(len(X), -1)
+    return np.sqrt(np.maximum(found, 0))
+
+
 @lru_cache(maxsize=64)
 def _norms(given: Frame) -> NDArray:
-    """Return the norms of the filters of each band: smooth filters of the levels before, and its own."""
-    if not given.levels:
-        return np.ones(1)
-    doubled = not given.parity.any()
-    norms: list[float] = []
-    smooth = np.ones(1) * (np.sqrt(0.5) if doubled else 1.0)  # a doubled axis is scaled
+    """Return the norms of the filters of each band."""
+    return np.array([np.prod([np.linalg.norm(taps) for taps, _ in along]) for along in _filters(given)])
+
+
+@lru_cache(maxsize=64)
+def _filters(given: Frame) -> list[list[tuple[NDArray, int]]]:
+    """Return the filters of each band along each axis, down first, and the place of their centre.
+
+    They are the smooth filters of the levels before, and one of its own.
+    """
+    axes = 2 if given.height else 1
+    smooth, before = np.ones(1) * (np.sqrt(0.5) if not given.parity.any() else 1.0), 0
+    bands: list[list[tuple[NDArray, int]]] = [[(smooth, 0)] * axes]
     for level in range(given.levels):
         spread = np.zeros((len(given.filters), (given.filters.shape[1] << level) - (1 << level) + 1))
         spread[:, :: 1 << level] = given.filters
-        along = np.array([np.linalg.norm(np.convolve(smooth, taps)) for taps in spread])
-        found = np.outer(along, along).ravel() if given.height else along
-        norms.extend(found[:-1])
-        smooth = np.convolve(smooth, spread[-1])
-    return np.array([*norms, found[-1]])
+        before += given.centre << level
+        own = [(np.convolve(smooth, taps), before) for taps in spread]
+        found = (
+            [[down, across] for across in own for down in own]
+            if given.height
+            else [[one] for one in own]
+        )
+        bands = [*bands[:-1], *found]
+        smooth = own[-1][0]
+    return bands

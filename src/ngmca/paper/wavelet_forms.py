@@ -83,6 +83,7 @@ def descend(
     steps: int,
     rho: float,
     threads: int = 1,
+    weights: None = None,
 ) -> None:
     """Take this many ADMM steps and update the state in place; one thread is always used."""
     X, Z = state.coefficients, state.samples
@@ -146,7 +147,7 @@ def synthesis_form(*, reweighted: bool, tau: float | None = None) -> SourceStep:
     def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float) -> NDArray:
         Lam = analysis.weigh(W, S, noise, tau) if reweighted else _constant(W, S, noise, tau)
         smooth = np.abs(analyse(W, S)[:, -1]) if reweighted else np.zeros(1, S.dtype)
-        Lam[:, -1] = tau * noise[:, -1:] / (1 + smooth / noise[:, -1:])
+        Lam[:, -1] = tau * noise[:, -1:] / (1 + smooth / (analysis.REWEIGHTING_SCALE * noise[:, -1:]))
         return Lam
 
     return SourceStep(weigh, descend, solve, _tau(reweighted, tau), channels=False)

@@ -39,7 +39,8 @@ from ngmca.task.task import Task
 MIN_MEASUREMENTS_FOR_LEVELS = 2.0  # for each source: fewer do not tell their noise levels
 MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels in the residual
 UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
-WEIGHT_RANGE_IN_WAVELETS = 2.0  # factor from their median up to which weights are kept
+WEIGHT_RANGE_OF_COUNTS = 4.0  # factor from their median
+WEIGHT_RANGE_IN_WAVELETS = 4.0  # factor up to which weights of a channel differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,20 +351,24 @@ def in_channels(
 ) -> tuple[Engine, State, Levels, Options]:
     """Return data and a state for wavelets: channels in their own units, and weights of at most 1.
 
-    Unequal weights slow the iterations in wavelets down. They are kept within a factor of 2 of their
-    median, which keeps most of their gain.
+    Weights that differ within a channel slow the iterations in wavelets down. They are kept within a
+    factor of the largest one there, which keeps most of their gain. Weights of counts follow from a fit
+    and are uncertain, so they are also kept within a factor of their median.
     """
     if engine.weights is None and levels.columns is None:
         return engine, state, levels, options
     weights = np.ones(engine.shape) if engine.weights is None else engine.weights
     columns = levels.units(engine.shape)[1]
     true = weights / columns**2
-    seen, middle = true > 0, float(np.median(true[true > 0]))
-    low, high = middle / WEIGHT_RANGE_IN_WAVELETS, middle * WEIGHT_RANGE_IN_WAVELETS
-    mild = np.where(seen, np.clip(true, low, high), 0)
+    seen, mild = true > 0, true
+    if levels.counts is not None:
+        middle = float(np.median(true[true > 0]))
+        mild = np.clip(true, middle / WEIGHT_RANGE_OF_COUNTS, middle * WEIGHT_RANGE_OF_COUNTS)
+    mild = np.where(seen, np.maximum(mild, mild.max(axis=0) / WEIGHT_RANGE_IN_WAVELETS), 0)
     most = float(mild.max())
     # thresholds follow the noise of correlations with these weights
-    own = np.divide(mild**2, true, out=np.full(engine.shape, middle), where=seen) / most
+    usual = np.sum(mild, axis=0) / np.maximum(np.sum(seen, axis=0), 1)
+    own = np.divide(mild**2, true, out=np.broadcast_to(usual, engine.shape).copy(), where=seen) / most
     even = levels.columns is None and engine.noise_weights is None
     Y = everything(engine) * columns.astype(engine.dtype)
     found = weighing(engine, mild / most, None if even else own, Y)

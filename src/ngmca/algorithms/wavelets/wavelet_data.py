@@ -1,8 +1,9 @@
-"""The data as iterations in wavelets see them: in single precision, and without weights.
+"""The data as iterations in wavelets see them: in single precision, and with weights of channels alone.
 
-Single samples cannot have Gram matrices of their own there. Weighted data, all weights at most 1, are
-replaced by Z = fit + W (Y - fit) for the last fit: 1/2 |Z - AS|^2 is above the weighted cost, up to a
-constant, and equal to it at the fit, so that a step that lowers the first lowers the second.
+Single entries cannot have weights of their own there. Let w_j be the largest weight in channel j. The
+data are replaced by Z = fit + W / w (Y - fit) for the last fit: 1/2 |sqrt(w) (Z - AS)|^2 is above the
+weighted cost, up to a constant, and equal to it at the fit, so that a step that lowers the first lowers
+the second. If all entries of each channel have the same weight, both are the same.
 """
 
 from typing import Any
@@ -15,12 +16,15 @@ from ngmca.engines import (
     by_residual,
     cost,
     everything,
+    in_gradient,
     in_memory,
     magnitude,
     residual_energy,
     single,
 )
 from ngmca.nnqp.gram import Gram
+
+RHO = 0.15  # of ADMM, for columns of norm 1: small, so that S follows A quickly
 
 
 class WaveletData:
@@ -29,13 +33,38 @@ class WaveletData:
     Attributes
     ----------
     engine : Engine
-        The data that the steps are made with.
+        The data that the steps are made with, times the roots of the weights of channels.
+    roots : ndarray of shape (n,) or None
+        The roots; None is 1.
     """
 
     engine: Engine
+    roots: NDArray | None = None
 
     def __init__(self, engine: Engine) -> None:
         self.engine = single(engine)
+
+    @property
+    def rho(self) -> float:
+        """Step of ADMM, in units of a typical weight."""
+        return RHO if self.roots is None else RHO * float(np.exp(2 * np.mean(np.log(self.roots))))
+
+    @property
+    def weights(self) -> NDArray | None:
+        """Weights (n,) of channels, at most 1; None is 1."""
+        return None if self.roots is None else self.roots.astype(np.float64) ** 2
+
+    def times_roots(self, X: NDArray) -> NDArray:
+        """Return X (r, n) times the roots of the weights of channels."""
+        return X if self.roots is None else X * self.roots
+
+    def correlate(self, A: NDArray) -> NDArray:
+        """Return A'Y, weighted."""
+        return self.times_roots(self.engine.correlate(A.astype(self.engine.dtype)))
+
+    def moments(self, S: NDArray) -> tuple[Gram, NDArray]:
+        """Return S S' and Y S', weighted."""
+        return self.engine.moments(self.times_roots(S))
 
     @staticmethod
     def of(engine: Engine) -> "WaveletData":
@@ -47,9 +76,10 @@ class WaveletData:
     def follow(self, A: NDArray, S: NDArray) -> None:
         """Note the fit A S, on which the answers about weighted data depend."""
 
-    def noise_in_correlations(self, sigma: NDArray) -> NDArray:
-        """Return the noise (m,) that correlations have, for noise sigma of entries of weight 1."""
-        return sigma
+    @property
+    def noise_weights(self) -> NDArray | None:
+        """Weights (m, n) that entries have by their noise; None is 1."""
+        return None
 
     def noise(self, A: NDArray, S: NDArray, *, final: bool = False) -> NDArray:
         """Return the noise level of each measurement."""
@@ -77,7 +107,10 @@ class WeightedWaveletData(WaveletData):
         assert engine.weights is not None
         self._own, self._unit = by_residual(engine), unit
         self._observed = (everything(engine) / unit).astype(dtype)
-        self._W = engine.weights.astype(dtype)
+        largest = engine.weights.max(axis=0)
+        roots = np.sqrt(np.where(largest > 0, largest, 1))
+        self._W = (engine.weights / roots).astype(dtype)
+        self.roots = roots.astype(dtype) if (roots != 1).any() else None
         self._Z = self._observed.copy()
         self.engine = in_memory(self._Z, like=engine, unit=unit)
 
@@ -87,12 +120,12 @@ class WeightedWaveletData(WaveletData):
         fit = np.dot(A.astype(dtype, copy=False), S.astype(dtype, copy=False))
         np.subtract(self._observed, fit, out=self._Z)
         self._Z *= self._W
-        self._Z += fit
+        self._Z += self.times_roots(fit)
 
-    def noise_in_correlations(self, sigma: NDArray) -> NDArray:
-        """Return the noise (m,) that correlations have on average over the samples."""
-        weights = self._own.noise_weights
-        return sigma if weights is None else sigma * np.sqrt(weights.mean(axis=1))
+    @property
+    def noise_weights(self) -> NDArray | None:
+        """Weights (m, n) that entries have by their noise; None is 1."""
+        return self._own.noise_weights
 
     def noise(self, A: NDArray, S: NDArray, *, final: bool = False) -> NDArray:
         """Return the noise level of each measurement, from the weighted data."""
@@ -101,3 +134,16 @@ class WeightedWaveletData(WaveletData):
     def cost(self, A: NDArray, S: NDArray, SS: Gram, YS: NDArray) -> float:
         """Return 1/2 sum w (Y - A S)^2."""
         return residual_energy(self._own, A, S * self._unit) / (2 * self._unit**2)
+
+
+def noise_and_weights(A: NDArray, sigma: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
+    """Return the noise of correlations A'WY, and the weights of sources; (r, 1) if all weights are 1.
+
+    The noise of a source is the first over the second. `sigma` (m,) is the noise of entries of weight
+    1, and `weights` (m, n) are those that entries have by their noise.
+    """
+    if weights is None:
+        level = in_gradient(A, sigma)[:, None]
+        return level, np.ones_like(level)
+    squares = (A * A).T.astype(np.float64)
+    return np.sqrt((squares * sigma**2) @ weights), squares @ weights

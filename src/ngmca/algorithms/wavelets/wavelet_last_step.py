@@ -9,18 +9,20 @@ from ngmca.domains import Frame, analyse, analysis, synthesise
 from ngmca.engines import Engine, WeightPatterns
 from ngmca.nnqp.gram import Gram
 
-RHO = 0.15  # of ADMM, for columns of norm 1: small, so that S follows A quickly
 GAP, GAP_STEPS = 1e-5, 40  # of the last S-step, and how long it is worked for
 FOLLOWED, FOLLOWED_TOL = 60, 1e-6  # fits of weighted data in it, and when S stays
 
 
-def free_part(A: NDArray, C: NDArray, S: NDArray, known: Constraints) -> tuple[NDArray, NDArray]:
+def free_part(
+    A: NDArray, C: NDArray, S: NDArray, known: Constraints, weights: NDArray | None = None
+) -> tuple[NDArray, NDArray]:
     """Gram matrix and correlations of the free sources, once the given ones are taken away."""
     G = A.T @ A
     if known.sources is None:
         return G, C
     free, given = known.free, known.given
-    taken = (G[free][:, given] @ S[given]).astype(C.dtype)
+    taken = G[free][:, given] @ S[given]
+    taken = (taken if weights is None else taken * weights).astype(C.dtype)
     return np.ascontiguousarray(G[free][:, free]), np.ascontiguousarray(C[free] - taken)
 
 
@@ -52,9 +54,11 @@ def followed_to_the_end(
     seen, free = WeightedWaveletData(engine, engine.dtype, ratio), known.free
     for _ in range(FOLLOWED):
         seen.follow(A, S)
-        G, C = free_part(A, seen.engine.correlate(A.astype(engine.dtype)), S, known)
+        G, C = free_part(A, seen.correlate(A), S, known, seen.weights)
         C = np.ascontiguousarray(C - direct, dtype=engine.dtype)
-        found = analysis.solve(G, C, W, Lam, duals=duals, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
+        found = analysis.solve(
+            *(G, C, W, Lam, duals), tol=GAP, max_iter=GAP_STEPS, rho=seen.rho, weights=seen.weights
+        )
         before, S, duals = S, with_free(S, found.S, free), found.duals
         if np.linalg.norm(S - before) <= FOLLOWED_TOL * np.linalg.norm(S):
             break
@@ -65,7 +69,7 @@ def followed_to_the_end(
         C = C - grams.times(fixed.T.astype(np.float64)).T
         grams = grams.among(np.flatnonzero(known.given == 0))
     C = np.ascontiguousarray(C[free] - direct, dtype=np.float64)
-    P = np.clip(RHO * duals.coefficients, -Lam, Lam)
+    P = np.clip(seen.rho * duals.coefficients, -Lam, Lam)
     return S, _weighted_gap(grams, C, W, Lam, P, S[free].astype(np.float64))
 
 

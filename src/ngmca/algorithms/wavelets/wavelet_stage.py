@@ -1,8 +1,8 @@
 """Lines and bands: alternation in a wavelet frame, from the start that `wavelet_start` finds.
 
 1. Steps of ADMM for S and bounded steps for A in turn. The thresholds are tau times the noise from the
-   beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly there is not
-   shrunk, and sum log(1 + |W S| / noise) decreases.
+   beginning, and weighted by 1 / (1 + 2 |coefficient| / noise): a coefficient that is clearly there is
+   not shrunk, and sum log(1 + 2 |W S| / noise) decreases.
 2. For the last A, S to a duality gap.
 """
 
@@ -21,21 +21,20 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
-from ngmca.algorithms.wavelets.wavelet_data import WaveletData
+from ngmca.algorithms.wavelets.wavelet_data import WaveletData, noise_and_weights
 from ngmca.algorithms.wavelets.wavelet_last_step import (
     GAP,
     GAP_STEPS,
-    RHO,
     followed_to_the_end,
     free_part,
     with_free,
 )
-from ngmca.domains import Frame, analyse, analysis, frame_of
+from ngmca.domains import Frame, analyse, analysis, frame_of, noise_under
+from ngmca.domains.analysis import REWEIGHTING_SCALE
 from ngmca.engines import (
     Engine,
     Sweep,
     cost,
-    in_gradient,
     open_whole,
     residual_energy,
     threads_for,
@@ -127,16 +126,18 @@ def iterate_bands(
         if k % NOISE_EVERY == 0 or weights is None:
             sigma = np.maximum(data.noise(A.astype(np.float32), S), floor) if given is None else given
         if k % REWEIGHT_EVERY == 0 or weights is None:
-            weights = weighted(W, A[:, free], S[free], data.noise_in_correlations(sigma), options, step)
+            levels = noise_and_weights(A[:, free], sigma, data.noise_weights)
+            weights = weighted(W, S[free], levels, options, step)
             corner = momentum.last
         k += 1
         data.follow(A, S)
-        G, C = free_part(A, fast.correlate(A.astype(np.float32)), S, options.known)
+        G, C = free_part(A, data.correlate(A), S, options.known, data.weights)
         C = np.ascontiguousarray(C - weights.direct)
-        step.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, RHO, threads_for(fast, len(S)))
+        threads = threads_for(fast, len(S))
+        step.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, data.rho, threads, data.weights)
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
-        SS, YS = fast.moments(S)
+        SS, YS = data.moments(S)
         stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
         active = np.count_nonzero(S) / S.size
         state = State(
@@ -185,9 +186,8 @@ def _certified(
         sigma = np.maximum(sigma, floor)
     else:
         sigma = options.noise * change
-    weights = weighted(
-        W, A[:, known.free], S[known.free], data.noise_in_correlations(sigma), options, step
-    )
+    levels = noise_and_weights(A[:, known.free], sigma, data.noise_weights)
+    weights = weighted(W, S[known.free], levels, options, step)
     state_of = analysis.Duals(
         *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
     )
@@ -200,7 +200,9 @@ def _certified(
         C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
         G, C = free_part(A, C, S, known)
         C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
-        found = step.solve(G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=RHO)
+        found = step.solve(
+            G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=data.rho
+        )
         S = with_free(S, found.S, known.free)
         violation = found.gap / max(abs(found.objective), 1e-300)
     S = S / engine.dtype.type(change)
@@ -243,21 +245,46 @@ def _warn_of_lost_noise(sigma: NDArray, floor: NDArray) -> None:
 
 
 def weighted(
-    W: Frame, A: NDArray, S: NDArray, sigma: NDArray, options: Options, step: SourceStep = ANALYSIS_STEP
+    W: Frame,
+    S: NDArray,
+    levels: tuple[NDArray, NDArray],
+    options: Options,
+    step: SourceStep = ANALYSIS_STEP,
 ) -> Weights:
-    """Thresholds that fall with what is there: tau noise / (1 + |coefficient| / noise)."""
+    """Thresholds that fall with what is there: tau noise / (1 + 2 |coefficient| / noise).
+
+    `levels` are the noise of correlations and the weights of sources, see `noise_and_weights`.
+    """
     most = float(np.finfo(S.dtype).max) ** 0.25  # above it, nothing is left of a source anyway
-    level = np.minimum(in_gradient(A, sigma), most).astype(S.dtype)[:, None]
-    level = np.maximum(level, np.finfo(S.dtype).tiny ** 0.5)  # clean data: hardly a threshold
-    noise, tau = level * W.norms.astype(S.dtype), step.tau * options.tau
-    Lam = step.weigh(W, S, noise, tau)
+    least = np.finfo(S.dtype).tiny ** 0.5  # clean data: hardly a threshold
+    pull, level = (np.clip(one, least, most).astype(S.dtype) for one in _noise(*levels))
+    tau = step.tau * options.tau
+    if level.shape[1] == 1:
+        Lam = step.weigh(W, S, level * W.norms.astype(S.dtype), tau)
+    else:
+        here, there = _noise_of_coefficients(W, *levels)
+        Lam = tau * here / (1 + np.abs(analyse(W, S)) / np.maximum(REWEIGHTING_SCALE * there, least))
+        Lam[:, -1] = 0
+        Lam = Lam.astype(S.dtype)
     empty = float(np.mean(EMPTY_LEVEL * level > S))
     gate = step.channels * np.clip((empty - EMPTY_FROM) / (EMPTY_FULLY - EMPTY_FROM), 0, 1)
     direct = np.zeros((1, 1), dtype=S.dtype)
     if gate > 0:
         near = _neighbourhood(S, options.sample_shape)
-        direct = (S.dtype.type(options.tau * gate) * level / (1 + near / level)).astype(S.dtype)
-    return Weights(Lam, direct, (tau * level[:, 0]).astype(np.float64), empty)
+        direct = (S.dtype.type(options.tau * gate) * pull / (1 + near / level)).astype(S.dtype)
+    lam = tau * np.sqrt(np.mean(pull.astype(np.float64) ** 2, axis=1))
+    return Weights(Lam, direct, lam, empty)
+
+
+def _noise(pull: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
+    """The noise of correlations, and that of sources."""
+    return pull, pull / np.maximum(weights, np.finfo(float).tiny)
+
+
+def _noise_of_coefficients(W: Frame, pull: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
+    """The same (r, bands, period) for coefficients, whose weight is the mean under the wavelet."""
+    mean = (noise_under(W, weights) / W.norms[:, None]) ** 2
+    return _noise(noise_under(W, pull**2), mean)
 
 
 def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
@@ -313,12 +340,14 @@ def _mixing(
 
 
 def log_cost(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
-    """1/2 |Y - AS|^2 + tau sum noise^2 log(1 + |S W'| / noise): what the weighted steps lower."""
-    W = frame_of(S.shape[1], options.sample_shape)
-    noise = in_gradient(A, sigma)[:, None, None] * W.norms[:, None]
+    """1/2 |Y - AS|^2 + tau sum noise^2 / 2 log(1 + 2 |S W'| / noise): what the weighted steps lower."""
+    W, n = frame_of(S.shape[1], options.sample_shape), S.shape[1]
+    levels = noise_and_weights(A, sigma, engine.noise_weights)
+    levels = tuple(np.broadcast_to(one, (len(S), n)) for one in levels)
+    pull, noise = (np.maximum(one[:, :-1], 1e-300) for one in _noise_of_coefficients(W, *levels))
     coefficients = np.abs(analyse(W, np.ascontiguousarray(S, dtype=np.float64)))[:, :-1]
-    noise = np.maximum(noise[:, :-1], 1e-300)
-    penalties = noise**2 * np.log1p(coefficients / noise)
+    noise = noise * REWEIGHTING_SCALE
+    penalties = pull * noise * np.log1p(coefficients / noise)
     penalty = TAU * options.tau * np.sum(penalties[options.known.free])
     return residual_energy(engine, A, S) / 2 + float(penalty)
 
