@@ -54,3 +54,12 @@ def test_starts_that_agree_are_kept(kind):
     Y = getattr(ngmca.simulate, kind)(m=30, n=300, r=3, snr=25, seed=0).Y
     with warnings.catch_warnings(action="error"):
         assert len(ngmca.separate(Y, 3).restarts) == 5
+
+
+def test_as_many_measurements_as_sources_are_not_all_pure():
+    """Each measurement would explain itself, noise included."""
+    x = ngmca.simulate.sparse(m=15, n=200, r=15, p_S=0.1, snr=15, seed=1000)
+    with warnings.catch_warnings(action="ignore"):
+        found, once = (ngmca.separate(x.Y, 15, n_init=n_init) for n_init in ("auto", 1))
+    assert ngmca.evaluate(x.S, found.S).mean_sdr > ngmca.evaluate(x.S, once.S).mean_sdr - 1
+    assert found.noise.mean() > 0

@@ -58,6 +58,10 @@ def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separa
 
 
 def _applies(problem: Problem) -> bool:
-    """Whether all is automatic, and the data are in memory, without weights and constraints."""
+    """Whether all is automatic, and the data are in memory, without weights and constraints.
+
+    Purest measurements explain themselves. There must be as many others to show whether they are pure.
+    """
     automatic = problem.options.method == "soft" and problem.options.n_iter == "auto"
-    return automatic and problem.plain and problem.engine.place == "memory"
+    enough = problem.engine.shape[0] >= 2 * problem.r
+    return automatic and enough and problem.plain and problem.engine.place == "memory"
