@@ -20,7 +20,7 @@ from ngmca.task.checkpoints import Recording
 from ngmca.task.problem import Problem
 
 MAX_MISFIT = 4.0  # energy of the residual, over that of the noise in second differences
-DIFFERENT = 36.0  # dB: mean SDR of one start as an estimate of another, below which they differ
+DIFFERENT = 45.0  # dB: mean SDR of one start as an estimate of another, below which they differ
 
 
 def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separation]) -> Separation:
