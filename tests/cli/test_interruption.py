@@ -253,7 +253,7 @@ def test_data_that_have_changed_are_not_gone_on_with(table, tmp_path, monkeypatc
 
 def test_kill_9_leaves_no_result_that_looks_whole(table, tmp_path):
     rng = np.random.default_rng(0)
-    for i in range(4):
+    for i in range(2):
         out = tmp_path / f"out{i}"
         arguments = [*NGMCA, "separate", str(table), "-r", "3", "-o", str(out), "--iterations", "100"]
         process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -269,4 +269,4 @@ def test_kill_9_leaves_no_result_that_looks_whole(table, tmp_path):
                 ngmca.load(out)
             run("separate", table, "-r", 3, "-o", out, "--iterations", 5, "--force")  # the way is free
             ngmca.load(out)
-    assert sorted(os.listdir(tmp_path)) == ["out0", "out1", "out2", "out3", "tubes.csv"]
+    assert sorted(os.listdir(tmp_path)) == ["out0", "out1", "tubes.csv"]

@@ -19,7 +19,7 @@ from ngmca.engines import open_data
 from ngmca.engines.dask import waiting as on_cluster
 
 M, N, R = 200, 3000, 3
-KILLS = 10 if os.environ.get("NGMCA_EVERY_CRASH") else 2  # `make crash` does all
+KILLS = 10 if os.environ.get("NGMCA_STUDIES") else 1  # `make studies` does all
 
 
 def measured(shape=(M, N), r=R, dtype=np.float64, seed=0):

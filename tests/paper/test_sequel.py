@@ -113,8 +113,8 @@ def tiny(study):
     return replace(study, fixed=fixed, values=(value,))
 
 
-# one of spectra, one of images; the others are the same study of other numbers: `make crash` runs all
-RUN = sorted(SEQUEL) if os.environ.get("NGMCA_EVERY_CRASH") else ["sequel_images", "sequel_snr"]
+# one of spectra, one of images; the others are the same study of other numbers: `make studies` runs all
+RUN = sorted(SEQUEL) if os.environ.get("NGMCA_STUDIES") else ["sequel_snr"]
 
 
 @pytest.mark.parametrize("label", RUN)

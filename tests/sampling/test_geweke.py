@@ -104,10 +104,10 @@ def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
 @pytest.mark.parametrize(
     ("block", "kind", "fixed", "every"),  # block: samples that are drawn together
     [
-        (None, "white", False, sparse_chain.SHEAR_EVERY),
         (1, "rows", False, 1),
-        (2, "given", False, 1),
-        (2, "white", True, 1),
+        pytest.param(None, "white", False, sparse_chain.SHEAR_EVERY, marks=pytest.mark.study),
+        pytest.param(2, "given", False, 1, marks=pytest.mark.study),
+        pytest.param(2, "white", True, 1, marks=pytest.mark.study),
     ],
 )
 def test_sweeps_leave_the_prior_as_it_is(monkeypatch, block, kind, fixed, every):
@@ -117,7 +117,12 @@ def test_sweeps_leave_the_prior_as_it_is(monkeypatch, block, kind, fixed, every)
 
 @pytest.mark.parametrize(
     ("weights", "kind", "fixed"),
-    [(GAPS, "white", False), (GAPS, "rows", True), (UNEQUAL, "given", False), (UNEQUAL, "rows", False)],
+    [
+        (UNEQUAL, "given", False),
+        pytest.param(GAPS, "white", False, marks=pytest.mark.study),
+        pytest.param(GAPS, "rows", True, marks=pytest.mark.study),
+        pytest.param(UNEQUAL, "rows", False, marks=pytest.mark.study),
+    ],
 )
 def test_sweeps_leave_the_prior_as_it_is_with_missing_and_unequal_entries(
     monkeypatch, weights, kind, fixed
@@ -140,7 +145,12 @@ def test_weights_that_are_not_heeded_are_noticed(monkeypatch, part):
 
 @pytest.mark.parametrize(
     ("kernel", "count"),
-    [("sample_sources", 10_000), ("neighbour_odds", 10_000), ("sample_mixing", 2_000), ("shear", 2_000)],
+    [
+        ("sample_mixing", 2_000),
+        ("shear", 2_000),
+        pytest.param("sample_sources", 10_000, marks=pytest.mark.study),
+        pytest.param("neighbour_odds", 10_000, marks=pytest.mark.study),
+    ],
 )
 def test_a_wrong_conditional_is_noticed(monkeypatch, kernel, count):
     module = sparse_chain if kernel == "shear" else sparse_chain.kernels

@@ -22,8 +22,8 @@ MIN_CHANGES = {  # of the file system: with fewer, the hook does not see them
 }
 
 
-ALWAYS = ("force", "resume", "simulate-force")  # `make crash` runs all
-CASES = MIN_CHANGES if os.environ.get("NGMCA_EVERY_CRASH") else ALWAYS
+ALWAYS = ("force", "simulate-force")  # `make studies` runs all
+CASES = MIN_CHANGES if os.environ.get("NGMCA_STUDIES") else ALWAYS
 
 
 @pytest.mark.parametrize("case", CASES)
