@@ -19,6 +19,7 @@ from ngmca.engines.memory import MemoryEngine
 from ngmca.metrics import CEILING
 from ngmca.nnqp import pivot
 from ngmca.task import driver
+from ngmca.task.compared_starts import compared
 from ngmca.task.driver import Prepared, StoppedRunError, Watcher
 from ngmca.task.problem import Problem
 
@@ -298,7 +299,7 @@ def test_a_start_pays_for_the_spikes_that_it_leaves_out():
     problem = Problem.of(ngmca.Task(3, robust=True, domain="direct"), open_data(Y))
     assert [3, 50] in found.outliers.tolist()
     more = replace(found, outliers=np.vstack([found.outliers, [[5, j] for j in range(20)]]))
-    engine, options, fits = problem.compared([found, more])
+    engine, options, fits = compared(problem, [found, more])
     one, other = restarts.choose(engine, [found, more], options, fits=fits).restarts
     assert one.cost < other.cost
 

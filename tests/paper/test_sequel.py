@@ -52,7 +52,7 @@ def test_formulations_differ_and_the_librarys_own_is_not_among_them(trial):
 @pytest.mark.parametrize("form", [analysis_form, synthesis_form])
 @pytest.mark.parametrize("reweighted", [False, True])
 def test_thresholds_of_a_formulation(form, reweighted):
-    """Noise of 1 in the gradient: thresholds of 2 norms, over 1 + 2 |coefficient| if reweighted."""
+    """Noise of 1 in the gradient: thresholds of 2 norms, over 1 + |coefficient| if reweighted."""
     W = frame_of(64)
     S = np.abs(np.random.default_rng(0).standard_normal((2, 64))) * 5
     A, sigma = np.eye(2), np.ones(2)
@@ -62,7 +62,7 @@ def test_thresholds_of_a_formulation(form, reweighted):
     norms = W.norms[:, None]
     expected = 2 * norms * np.ones((2, W.bands, W.period))
     if reweighted:
-        expected /= 1 + 2 * np.abs(analyse(W, S)) / norms
+        expected /= 1 + np.abs(analyse(W, S)) / norms
     if form is analysis_form:
         expected[:, -1] = 0
     np.testing.assert_allclose(found.Lam, expected, rtol=1e-10)

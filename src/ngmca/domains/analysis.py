@@ -19,7 +19,6 @@ from ngmca.domains.frame_kernels import analyse_row, synthesise_row
 from ngmca.nnqp.pivoting import solve_rows
 
 RELAXATION = 1.7  # of each step; 1 is plain ADMM
-REWEIGHTING_SCALE = 0.5  # of the noise: coefficients above it have lower thresholds
 MIN_STEPS_PER_CHECK = 10  # of the duality gap
 STEP_GROWTH = 1.3  # of rho at each check, because the last digits converge slowly
 MAX_STEP = 20.0  # of rho, over the largest eigenvalue of G
@@ -229,16 +228,16 @@ def advance(S, X, Lam, scale, relaxation, more, Q, plan, padded, smooth, band):
             synthesise_row(band, Q[i], plan, padded, smooth)
 
 
-def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float) -> NDArray:
-    """Return thresholds tau noise / (1 + |S W'| / (noise / 2)) for noise (r, bands).
+def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float, scale: float = 1.0) -> NDArray:
+    """Return thresholds tau noise / (1 + |S W'| / (scale noise)) for noise (r, bands).
 
-    They are 0 in the smooth band. A coefficient is less biased than with a scale of the whole noise.
+    They are 0 in the smooth band.
     """
     S = np.ascontiguousarray(S)
     Lam = np.empty((len(S), W.bands, W.period), dtype=S.dtype)
     levels, buffers = noise.astype(S.dtype), scratch(W, S.dtype)[:2]
-    half = S.dtype.type(REWEIGHTING_SCALE)
-    weigh_rows(S, levels, half, S.dtype.type(tau), Lam, plan(W, S.dtype), *buffers)
+    factors = S.dtype.type(scale), S.dtype.type(tau)
+    weigh_rows(S, levels, *factors, Lam, plan(W, S.dtype), *buffers)
     return Lam
 
 

@@ -144,10 +144,11 @@ def analysis_form(*, reweighted: bool, tau: float | None = None) -> SourceStep:
 def synthesis_form(*, reweighted: bool, tau: float | None = None) -> SourceStep:
     """Return the S-step with S made of sparse coefficients; the smooth band has a threshold too."""
 
-    def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float) -> NDArray:
-        Lam = analysis.weigh(W, S, noise, tau) if reweighted else _constant(W, S, noise, tau)
+    def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float, scale: float) -> NDArray:
+        thresholds = analysis.weigh if reweighted else _constant
+        Lam = thresholds(W, S, noise, tau, scale)
         smooth = np.abs(analyse(W, S)[:, -1]) if reweighted else np.zeros(1, S.dtype)
-        Lam[:, -1] = tau * noise[:, -1:] / (1 + smooth / (analysis.REWEIGHTING_SCALE * noise[:, -1:]))
+        Lam[:, -1] = tau * noise[:, -1:] / (1 + smooth / (scale * noise[:, -1:]))
         return Lam
 
     return SourceStep(weigh, descend, solve, _tau(reweighted, tau), channels=False)
@@ -159,7 +160,7 @@ def _tau(reweighted: bool, tau: float | None) -> float:
     return TAU if reweighted else CONSTANT_TAU
 
 
-def _constant(W: Frame, S: NDArray, noise: NDArray, tau: float) -> NDArray:
+def _constant(W: Frame, S: NDArray, noise: NDArray, tau: float, scale: float) -> NDArray:
     """Return thresholds tau * noise that do not depend on S, and 0 in the smooth band."""
     Lam = np.repeat(noise.dtype.type(tau) * noise[:, :, None], W.period, axis=2)
     Lam[:, -1] = 0

@@ -20,6 +20,7 @@ from ngmca.engines import Engine, Levels, Stacks, by_part, in_its_unit, workers_
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_room
 from ngmca.task.checkpoints import Checkpoint, Keeper, Recording, SavedRun, facts_of, resumed
+from ngmca.task.compared_starts import compared
 from ngmca.task.methods import Rival
 from ngmca.task.problem import Problem, features_of_data, features_of_levels
 from ngmca.task.purest_measurements import settled_by_purest
@@ -240,7 +241,7 @@ class _Starts:
                 runs += at_once(self._start(rngs), range(1, self._starts), self._workers(threads))
         if self._starts == 1:
             return runs[0]
-        data, options, fits = problem.compared(runs)
+        data, options, fits = compared(problem, runs)
         found = choose(data, runs, options, fits=fits)
         if self._task.n_init != "auto":
             return found

@@ -1,8 +1,10 @@
 """Lines and bands: alternation in a wavelet frame, from the start that `wavelet_start` finds.
 
 1. Steps of ADMM for S and bounded steps for A in turn. The thresholds are tau times the noise from the
-   beginning, and weighted by 1 / (1 + 2 |coefficient| / noise): a coefficient that is clearly there is
-   not shrunk, and sum log(1 + 2 |W S| / noise) decreases.
+   beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly there is not
+   shrunk, and sum log(1 + |W S| / noise) decreases. In the second half of the iterations the weights
+   have half the noise, so that coefficients are shrunk less. From the beginning, that would lead to
+   worse minima.
 2. For the last A, S to a duality gap.
 """
 
@@ -30,7 +32,6 @@ from ngmca.algorithms.wavelets.wavelet_last_step import (
     with_free,
 )
 from ngmca.domains import Frame, analyse, analysis, frame_of, noise_under
-from ngmca.domains.analysis import REWEIGHTING_SCALE
 from ngmca.engines import (
     Engine,
     Sweep,
@@ -44,6 +45,7 @@ from ngmca.nnqp.gram import Gram
 from ngmca.result import State
 
 TAU = 3.0  # threshold of a coefficient in standard deviations of its noise, for tau = 1
+FIRST_SCALE, LAST_SCALE = 1.0, 0.5  # of the noise in the weights of thresholds
 ADMM_STEPS = 4  # for every step of A
 REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
 NOISE_FLOOR = 0.5  # of the noise of the first stage, or of differences if that is lower
@@ -60,7 +62,7 @@ class SourceStep:
     Attributes
     ----------
     weigh : callable
-        ``weigh(W, S, noise, tau)`` returns thresholds (r, bands, period) for noise (r, bands).
+        ``weigh(W, S, noise, tau, scale)`` returns thresholds (r, bands, period) for noise (r, bands).
     descend : callable
         Takes a few ADMM steps, as `analysis.descend` does.
     solve : callable
@@ -127,7 +129,8 @@ def iterate_bands(
             sigma = np.maximum(data.noise(A.astype(np.float32), S), floor) if given is None else given
         if k % REWEIGHT_EVERY == 0 or weights is None:
             levels = noise_and_weights(A[:, free], sigma, data.noise_weights)
-            weights = weighted(W, S[free], levels, options, step)
+            scale = FIRST_SCALE if k < most // 2 else LAST_SCALE
+            weights = weighted(W, S[free], levels, options, step, scale)
             corner = momentum.last
         k += 1
         data.follow(A, S)
@@ -147,7 +150,7 @@ def iterate_bands(
         A = stepped if options.known.shaped else momentum.next(A, stepped)
         if options.known.shaped:
             momentum.last = A
-        if k % REWEIGHT_EVERY == 0 and not known:
+        if k % REWEIGHT_EVERY == 0 and k > most // 2 and not known:
             moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
@@ -187,7 +190,7 @@ def _certified(
     else:
         sigma = options.noise * change
     levels = noise_and_weights(A[:, known.free], sigma, data.noise_weights)
-    weights = weighted(W, S[known.free], levels, options, step)
+    weights = weighted(W, S[known.free], levels, options, step, LAST_SCALE)
     state_of = analysis.Duals(
         *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
     )
@@ -250,8 +253,9 @@ def weighted(
     levels: tuple[NDArray, NDArray],
     options: Options,
     step: SourceStep = ANALYSIS_STEP,
+    scale: float = 1.0,
 ) -> Weights:
-    """Thresholds that fall with what is there: tau noise / (1 + 2 |coefficient| / noise).
+    """Thresholds that fall with what is there: tau noise / (1 + |coefficient| / (scale noise)).
 
     `levels` are the noise of correlations and the weights of sources, see `noise_and_weights`.
     """
@@ -260,10 +264,10 @@ def weighted(
     pull, level = (np.clip(one, least, most).astype(S.dtype) for one in _noise(*levels))
     tau = step.tau * options.tau
     if level.shape[1] == 1:
-        Lam = step.weigh(W, S, level * W.norms.astype(S.dtype), tau)
+        Lam = step.weigh(W, S, level * W.norms.astype(S.dtype), tau, scale)
     else:
         here, there = _noise_of_coefficients(W, *levels)
-        Lam = tau * here / (1 + np.abs(analyse(W, S)) / np.maximum(REWEIGHTING_SCALE * there, least))
+        Lam = tau * here / (1 + np.abs(analyse(W, S)) / np.maximum(scale * there, least))
         Lam[:, -1] = 0
         Lam = Lam.astype(S.dtype)
     empty = float(np.mean(EMPTY_LEVEL * level > S))
@@ -342,11 +346,10 @@ def _mixing(
 def log_cost(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
     """1/2 |Y - AS|^2 + tau sum noise^2 / 2 log(1 + 2 |S W'| / noise): what the weighted steps lower."""
     W, n = frame_of(S.shape[1], options.sample_shape), S.shape[1]
-    levels = noise_and_weights(A, sigma, engine.noise_weights)
-    levels = tuple(np.broadcast_to(one, (len(S), n)) for one in levels)
+    levels = (np.broadcast_to(x, (len(S), n)) for x in noise_and_weights(A, sigma, engine.noise_weights))
     pull, noise = (np.maximum(one[:, :-1], 1e-300) for one in _noise_of_coefficients(W, *levels))
     coefficients = np.abs(analyse(W, np.ascontiguousarray(S, dtype=np.float64)))[:, :-1]
-    noise = noise * REWEIGHTING_SCALE
+    noise = noise * LAST_SCALE
     penalties = pull * noise * np.log1p(coefficients / noise)
     penalty = TAU * options.tau * np.sum(penalties[options.known.free])
     return residual_energy(engine, A, S) / 2 + float(penalty)
