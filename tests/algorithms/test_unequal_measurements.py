@@ -27,7 +27,7 @@ def test_levels_that_are_found_gain_nearly_what_known_ones_gain(monkeypatch, kin
             once = ngmca.separate(Y, 5, n_init=1)
         scores.append([ngmca.evaluate(x.S, one.S).mean_sdr for one in (once, found, known)])
     once, found, known = np.mean(scores, axis=0)
-    assert found > once + 1
+    assert found > once + (1 if kind == "sparse" else 0.5)
     assert found > known - 1
 
 
