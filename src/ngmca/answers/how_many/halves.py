@@ -83,9 +83,7 @@ def closeness(S: NDArray, T: NDArray) -> NDArray:
     return np.divide(next_best - near, larger, out=np.zeros(len(own)), where=larger > 0)
 
 
-def _halves(
-    shape: tuple[int, int], rng: np.random.Generator
-) -> Iterator[tuple[NDArray, NDArray, bool]]:
+def _halves(shape: tuple[int, int], rng: np.random.Generator) -> Iterator[tuple[NDArray, NDArray, bool]]:
     """Yield pairs of halves, and whether they are halves of the channels."""
     m, n = shape
     yield np.arange(0, m, 2), np.arange(1, m, 2), False

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 BETTER = 0.8  # a source counts if it lowers the median error to at most this part
 MEASUREMENT_FOLDS = 4
+FEW_MEASUREMENTS = 8  # fewer are held out one at a time
 CHANNEL_FOLDS = 5
 STRETCHES = 4  # of channels in each block
 GUARD = 60  # one of so many channels is left out on each side of a stretch
 MIN_MEASUREMENTS = 4
 MIN_CHANNELS = 10
 NEGLIGIBLE_ERROR = 1e-12  # of the error without sources: smaller errors count as equal
+SPARE = 2  # so many fewer sources than other measurements: more would only interpolate
 ROUNDING = 1e-10  # of the largest singular value
 
 
@@ -46,7 +48,8 @@ def _blocks(
     m, n = shape
     guard = np.arange(-max(1, n // GUARD), max(1, n // GUARD) + 1)
     pieces = np.array_split(np.arange(n), min(STRETCHES * CHANNEL_FOLDS, n // 2))
-    for rows in np.array_split(rng.permutation(m), MEASUREMENT_FOLDS):
+    folds = MEASUREMENT_FOLDS if m >= FEW_MEASUREMENTS else m
+    for rows in np.array_split(rng.permutation(m), folds):
         for start in range(CHANNEL_FOLDS):
             hidden = np.concatenate(pieces[start::CHANNEL_FOLDS])
             yield rows, hidden, np.clip(hidden[:, None] + guard, 0, n - 1).ravel()
@@ -63,7 +66,7 @@ def _errors(
     rest = np.where(counts, target, 0)
     found = [float(np.sum(rest**2))]
     for k in range(limit):
-        if k < min(others.shape[0], len(used)) - 1 and s[k] > ROUNDING * s[0]:
+        if k < min(len(others), len(used)) - SPARE and s[k] > ROUNDING * s[0]:
             rest = rest - counts * np.outer(left[:, k] / s[k], right[k])
         found.append(float(np.sum(rest**2)))
     return [one / max(int(counts.sum()), 1) for one in found]
