@@ -12,7 +12,7 @@ from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.answers.how_many import directions as above_rotated
 from ngmca.answers.how_many import held_out_blocks as blocks
-from ngmca.answers.how_many.condensed_data import Condensed, NoiseModel, condensed, rank_limit
+from ngmca.answers.how_many.condensed_data import Condensed, NoiseModel, condensed, rank_limits
 from ngmca.answers.how_many.halves import WAYS, closeness_of_halves, come_again, separated
 from ngmca.answers.how_many.rank_choice import Evidence, RankChoice, advice, spikes_left_out
 from ngmca.answers.how_many.spikes import spikes, with_sides
@@ -94,21 +94,27 @@ def choose_rank(
     spiky = spikes(engine)
     engine = without(engine, with_sides(spiky, engine.shape[1]))
     data = condensed(engine, noise, baseline, rng)
-    limit = rank_limit(max_rank, data.averages)
+    limits = rank_limits(max_rank, data.averages)
     if not magnitude(engine):
         return _without_signal(len(spiky))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of each of many separations
-        return _Search(data, limit, rng, threads).choice(len(spiky))
+        return _Search(data, limits, rng, threads).choice(len(spiky))
 
 
 class _Search:
     """The criteria for some data, each calculated as far as it is needed."""
 
     def __init__(
-        self, data: Condensed, limit: int, rng: np.random.Generator, threads: int | None
+        self,
+        data: Condensed,
+        limits: tuple[int, int],
+        rng: np.random.Generator,
+        threads: int | None,
     ) -> None:
-        self.data, self.limit, self.rng, self.threads = data, limit, rng, threads
+        self.data, self.rng, self.threads = data, rng, threads
+        self.limit, self.most = limits
+        limit = self.limit
         self.criteria: dict[str, int] = {}
         self.left_out: dict[str, str] = {}
         self.halves = np.full((limit + 2, WAYS), np.nan)
@@ -150,13 +156,14 @@ class _Search:
         self._count_predicted()
         found = list(self.criteria.values())
         if len(found) == 2 and found[0] == found[1]:
-            return self._confirmed(found[0])
-        return self._largest_that_comes_again(min(found, default=self.limit))
+            return self._confirmed(found[0]) if found[0] <= self.most else self.most
+        return self._largest_that_comes_again(min([*found, self.most]))
 
     def _is_noise(self) -> bool:
         """Return whether neither criterion finds a source; the mean of dense data is no direction."""
-        predicted = blocks.number_that_predicts(self.errors)
-        return predicted == 0 and bool(self.ratios[0] <= above_rotated.CLEARLY)
+        if np.isnan(self.errors).any() or blocks.number_that_predicts(self.errors):
+            return False
+        return bool(self.ratios[0] <= above_rotated.CLEARLY)
 
     def _count_directions(self) -> None:
         m, n = self.data.averages.shape
@@ -197,14 +204,14 @@ class _Search:
             self.left_out["halves"] = (
                 f"{len(self.data.chosen)} measurements are too few to compare halves of them"
             )
-            return self.criteria.get("held_out", most)
+            return most
         if most > 1:
             self.criteria["halves"] = found
         return found
 
     def _come_again(self, number: int) -> bool:
         """Return whether so many sources come again from halves of the data; keep their closeness."""
-        if number > self.limit:
+        if number > self.most:
             return False
         self.halves[number] = closeness_of_halves(self.data, number, self.rng, self.threads)
         return come_again(self.halves[number])

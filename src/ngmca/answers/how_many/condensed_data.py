@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support.messages import ArgumentError, option
+from ngmca.answers.how_many.directions import filled
 from ngmca.constraints import Baseline
 from ngmca.engines import Counts, Engine, Levels, row_blocks, spread
 
 MAX_RANK = 20  # sources to try if nothing else is given
 ENTRIES = 80_000  # of the condensed data
+FILLED_RANK = 15  # of a fit of sources and background in place of missing entries
 NoiseModel = ArrayLike | str | Counts | None
 
 
@@ -75,8 +77,8 @@ def condensed(
     )
 
 
-def rank_limit(max_rank: int | None, values: NDArray) -> int:
-    """Return the largest number of sources to try."""
+def rank_limits(max_rank: int | None, values: NDArray) -> tuple[int, int]:
+    """Return the largest number that criteria can count, and the largest that may be chosen."""
     m, n = values.shape
     possible = min(m, n) - 2
     if possible < 1:
@@ -90,7 +92,8 @@ def rank_limit(max_rank: int | None, values: NDArray) -> int:
             "{} is too large for {} measurements x {} channels: use at most {}.",
             *(option("max_rank", max_rank), m, n, possible),
         )
-    return min(possible, MAX_RANK) if max_rank is None else max_rank
+    limit = min(possible, max(MAX_RANK, max_rank or 0))
+    return limit, limit if max_rank is None else max_rank
 
 
 def _ends(length: int, count: int) -> NDArray:
@@ -126,10 +129,9 @@ def _means(values: NDArray, seen: NDArray, ends: NDArray, axis: int) -> NDArray:
 
 
 def _without_baseline(values: NDArray, curves: NDArray) -> NDArray:
-    """Return rows minus their best fit by the curves, over observed entries."""
-    if not np.isnan(values).any():
-        return values - np.linalg.lstsq(curves.T, values.T, rcond=None)[0].T @ curves
-    found = values.copy()
-    for row, seen in zip(found, ~np.isnan(values), strict=True):
-        row -= np.linalg.lstsq(curves[:, seen].T, row[seen], rcond=None)[0] @ curves
-    return found
+    """Return rows minus their best fit by the curves.
+
+    Missing entries are filled for this fit: it would take another part of the sources in every row.
+    """
+    complete = filled(values, min(FILLED_RANK, min(values.shape) // 3))
+    return np.asarray(values - np.linalg.lstsq(curves.T, complete.T, rcond=None)[0].T @ curves)
