@@ -39,12 +39,12 @@ def test_tables_and_pictures_are_written(wide, tmp_path):
     options = [part for path in out for part in ("-o", path)]
     run("rank", wide, "--max-rank", 3, *options)
     assert out[0].read_text().startswith("sources,singular_value_over_rotated,held_out_error")
-    assert len(out[0].read_text().splitlines()) == 5
+    assert len(out[0].read_text().splitlines()) == 6
     assert out[1].read_bytes().startswith(b"\x89PNG")
     assert "<svg" in out[2].read_text()
     assert "exists" in run("rank", wide, "-o", out[0], code=2).stderr
     run("rank", wide, "--max-rank", 2, "-o", out[0], "--force")
-    assert len(out[0].read_text().splitlines()) == 4
+    assert len(out[0].read_text().splitlines()) == 6
     assert sorted(os.listdir(tmp_path)) == ["a.PNG", "a.csv", "a.svg", "d.npy"]
 
 

@@ -45,7 +45,8 @@ def test_sources_that_do_not_come_again_lower_the_range():
     found = evidence(3, {"directions": 3, "held_out": 3}, halves={3: 0.1})
     assert found.range == (2, 3)
     assert advice(found) == (
-        "3 (2 to 3): both criteria agree and not all of the 3 sources come again from halves of the data."
+        "3 (2 to 3): both criteria agree and not all of the 3 sources come again from halves of the "
+        "data."
     )
 
 

@@ -157,6 +157,10 @@ class _Search:
         found = list(self.criteria.values())
         if len(found) == 2 and found[0] == found[1]:
             return self._confirmed(found[0]) if found[0] <= self.most else self.most
+        most = max(found, default=self.limit)
+        if len(found) == 2 and most <= self.most and self._come_again(most):
+            self.criteria["halves"] = most
+            return most
         return self._largest_that_comes_again(min([*found, self.most]))
 
     def _is_noise(self) -> bool:

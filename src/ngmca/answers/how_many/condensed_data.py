@@ -102,7 +102,7 @@ def _ends(length: int, count: int) -> NDArray:
 
 
 def _binned(engine: Engine, rows: NDArray, columns: NDArray, along: NDArray) -> NDArray:
-    """Return averages over stretches of channels, in units of the noise; NaN where nothing is observed."""
+    """Return averages over stretches of channels, in units of the noise; NaN if nothing is observed."""
     found = np.empty((engine.shape[0], len(along) - 1))
     for where, Y in row_blocks(engine):
         values = Y / (rows[where, None] * columns)

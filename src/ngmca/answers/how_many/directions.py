@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 CLEARLY = 1.1  # times the largest singular value after rotation
 ROTATIONS = 6
-MIN_MEASUREMENTS = 8
+MIN_MEASUREMENTS = 12
 MIN_CHANNELS = 8
 FILLING_STEPS = 12  # for each direction, to fill missing entries
 ROUNDING = 1e-7  # of the largest singular value

@@ -1,8 +1,8 @@
 """Third criterion: sources that come again from halves of the data.
 
 The data are halved in four ways: every other measurement, blocks of channels, blocks of measurements,
-and measurements at random. Both halves are separated, and their sources compared (their mixing for halves
-of the channels).
+and measurements at random. Both halves are separated, and their sources are compared. For halves of the
+channels it is their mixing.
 """
 
 from collections.abc import Iterator

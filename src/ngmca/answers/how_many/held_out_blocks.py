@@ -2,7 +2,8 @@
 
 A block has some measurements and stretches of neighbouring channels. Channels beside a stretch are left
 out too, so correlated noise of neighbours predicts nothing. The block is predicted from the other
-channels of its measurements and from the other measurements, by a truncated singular value decomposition.
+channels of its measurements and from the other measurements, by a truncated singular value
+decomposition.
 """
 
 from collections.abc import Iterator

@@ -108,7 +108,8 @@ def _structure(diagnostics: Diagnostics, above: int, cost: float, *, chosen: boo
     if chosen:
         text += (
             f"The criteria for the number of sources chose {r}. The structure may be a baseline, peaks "
-            f"that move, or noise that grows with the signal. Look at the residual, and at {r + 1} sources."
+            "that move, or noise that grows with the signal. Look at the residual, and at "
+            f"{r + 1} sources."
         )
         return Finding("structure", "The residual has structure", text, cost)
     text += (
