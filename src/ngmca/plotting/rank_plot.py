@@ -31,7 +31,9 @@ def rank_picture(choice: Any) -> "Figure":
         panel.axvline(choice.rank, color="0.7", linewidth=6, zorder=0)
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("sources")
+        panel.set_xlim(-0.4, choice.ranks[-1] + 0.4)
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panels[0][2].set_ylim(-1.05, 1.05)
     for panel, S in zip(panels[1:].flat, choice.sources, strict=False):
         _sources(panel, choice.channels, S)
     for panel in panels[1:].flat[len(choice.sources) :]:

@@ -87,7 +87,7 @@ def test_few_counts(lines):
 def test_few_measurements(lines):
     found = ngmca.choose_rank(lines[:7] + 0.05 * noise(None, (7, 240)), seed=0)
     assert found.rank == 4
-    assert found.left_out["directions"] == "7 x 240 entries are too few to rotate residuals"
+    assert found.left_out["directions"] == "7 measurements are too few to rotate residuals"
     assert "7 measurements are too few to compare halves of them" in found.advice
 
 

@@ -25,8 +25,8 @@ def test_a_source_that_comes_again_is_in_the_range():
     found = evidence(3, {"directions": 3, "held_out": 3, "halves": 4}, halves={3: 0.9, 4: 0.9})
     assert found.range == (3, 4)
     assert advice(found) == (
-        "3 (3 to 4): sources that come again from halves of the data suggest 4 and a fourth source "
-        "comes again from halves of the data and explains 0.2 %."
+        "3 (3 to 4): both criteria agree and a fourth source comes again from halves of the data and "
+        "explains 0.2 %."
     )
 
 
@@ -51,10 +51,13 @@ def test_sources_that_do_not_come_again_lower_the_range():
 
 
 def test_why_criteria_were_left_out_is_said():
-    why = {"directions": "9 x 4 entries are too few", "halves": "9 measurements are too few"}
+    why = {"directions": "4 channels are too few", "halves": "9 measurements are too few"}
     found = evidence(2, {"held_out": 2}, left_out=why, halves={2: 0.1})
     assert found.range == (2, 2)
-    assert advice(found) == "2: 9 x 4 entries are too few and 9 measurements are too few."
+    assert advice(found) == (
+        "2: the prediction of held-out blocks suggests 2, 4 channels are too few and 9 measurements are "
+        "too few."
+    )
 
 
 @pytest.mark.parametrize(

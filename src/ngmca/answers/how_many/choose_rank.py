@@ -173,7 +173,8 @@ class _Search:
         m, n = self.data.averages.shape
         number = above_rotated.number_above(self.ratios)
         if m < above_rotated.MIN_MEASUREMENTS or n < above_rotated.MIN_CHANNELS:
-            self.left_out["directions"] = f"{m} x {n} entries are too few to rotate residuals"
+            few = f"{m} measurements" if m < above_rotated.MIN_MEASUREMENTS else f"{n} channels"
+            self.left_out["directions"] = f"{few} are too few to rotate residuals"
         elif number > self.limit:
             self.left_out["directions"] = (
                 f"singular values were left out, because all of {self.limit} are above rotated residuals"

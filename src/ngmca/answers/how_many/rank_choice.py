@@ -159,8 +159,11 @@ def advice(evidence: Evidence) -> str:
     more = " or more" if high >= evidence.tried and high in _suggested(evidence) else ""
     shown = f" ({low} to {high}{more})" if low < high else more
     reasons = [*_dissent(evidence), *_sources_again(evidence), *evidence.left_out.values()]
-    if not _dissent(evidence) and len(evidence.criteria) > 1:
-        reasons.insert(0, f"{'all' if len(evidence.criteria) > 2 else 'both'} criteria agree")
+    agree = sum(number == rank for number in evidence.criteria.values())
+    if agree > 1 and not _dissent(evidence):
+        reasons.insert(0, f"{'all' if agree > 2 else 'both'} criteria agree")
+    elif len(evidence.criteria) == 1 and rank in evidence.criteria.values():
+        reasons[:0] = [f"{CRITERIA[name]} {number}" for name, number in evidence.criteria.items()]
     return f"{rank}{shown}: {listed(reasons, 6)}.{spikes_left_out(evidence.spikes)}"
 
 
@@ -183,11 +186,14 @@ def _suggested(evidence: Evidence) -> list[int]:
 
 
 def _dissent(evidence: Evidence) -> list[str]:
-    """Return what is suggested by criteria that suggest another number."""
+    """Return what is suggested by criteria that suggest another number.
+
+    `_sources_again` tells about halves if these suggest the next number.
+    """
     return [
         f"{CRITERIA[name]} {number}{' or more' * (name != 'halves' and number >= evidence.tried)}"
         for name, number in evidence.criteria.items()
-        if number != evidence.rank
+        if number != evidence.rank and (name, number) != ("halves", evidence.rank + 1)
     ]
 
 
