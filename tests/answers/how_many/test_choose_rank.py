@@ -10,6 +10,7 @@ from task_options import records
 import ngmca
 from ngmca.answers.how_many import choose_rank as how_many
 from ngmca.answers.how_many import condensed_data
+from ngmca.answers.how_many.directions import directions, number_above
 from ngmca.engines import open_data
 
 
@@ -99,17 +100,28 @@ def test_spectra_that_look_alike():
     assert ngmca.choose_rank(X + 0.005 * rng.standard_normal(X.shape), seed=0).rank == 4
 
 
-@pytest.mark.parametrize("gaps", [False, True])
-def test_a_baseline_is_no_source(lines, gaps):
+def with_background(lines):
     x, rng = np.linspace(0, 1, 240), np.random.default_rng(0)
     B = sum(rng.random((30, 1)) * np.exp(-(((x - c) / 0.35) ** 2)) for c in (0.1, 0.6, 0.9))
-    Y = lines + 0.06 * noise(None, lines.shape) + 2 * B
+    return lines + 0.06 * noise(None, lines.shape) + 2 * B
+
+
+def test_a_baseline_is_no_source(lines):
+    found = ngmca.choose_rank(with_background(lines), baseline="splines", seed=0)
+    assert found.advice.startswith("4: all criteria agree")
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_directions_without_the_baseline(lines, gaps):
+    Y, rng = with_background(lines), np.random.default_rng(0)
     if gaps:
         Y[rng.random(Y.shape) < 0.1] = np.nan
-    else:
-        assert ngmca.choose_rank(Y, seed=0).range[1] > 4
-    baseline = "splines" if gaps else ngmca.Baseline("splines")
-    assert ngmca.choose_rank(Y, baseline=baseline, seed=0).advice.startswith("4: all criteria agree")
+    numbers = []
+    for baseline in (None, ngmca.Baseline("splines")):
+        found = condensed_data.condensed(open_data(Y), None, baseline, rng)
+        numbers.append(number_above(directions(found.averages, 10, 0.0, rng)))
+    assert numbers[0] > 5
+    assert numbers[1] == 4
 
 
 def test_structure_that_no_chemist_counts_is_in_the_range(lines):
