@@ -22,6 +22,7 @@ from ngmca.engines import Engine, by_part, magnitude, open_data
 from ngmca.io import Dataset
 
 ALL_NUMBERS = 8  # all numbers of sources up to this one are tried on the way down
+UNEQUAL = 3.0  # times that noise levels of measurements differ, if they are unequal
 EMPTY_AMPLITUDE = 1e-3  # share of a source in the sum of all amplitudes below which it is empty
 FEW_MEASUREMENTS = 3  # times the number of sources in half of the measurements
 
@@ -123,7 +124,8 @@ class _Search:
         complete = above_rotated.filled(values, above_rotated.number_above(self.ratios))
         self.errors = np.full(limit + 1, np.nan)
         if min(values.shape) >= blocks.MIN_MEASUREMENTS and values.shape[1] >= blocks.MIN_CHANNELS:
-            self.errors = blocks.held_out(complete, ~np.isnan(values), limit, rng)
+            equal = complete / _levels(complete, above_rotated.number_above(self.ratios), limit)
+            self.errors = blocks.held_out(equal, ~np.isnan(values), limit, rng)
         size = np.linalg.svd(complete, compute_uv=False)[: limit + 1] ** 2
         self.explained = np.concatenate([[np.nan], size / (np.sum(complete**2) or 1.0)])
 
@@ -237,6 +239,20 @@ class _Search:
                 result = separated(self.data, number, self.rng, self.threads)
                 found[number] = np.asarray(result.S) * self.data.scale
         return rank, _around(found, rank)
+
+
+def _levels(values: NDArray, rank: int, limit: int) -> NDArray:
+    """Return (m, 1) noise levels of measurements if these are clearly unequal, otherwise 1.
+
+    They are also 1 if directions do not tell signal from noise, or if there is no noise.
+    """
+    if rank > limit:
+        return np.ones((len(values), 1))
+    U = np.linalg.svd(values, full_matrices=False)[0][:, :rank]
+    level = np.sqrt(np.mean((values - U @ (U.T @ values)) ** 2, axis=1, keepdims=True))
+    level = np.maximum(level, np.median(level) / UNEQUAL)
+    noisy = level.min() > above_rotated.ROUNDING * np.abs(values).max()
+    return level if noisy and level.max() > UNEQUAL * level.min() else np.ones_like(level)
 
 
 def _descending(most: int) -> Iterator[int]:
