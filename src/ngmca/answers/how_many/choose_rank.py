@@ -244,9 +244,10 @@ class _Search:
 def _levels(values: NDArray, rank: int, limit: int) -> NDArray:
     """Return (m, 1) noise levels of measurements if these are clearly unequal, otherwise 1.
 
-    They are also 1 if directions do not tell signal from noise, or if there is no noise.
+    They are also 1 if directions do not tell signal from noise, if these are too many to leave levels
+    of single measurements, or if there is no noise.
     """
-    if rank > limit:
+    if rank > min(limit, len(values) // 4):
         return np.ones((len(values), 1))
     U = np.linalg.svd(values, full_matrices=False)[0][:, :rank]
     level = np.sqrt(np.mean((values - U @ (U.T @ values)) ** 2, axis=1, keepdims=True))
