@@ -197,11 +197,11 @@ def run(words):
 CHOICES = {}
 
 
-def choose_rank(engine, *, noise, seed, progress):
+def choose_rank(engine, *, noise, baseline, seed):
     """A short search for each kind of data, once."""
-    key = (str(noise), engine.weights is None)
+    key = (str(noise), str(baseline), engine.weights is None)
     if key not in CHOICES:
-        CHOICES[key] = ngmca.choose_rank(engine, 3, noise=noise, folds=2, seed=seed)
+        CHOICES[key] = ngmca.choose_rank(engine, 3, noise=noise, baseline=baseline, seed=seed)
     return CHOICES[key]
 
 

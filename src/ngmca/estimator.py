@@ -19,7 +19,7 @@ from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.streaming import Stream
 from ngmca.answers.how_many.choose_rank import choose_rank
 from ngmca.answers.how_many.rank_choice import RankChoice
-from ngmca.constraints import Closure, Constraint, constraint_arrays
+from ngmca.constraints import Closure, Constraint, baseline_of, constraint_arrays
 from ngmca.task import driver
 from ngmca.task.methods import Method, Rival, Soft, as_method, options_of
 from ngmca.task.problem import features_of_data
@@ -294,7 +294,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             features |= rules.written(["shapes of some sources"])
         rules.check(features | {"auto rank": option("n_components", "auto")})
         seed = _seed(self.random_state)
-        choice = choose_rank(engine, noise=self.noise, seed=seed, progress=bool(self.verbose))
+        choice = choose_rank(engine, noise=self.noise, baseline=baseline_of(self.constraints), seed=seed)
         if not choice.rank:
             raise ArgumentError(
                 "{} finds no source in X ({}): give a number to separate anyway.",

@@ -225,7 +225,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ("auto rank",),
-        ("Baseline", *KNOWN, "shapes of some sources"),
+        (*KNOWN, "shapes of some sources"),
         "sources are counted without this constraint",
         message("Give a number of sources."),
     ),

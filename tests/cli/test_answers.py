@@ -9,7 +9,6 @@ import pytest
 from command_line import FILES, run
 
 import ngmca
-from ngmca.cli import run_answers as answering
 from ngmca.saving.results import load_run
 
 AXIS = np.linspace(9, 1, 300).round(6)
@@ -80,26 +79,6 @@ def test_the_number_of_sources_is_found_out(tmp_path, table):
     assert (again / "sources.csv").read_bytes() == (out / "sources.csv").read_bytes()
     run("posterior", out, "--samples", 20)  # the number is not looked for again, and not lost
     assert load_run(out).answers.rank.advice == choice.advice
-
-
-def test_a_choice_that_was_made_is_not_made_again(tmp_path, table, monkeypatch):
-    out = tmp_path / "out"
-
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("ngmca.cli.pipeline._separated", stop)
-        told = run("separate", table, "-r", "auto", "-o", out, code=130)
-    assert f"--resume {out}" in told.output
-    found = []
-    real = answering.UnfinishedSearch.last
-    monkeypatch.setattr(
-        answering.UnfinishedSearch, "last", lambda self: found.append(real(self)) or found[-1]
-    )
-    run("separate", "--resume", out)
-    assert found[0].rank >= 3
-    assert load_run(out).answers.rank.rank == 3
 
 
 def test_no_source_at_all_is_said(tmp_path):

@@ -39,7 +39,7 @@ def all_answers():
     axis = np.linspace(1, 9, 300)
     library = {f"a <b> {i}": (axis, row) for i, row in enumerate(mixture.S)}
     return found, Answers(
-        ngmca.choose_rank(mixture.Y, 4, folds=2, seed=0),
+        ngmca.choose_rank(mixture.Y, 4, seed=0),
         ngmca.identify(found, library, axis=axis),
         ngmca.quantify(found, (range(5), mixture.A[:5])),
     )

@@ -1,7 +1,7 @@
 """Answers to the four questions that a chemist asks about mixtures.
 
 ``how_many``
-    How many sources are in the data? `ngmca.choose_rank` compares three criteria.
+    How many sources are in the data? `ngmca.choose_rank` gives a number and a range.
 ``which``
     Which substance is each source? `ngmca.identify` compares the sources with a reference library.
 ``how_much``

@@ -103,7 +103,7 @@ class Answers:
         """The answers as plain numbers and words for JSON; the tables hold the rest."""
         plain: dict[str, Any] = {}
         if self.rank is not None:
-            plain["rank"] = _fields(self.rank, "rank", "perhaps", "advice", "criteria")
+            plain["rank"] = _fields(self.rank, "rank", "range", "advice", "criteria", "left_out")
         if self.identification is not None:
             matches = [[asdict(match) for match in best] for best in self.identification.matches]
             plain["identification"] = {"matches": matches} | _fields(
@@ -158,7 +158,10 @@ class Run:
     @cached_property
     def findings(self) -> list[Finding]:
         """Warnings, the most costly first."""
-        found = findings(self.separation, self.diagnostics, self.data, self.defects)
+        chosen = self.answers.rank is not None and self.answers.rank.rank == len(self.separation.S)
+        found = findings(
+            self.separation, self.diagnostics, self.data, self.defects, chosen_number=chosen
+        )
         return [*found, *self.answers.findings]
 
     @property

@@ -38,7 +38,7 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
         domain=settings.domain,
         noise=noise_of(settings, data),
         robust=settings.robust,
-        constraints=tuple(_constraints(settings, data, quiet=quiet)),
+        constraints=tuple(constraints_of(settings, data, quiet=quiet)),
         n_init=settings.n_init,
         posterior=Sampling(settings.samples or "auto") if settings.posterior else None,
         seed=settings.seed,
@@ -46,7 +46,9 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
     )
 
 
-def _constraints(settings: Settings, data: Dataset, *, quiet: bool) -> Iterator[known.Constraint]:
+def constraints_of(
+    settings: Settings, data: Dataset, *, quiet: bool = False
+) -> Iterator[known.Constraint]:
     """Yield the constraints that were given."""
     if settings.known_sources is not None:
         spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)

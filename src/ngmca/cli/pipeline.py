@@ -14,7 +14,7 @@ from ngmca._support.compiled import compile_notice
 from ngmca._support.messages import ArgumentError, message, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
-from ngmca.answers.how_many.part_to_fit import MAX_RANK
+from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Answers, Run
@@ -114,7 +114,7 @@ def _run(
     described = {"separate": settings.table(), "record": record}
     begun = time.monotonic()
     if found is None:
-        prepared, rank = _with_number(prepared, data, settings, claim.work, quiet=quiet)
+        prepared, rank = _with_number(prepared, settings)
         separation, answered = None, Answers(rank)
     else:
         separation, answered = found.separation, replace(found.answers, refused=())
@@ -175,11 +175,9 @@ def _prepared(data: Dataset, settings: Settings) -> Prepared:
         return one_blas_thread(Prepared)(replace(task, r=min(MAX_RANK, *engine.shape)), engine)
 
 
-def _with_number(
-    prepared: Prepared, data: Dataset, settings: Settings, work: Path, *, quiet: bool
-) -> tuple[Prepared, RankChoice | None]:
+def _with_number(prepared: Prepared, settings: Settings) -> tuple[Prepared, RankChoice | None]:
     """Return the task with its number of sources, and with -r auto how it was chosen."""
-    choice = run_answers.counted(prepared, data, settings, work, quiet=quiet)
+    choice = run_answers.counted(prepared, settings)
     if choice is None:
         return prepared, None
     with as_bad_input():

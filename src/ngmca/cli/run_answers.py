@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,18 @@ from numpy.typing import ArrayLike
 
 from ngmca._support.arguments import check_number
 from ngmca._support.messages import ArgumentError
-from ngmca.answers.how_many.choose_rank import DEFAULT_FOLDS, choose_rank
+from ngmca.answers.how_many.choose_rank import choose_rank
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
 from ngmca.answers.run import Answers
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, open_library
-from ngmca.cli.console import note, shows_progress
 from ngmca.cli.errors import as_bad_input
 from ngmca.cli.settings import AUTO, Settings
-from ngmca.constraints import Closure
+from ngmca.constraints import Closure, baseline_of
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
-from ngmca.saving.rank_search import UnfinishedSearch, fingerprint
-from ngmca.saving.result_folder import SEARCH
 from ngmca.task.driver import Prepared
 from ngmca.task.task import Task
 
@@ -55,17 +51,15 @@ def opened_library(settings: Settings, data: Dataset) -> Library | None:
     return open_library(settings.library, data.axis_unit, data.axis_name)
 
 
-def counted(
-    prepared: Prepared, data: Dataset, settings: Settings, work: Path, *, quiet: bool
-) -> RankChoice | None:
+def counted(prepared: Prepared, settings: Settings) -> RankChoice | None:
     """Return the choice of the number of sources with -r auto, otherwise None."""
     if settings.sources != AUTO:
         return None
-    options: dict[str, Any] = {"folds": DEFAULT_FOLDS, "entries": None}
-    options |= {"seed": settings.seed, "noise": prepared.task.noise}
-    kept = UnfinishedSearch(work / SEARCH, fingerprint(data.Y, options), note)
+    task = prepared.task
     with as_bad_input():
-        choice = choose_rank(prepared.engine, kept=kept, progress=shows_progress(quiet), **options)
+        choice = choose_rank(
+            prepared.engine, noise=task.noise, baseline=baseline_of(task.constraints), seed=settings.seed
+        )
     if not choice.rank:
         raise ReadError(
             f"no source was found: {choice.advice} To separate anyway, give a number, as -r 2."

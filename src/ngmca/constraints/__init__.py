@@ -6,7 +6,7 @@ the checks of its own values, translate it in `arrays.constraint_arrays`, solve 
 """
 
 from ngmca.constraints.arrays import Constraint, as_constraints, constraint_arrays, transposed
-from ngmca.constraints.baseline import Baseline
+from ngmca.constraints.baseline import Baseline, baseline_of
 from ngmca.constraints.closure import Closure
 from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal
@@ -23,6 +23,7 @@ __all__ = [
     "ZeroMixing",
     "ZeroSources",
     "as_constraints",
+    "baseline_of",
     "constraint_arrays",
     "transposed",
 ]

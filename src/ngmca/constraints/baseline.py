@@ -1,5 +1,6 @@
 """A smooth background in every measurement."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike, NDArray
@@ -32,3 +33,8 @@ class Baseline:
     def basis(self, n: int) -> NDArray:
         """Return the curves (q, n)."""
         return backgrounds.basis(self.kind, n)
+
+
+def baseline_of(constraints: Iterable[object]) -> Baseline | None:
+    """Return the baseline among constraints, or None."""
+    return next((one for one in constraints if isinstance(one, Baseline)), None)

@@ -4,6 +4,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep
 from ngmca.algorithms.wavelets.wavelet_start import followed_by_bands
-from ngmca.answers.how_many.cross_validation import Factors
 from ngmca.engines import by_residual, open_whole
 from ngmca.paper.wavelet_forms import CONSTANT_TAU, analysis_form, synthesis_form
 from ngmca.result import HasFactors, Separation
@@ -145,7 +145,7 @@ def _mean(trial: Trial, start: Separation | None, **options: Any) -> HasFactors:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # chains that disagree: the SDR tells what it costs
         found = posterior(trial.mixture.Y, start, seed=trial.seed, threads=1, **options)
-    return Factors(found.A.mean, found.S.mean)
+    return SimpleNamespace(A=found.A.mean, S=found.S.mean)
 
 
 _GMCA_SETTINGS = f"{N_ITER} iterations"

@@ -4,36 +4,50 @@ from collections.abc import Iterator
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.run import Run
+from ngmca.answers.wording import counted
 from ngmca.report import plotly_style as look
 
 
 def criteria(choice: RankChoice) -> Iterator[go.Figure]:
-    """Yield one figure for each criterion; the chosen number of sources is marked."""
-    numbers = choice.criteria
-    panels = (
-        (choice.ranks, choice.held_out.mean(axis=0), f"Prediction error: {numbers['held_out']}"),
-        (np.arange(1, len(choice.singular_values) + 1), choice.singular_values,
-         f"Singular values: {numbers['singular_values']}"),
-        (choice.ranks, choice.stability, f"Stability: {numbers['stability']}"),
-    )  # fmt: skip
-    for k, (x, y, title) in enumerate(panels):
+    """Yield one figure for each criterion, and one of the sources for each number around the choice."""
+    for k, (title, y, limit) in enumerate(choice.panels):
         figure = go.Figure(
-            go.Scatter(x=x, y=np.where(np.isfinite(y), y, np.nan), mode="lines+markers",
-                       line={"color": look.colour(k)}, hovertemplate="%{x}: %{y:.4g}<extra></extra>")
+            go.Scatter(x=choice.ranks, y=y, mode="lines+markers", line={"color": look.colour(k)},
+                       hovertemplate="%{x}: %{y:.4g}<extra></extra>")
         )  # fmt: skip
-        if k == 1 and choice.edge > 0:
-            figure.add_hline(choice.edge, line={"color": look.SOFT, "dash": "dot", "width": 1})
+        low, high = choice.range
+        figure.add_vrect(low - 0.3, high + 0.3, fillcolor="rgba(29,39,51,0.06)", line_width=0)
         figure.add_vline(choice.rank, line={"color": "rgba(29,39,51,0.12)", "width": 14})
         look.style(figure, 260, title)
         figure.update_xaxes(title="sources")
-        if k < 2 and np.nanmax(y, initial=0.0) > 0:
+        if np.isfinite(limit):
+            figure.add_hline(limit, line={"color": look.SOFT, "dash": "dot", "width": 1})
+        elif np.nanmax(y, initial=0.0) > 0:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1)
         yield figure
+    for S in choice.sources:
+        yield _stacked(choice.channels, S)
+
+
+def _stacked(channels: NDArray, S: NDArray) -> go.Figure:
+    """Return sources above each other, each divided by its maximum."""
+    shown = S / np.maximum(S.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    step = max(1, len(channels) // 800)
+    figure = go.Figure([
+        go.Scatter(x=channels[::step], y=row[::step] + len(S) - 1 - i, mode="lines", name=str(i + 1),
+                   line={"color": look.colour(i), "width": 1}, hoverinfo="skip")
+        for i, row in enumerate(shown)
+    ])  # fmt: skip
+    look.style(figure, 260, counted(len(S), "source"))
+    figure.update_xaxes(title="channel")
+    figure.update_yaxes(visible=False)
+    return figure
 
 
 def matches(run: Run) -> Iterator[go.Figure]:

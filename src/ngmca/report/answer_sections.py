@@ -180,10 +180,10 @@ def how_many(run: Run) -> list[Section]:
     if choice is None:
         return []
     text = (
-        f"{choice.advice} The right number of sources fulfils three criteria. Entries that were held "
-        "out are predicted best. The next singular values are not larger than those of noise. All "
-        "sources are found again in other measurements (stability 1 is perfect). The criteria can "
-        "disagree. rank.csv has the numbers."
+        f"{choice.advice} Up to the right number, singular values are larger than those of residuals "
+        "whose rows are rotated at random, and every source lowers the error of held-out blocks by a "
+        "fifth. All sources come again from halves of the data. The criteria can disagree: compare the "
+        "sources for the numbers around the choice. rank.csv has the numbers."
     )
     return [Section("rank", "How many", paragraph(text), tuple(criteria(choice)), 3)]
 

@@ -17,9 +17,8 @@ SEPARATED = "separated.npz"  # the separation, until the result is written
 BACKGROUND, OUTLIERS = "background.csv", "outliers.csv"  # where there are any
 FACTORS = ("A.npy", "S.npy")  # complete, where the other files show a part
 ANSWERS = ("rank.csv", "identification.csv", "amounts.csv")
-SEARCH = "rank.npz"  # state of the search for the number of sources
 FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS, *ANSWERS, *FACTORS)
-TO_RESUME_FROM = (CHECKPOINT, SEPARATED, SEARCH)
+TO_RESUME_FROM = (CHECKPOINT, SEPARATED)
 OURS = (*FILES, MARKER, *TO_RESUME_FROM)
 UNFINISHED, REPLACED = "unfinished", "replaced"
 

@@ -1,77 +1,62 @@
-"""The sentence about the number of sources."""
+"""The advice: a number, a range, and the reasons that matter."""
 
 import numpy as np
 import pytest
 
-from ngmca.answers.how_many.rank_choice import Evidence, advice, advice_at_limit, alternatives, ordinal
+from ngmca.answers.how_many.rank_choice import Evidence, advice, ordinal
 
 
-def told(rank, held_out, edge, stability, seen, **known):
-    """The sentence where so many of 5 folds predict better with each source, and the others worse."""
-    criteria = {"held_out": held_out, "singular_values": edge, "stability": stability}
-    steps = np.where(np.arange(5)[:, None] < seen, -1.0, 3.0)
-    perhaps = alternatives(rank, criteria, 100 + np.cumsum(steps, axis=1))
-    return advice(Evidence(rank, criteria, np.array(seen), 5, **known), perhaps)
+def evidence(rank, criteria, *, halves=(), left_out=(), tried=20, spikes=0):
+    table = np.full((tried + 2, 4), np.nan)
+    for number, value in dict(halves).items():
+        table[number] = value
+    explained = np.full(tried + 2, 0.002)
+    return Evidence(rank, criteria, dict(left_out), table, explained, tried, spikes)
 
 
-def test_the_next_source_is_in_doubt():
-    assert told(4, 4, 4, 4, [0, 5, 5, 5, 5, 2, 1]) == (
-        "4, perhaps 5: the fifth source improves the prediction in 2 of 5 folds."
-    )
-    assert told(4, 4, 4, 4, [0, 5, 5, 5, 5, 1, 5]) == "4: all criteria agree."
-    found = told(4, 4, 4, 4, [0, 5, 5, 5, 5, 3, 2, 0])
-    assert found == "4, perhaps 5 or 6: the fifth source improves the prediction in 3 of 5 folds."
+def test_agreement_is_short():
+    found = evidence(3, {"directions": 3, "held_out": 3, "halves": 3}, halves={3: 0.95, 4: -0.2})
+    assert found.range == (3, 3)
+    assert advice(found) == "3: all criteria agree."
+    assert advice(evidence(2, {"directions": 2, "held_out": 2})) == "2: both criteria agree."
 
 
-def test_a_criterion_suggests_another_number():
-    found = told(4, 4, 5, 4, [0, 5, 5, 5, 5, 0, 0])
-    assert found == "4: singular values suggest 5."
-    found = told(4, 4, 5, 4, [0, 5, 5, 5, 5, 1, 0])
-    assert found == (
-        "4, perhaps 5: the fifth source improves the prediction in 1 of 5 folds and singular values "
-        "suggest 5."
-    )
-    found = told(4, 4, 4, 3, [0, 5, 5, 5, 4, 0])
-    assert found == (
-        "4, perhaps 3: the fourth source improves the prediction in 4 of 5 folds and sources that are "
-        "found again in other measurements suggest 3."
-    )
-    found = told(4, 4, 4, 3, [0, 5, 5, 5, 5, 0])
-    assert found == "4: sources that are found again in other measurements suggest 3."
-    found = told(4, 3, 4, 4, [0, 5, 5, 5, 2, 0])
-    assert found == (
-        "4, perhaps 3: the fourth source improves the prediction in 2 of 5 folds and held-out entries "
-        "suggest 3."
+def test_a_source_that_comes_again_is_in_the_range():
+    found = evidence(3, {"directions": 3, "held_out": 3, "halves": 4}, halves={3: 0.9, 4: 0.9})
+    assert found.range == (3, 4)
+    assert advice(found) == (
+        "3 (3 to 4): both criteria agree and a fourth source comes again from halves of the data and "
+        "explains 0.2 %."
     )
 
 
-def test_singular_values_beyond_all_that_was_tried():
-    found = told(2, 2, 30, 2, [0, 5, 5, 0, 0, 0])
-    cause = "more than the 5 that were tried: the noise may not be white"
-    assert found == f"2: singular values suggest 30 ({cause})."
-    found = told(2, 2, 30, 2, [0, 5, 5, 0, 0])  # so few do not show that more predict no better
-    assert found == "2: singular values suggest 30 (more than the 4 that were tried)."
-    found = told(2, 2, 3, 2, [0, 5, 5, 0, 0], missing=True)
-    assert found == "2: singular values suggest 3 (missing entries may make this number too large)."
-    assert told(2, 2, 1, 2, [0, 5, 5, 0, 0], missing=True) == "2: singular values suggest 1."
-
-
-def test_spikes_are_counted():
-    assert told(2, 2, 2, 2, [0, 5, 5, 0], spikes=1) == "2: all criteria agree. 1 spike was left out."
-    criteria = {"held_out": 1, "singular_values": 1, "stability": 1}
-    found = advice_at_limit(Evidence(1, criteria, np.array([0, 5]), 5, spikes=2))
-    assert found.endswith(
-        "the first source improves the prediction in 5 of 5 folds. 2 spikes were left out."
+def test_dissent_is_in_the_range():
+    criteria = {"directions": 20, "held_out": 5, "halves": 2}
+    found = evidence(2, criteria, halves={2: 0.9, 3: -0.5}, spikes=2)
+    assert found.range == (2, 20)
+    assert advice(found) == (
+        "2 (2 to 20 or more): directions above rotated residuals suggest 20 or more, the prediction of "
+        "held-out blocks suggests 5 and a third source does not come again from halves of the data and "
+        "explains 0.2 %. 2 spikes were left out."
     )
 
 
-def test_nothing_and_too_early():
-    assert told(0, 0, 0, 0, [0, 0, 0, 0]) == "0: no source stands out from the noise."
-    assert told(0, 0, 1, 0, [0, 0, 0, 0]) == "0: singular values suggest 1."
-    criteria = {"held_out": 13, "singular_values": 13, "stability": 2}
-    assert advice_at_limit(Evidence(13, criteria, np.full(14, 4), 5)) == (
-        "13 or more: the search stopped there, the 13th source improves the prediction in 4 of 5 folds "
-        "and sources that are found again in other measurements suggest 2."
+def test_sources_that_do_not_come_again_lower_the_range():
+    found = evidence(3, {"directions": 3, "held_out": 3}, halves={3: 0.1})
+    assert found.range == (2, 3)
+    assert advice(found) == (
+        "3 (2 to 3): both criteria agree and not all of the 3 sources come again from halves of the "
+        "data."
+    )
+
+
+def test_why_criteria_were_left_out_is_said():
+    why = {"directions": "4 channels are too few", "halves": "9 measurements are too few"}
+    found = evidence(2, {"held_out": 2}, left_out=why, halves={2: 0.1})
+    assert found.range == (2, 2)
+    assert advice(found) == (
+        "2: the prediction of held-out blocks suggests 2, 4 channels are too few and 9 measurements are "
+        "too few."
     )
 
 

@@ -50,6 +50,17 @@ def test_what_is_too_much_is_told_in_one_warning_with_one_advice():
     assert found.text.count("Try") == 1
 
 
+def test_a_number_that_was_chosen_from_the_data_is_not_contradicted():
+    mixture, separation = separated(8, snr=10, domain="direct")
+    found = findings(separation, diagnose(mixture.Y, separation), chosen_number=True)
+    assert found  # sources that look like noise are still named
+    assert all("Try" not in one.text and one.kind != "many" for one in found)
+    mixture, separation = separated(4)
+    (left,) = findings(separation, diagnose(mixture.Y, separation), chosen_number=True)
+    assert left.kind == "structure"
+    assert "Try" not in left.text
+
+
 def test_copies_and_empty_sources_are_named():
     mixture, separation = separated(5)
     S, A = separation.S.copy(), separation.A.copy()

@@ -1,1 +1,1 @@
-"""How many sources are in the data: three criteria, and one sentence of advice."""
+"""How many sources are in the data: a number, a range, and the reasons."""

@@ -1,27 +1,30 @@
-"""Choose the number of sources by three criteria: held-out entries, singular values, stability."""
+"""Choose the number of sources: directions, held-out blocks, and sources that come again from halves."""
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentTypeError, option
-from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed, generator
-from ngmca._support.threads import available, one_blas_thread
-from ngmca.answers.how_many import cross_validation, rank_choice
-from ngmca.answers.how_many.part_to_fit import MAX_RANK, NoiseModel, fold_labels, part_to_fit, rank_limit
-from ngmca.answers.how_many.singular_values import Spectrum, noise_edge, spectrum
+from ngmca._support.threads import one_blas_thread
+from ngmca.answers.how_many import directions as above_rotated
+from ngmca.answers.how_many import held_out_blocks as blocks
+from ngmca.answers.how_many.condensed_data import Condensed, NoiseModel, condensed, rank_limits
+from ngmca.answers.how_many.halves import WAYS, closeness_of_halves, come_again, separated
+from ngmca.answers.how_many.rank_choice import Evidence, RankChoice, advice, spikes_left_out
 from ngmca.answers.how_many.spikes import spikes, with_sides
-from ngmca.answers.how_many.stability import STABLE, stability
-from ngmca.answers.missing_entries import bridged, without
-from ngmca.engines import Engine, Levels, by_part, magnitude, open_data
+from ngmca.answers.missing_entries import without
+from ngmca.constraints import Baseline
+from ngmca.engines import Engine, by_part, magnitude, open_data
 from ngmca.io import Dataset
 
-DEFAULT_FOLDS = 5
+ALL_NUMBERS = 8  # all numbers of sources up to this one are tried on the way down
+UNEQUAL = 3.0  # times that noise levels of measurements differ, if they are unequal
+EMPTY_AMPLITUDE = 1e-3  # share of a source in the sum of all amplitudes below which it is empty
+FEW_MEASUREMENTS = 3  # times the number of sources in half of the measurements
 
 
 @one_blas_thread
@@ -31,49 +34,39 @@ def choose_rank(
     *,
     mask: ArrayLike | None = None,
     noise: NoiseModel = None,
-    folds: int = DEFAULT_FOLDS,
-    entries: int | None = None,
+    baseline: Baseline | str | ArrayLike | None = None,
     seed: Seed = None,
     threads: int | None = None,
-    progress: bool = False,
-    kept: cross_validation.Kept | None = None,
-) -> rank_choice.RankChoice:
-    """Choose the number of sources in Y by three criteria, with one sentence of advice.
+) -> RankChoice:
+    """Choose the number of sources in Y, with a range and the reasons for it.
 
-    The criteria are the prediction of held-out entries, singular values above the noise, and sources
-    that are found again in other measurements. If the last two agree, their number is taken, otherwise
-    that of the held-out entries.
+    Two criteria need no separation: singular directions above those of rotated residuals, and the
+    prediction of held-out blocks. If they agree, their number is taken. Otherwise it is the largest
+    number, not above both, whose sources come again from halves of the data. A criterion whose
+    assumptions do not hold for the data is left out.
 
     Parameters
     ----------
     Y : array-like of shape (m, n), or an engine
         Measurements x channels; NaN is a missing entry. Clear spikes, as of cosmic rays, count as
-        missing. The advice says how many there are.
+        missing. The advice says how many there are. Large data are condensed first.
     max_rank : int or None
-        Largest number of sources to try. None is 20, or fewer if the data are small. The search stops
-        earlier when more sources do not predict better.
+        Largest number of sources to try. None is 20, or fewer if the data are small.
     mask : array-like of shape (m, n) or None
         As in `ngmca.separate`.
     noise : float, array-like, "poisson", Counts or None
         As in `ngmca.separate`.
-    folds : int
-        How many times a tenth of the entries is held out (a smaller part with more than ten folds).
-    entries : int or None
-        Number of entries to fit. Of larger data a random part is taken. None is 100,000, or a sixteenth
-        of all entries if that is more. Singular values are always those of all data.
+    baseline : Baseline, "polynomial", "splines", array-like of shape (q, n) or None
+        The background of every measurement, which does not count as a source; see `ngmca.Baseline`.
     seed : int, SeedSequence, Generator or None
         The same integer or sequence gives the same answer on the same machine.
     threads : int or None
-        Number of fits at the same time; None uses all cores. The answer does not depend on it.
-    progress : bool
-        Show a progress bar.
-    kept : Kept or None
-        A place to keep the search on its way, so that a stopped search can continue.
+        As in `ngmca.separate`.
 
     Returns
     -------
     RankChoice
-        The number of sources, the advice, and the criteria.
+        The number of sources, its range, the advice, and the criteria.
 
     Raises
     ------
@@ -93,103 +86,202 @@ def choose_rank(
     if isinstance(Y, Dataset):
         raise ArgumentTypeError("{} is a Dataset: pass its matrix, data.Y.", option("Y"))
     engine = open_data(Y, mask=mask, threads=threads)
-    arguments.check_count(folds, "folds", low=2)
-    threads = available() if threads is None else arguments.check_count(threads, "threads")
     if max_rank is not None:
         arguments.check_count(max_rank, "max_rank")
-    rng, part_rng, *children = generator(seed).spawn(2 + (max_rank or MAX_RANK))
+    if baseline is not None and not isinstance(baseline, Baseline):
+        baseline = Baseline(baseline)
+    rng = generator(seed)
     noise = by_part(noise, engine)
-    missing = engine.weights is not None
     spiky = spikes(engine)
     engine = without(engine, with_sides(spiky, engine.shape[1]))
-    levels = Levels.of(noise, engine)  # warns once of what every fold would warn of
-    values, noise = part_to_fit(engine, noise, entries, part_rng)
-    limit = rank_limit(max_rank, values, folds)
-    above_noise = _spectrum(engine if missing else bridged(engine), levels)
+    data = condensed(engine, noise, baseline, rng)
+    limits = rank_limits(max_rank, data.averages)
     if not magnitude(engine):
-        return _without_signal(above_noise, values.shape, len(spiky))
-    # the values that stand in for missing entries have singular values of their own
-    required = 0 if missing else above_noise.above + 1
-    hidden = fold_labels(values, folds, rng)
-    with warnings.catch_warnings(), ThreadPoolExecutor(threads) as pool:
-        warnings.simplefilter("ignore")  # of each of many fits; threads share the filters
-        every = [cross_validation.Fold.of(values, hidden == i, noise) for i in range(folds)]
-        before = kept.last() if kept is not None else None
-        search = (
-            cross_validation.without_sources(every) if before is None or before.rank > limit else before
+        return _without_signal(len(spiky))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of each of many separations
+        return _Search(data, limits, rng, threads).choice(len(spiky))
+
+
+class _Search:
+    """The criteria for some data, each calculated as far as it is needed."""
+
+    def __init__(
+        self,
+        data: Condensed,
+        limits: tuple[int, int],
+        rng: np.random.Generator,
+        threads: int | None,
+    ) -> None:
+        self.data, self.rng, self.threads = data, rng, threads
+        self.limit, self.most = limits
+        limit = self.limit
+        self.criteria: dict[str, int] = {}
+        self.left_out: dict[str, str] = {}
+        self.halves = np.full((limit + 2, WAYS), np.nan)
+        values = data.averages
+        self.ratios = above_rotated.directions(values, limit, data.noise, rng)
+        complete = above_rotated.filled(values, above_rotated.number_above(self.ratios))
+        self.errors = np.full(limit + 1, np.nan)
+        if min(values.shape) >= blocks.MIN_MEASUREMENTS and values.shape[1] >= blocks.MIN_CHANNELS:
+            equal = complete / _levels(complete, above_rotated.number_above(self.ratios), limit)
+            self.errors = blocks.held_out(equal, ~np.isnan(values), limit, rng)
+        size = np.linalg.svd(complete, compute_uv=False)[: limit + 1] ** 2
+        self.explained = np.concatenate([[np.nan], size / (np.sum(complete**2) or 1.0)])
+
+    def choice(self, spikes: int) -> RankChoice:
+        """Return the number of sources and everything that led to it."""
+        rank = self._number()
+        sources: tuple[NDArray, ...] = ()
+        if rank:
+            rank, sources = self._without_empty(rank)
+        evidence = Evidence(
+            *(rank, self.criteria, self.left_out, self.halves, self.explained, self.limit, spikes)
         )
-        with progress_bar(limit, show=progress, label="counting sources") as shown:
-            for rank in shown(range(search.rank + 1, limit + 1)):
-                if search.is_over(required):
-                    break
-                stable = pool.submit(stability, values, rank, noise, children[rank - 1])
-                search = cross_validation.with_one_more(search, every, pool.map, stable.result)
-                if kept is not None:
-                    kept.keep(search)
-    return _chosen(search, above_noise, limit, values.shape, missing=missing, spikes=len(spiky))
+        shown = min(self.limit, max(len(self.ratios) - 1, *evidence.range, rank + 1) + 1) + 1
+        return RankChoice(
+            *(rank, evidence.range, advice(evidence), self.criteria, self.left_out),
+            ranks=np.arange(shown),
+            directions=_padded(np.concatenate([[np.nan], self.ratios]), shown),
+            held_out=self.errors[:shown],
+            explained=_padded(self.explained, shown),
+            halves=self.halves[:shown],
+            sources=sources,
+            channels=self.data.channels,
+        )
 
+    def _number(self) -> int:
+        """Return the number of sources, and keep what each criterion says."""
+        if self._is_noise():
+            return 0
+        self._count_directions()
+        self._count_predicted()
+        found = list(self.criteria.values())
+        if len(found) == 2 and found[0] == found[1]:
+            return self._confirmed(found[0]) if found[0] <= self.most else self.most
+        most = max(found, default=self.limit)
+        if len(found) == 2 and most <= self.most and self._come_again(most):
+            self.criteria["halves"] = most
+            return most
+        return self._largest_that_comes_again(min([*found, self.most]))
 
-def _chosen(
-    search: cross_validation.Search,
-    above_noise: Spectrum,
-    limit: int,
-    shape: tuple[int, int],
-    *,
-    missing: bool,
-    spikes: int,
-) -> rank_choice.RankChoice:
-    """Return the number on which two criteria agree, or else that of the held-out entries."""
-    held_out, singular = cross_validation.most_useful(search.errors), above_noise.above
-    again = int(np.flatnonzero(search.stability >= STABLE).max(initial=0))
-    criteria = {"held_out": held_out, "singular_values": singular, "stability": again}
-    rank = singular if singular == again else held_out
-    better = cross_validation.better_folds(search.errors)
-    evidence = rank_choice.Evidence(rank, criteria, better, len(search.errors), missing, spikes)
-    perhaps: tuple[int, ...] = ()
-    if rank == search.rank == limit:
-        text = rank_choice.advice_at_limit(evidence)
-    else:
-        perhaps = rank_choice.alternatives(rank, criteria, cross_validation.floored(search.errors))
-        text = rank_choice.advice(evidence, perhaps)
-    return _choice(rank, perhaps, text, criteria, search, above_noise, shape)
+    def _is_noise(self) -> bool:
+        """Return whether neither criterion finds a source; the mean of dense data is no direction."""
+        if np.isnan(self.errors).any() or blocks.number_that_predicts(self.errors):
+            return False
+        return bool(self.ratios[0] <= above_rotated.CLEARLY)
 
+    def _count_directions(self) -> None:
+        m, n = self.data.averages.shape
+        number = above_rotated.number_above(self.ratios)
+        if m < above_rotated.MIN_MEASUREMENTS or n < above_rotated.MIN_CHANNELS:
+            few = f"{m} measurements" if m < above_rotated.MIN_MEASUREMENTS else f"{n} channels"
+            self.left_out["directions"] = f"{few} are too few to rotate residuals"
+        elif number > self.limit:
+            self.left_out["directions"] = (
+                f"singular values were left out, because all of {self.limit} are above rotated residuals"
+            )
+        else:
+            self.criteria["directions"] = number
 
-def _without_signal(
-    above_noise: Spectrum, shape: tuple[int, int], spikes: int
-) -> rank_choice.RankChoice:
-    """Return the choice for data that are 0 except for spikes."""
-    search = cross_validation.Search(np.ones((1, 1)), np.array([np.nan]), ())
-    text = f"0: all entries are 0.{rank_choice.left_out(spikes)}"
-    criteria = dict.fromkeys(("held_out", "singular_values", "stability"), 0)
-    return _choice(0, (), text, criteria, search, above_noise, shape)
+    def _count_predicted(self) -> None:
+        m, n = self.data.averages.shape
+        number = blocks.number_that_predicts(self.errors)
+        if np.isnan(self.errors).any():
+            self.left_out["held_out"] = f"{m} x {n} entries are too few to hold out blocks"
+        elif not number:
+            self.left_out["held_out"] = "the noise of single entries is too strong to predict them"
+        else:
+            self.criteria["held_out"] = number
 
+    def _confirmed(self, rank: int) -> int:
+        """Return the number on which two criteria agree; see whether its sources come again."""
+        again = [number for number in (rank, rank + 1) if self._come_again(number)]
+        if again:
+            self.criteria["halves"] = again[-1]
+        return rank
 
-def _choice(
-    rank: int,
-    perhaps: tuple[int, ...],
-    text: str,
-    criteria: dict[str, int],
-    search: cross_validation.Search,
-    above_noise: Spectrum,
-    shape: tuple[int, int],
-) -> rank_choice.RankChoice:
-    """Return the choice with the numbers of a search."""
-    return rank_choice.RankChoice(
-        *(rank, perhaps, text, criteria),
-        ranks=np.arange(search.rank + 1),
-        held_out=search.errors / (search.errors[:, 0].mean() or 1.0),  # 0 if all hidden entries are 0
-        better_folds=cross_validation.better_folds(search.errors),
-        stability=search.stability,
-        singular_values=above_noise.values,
-        edge=above_noise.edge,
-        fitted_shape=shape,
-    )
-
-
-def _spectrum(engine: Engine, levels: Levels) -> Spectrum:
-    """Return singular values of all data and the edge of the noise, in units of known noise levels."""
-    found = spectrum(levels.applied(engine), min(engine.shape))
-    if levels.level is None:
+    def _largest_that_comes_again(self, most: int) -> int:
+        """Return the largest number of sources, at most `most`, that come again from halves."""
+        half = len(self.data.chosen) // 2
+        found, alone = 1, "held_out" in self.criteria and "directions" in self.left_out
+        if not alone or half >= 2 * most:
+            found = next((number for number in _descending(most) if self._come_again(number)), 1)
+        if found == 1 < most and half < FEW_MEASUREMENTS * most:
+            self.left_out["halves"] = (
+                f"{len(self.data.chosen)} measurements are too few to compare halves of them"
+            )
+            return most
+        if most > 1:
+            self.criteria["halves"] = found
         return found
-    sigma = levels.level * engine.unit
-    return replace(found, noise=sigma, edge=noise_edge(*engine.shape, sigma))
+
+    def _come_again(self, number: int) -> bool:
+        """Return whether so many sources come again from halves of the data; keep their closeness."""
+        if number > self.most:
+            return False
+        self.halves[number] = closeness_of_halves(self.data, number, self.rng, self.threads)
+        return come_again(self.halves[number])
+
+    def _without_empty(self, rank: int) -> tuple[int, tuple[NDArray, ...]]:
+        """Return the number without empty sources, and the sources of the numbers around it."""
+        found: dict[int, NDArray] = {}
+        while True:
+            result = separated(self.data, rank, self.rng, self.threads)
+            amplitude = np.linalg.norm(result.A, axis=0) * np.linalg.norm(result.S, axis=1)
+            full = np.count_nonzero(amplitude > EMPTY_AMPLITUDE * amplitude.sum())
+            found[rank] = np.asarray(result.S) * self.data.scale
+            if full in (0, rank):
+                break
+            rank = int(full)
+        for number in (rank - 1, rank + 1):
+            if number > 0 and number not in found and number <= self.limit:
+                result = separated(self.data, number, self.rng, self.threads)
+                found[number] = np.asarray(result.S) * self.data.scale
+        return rank, _around(found, rank)
+
+
+def _levels(values: NDArray, rank: int, limit: int) -> NDArray:
+    """Return (m, 1) noise levels of measurements if these are clearly unequal, otherwise 1.
+
+    They are also 1 if directions do not tell signal from noise, if these are too many to leave levels
+    of single measurements, or if there is no noise.
+    """
+    if rank > min(limit, len(values) // 4):
+        return np.ones((len(values), 1))
+    U = np.linalg.svd(values, full_matrices=False)[0][:, :rank]
+    level = np.sqrt(np.mean((values - U @ (U.T @ values)) ** 2, axis=1, keepdims=True))
+    level = np.maximum(level, np.median(level) / UNEQUAL)
+    noisy = level.min() > above_rotated.ROUNDING * np.abs(values).max()
+    return level if noisy and level.max() > UNEQUAL * level.min() else np.ones_like(level)
+
+
+def _descending(most: int) -> Iterator[int]:
+    """Yield numbers of sources from `most` down to 2; large numbers, which take long, with gaps."""
+    number = most
+    while number > 1:
+        yield number
+        number = min(number - 1, max(int(0.8 * number), ALL_NUMBERS))
+
+
+def _around(found: dict[int, NDArray], rank: int) -> tuple[NDArray, ...]:
+    numbers: Iterable[int] = (rank - 1, rank, rank + 1)
+    return tuple(found[number] for number in numbers if number in found)
+
+
+def _padded(values: NDArray, length: int) -> NDArray:
+    """Return so many values, NaN where there are no more."""
+    found = np.full(length, np.nan)
+    found[: len(values)] = values[:length]
+    return found
+
+
+def _without_signal(spikes: int) -> RankChoice:
+    """Return the choice for data that are 0 except for spikes."""
+    nothing = np.full(1, np.nan)
+    return RankChoice(
+        *(0, (0, 0), f"0: all entries are 0.{spikes_left_out(spikes)}", {}, {}),
+        *(np.zeros(1, dtype=int), nothing, np.ones(1), nothing, np.full((1, WAYS), np.nan)),
+        sources=(),
+        channels=np.zeros(0),
+    )

@@ -1,4 +1,4 @@
-"""The number of sources that was chosen, the three criteria behind it, and the advice in words."""
+"""The number of sources that was chosen, the criteria behind it, and the advice in words."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -6,13 +6,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.how_many.cross_validation import PATIENCE
-from ngmca.answers.how_many.stability import STABLE
-from ngmca.answers.wording import counted, listed
-from ngmca.plotting.answer_plots import rank_picture
+from ngmca.answers.how_many.directions import CLEARLY
+from ngmca.answers.how_many.halves import AGAIN, come_again
+from ngmca.answers.wording import counted, listed, percent
+from ngmca.plotting.rank_plot import rank_picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth"),
+    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
+CRITERIA = {
+    "directions": "directions above rotated residuals suggest",
+    "held_out": "the prediction of held-out blocks suggests",
+    "halves": "sources that come again from halves of the data suggest",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,156 +33,141 @@ class RankChoice:
     ----------
     rank : int
         The number of sources.
-    perhaps : tuple of int
-        Other numbers that cannot be excluded.
+    range : tuple of int
+        The smallest and the largest number that cannot be excluded. The number that any criterion
+        suggests is between them.
     advice : str
-        The number and the reasons for it in words.
+        The number, the range and the reasons in words.
     criteria : dict of str to int
-        The number that each criterion suggests: ``"held_out"``, ``"singular_values"``, ``"stability"``.
+        The number that each criterion suggests: ``"directions"``, ``"held_out"``, ``"halves"``.
+    left_out : dict of str to str
+        Criteria whose assumptions do not hold for these data, and why.
     ranks : ndarray of shape (k,)
-        The numbers of sources that were tried: 0, 1, 2, ...
-    held_out : ndarray of shape (folds, k)
-        Mean squared error of the predicted entries in each fold; 1 is the error without sources.
-    better_folds : ndarray of shape (k,)
-        Number of folds that are predicted better with the last source than without it.
-    stability : ndarray of shape (k,)
-        How well the least stable source is found again in other measurements: 1 is perfect. NaN for
-        0 sources.
-    singular_values : ndarray
-        Singular values of all data, the largest first.
-    edge : float
-        The largest singular value of white noise alone.
-    fitted_shape : tuple of int
-        Measurements and channels of the part of the data that was fitted.
+        Numbers of sources: 0, 1, 2, ...
+    directions : ndarray of shape (k,)
+        Singular values over the largest one of rotated residuals. NaN where it was not needed.
+    held_out : ndarray of shape (k,)
+        Median squared error of held-out blocks; 1 without sources.
+    explained : ndarray of shape (k,)
+        Share of the energy that is explained by one more direction.
+    halves : ndarray of shape (k, 4)
+        How well the least stable source comes again from both halves of the data, for four ways to halve
+        them: 1 is perfect. NaN where it was not needed.
+    sources : tuple of ndarray
+        The sources of separations into rank - 1, rank and rank + 1 sources, without empty separations.
+    channels : ndarray
+        The positions of the columns of `sources` among the channels of the data.
 
     Examples
     --------
     >>> import ngmca
     >>> mixture = ngmca.simulate.spectra(m=20, n=200, r=2, snr=30, seed=0)
     >>> choice = ngmca.choose_rank(mixture.Y, 4, seed=0)
-    >>> choice.rank, choice.criteria
-    (2, {'held_out': 2, 'singular_values': 2, 'stability': 2})
-    >>> [name for name, column in choice.table()][:4]
-    ['sources', 'held_out', 'better_folds', 'stability']
+    >>> choice.rank, choice.range, choice.criteria
+    (2, (2, 2), {'directions': 2, 'held_out': 2, 'halves': 2})
+    >>> [len(S) for S in choice.sources]
+    [1, 2, 3]
     """
 
     rank: int
-    perhaps: tuple[int, ...]
+    range: tuple[int, int]
     advice: str
     criteria: dict[str, int]
+    left_out: dict[str, str]
     ranks: NDArray = field(repr=False)
+    directions: NDArray = field(repr=False)
     held_out: NDArray = field(repr=False)
-    better_folds: NDArray = field(repr=False)
-    stability: NDArray = field(repr=False)
-    singular_values: NDArray = field(repr=False)
-    edge: float
-    fitted_shape: tuple[int, int]
+    explained: NDArray = field(repr=False)
+    halves: NDArray = field(repr=False)
+    sources: tuple[NDArray, ...] = field(repr=False)
+    channels: NDArray = field(repr=False)
+
+    @property
+    def stability(self) -> NDArray:
+        """Median closeness of halves for each number of sources, (k,); NaN where it was not needed."""
+        return _medians(self.halves)
+
+    @property
+    def panels(self) -> list[tuple[str, NDArray, float]]:
+        """Title, values and limit of each criterion, for pictures."""
+        shown = {"directions": (self.directions, CLEARLY), "halves": (self.stability, AGAIN)}
+        shown["held_out"] = (self.held_out, np.nan)
+        titles = {"directions": "singular values over rotated ones", "held_out": "held-out error"}
+        titles["halves"] = "sources from halves (1: the same)"
+        numbers = {name: str(self.criteria.get(name, "left out")) for name in CRITERIA}
+        return [(f"{titles[name]}: {numbers[name]}", *shown[name]) for name in CRITERIA]
 
     def plot(self) -> "Figure":
-        """Return a matplotlib figure with one panel for each criterion."""
-        return rank_picture(self, STABLE)
+        """Return a matplotlib figure of the criteria, and of the sources for the numbers around it."""
+        return rank_picture(self)
 
     def table(self) -> list[tuple[str, NDArray]]:
         """Return names and columns of a table with one row for each number of sources."""
-        values = np.full(len(self.ranks), np.nan)
-        known = self.singular_values[: len(values) - 1]
-        values[1 : len(known) + 1] = known
-        folds = [(f"held_out_{i + 1}", errors) for i, errors in enumerate(self.held_out)]
         return [
             ("sources", self.ranks),
-            ("held_out", self.held_out.mean(axis=0)),
-            ("better_folds", self.better_folds),
-            ("stability", self.stability),
-            ("singular_value", values),
-            ("noise_edge", np.full(len(self.ranks), self.edge)),
-            *folds,
+            ("singular_value_over_rotated", self.directions),
+            ("held_out_error", self.held_out),
+            ("explained_by_one_more", self.explained),
+            ("closeness_of_halves", self.stability),
         ]
-
-
-ORDINALS = (
-    *("first", "second", "third", "fourth", "fifth", "sixth"),
-    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
-)
-CRITERIA = {
-    "held_out": "held-out entries",
-    "singular_values": "singular values",
-    "stability": "sources that are found again in other measurements",
-}
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The reasons for a number of sources.
+    """What is known about the number of sources.
 
     Attributes
     ----------
     rank : int
-        The number of sources.
-    criteria : dict of str to int
-        The number that each criterion suggests.
-    better_folds : ndarray of shape (k,)
-        Number of folds that are predicted better with the last of 0, 1, 2, ... sources.
-    folds : int
-        Number of folds.
-    missing : bool
-        Whether entries are missing.
+        The number that was chosen.
+    criteria, left_out, halves, explained
+        As in `RankChoice`.
+    tried : int
+        The largest number that was tried.
     spikes : int
         Number of spikes that were left out.
     """
 
     rank: int
     criteria: dict[str, int]
-    better_folds: NDArray
-    folds: int
-    missing: bool = False
+    left_out: dict[str, str]
+    halves: NDArray
+    explained: NDArray
+    tried: int
     spikes: int = 0
 
+    def again(self, number: int) -> bool | None:
+        """Return whether so many sources come again from halves; None if it was not tried."""
+        if number >= len(self.halves) or np.isnan(self.halves[number]).all():
+            return None
+        return come_again(self.halves[number])
+
     @property
-    def tried(self) -> int:
-        """The largest number of sources that was tried."""
-        return len(self.better_folds) - 1
+    def range(self) -> tuple[int, int]:
+        """The smallest and the largest number that cannot be excluded."""
+        numbers = {self.rank, *self.criteria.values()}
+        if self.again(self.rank) is False and "halves" not in self.left_out:
+            numbers.add(max(self.rank - 1, 1))
+        return min(numbers), max(numbers)
 
 
-def alternatives(rank: int, criteria: dict[str, int], errors: NDArray) -> tuple[int, ...]:
-    """Return other numbers that cannot be excluded, from errors (folds, ranks) of 0, 1, 2, ... sources.
-
-    These are the next larger numbers, as long as more than a third of the folds predict better with
-    them, and the numbers of other criteria: a larger one if any fold predicts better with it, a smaller
-    one unless all folds predict worse.
-    """
-    folds, tried = len(errors), errors.shape[1] - 1
-    better = np.count_nonzero(errors < errors[:, [rank]], axis=0)
-    worse = np.count_nonzero(errors > errors[:, [rank]], axis=0)
-    following = rank + 1
-    while following <= tried and 3 * better[following] > folds:
-        following += 1
-    found = set(range(rank + 1, following))
-    for number in criteria.values():
-        above = rank < number <= tried and better[number] > 0
-        below = 0 < number < rank and worse[number] < folds
-        found |= {number} if above or below else set()
-    return tuple(sorted(found))
+def advice(evidence: Evidence) -> str:
+    """Return the number, the range and the reasons."""
+    rank, (low, high) = evidence.rank, evidence.range
+    if not rank:
+        return f"0: no source stands out from the noise.{spikes_left_out(evidence.spikes)}"
+    more = " or more" if high >= evidence.tried and high in _suggested(evidence) else ""
+    shown = f" ({low} to {high}{more})" if low < high else more
+    reasons = [*_dissent(evidence), *_sources_again(evidence), *evidence.left_out.values()]
+    agree = sum(number == rank for number in evidence.criteria.values())
+    if agree > 1 and not _dissent(evidence):
+        reasons.insert(0, f"{'all' if agree > 2 else 'both'} criteria agree")
+    elif len(evidence.criteria) == 1 and rank in evidence.criteria.values():
+        reasons[:0] = [f"{CRITERIA[name]} {number}" for name, number in evidence.criteria.items()]
+    return f"{rank}{shown}: {listed(reasons, 6)}.{spikes_left_out(evidence.spikes)}"
 
 
-def advice(evidence: Evidence, perhaps: tuple[int, ...]) -> str:
-    """Return the number, the alternatives and the reasons."""
-    rank = evidence.rank
-    others = f", perhaps {' or '.join(map(str, perhaps))}" if perhaps else ""
-    reasons = _doubtful_source(evidence, perhaps) + _other_criteria(evidence)
-    if not reasons:
-        reasons = ["all criteria agree" if rank else "no source stands out from the noise"]
-    return f"{rank}{others}: {listed(reasons)}.{left_out(evidence.spikes)}"
-
-
-def advice_at_limit(evidence: Evidence) -> str:
-    """Return the advice if the largest number that was tried still predicts best."""
-    reasons = ["the search stopped there", _improvement(evidence, evidence.rank)]
-    return f"{evidence.rank} or more: {listed(reasons + _other_criteria(evidence))}." + left_out(
-        evidence.spikes
-    )
-
-
-def left_out(spikes: int) -> str:
+def spikes_left_out(spikes: int) -> str:
     """Return the sentence about spikes that were left out, "" if there are none."""
     return f" {counted(spikes, 'spike')} {'was' if spikes == 1 else 'were'} left out." if spikes else ""
 
@@ -185,35 +180,41 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _improvement(evidence: Evidence, number: int) -> str:
-    better = evidence.better_folds[number]
-    return f"the {ordinal(number)} source improves the prediction in {better} of {evidence.folds} folds"
+def _suggested(evidence: Evidence) -> list[int]:
+    """Return the numbers that are suggested without separations."""
+    return [number for name, number in evidence.criteria.items() if name != "halves"]
 
 
-def _doubtful_source(evidence: Evidence, perhaps: tuple[int, ...]) -> list[str]:
-    """Return in how many folds the source in doubt helps: the next source, or else the last one."""
-    above = [number for number in perhaps if number > evidence.rank]
-    doubtful = above[0] if above else evidence.rank
-    if not perhaps or not 0 < doubtful <= evidence.tried:
-        return []
-    return [_improvement(evidence, doubtful)]
+def _dissent(evidence: Evidence) -> list[str]:
+    """Return what is suggested by criteria that suggest another number.
 
-
-def _other_criteria(evidence: Evidence) -> list[str]:
-    """Return the numbers of criteria that suggest another number."""
+    `_sources_again` tells about halves if these suggest the next number.
+    """
     return [
-        f"{CRITERIA[name]} suggest {number}{_cause(evidence) if name == 'singular_values' else ''}"
+        f"{CRITERIA[name]} {number}{' or more' * (name != 'halves' and number >= evidence.tried)}"
         for name, number in evidence.criteria.items()
-        if number != evidence.rank
+        if number != evidence.rank and (name, number) != ("halves", evidence.rank + 1)
     ]
 
 
-def _cause(evidence: Evidence) -> str:
-    """Return in brackets why singular values may suggest too many sources, if a reason is known."""
-    number, tried = evidence.criteria["singular_values"], evidence.tried
-    if evidence.missing and number > evidence.rank:
-        return " (missing entries may make this number too large)"
-    if number <= tried:
-        return ""
-    no_better = tried >= evidence.criteria["held_out"] + PATIENCE
-    return f" (more than the {tried} that were tried{': the noise may not be white' * no_better})"
+def _sources_again(evidence: Evidence) -> list[str]:
+    """Return what halves of the data say about the chosen number and the next one, if that is of use."""
+    rank, words = evidence.rank, []
+    if evidence.again(rank) is False and "halves" not in evidence.left_out:
+        words.append(f"not all of the {rank} sources come again from halves of the data")
+    following = evidence.again(rank + 1)
+    high = evidence.range[1] > rank
+    if following is not None and (following or high):
+        verb = "comes" if following else "does not come"
+        share = percent(float(evidence.explained[rank + 1]))
+        words.append(
+            f"a {ordinal(rank + 1)} source {verb} again from halves of the data and explains {share}"
+        )
+    return words
+
+
+def _medians(halves: NDArray) -> NDArray:
+    found = np.full(len(halves), np.nan)
+    tried = ~np.isnan(halves).all(axis=1)
+    found[tried] = np.nanmedian(halves[tried], axis=1)
+    return found

@@ -1,5 +1,7 @@
 """Sources to doubt: copies, empty sources, noise, and those that differ between good starts."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +18,13 @@ ALIKE_WEIGHTS = 0.5  # correlation from which on their weights do
 EMPTY_AMPLITUDE = 1e-3  # share of a source in the sum of all amplitudes (roots of energies)
 
 
-def about_surplus(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
-    """Warn about sources that the data do not support; the advice is given once."""
+def about_surplus(
+    separation: Separation, diagnostics: Diagnostics, *, chosen: bool = False
+) -> list[Finding]:
+    """Warn about sources that the data do not support; the advice is given once.
+
+    If the number of sources was chosen from the data, no other number is suggested.
+    """
     m, r = separation.A.shape
     shown = int(diagnostics.directions)
     signs = [
@@ -25,6 +32,8 @@ def about_surplus(separation: Separation, diagnostics: Diagnostics) -> list[Find
         *_empty(diagnostics),
         *_noise_like(separation, diagnostics),
     ]
+    if chosen:
+        return [replace(sign, text=sign.text.rpartition(" Try ")[0]) for sign in signs]
     if shown < r <= m:
         titles = "".join(f" {sign.title}." for sign in signs)
         text = (

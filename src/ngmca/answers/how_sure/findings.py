@@ -29,17 +29,22 @@ def findings(
     diagnostics: Diagnostics,
     data: Dataset | None = None,
     defects: Sequence[Defect] = (),
+    *,
+    chosen_number: bool = False,
 ) -> list[Finding]:
     """Return warnings, the most costly first; none if nothing looks wrong.
 
     `data` has the names of measurements and channels, and `defects` are its defects. If defects hold so
-    much of the energy that they decide the result, there is no warning about the number of sources.
+    much of the energy that they decide the result, there is no warning about the number of sources. If
+    that number was chosen from the data, no warning suggests another one.
     """
     found = [*about_defects(separation, data, defects), *_alone(separation, diagnostics, data, defects)]
     if not spoiled(defects):
-        found += _no_noise(separation, diagnostics) or _leftover(separation, diagnostics)
-        found += _overfit(separation, diagnostics)
-        found += about_surplus(separation, diagnostics)
+        found += _no_noise(separation, diagnostics) or _leftover(
+            separation, diagnostics, chosen=chosen_number
+        )
+        found += [] if chosen_number else _overfit(separation, diagnostics)
+        found += about_surplus(separation, diagnostics, chosen=chosen_number)
         found += about_starts(separation, diagnostics.share)
         found += _dense(separation)
     found += [*_negative(diagnostics), *_few_measurements(separation), *_error_bars(separation)]
@@ -71,7 +76,7 @@ def leftover_share(diagnostics: Diagnostics) -> float:
     return left * min(float(np.sum(above**2 - edge**2)) / size, 1.0) if size > 0 else 0.0
 
 
-def _leftover(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
+def _leftover(separation: Separation, diagnostics: Diagnostics, *, chosen: bool) -> list[Finding]:
     """Warn about structure in the residual, unless it is negligible beside every source."""
     above = int(
         np.count_nonzero(diagnostics.singular > STRUCTURE_OVER_NOISE * diagnostics.singular_edge)
@@ -88,17 +93,27 @@ def _leftover(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
             "channel by the square root of its mean first."
         )
         return [Finding("growing", "The noise grows with the signal", text)]
-    return [_structure(diagnostics, above, cost)]
+    return [_structure(diagnostics, above, cost, chosen=chosen)]
 
 
-def _structure(diagnostics: Diagnostics, above: int, cost: float) -> Finding:
+def _structure(diagnostics: Diagnostics, above: int, cost: float, *, chosen: bool) -> Finding:
     r, ratio = len(diagnostics.share), f"{diagnostics.singular[0] / diagnostics.singular_edge:.2g}"
     more = " or more" if above == len(diagnostics.singular) else ""
     values = f"{above}{more} singular values of the residual are" if above > 1 or more else ""
     values = values or "One singular value of the residual is"
     text = (
         f"{values} larger than pure noise allows, the largest {ratio} times, with {percent(cost)} of "
-        f"the energy of the data. Try {r + 1} sources and look at the new one. If it has the shape of a "
+        "the energy of the data. "
+    )
+    if chosen:
+        text += (
+            f"The criteria for the number of sources chose {r}. The structure may be a baseline, peaks "
+            "that move, or noise that grows with the signal. Look at the residual, and at "
+            f"{r + 1} sources."
+        )
+        return Finding("structure", "The residual has structure", text, cost)
+    text += (
+        f"Try {r + 1} sources and look at the new one. If it has the shape of a "
         "spectrum, keep it. If it is broad and smooth, the data have a baseline: subtract the baseline "
         "first. If it repeats lines of another source at slightly different positions, the peaks move: "
         "align the measurements first. If it only follows the strongest source, the noise grows with "
