@@ -44,6 +44,7 @@ FEATURES: Mapping[str, Option | str] = {
     "gpu": option("device", "cuda"),
     "posterior": option("posterior", True),
     "posterior in wavelets": "error bars in the wavelet domain",
+    "ambiguity": option("ambiguity", True),
     "auto rank": option("r", "auto"),
     "known A": option("A"),
     "totals": option("closure"),
@@ -141,7 +142,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(("rival",), ("threads",), "rivals run in one thread", _leave_out("threads")),
     Rule(
-        ("rival", "robust", "counts", "noise of entries", "posterior", "auto rank"),
+        ("rival", "robust", "counts", "noise of entries", "posterior", "ambiguity", "auto rank"),
         BLOCKS,
         "all data must be in memory",
         _USE_A_PART,
@@ -171,7 +172,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         (
             *("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
-            *("posterior", "auto rank"),
+            *("posterior", "ambiguity", "auto rank"),
         ),
         ("gpu",),
         "the GPU does not support it",
@@ -189,6 +190,12 @@ RULES: tuple[Rule, ...] = (
         ("gmca",),
         "gmca can give negative spectra, but error bars need spectra that are not negative",
         _leave_out("posterior"),
+    ),
+    Rule(
+        ("ambiguity",),
+        ("gmca",),
+        "gmca can give negative spectra, and without a sign every mixture of them fits as well",
+        _leave_out("ambiguity"),
     ),
     Rule(
         ("posterior",),
