@@ -142,7 +142,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(("rival",), ("threads",), "rivals run in one thread", _leave_out("threads")),
     Rule(
-        ("rival", "robust", "counts", "noise of entries", "posterior", "ambiguity", "auto rank"),
+        ("rival", "robust", "counts", "noise of entries", "posterior", "auto rank"),
         BLOCKS,
         "all data must be in memory",
         _USE_A_PART,
@@ -172,7 +172,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         (
             *("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
-            *("posterior", "ambiguity", "auto rank"),
+            *("posterior", "auto rank"),
         ),
         ("gpu",),
         "the GPU does not support it",
@@ -194,9 +194,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         ("ambiguity",),
         ("gmca",),
-        "gmca can give negative spectra, and without a sign every mixture of them fits as well",
+        "gmca can give negative spectra, and without signs every mixture of them fits as well",
         _leave_out("ambiguity"),
     ),
+    Rule(("ambiguity",), BLOCKS, "all data must be in memory", _USE_A_PART),
     Rule(
         ("posterior",),
         ("Closure", *SHAPES, "penalised A", "penalised both"),

@@ -75,7 +75,9 @@ def bands_picture(bands: Any, data: Any) -> "Figure":
         left.set_ylabel(f"source {i + 1}")
         if len(places) > 1:
             left.set_xlim(places[0], places[-1])
-        ends = f"contribution {bands.lowest[i]:.2f} to {bands.highest[i]:.2f}, found {bands.found[i]:.2f}"
+        ends = (
+            f"contribution {bands.lowest[i]:.2f} to {bands.highest[i]:.2f}, found {bands.found[i]:.2f}"
+        )
         left.set_title(ends, fontsize=9, loc="left", color="0.3")
         _filled(right, np.arange(1, len(bands.A_low) + 1), bands.A_low[:, i], bands.A_high[:, i])
     panels[-1][0].set_xlabel(label if numeric else "channel")

@@ -18,9 +18,9 @@ class Ambiguity:
 
     The contribution of source k is |a_k s_k| / |A S| (Frobenius norms), as in MCR-BANDS. There are 2 r
     ends: for each source the factorisation in which it contributes least, and that in which it
-    contributes most. Ranges are over all ends and the separation. In each of them, a source has the norm of that in the
-    separation, so that bands show shapes and not scales; with `Closure` or `KnownMixing` the scale is known
-    and stays.
+    contributes most. Ranges are over all ends and the separation. In each of them, a source has the norm
+    that it has in the separation, so that bands show shapes and not scales. With `Closure` or
+    `KnownMixing` the scale is known and stays.
 
     Attributes
     ----------
@@ -43,8 +43,8 @@ class Ambiguity:
     level : float
         Probability to which the limit belongs.
     variance_growth : float
-        How much larger the variance of the noise counts because neighbouring channels are correlated; 1 for
-        white noise.
+        How much larger the variance of the noise counts, because neighbouring channels are correlated;
+        1 for white noise.
     """
 
     lowest: NDArray
@@ -71,9 +71,7 @@ class Ambiguity:
         """Return half the width of the band of each source, over the source, root mean square (r,)."""
         return relative_width(S, self.S_low, self.S_high)
 
-    def factors(
-        self, separation: Any, source: int, *, largest: bool = True
-    ) -> tuple[NDArray, NDArray]:
+    def factors(self, separation: Any, source: int, *, largest: bool = True) -> tuple[NDArray, NDArray]:
         """Return A and S in which a source contributes most, or least.
 
         Entries that the noise allows to be below 0 are set to 0.

@@ -24,7 +24,7 @@ OTHERS = {  # variables of other answers that fit as well
     "A_low": ("measurement", "source"),
     "A_high": ("measurement", "source"),
 }
-AMBIGUITY = OTHERS | {  # variables of what the data allow
+AMBIGUITY: dict[str, tuple[str, ...]] = OTHERS | {  # variables of what the data allow
     "lowest": ("source",),
     "found": ("source",),
     "highest": ("source",),
@@ -112,8 +112,8 @@ def _separation_variables(s: Separation) -> dict[str, Any]:
         for name, dimensions in OTHERS.items():
             found[f"others_{name}"] = (dimensions, getattr(s.others, name))
     if s.ambiguity is not None:
-        for name, dimensions in AMBIGUITY.items():
-            found[f"ambiguity_{name}"] = (dimensions, np.asarray(getattr(s.ambiguity, name)))
+        for name, axes in AMBIGUITY.items():
+            found[f"ambiguity_{name}"] = (axes, np.asarray(getattr(s.ambiguity, name)))
     if s.background is not None:
         found["background_weights"] = (("measurement", "smooth"), s.background.weights)
         found["background_basis"] = (("smooth", "sample"), s.background.basis)

@@ -50,8 +50,8 @@ class Rotations:
         Number of columns of S that are channels.
     free : (r, r) array of bool
         Entries of T that may differ from the identity.
-    nearest_A, nearest_S : callables
-        Return the nearest array that keeps the constraints.
+    nearest : pair of callables
+        Return the nearest A and the nearest S that keep the constraints.
     """
 
     A: NDArray
@@ -59,8 +59,7 @@ class Rotations:
     plain: NDArray
     channels: int
     free: NDArray
-    nearest_A: Projection
-    nearest_S: Projection
+    nearest: tuple[Projection, Projection]
     _grams: tuple[NDArray, NDArray, NDArray] = field(init=False)
     _step: NDArray = field(init=False)
 
@@ -109,12 +108,17 @@ class Rotations:
 
     def factors(self, T: NDArray) -> tuple[NDArray, NDArray]:
         """Return A T and T^-1 S, both moved to where they keep the constraints."""
-        return self.nearest_A(self.A @ T), self.nearest_S(np.linalg.solve(T, self.S))
+        nearest_A, nearest_S = self.nearest
+        return nearest_A(self.A @ T), nearest_S(np.linalg.solve(T, self.S))
 
     def deviance(self, A: NDArray, S: NDArray) -> float:
         """Return how far A S is from the fitted signal: a sum of squares in units of the noise."""
         before, after = self.S[:, : self.channels], S[:, : self.channels]
-        pairs = ((self.A, before, self.A, before, 1), (self.A, before, A, after, -2), (A, after, A, after, 1))
+        pairs = (
+            (self.A, before, self.A, before, 1),
+            (self.A, before, A, after, -2),
+            (A, after, A, after, 1),
+        )
         total = sum(sign * np.vdot(a.T @ b, s @ t.T) for a, s, b, t, sign in pairs)
         return max(float(total), 0.0)
 
@@ -132,7 +136,7 @@ class Rotations:
         G, weighted, H = self._grams
         N = np.linalg.inv(T)
         A, S = self.A @ T, N @ self.S
-        far_A, far_S = A - self.nearest_A(A), S - self.nearest_S(S)
+        far_A, far_S = (X - nearest(X) for X, nearest in zip((A, S), self.nearest, strict=True))
         column, row = weighted @ T, N @ H
         in_A, in_S = np.einsum("ij,ij->j", far_A, far_A), np.einsum("ij,ij->i", far_S, far_S)
         size_A, size_S = np.einsum("ij,ij->j", T, column), np.einsum("ij,ij->i", N, row)

@@ -13,30 +13,20 @@ from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.progress import open_bar
 from ngmca._support.threads import available, in_parts, one_blas_thread
-from ngmca.answers.how_sure.feasible_rotations import End, Projection, Rotations
-from ngmca.answers.missing_entries import observed_in, without
-from ngmca.constraints import (
-    Closure,
-    Constraint,
-    KnownMixing,
-    KnownSources,
-    Monotonic,
-    Unimodal,
-    ZeroMixing,
-    ZeroSources,
-    as_constraints,
+from ngmca.answers.how_sure.constraints_on_rotations import (
+    free_entries,
+    nearest_mixing,
+    nearest_sources,
 )
-from ngmca.constraints.profiles import shapes_of
-from ngmca.engines import Engine, in_own_units, open_data, spread
-from ngmca.nnqp.pooling import best_column
-from ngmca.nnqp.profile_shapes import SHAPES
+from ngmca.answers.how_sure.correlated_noise import variance_growth
+from ngmca.answers.how_sure.feasible_rotations import End, Rotations
+from ngmca.answers.missing_entries import observed_in, without
+from ngmca.constraints import Closure, Constraint, as_constraints
+from ngmca.engines import Engine, in_own_units, open_data
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Ambiguity, Separation
 
 FAINTEST_NOISE = 1e-4  # of the root mean square of the signal: noise below it counts as this much
-EXAMINED_ENTRIES = 1 << 21  # of the residual, for its correlation
-MAX_LAG = 200
-CHANCE = 3.0  # standard errors: correlations below are 0
 
 
 @one_blas_thread
@@ -52,12 +42,13 @@ def ambiguity(
 ) -> Ambiguity:
     """Find the range of sources and concentrations that fit the data as well (rotational ambiguity).
 
-    Besides the noise, there may be other factorisations: A T and T^-1 S have the same product as A and
-    S. Many of them have negative entries, but not all. For each source, its contribution |a_k s_k| / |A S| is made
-    as small and as large as possible, as MCR-BANDS does, among factors that are not negative and keep
-    the constraints. Their product may differ from that of the separation by what noise can hide: the sum of
-    squares in units of the noise is at most a quantile of chi-squared with r (r - 1) degrees of freedom, the
-    number of free entries of T. Noise that is correlated along the channels counts as larger.
+    Besides the noise, other factorisations may fit: A T and T^-1 S have the same product as A and S.
+    Many of them have negative entries, but not all. The contribution |a_k s_k| / |A S| of each source is
+    made as small and as large as possible, as MCR-BANDS does, among factors that are not negative and
+    keep the constraints. Their product may differ from that of the separation by what noise can hide:
+    the sum of squares, in units of the noise, is at most a quantile of chi-squared with r (r - 1)
+    degrees of freedom, the number of free entries of T. Noise that is correlated along the channels
+    counts as larger.
 
     The search starts from the separation and goes up or down from there. Like MCR-BANDS, it finds the
     nearest end where there are several. Thresholds (sparsity) are no constraint here: sources may be
@@ -176,11 +167,9 @@ class _Problem:
         if closed:  # T^-1 1, the scales that keep the sums of A, are not negative: one more channel
             size = np.linalg.norm(S) / np.sqrt(n * (units @ units))
             S = np.column_stack([S, size * units])
-        free, held = _free(known, r, m, n, np.linalg.norm(S, axis=1) > 0)
-        rotations = Rotations(
-            weighted, S, plain, n, free,
-            _nearest_mixing(known, separation, plain), _nearest_sources(known, r, n),
-        )  # fmt: skip
+        free, held = free_entries(known, r, m, n, np.linalg.norm(S, axis=1) > 0)
+        nearest = nearest_mixing(known, separation, plain), nearest_sources(known, r, n)
+        rotations = Rotations(weighted, S, plain, n, free, nearest)
         return cls(rotations, separation, units, noise * unit, held, closed)
 
     def collected(self, ends: list[End], limit: float, level: float, growth: float) -> Ambiguity:
@@ -230,81 +219,3 @@ class _Problem:
             scale = np.where(self.held | (size == 0), 1.0, scale)
         scale = scale / self.units
         return A * self.rotations.plain[:, None] / scale, S * (self.noise * scale)[:, None]
-
-
-def _free(
-    known: Sequence[Constraint], r: int, m: int, n: int, present: NDArray
-) -> tuple[NDArray, NDArray]:
-    """Return (r, r) which entries of T are free, and (r,) which columns of A are known."""
-    rows, columns = ~present, ~present
-    held = np.zeros(r, dtype=bool)
-    for one in known:
-        if isinstance(one, KnownSources):  # row l of T^-1 is that of the identity, and so is that of T
-            rows = rows | ~np.isnan(one.rows(r, n)).all(axis=1)
-        if isinstance(one, KnownMixing):
-            held = ~np.isnan(one.columns(m, r)).all(axis=0)
-    return ~np.eye(r, dtype=bool) & ~rows[:, None] & ~(columns | held), held
-
-
-def _nearest_sources(known: Sequence[Constraint], r: int, n: int) -> Projection:
-    """Return the projection of S: not negative, and 0 where it is known to be."""
-    zeros = next((one.flags(r, n) for one in known if isinstance(one, ZeroSources)), None)
-
-    def nearest(S: NDArray) -> NDArray:
-        S = np.maximum(S, 0)
-        if zeros is not None:
-            S[:, :n][zeros] = 0
-        return S
-
-    return nearest
-
-
-def _nearest_mixing(
-    known: Sequence[Constraint], separation: Separation, plain: NDArray
-) -> Projection:
-    """Return the projection of A in units of the noise: not negative, with its zeros and shapes."""
-    m, r = separation.A.shape
-    zeros = next((one.flags(m, r) for one in known if isinstance(one, ZeroMixing)), None)
-    profiles = [one for one in known if isinstance(one, Unimodal | Monotonic)]
-    shapes = shapes_of(profiles, r)
-
-    def nearest(A: NDArray) -> NDArray:
-        found = np.maximum(A, 0)
-        if zeros is not None:
-            found[zeros] = 0
-        for k, shape in enumerate(shapes):
-            if shape == "free":
-                continue
-            for part in separation.parts:  # A times the noise levels has the shape
-                h, x = 1 / plain[part] ** 2, np.empty(len(plain[part]))
-                best_column(SHAPES[shape], A[part, k] / plain[part], h, np.inf, x)
-                found[part, k] = x / plain[part]
-        return found
-
-    return nearest
-
-
-def variance_growth(engine: Engine, separation: Separation) -> float:
-    """Return how much larger the variance of a sum over channels is than that of white noise.
-
-    It is 1 + 2 (sum of the autocorrelations of the residual), up to the first that chance explains.
-    """
-    m, n = engine.shape
-    rows = spread(m, max(1, EXAMINED_ENTRIES // n), np.random.default_rng(0))
-    part = without(engine, separation.outliers)
-    Z = part.pick(rows, slice(None)) - separation.A[rows] @ (separation.S / engine.unit)
-    if separation.background is not None:
-        Z -= (separation.background.weights[rows] / engine.unit) @ separation.background.basis
-    there = np.ones(Z.shape, bool) if part.weights is None else part.weights[rows] > 0
-    size = np.sqrt(np.sum(np.square(Z, where=there, out=np.zeros_like(Z)), axis=1, keepdims=True))
-    Z = np.where(there, np.divide(Z, size, out=np.zeros_like(Z), where=size > 0), 0.0)
-    length = 1 << int(np.ceil(np.log2(2 * n)))
-    products, pairs = (
-        np.fft.irfft((np.abs(np.fft.rfft(X, length, axis=1)) ** 2).sum(axis=0), length)[: min(n, MAX_LAG)]
-        for X in (Z, there.astype(float))
-    )
-    if products[0] <= 0:
-        return 1.0
-    correlation = products[1:] / products[0] * pairs[0] / np.maximum(pairs[1:], 1)
-    chance = np.flatnonzero(correlation < CHANCE / np.sqrt(pairs[0]))
-    return float(1 + 2 * correlation[: chance[0] if chance.size else None].sum())
