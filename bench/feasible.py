@@ -60,8 +60,9 @@ def study(case, alpha, seed):
     truth = contributions(A, S)[order]
     inside = (found.lowest <= truth) & (truth <= found.highest)
     scale = np.linalg.norm(separation.A, axis=0) / np.linalg.norm(A, axis=0)[order]
-    weights, error = A[:, order] * scale, 2 * np.median(separation.noise) / np.linalg.norm(
-        separation.S, axis=1
+    weights, error = (
+        A[:, order] * scale,
+        2 * np.median(separation.noise) / np.linalg.norm(separation.S, axis=1),
     )
     return {
         "inside": inside.all(),
@@ -84,7 +85,9 @@ def main():
     print(describe())
     study(CASES[0], 1, 100)  # compiles
     study(CASES[1], 1, 100)
-    print("mixtures inside | sources inside | weights inside (2 standard errors) | median half width of a")
+    print(
+        "mixtures inside | sources inside | weights inside (2 standard errors) | median half width of a"
+    )
     print("contribution | median error of the separation | variance growth | ends converged | time\n")
     rows = []
     for case in CASES:

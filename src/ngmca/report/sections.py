@@ -111,8 +111,8 @@ def _about_ambiguity(run: Run) -> str:
         return ""
     return (
         " The orange band is what the data allow: other mixtures of the sources fit as well, and "
-        "none of their entries is negative (rotational ambiguity). In each of them a source has the same "
-        "norm, unless its scale is known. The tables have its ends in the columns named allowed."
+        "none of their entries is negative (rotational ambiguity). In each of them a source has the "
+        "same norm, unless its scale is known. The tables have its ends in the columns named allowed."
     )
 
 

@@ -23,7 +23,8 @@ Projection = Callable[[NDArray], NDArray]  # returns the nearest array that keep
 CLOSE = 0.9  # a deviance above this share of its limit is at the limit
 SAME = 1e-5  # relative change of a contribution that is none
 SETTLED = 1e-2  # largest derivative of a logarithm at which a push has converged
-MAX_TRIES, MAX_STEPS, FARTHEST = 16, 300, 30.0  # values of rho, steps for each, factor between two
+FIRST = 1e-3  # rho times the limit: rather too soft, because stiff constraints stop a push too early
+MAX_TRIES, MAX_STEPS, FARTHEST = 16, 100, 30.0  # values of rho, steps for each, factor between two
 SINGULAR = 1e-10
 
 
@@ -79,14 +80,14 @@ class Rotations:
 
     def end(self, k: int, sign: float, limit: float) -> End:
         """Return the end at which source k contributes least (sign -1) or most (sign 1)."""
-        z, rho, low, high = np.zeros(len(self._step)), 1.0, 0.0, np.inf
+        z, rho, low, high = np.zeros(len(self._step)), FIRST / limit, 0.0, np.inf
         best, reached = End(np.eye(len(self.S)), 0.0, False), -np.inf
         if not self.free[k].any() and not self.free[:, k].any():
             return End(best.T, 0.0, True)
         for _ in range(MAX_TRIES):
             found = minimize(
-                self._pushed, z, (k, sign, rho), jac=True, method="BFGS",
-                options={"maxiter": MAX_STEPS, "gtol": SETTLED / 10},
+                self._pushed, z, (k, sign, rho), jac=True, hess=self._curvature, method="trust-exact",
+                options={"maxiter": MAX_STEPS, "gtol": SETTLED / 3, "max_trust_radius": 10.0},
             )  # fmt: skip
             T = self.transformation(found.x)
             deviance, size = self.deviance(*self.factors(T)), sign * np.log(self.size(T, k))
@@ -149,3 +150,25 @@ class Rotations:
         of_N[k] -= sign * row[k] / size_S[k]
         gradient = of_T - N.T @ of_N @ N.T
         return float(value), gradient[self.free] * self._step
+
+    def _curvature(self, z: NDArray, k: int, sign: float, rho: float) -> NDArray:
+        """Return the second derivatives of what a push minimises, those of P by Gauss and Newton."""
+        T, (G, weighted, H) = self.transformation(z), self._grams
+        N, r = np.linalg.inv(T), len(T)
+        A, S = self.A @ T, N @ self.S
+        broken_A, broken_S = (nearest(X) != X for X, nearest in zip((A, S), self.nearest, strict=True))
+        size_A, size_S = np.einsum("ij,ij->j", T, weighted @ T), np.einsum("ij,ij->i", N, N @ H)
+        inside = np.empty((r, r, r))
+        for i, (broken, size) in enumerate(zip(broken_S, rho * size_A, strict=True)):
+            inside[i] = size * (S[:, broken] @ S[:, broken].T)
+        outside = np.einsum("ia,ic->iac", N, N).reshape(r, -1)
+        found = (outside.T @ inside.reshape(r, -1)).reshape(r, r, r, r).transpose(0, 2, 1, 3).copy()
+        for i, (broken, size) in enumerate(zip(broken_A.T, rho * size_S, strict=True)):
+            found[:, i, :, i] += size * (self.A[broken].T @ self.A[broken])  # of T[a, b] and T[c, d]
+        own, energy = G @ T[:, k], float(T[:, k] @ G @ T[:, k])
+        found[:, k, :, k] -= sign * (G - 2 * np.outer(own, own) / energy) / energy
+        n, pull = N[k], H @ N[k] / size_S[k]
+        inner = N @ (H / size_S[k] - 2 * np.outer(pull, pull)) @ N.T
+        around = np.einsum("a,bc,d->abcd", n, N, N @ pull)
+        found -= sign * (np.einsum("a,bd,c->abcd", n, inner, n) + around + around.transpose(2, 3, 0, 1))
+        return found[self.free][:, self.free] * np.outer(self._step, self._step)
