@@ -177,6 +177,7 @@ def test_what_is_known_narrows_the_range():
     np.testing.assert_allclose(held.A_low[:, 0], separation.A[:, 0])
     np.testing.assert_allclose(held.A_high[:, 0], separation.A[:, 0])
     assert (held.S_high[0] - held.S_low[0]).max() > 0.01
+    assert (known.converged & held.converged).all()
     absent = np.zeros(A.shape, dtype=bool)
     absent[:5, 0] = True
     B = np.where(absent, 0, A)
@@ -194,6 +195,7 @@ def test_closure_keeps_the_sums():
     size = np.linalg.norm(A, axis=0)
     found = replace(found, A=found.A * size, S=found.S / size[:, None])  # rows of A sum to 1
     closed = ngmca.ambiguity(A @ S, found, constraints=[ngmca.Closure()])
+    assert closed.converged.all()
     np.testing.assert_allclose(closed.A_low[:, 0] + closed.A_high[:, 1], 1, atol=2e-3)
     np.testing.assert_allclose(closed.A_high[:, 0] + closed.A_low[:, 1], 1, atol=2e-3)
     assert np.mean(closed.A_high - closed.A_low) > 0.05
@@ -204,8 +206,18 @@ def test_profiles_keep_their_shape():
     A = np.stack([np.exp(-((x - place) ** 2) / 0.05) + 0.25 for place in (0.35, 0.6)], axis=1)
     separation = separation_of(A, S)
     free = ngmca.ambiguity(A @ S, separation)
-    one_peak = ngmca.ambiguity(A @ S, separation, constraints=[ngmca.Unimodal()])
-    assert one_peak.width.sum() < 0.8 * free.width.sum()
+    found = ngmca.ambiguity(A @ S, separation, constraints=[ngmca.Unimodal()])
+    assert found.converged.all()
+    assert found.width.sum() < 0.8 * free.width.sum()
+    sizes = []  # of all mixtures on a grid that keep the shape
+    for x in np.linspace(-0.4, 0.2, 121):
+        for y in np.linspace(-0.4, 0.2, 121):
+            B, X = A @ [[1, y], [x, 1]], np.linalg.solve([[1, y], [x, 1]], S)
+            falls = np.diff(B, axis=0) < 0
+            if B.min() >= 0 and X.min() >= 0 and (np.diff(falls.astype(int), axis=0) >= 0).all():
+                sizes.append(contributions(B, X))
+    np.testing.assert_allclose(found.lowest, np.min(sizes, axis=0), rtol=0.01)
+    np.testing.assert_allclose(found.highest, np.max(sizes, axis=0), rtol=0.01)
 
 
 def test_correlated_noise_counts_as_larger():

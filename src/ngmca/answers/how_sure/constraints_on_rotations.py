@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.how_sure.feasible_rotations import Projection
+from ngmca.answers.how_sure.feasible_rotations import Derivative, Projection
 from ngmca.constraints import (
     Constraint,
     KnownMixing,
@@ -19,6 +19,8 @@ from ngmca.constraints.profiles import shapes_of
 from ngmca.nnqp.pooling import best_column
 from ngmca.nnqp.profile_shapes import SHAPES
 from ngmca.result import Separation
+
+SAME_VALUE = 1e-12  # of the largest: values of one run
 
 
 def free_entries(
@@ -52,16 +54,13 @@ def nearest_mixing(known: Sequence[Constraint], separation: Separation, plain: N
     """Return the projection of A in units of the noise: not negative, with its zeros and shapes."""
     m, r = separation.A.shape
     zeros = next((one.flags(m, r) for one in known if isinstance(one, ZeroMixing)), None)
-    profiles = [one for one in known if isinstance(one, Unimodal | Monotonic)]
-    shapes = shapes_of(profiles, r)
+    shapes = _shapes(known, r)
 
     def nearest(A: NDArray) -> NDArray:
         found = np.maximum(A, 0)
         if zeros is not None:
             found[zeros] = 0
-        for k, shape in enumerate(shapes):
-            if shape == "free":
-                continue
+        for k, shape in shapes.items():
             for part in separation.parts:  # A times the noise levels has the shape
                 h, x = 1 / plain[part] ** 2, np.empty(len(plain[part]))
                 best_column(SHAPES[shape], A[part, k] / plain[part], h, np.inf, x)
@@ -69,3 +68,34 @@ def nearest_mixing(known: Sequence[Constraint], separation: Separation, plain: N
         return found
 
     return nearest
+
+
+def moves_off_shapes(
+    known: Sequence[Constraint], separation: Separation, plain: NDArray
+) -> dict[int, Derivative]:
+    """Return for each column of A with a shape how far it moves off its nearest one.
+
+    The nearest column is constant along runs in which the column itself breaks the shape: there it is
+    the mean of the run, or 0. Elsewhere it is the column itself.
+    """
+
+    def moved(near: NDArray, M: NDArray) -> NDArray:
+        x, found = near * plain, np.zeros_like(M)
+        for part in separation.parts:
+            place = np.arange(len(plain))[part]
+            steps = np.flatnonzero(np.abs(np.diff(x[place])) > SAME_VALUE * x.max(initial=0)) + 1
+            for run in np.split(place, steps):
+                if x[run[0]] <= 0:
+                    found[run] = M[run]
+                elif len(run) > 1:
+                    u = 1 / plain[run] / np.linalg.norm(1 / plain[run])
+                    found[run] = M[run] - np.outer(u, u @ M[run])
+        return found
+
+    return dict.fromkeys(_shapes(known, separation.A.shape[1]), moved)
+
+
+def _shapes(known: Sequence[Constraint], r: int) -> dict[int, str]:
+    """Return the shape of each column of A that has one."""
+    found = shapes_of([one for one in known if isinstance(one, Unimodal | Monotonic)], r)
+    return {k: shape for k, shape in enumerate(found) if shape != "free"}

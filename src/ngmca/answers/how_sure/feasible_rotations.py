@@ -12,7 +12,7 @@ constraints exactly, and what they change in the signal is its deviance. rho is 
 the largest that the noise can hide.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 Projection = Callable[[NDArray], NDArray]  # returns the nearest array that keeps the constraints
+# (nearest, M): how far a column of A moves off its nearest one if it moves by each column of M
+Derivative = Callable[[NDArray, NDArray], NDArray]
 CLOSE = 0.9  # a deviance above this share of its limit is at the limit
 SAME = 1e-5  # relative change of a contribution that is none
 SETTLED = 1e-2  # largest derivative of a logarithm at which a push has converged
@@ -53,6 +55,8 @@ class Rotations:
         Entries of T that may differ from the identity.
     nearest : pair of callables
         Return the nearest A and the nearest S that keep the constraints.
+    shapes : mapping
+        For each column of A that has a shape, how its distance from that shape changes.
     """
 
     A: NDArray
@@ -61,6 +65,7 @@ class Rotations:
     channels: int
     free: NDArray
     nearest: tuple[Projection, Projection]
+    shapes: Mapping[int, Derivative] = field(default_factory=dict)
     _grams: tuple[NDArray, NDArray, NDArray] = field(init=False)
     _step: NDArray = field(init=False)
 
@@ -156,15 +161,17 @@ class Rotations:
         T, (G, weighted, H) = self.transformation(z), self._grams
         N, r = np.linalg.inv(T), len(T)
         A, S = self.A @ T, N @ self.S
-        broken_A, broken_S = (nearest(X) != X for X, nearest in zip((A, S), self.nearest, strict=True))
+        near_A, broken_S = self.nearest[0](A), self.nearest[1](S) != S
         size_A, size_S = np.einsum("ij,ij->j", T, weighted @ T), np.einsum("ij,ij->i", N, N @ H)
         inside = np.empty((r, r, r))
         for i, (broken, size) in enumerate(zip(broken_S, rho * size_A, strict=True)):
             inside[i] = size * (S[:, broken] @ S[:, broken].T)
         outside = np.einsum("ia,ic->iac", N, N).reshape(r, -1)
         found = (outside.T @ inside.reshape(r, -1)).reshape(r, r, r, r).transpose(0, 2, 1, 3).copy()
-        for i, (broken, size) in enumerate(zip(broken_A.T, rho * size_S, strict=True)):
-            found[:, i, :, i] += size * (self.A[broken].T @ self.A[broken])  # of T[a, b] and T[c, d]
+        for i, size in enumerate(rho * size_S):
+            near = near_A[:, i]
+            moved = self.shapes[i](near, self.A) if i in self.shapes else self.A[near != A[:, i]]
+            found[:, i, :, i] += size * (moved.T @ moved)  # of T[a, b] and T[c, d]
         own, energy = G @ T[:, k], float(T[:, k] @ G @ T[:, k])
         found[:, k, :, k] -= sign * (G - 2 * np.outer(own, own) / energy) / energy
         n, pull = N[k], H @ N[k] / size_S[k]

@@ -15,6 +15,7 @@ from ngmca._support.progress import open_bar
 from ngmca._support.threads import available, in_parts, one_blas_thread
 from ngmca.answers.how_sure.constraints_on_rotations import (
     free_entries,
+    moves_off_shapes,
     nearest_mixing,
     nearest_sources,
 )
@@ -169,7 +170,8 @@ class _Problem:
             S = np.column_stack([S, size * units])
         free, held = free_entries(known, r, m, n, np.linalg.norm(S, axis=1) > 0)
         nearest = nearest_mixing(known, separation, plain), nearest_sources(known, r, n)
-        rotations = Rotations(weighted, S, plain, n, free, nearest)
+        shapes = moves_off_shapes(known, separation, plain)
+        rotations = Rotations(weighted, S, plain, n, free, nearest, shapes)
         return cls(rotations, separation, units, noise * unit, held, closed)
 
     def collected(self, ends: list[End], limit: float, level: float, growth: float) -> Ambiguity:
