@@ -58,8 +58,8 @@ def sources(run: Run) -> Section:
     if run.separation.ambiguity is not None:
         text += (
             " The columns 'noise' and 'other mixtures' are half the width of a band over the source, "
-            "root mean square. The column 'contribution' is the range of the norm of a source in the data "
-            "over that of the whole signal."
+            "root mean square. The column 'contribution' is the range of the norm of a source in the "
+            "data over that of the whole signal."
         )
     return Section("sources", "Sources", paragraph(text) + _source_table(run), (figures.sources(run),))
 
