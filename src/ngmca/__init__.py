@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ngmca.answers.how_many.rank_choice import RankChoice as RankChoice
     from ngmca.answers.how_much.amounts import Amounts as Amounts
     from ngmca.answers.how_much.quantify import quantify as quantify
+    from ngmca.answers.how_sure.rotational_ambiguity import ambiguity as ambiguity
     from ngmca.answers.which.identification import Identification as Identification
     from ngmca.answers.which.identify import identify as identify
     from ngmca.constraints import Baseline as Baseline
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ngmca.engines import Counts as Counts
     from ngmca.estimator import NGMCA as NGMCA
     from ngmca.metrics import evaluate as evaluate
+    from ngmca.result import Ambiguity as Ambiguity
     from ngmca.result import History as History
     from ngmca.result import Others as Others
     from ngmca.result import Posterior as Posterior
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 # loading all of them takes a second, and a process that only reads a file needs few.
 _HOME = {
     "NGMCA": "estimator",
+    "Ambiguity": "result",
     "Amounts": "answers.how_much.amounts",
     "Anls": "task.methods",
     "Baseline": "constraints",
@@ -83,6 +86,7 @@ _HOME = {
     "Unimodal": "constraints",
     "ZeroMixing": "constraints",
     "ZeroSources": "constraints",
+    "ambiguity": "answers.how_sure.rotational_ambiguity",
     "backgrounds": "domains",
     "choose_rank": "answers.how_many.choose_rank",
     "evaluate": "metrics",

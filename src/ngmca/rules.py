@@ -44,6 +44,7 @@ FEATURES: Mapping[str, Option | str] = {
     "gpu": option("device", "cuda"),
     "posterior": option("posterior", True),
     "posterior in wavelets": "error bars in the wavelet domain",
+    "ambiguity": option("ambiguity", True),
     "auto rank": option("r", "auto"),
     "known A": option("A"),
     "totals": option("closure"),
@@ -190,6 +191,13 @@ RULES: tuple[Rule, ...] = (
         "gmca can give negative spectra, but error bars need spectra that are not negative",
         _leave_out("posterior"),
     ),
+    Rule(
+        ("ambiguity",),
+        ("gmca",),
+        "gmca can give negative spectra, and without signs every mixture of them fits as well",
+        _leave_out("ambiguity"),
+    ),
+    Rule(("ambiguity",), BLOCKS, "all data must be in memory", _USE_A_PART),
     Rule(
         ("posterior",),
         ("Closure", *SHAPES, "penalised A", "penalised both"),

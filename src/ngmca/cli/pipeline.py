@@ -17,6 +17,7 @@ from ngmca.algorithms.compile_ahead import meanwhile
 from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
+from ngmca.answers.how_sure.rotational_ambiguity import ambiguity
 from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
@@ -119,6 +120,8 @@ def _run(
     else:
         separation, answered = found.separation, replace(found.answers, refused=())
     separation = _separated(prepared, claim.work, separation, quiet=quiet)
+    if settings.ambiguity and separation.ambiguity is None:
+        separation = _with_ambiguity(separation, data, prepared, quiet=quiet)
     seen = _shown(claim.work, prepared.engine, separation, data, quiet=quiet)
     answers = run_answers.answers(
         settings, seen.separation, seen.data, answered, library,
@@ -166,6 +169,9 @@ def _prepared(data: Dataset, settings: Settings) -> Prepared:
     """Return the checked task with its data; with -r auto for the largest number of sources."""
     engine = open_data(data, device=settings.device, lazily=large.is_large(data) or None)
     task = task_of(settings, data)
+    if settings.ambiguity:
+        asked = rules.written(["ambiguity"])
+        rules.check(task.features | features_of_data(engine) | asked)
     if settings.sources != AUTO:
         return one_blas_thread(Prepared)(task, engine)
     features = task.features | features_of_data(engine)
@@ -200,6 +206,16 @@ def _separated(prepared: Prepared, work: Path, found: Separation | None, *, quie
     with as_bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of the chains are among the findings
         return prepared.with_error_bars(found, progress=shows_progress(quiet))
+
+
+def _with_ambiguity(
+    separation: Separation, data: Dataset, prepared: Prepared, *, quiet: bool
+) -> Separation:
+    """Return the separation with the range of other mixtures that fit as well."""
+    known, shown = prepared.task.constraints, shows_progress(quiet)
+    with as_bad_input():
+        found = ambiguity(data, separation, constraints=known, progress=shown)
+    return replace(separation, ambiguity=found)
 
 
 def _found(prepared: Prepared, work: Path, first: Separation | None, *, quiet: bool) -> Separation:
@@ -256,6 +272,7 @@ def _size(data: Dataset, settings: Settings, prepared: Prepared) -> float:
     """Return about how many bytes the files of a result need at most, written twice."""
     sources = min(prepared.task.r, *data.Y.shape)
     each = (5 if settings.posterior else 1) + (2 if prepared.starts > 1 else 0)
+    each += 2 if settings.ambiguity else 0
     each += 8 if settings.standards or settings.responses or settings.library else 0
     if not large.is_large(data):
         return 2 * (REPORT_BYTES + BYTES_PER_NUMBER * sources * sum(data.Y.shape) * each)

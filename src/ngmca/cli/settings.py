@@ -157,6 +157,11 @@ class Settings:
         default=False,
     )
     samples: int | None = setting("With --posterior: samples of each chain (automatic).")
+    ambiguity: bool = setting(
+        "Find other mixtures of the sources that fit as well. Later: `ngmca ambiguity OUT`.",
+        "--ambiguity/--no-ambiguity",
+        default=False,
+    )
     library: str | None = setting(
         "Spectra of pure substances, to identify the sources.", metavar="FILE|FOLDER"
     )

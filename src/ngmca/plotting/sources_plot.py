@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
+BAND = "#d98200"  # of everything that shows what the data allow
+
 
 def tables(A: NDArray, S: NDArray, shares: NDArray, data: Any) -> tuple["DataFrame", "DataFrame"]:
     """Return two DataFrames: sources with one row for each channel, weights for each measurement."""
@@ -55,6 +57,43 @@ def picture(S: NDArray, shares: NDArray, data: Any) -> "Figure":
         panels[-1][1].set_xticks(np.arange(1, len(names) + 1), names, rotation=90)
     panels[0][1].set_title("share of each pixel" if shape else "share of each measurement", fontsize=10)
     return figure
+
+
+def bands_picture(bands: Any, data: Any) -> "Figure":
+    """Return a figure of an `ngmca.Ambiguity`: the band of each source, and that of its mixing."""
+    pyplot = load_pyplot()
+    r, n = bands.S_low.shape
+    axis, label, _ = described(data, len(bands.A_low), n)
+    numeric = axis.dtype.kind in "fiu"
+    figure, panels = pyplot.subplots(
+        r, 2, figsize=(9, 1.2 + 1.5 * r), squeeze=False, layout="constrained", sharex="col",
+        width_ratios=(2, 1),
+    )  # fmt: skip
+    places = axis if numeric else np.arange(n)
+    for i, (left, right) in enumerate(panels):
+        _filled(left, places, bands.S_low[i], bands.S_high[i])
+        left.set_ylabel(f"source {i + 1}")
+        if len(places) > 1:
+            left.set_xlim(places[0], places[-1])
+        ends = (
+            f"contribution {bands.lowest[i]:.2f} to {bands.highest[i]:.2f}, found {bands.found[i]:.2f}"
+        )
+        left.set_title(ends, fontsize=9, loc="left", color="0.3")
+        _filled(right, np.arange(1, len(bands.A_low) + 1), bands.A_low[:, i], bands.A_high[:, i])
+    panels[-1][0].set_xlabel(label if numeric else "channel")
+    panels[-1][1].set_xlabel("measurement")
+    panels[0][1].set_title("mixing", fontsize=9, loc="left", color="0.3")
+    return figure
+
+
+def _filled(panel: Any, x: NDArray, low: NDArray, high: NDArray) -> None:
+    """Draw a band between its ends."""
+    peak = float(high.max(initial=0)) or 1.0  # matplotlib overflows with very large or small units
+    panel.fill_between(x, low / peak, high / peak, color=BAND, alpha=0.45, linewidth=0)
+    for edge in (low, high):
+        panel.plot(x, edge / peak, color=BAND, linewidth=0.8)
+    panel.set_ylim(bottom=0)
+    panel.set_yticks([])
 
 
 def described(data: Any, m: int, n: int) -> tuple[NDArray, str, list[str]]:

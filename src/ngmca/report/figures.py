@@ -87,7 +87,9 @@ def sources(run: Run) -> go.Figure:
             row=i + 1,
             col=1,
         )
-        bands = _others(run, i) + ([] if posterior is None else _band(run, posterior, i))
+        bands = (
+            _allowed(run, i) + _others(run, i) + ([] if posterior is None else _band(run, posterior, i))
+        )
         for trace in bands:
             figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(trace.y))
@@ -98,6 +100,21 @@ def sources(run: Run) -> go.Figure:
     look.bare_rows(figure, tops)
     look.axis_of(figure, data, row=r)
     return figure
+
+
+def _allowed(run: Run, i: int) -> list[go.Scatter]:
+    """Return the band of source i that the data allow, in orange."""
+    found = run.separation.ambiguity
+    if found is None or not (found.S_low[i] < found.S_high[i]).any():
+        return []
+    drawn = [
+        look.line(run.data, found.S_low[i], "allowed, lowest", look.ALLOWED, width=0.8),
+        look.line(
+            run.data, found.S_high[i], "allowed, highest", look.ALLOWED, width=0.8, fill="tonexty"
+        ),
+    ]
+    drawn[1].fillcolor = look.ALLOWED_AREA
+    return drawn
 
 
 def _others(run: Run, i: int) -> list[go.Scatter]:

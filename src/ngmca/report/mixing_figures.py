@@ -53,6 +53,9 @@ def weights(run: Run) -> go.Figure:
         else:
             trace = go.Scatter(**shared, mode="lines", line={"color": look.colour(i), "width": 1})
         figure.add_trace(trace, row=i + 1, col=1)
+        for trace in _allowed(run, i, place):
+            figure.add_trace(trace, row=i + 1, col=1)
+            tops[i] = max(tops[i], np.max(trace.y))
         if m <= MAX_BARS and posterior is not None:
             bars = _error_bars(posterior, i, place)
             figure.add_trace(bars, row=i + 1, col=1)
@@ -140,6 +143,20 @@ def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
             showarrow=False, font={"size": 11, "color": look.SOFT},
         )  # fmt: skip
     figure.update_xaxes(range=[0.4, m + 0.6])
+
+
+def _allowed(run: Run, i: int, place: NDArray) -> list[go.Scatter]:
+    """Return the band of column i of A that the data allow, in orange."""
+    found = run.separation.ambiguity
+    if found is None or not (found.A_low[:, i] < found.A_high[:, i]).any():
+        return []
+    shared: dict[str, Any] = {"x": place, "mode": "lines", "line": {"color": look.ALLOWED, "width": 1}}
+    hover = "%{y:.3g}<extra>%{fullData.name}</extra>"
+    return [
+        go.Scatter(**shared, y=found.A_low[:, i], name="allowed, lowest", hovertemplate=hover),
+        go.Scatter(**shared, y=found.A_high[:, i], name="allowed, highest", hovertemplate=hover,
+                   fill="tonexty", fillcolor=look.ALLOWED_AREA),
+    ]  # fmt: skip
 
 
 def _error_bars(posterior: Posterior, i: int, place: NDArray) -> go.Scatter:

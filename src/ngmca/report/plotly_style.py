@@ -22,6 +22,7 @@ COLOURS = (
     "#4D4D4D",
     "#7A8F00",
 )
+ALLOWED, ALLOWED_AREA = "#d98200", "rgba(255, 165, 0, 0.45)"  # what the data allow
 INK, SOFT, GRID = "#1d2733", "#6b7785", "#e6eaee"
 MAX_ROWS = 60  # of a table, and figures of single sources
 MAX_POINTS = 6000  # of one line; longer lines are drawn by their extremes

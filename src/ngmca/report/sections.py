@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import Option
 from ngmca.answers.how_sure import agreement
+from ngmca.answers.how_sure.ambiguity_words import noise_widths, plus_minus
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
 from ngmca.report import figures, quality_figures
@@ -53,13 +54,20 @@ def sources(run: Run) -> Section:
             "fit equally well, and shows the least similar one: the ratio of the common part to the "
             "difference, in dB."
         )
-    text += _about_other_starts(run) + _about_error_bars(run)
+    text += _about_other_starts(run) + _about_error_bars(run) + _about_ambiguity(run)
+    if run.separation.ambiguity is not None:
+        text += (
+            " The columns 'noise' and 'other mixtures' are half the width of a band over the source, "
+            "root mean square. The column 'contribution' is the range of the norm of a source in the "
+            "data over that of the whole signal."
+        )
     return Section("sources", "Sources", paragraph(text) + _source_table(run), (figures.sources(run),))
 
 
 def _source_table(run: Run) -> str:
     S, x, alike = run.separation.answer[1], run.data.positions, agreement(run.separation)
     rows = []
+    head, sure = _uncertainty_cells(run)
     for i, row in enumerate(S[:MAX_ROWS]):
         places = ", ".join(f"{place:.4g}" for place in figures.peaks(x, row)) or "none"
         other = ""
@@ -67,11 +75,28 @@ def _source_table(run: Run) -> str:
             other = "<td>the same" if alike[i] > 40 else f"<td>{alike[i]:.0f} dB"
         rows.append(
             f"{numbered(i)}<td>{percent(float(run.diagnostics.share[i]))}"
-            f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}<td>{places}"
+            f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}{sure[i]}<td>{places}"
         )
-    other = "" if alike is None else "<th>other starts"
+    other = ("" if alike is None else "<th>other starts") + head
     axis = escape(run.data.axis_label)
     return table(f"<th>source<th>share of energy<th>not 0{other}<th>highest peaks at {axis}", rows)
+
+
+def _uncertainty_cells(run: Run) -> tuple[str, list[str]]:
+    """Return head and cells: what noise and other mixtures change in each source, and contributions."""
+    noise, found = noise_widths(run.separation), run.separation.ambiguity
+    head, cells = "", [""] * len(run.separation.S)
+    if noise is not None:
+        head += "<th>noise"
+        cells = [f"<td>{plus_minus(width)}" for width in noise]
+    if found is not None:
+        head += "<th>other mixtures<th>contribution"
+        other = found.relative(run.separation.S)
+        cells = [
+            f"{cell}<td>{plus_minus(width)}<td>{percent(low)} to {percent(high)}"
+            for cell, width, low, high in zip(cells, other, found.lowest, found.highest, strict=True)
+        ]
+    return head, cells
 
 
 def _about_other_starts(run: Run) -> str:
@@ -83,6 +108,17 @@ def _about_other_starts(run: Run) -> str:
     return (
         f" Dotted lines are the lowest and the highest values of the source in {starts} equally well, "
         "scaled to the same norm; sources.csv and mixing.csv have them too."
+    )
+
+
+def _about_ambiguity(run: Run) -> str:
+    """Return what the orange bands are, if there are any."""
+    if run.separation.ambiguity is None:
+        return ""
+    return (
+        " The orange band is what the data allow: other mixtures of the sources fit as well, and "
+        "none of their entries is negative (rotational ambiguity). In each of them a source has the "
+        "same norm, unless its scale is known. The tables have its ends in the columns named allowed."
     )
 
 
@@ -152,6 +188,7 @@ def mixing(run: Run) -> Section:
     posterior = weights.shown_posterior(run)
     if not run.data.image_shape:
         text += _about_error_bars(run) if len(A) <= weights.MAX_BARS else ""
+        text += _about_ambiguity(run)
         return Section("mixing", "Mixing weights", paragraph(text), (weights.weights(run),))
     plots = _maps(run, A, "source {}")
     if posterior is not None:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.plotting import sources_plot
+from ngmca.result.ambiguity import Ambiguity
 from ngmca.result.error_bars import Posterior
 from ngmca.result.large_sources import in_memory
 from ngmca.result.states import DIRECT, Background, Domain, History, Line, State, squared
@@ -114,6 +115,8 @@ class Separation:
         Measurements of each of several data sets.
     others : Others or None
         The range of answers that fit as well and differ.
+    ambiguity : Ambiguity or None
+        The range of factorisations that the data allow, from `ngmca.ambiguity`.
     """
 
     A: NDArray = field(repr=False)
@@ -131,6 +134,7 @@ class Separation:
     outliers: NDArray | None = field(default=None, repr=False)
     parts: tuple[slice, ...] = (slice(None),)
     others: Others | None = field(default=None, repr=False)
+    ambiguity: Ambiguity | None = field(default=None, repr=False)
 
     @property
     def answer(self) -> tuple[NDArray, NDArray]:
@@ -204,6 +208,7 @@ class Separation:
             history=self.history.scaled(unit),
             restarts=tuple(replace(one, cost=squared(one.cost, unit)) for one in self.restarts),
             others=None if self.others is None else self.others.scaled(unit),
+            ambiguity=None if self.ambiguity is None else self.ambiguity.scaled(unit),
             background=None if self.background is None else self.background.scaled(unit),
         )
 

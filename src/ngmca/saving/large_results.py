@@ -122,6 +122,7 @@ def _selection(separation: Separation, rows: NDArray, columns: NDArray) -> Separ
         S=np.ascontiguousarray(separation.S[:, columns]),
         noise=separation.noise[rows],
         others=others,
+        ambiguity=None if separation.ambiguity is None else separation.ambiguity.part(rows, columns),
         background=background,
     )
 

@@ -13,7 +13,7 @@ from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
-from ngmca.result import Background, Domain, History, Others, Restart, Separation
+from ngmca.result import Ambiguity, Background, Domain, History, Others, Restart, Separation
 from ngmca.saving import variables_in_file as in_file
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
 from ngmca.saving.result_folder import find
@@ -24,7 +24,21 @@ OTHERS = {  # variables of other answers that fit as well
     "A_low": ("measurement", "source"),
     "A_high": ("measurement", "source"),
 }
-COMPRESSED = ("A", "S", "picked", *in_file.COMPRESSED, *(f"others_{name}" for name in OTHERS))
+AMBIGUITY: dict[str, tuple[str, ...]] = OTHERS | {  # variables of what the data allow
+    "lowest": ("source",),
+    "found": ("source",),
+    "highest": ("source",),
+    "T": ("end", "source", "row", "column"),
+    "deviance": ("end", "source"),
+    "converged": ("end", "source"),
+    "limit": (),
+    "level": (),
+    "variance_growth": (),
+}
+COMPRESSED = (
+    *("A", "S", "picked", *in_file.COMPRESSED),
+    *(f"{what}_{name}" for what in ("others", "ambiguity") for name in OTHERS),
+)
 DIMENSIONS = {  # of the diagnostics that are arrays
     "sigma": ("measurement",),
     "row_rms": ("measurement",),
@@ -97,6 +111,9 @@ def _separation_variables(s: Separation) -> dict[str, Any]:
         found["others_count"] = ((), s.others.count)
         for name, dimensions in OTHERS.items():
             found[f"others_{name}"] = (dimensions, getattr(s.others, name))
+    if s.ambiguity is not None:
+        for name, axes in AMBIGUITY.items():
+            found[f"ambiguity_{name}"] = (axes, np.asarray(getattr(s.ambiguity, name)))
     if s.background is not None:
         found["background_weights"] = (("measurement", "smooth"), s.background.weights)
         found["background_basis"] = (("smooth", "sample"), s.background.basis)
@@ -184,6 +201,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         outliers=values.get("outliers"),
         parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
         others=_to_others(values),
+        ambiguity=_to_ambiguity(values),
     )
 
 
@@ -206,6 +224,14 @@ def _to_others(values: dict[str, Any]) -> Others | None:
         return None
     parts: dict[str, Any] = {name: values[f"others_{name}"] for name in OTHERS}
     return Others(int(values["others_count"]), **parts)
+
+
+def _to_ambiguity(values: dict[str, Any]) -> Ambiguity | None:
+    if "ambiguity_limit" not in values:
+        return None
+    parts: dict[str, Any] = {name: values[f"ambiguity_{name}"] for name in AMBIGUITY}
+    parts |= {name: float(parts[name]) for name, dimensions in AMBIGUITY.items() if not dimensions}
+    return Ambiguity(**parts | {"converged": parts["converged"].astype(bool)})
 
 
 def _to_dataset(values: dict[str, Any], attributes: Any, axis: Any) -> Dataset:

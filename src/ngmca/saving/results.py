@@ -14,7 +14,7 @@ from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
 from ngmca.io import Dataset, ReadError, write_table
 from ngmca.plotting.sources_plot import fitting_dataset
-from ngmca.result import Background, Marginals, Others, Posterior, Separation
+from ngmca.result import Ambiguity, Background, Marginals, Others, Posterior, Separation
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import ANSWERS, BACKGROUND, OUTLIERS, RESULT
 
@@ -179,6 +179,7 @@ def _write_tables(folder: Path, run: Run) -> None:
     if posterior is not None:
         columns += _bars(names, posterior, posterior.S, lambda values: values)
     columns += _range(names, separation.others, "S", lambda values: values)
+    columns += _range(names, separation.ambiguity, "S", lambda values: values, "allowed ")
     _write_table(folder / "sources.csv", columns)
     rows: Columns = [("measurement", list(data.names))]
     if data.image_shape:
@@ -189,6 +190,7 @@ def _write_tables(folder: Path, run: Run) -> None:
     if posterior is not None:
         rows += _bars(names, posterior, posterior.A, lambda values: values.T)
     rows += _range(names, separation.others, "A", lambda values: values.T)
+    rows += _range(names, separation.ambiguity, "A", lambda values: values.T, "allowed ")
     _write_table(folder / "mixing.csv", rows)
     if separation.background is not None:
         _write_table(folder / BACKGROUND, _background(separation.background, data))
@@ -234,13 +236,17 @@ def _bars(
 
 
 def _range(
-    names: list[str], others: Others | None, which: str, by_source: Callable[[Any], Any]
+    names: list[str],
+    others: Others | Ambiguity | None,
+    which: str,
+    by_source: Callable[[Any], Any],
+    word: str = "",
 ) -> Columns:
     """Return columns with the lowest and highest of equally good answers, for sources that differ."""
     if others is None:
         return []
     low, high = (by_source(getattr(others, f"{which}_{end}")) for end in ("low", "high"))
-    parts = {"lowest": low, "highest": high}
+    parts = {f"{word}lowest": low, f"{word}highest": high}
     apart = [(i, name) for i, name in enumerate(names) if (low[i] < high[i]).any()]
     return [(f"{name} {end}", part[i]) for i, name in apart for end, part in parts.items()]
 
@@ -269,7 +275,14 @@ def describe(run: Run) -> dict[str, Any]:
         **plain,
         **({"answers": run.answers.facts} if run.answers.facts else {}),
         **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
+        **({} if s.ambiguity is None else {"ambiguity": _allowed(s.ambiguity)}),
     }
+
+
+def _allowed(ambiguity: Ambiguity) -> dict[str, Any]:
+    """Return the range of the contributions, for scripts."""
+    parts = {name: getattr(ambiguity, name).tolist() for name in ("lowest", "found", "highest")}
+    return parts | {"level": ambiguity.level, "converged": bool(ambiguity.converged.all())}
 
 
 def _sampling(posterior: Posterior) -> dict[str, Any]:

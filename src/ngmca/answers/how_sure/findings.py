@@ -6,6 +6,7 @@ import numpy as np
 
 from ngmca._support.messages import Message, joined, message, option
 from ngmca._support.threads import one_blas_thread
+from ngmca.answers.how_sure.ambiguity_words import ambiguity_findings
 from ngmca.answers.how_sure.defect_words import about_defects, place_of, spoiled
 from ngmca.answers.how_sure.defects import Defect
 from ngmca.answers.how_sure.diagnostics import Diagnostics
@@ -48,6 +49,7 @@ def findings(
         found += about_starts(separation, diagnostics.share)
         found += _dense(separation)
     found += [*_negative(diagnostics), *_few_measurements(separation), *_error_bars(separation)]
+    found += ambiguity_findings(separation)
     return sorted(found, key=lambda one: -one.cost)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ngmca._support.messages import message, option
+from ngmca.answers.how_sure.ambiguity_words import ambiguity_sentences
 from ngmca.answers.how_sure.diagnostics import Diagnostics
 from ngmca.answers.wording import counted, percent
 from ngmca.engines import in_own_units
@@ -27,6 +28,7 @@ def summary(
         *_domain(separation.domain),
         _end(separation),
         *_error_bars(separation),
+        *ambiguity_sentences(separation),
     ]
 
 

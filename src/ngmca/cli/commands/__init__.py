@@ -7,7 +7,10 @@ import typer
 
 from ngmca.cli.commands import paper
 
-COMMANDS = ("separate", "posterior", "answer", "info", "rank", "report", "evaluate", "simulate", "demo")
+COMMANDS = (
+    *("separate", "posterior", "ambiguity", "answer", "info", "rank", "report"),
+    *("evaluate", "simulate", "demo"),
+)
 
 app = typer.Typer(
     name="ngmca",

@@ -93,7 +93,7 @@ def _settings_of_stopped_run(resume: Path, out: Path | None) -> Path:
 def _check_same(stored: Settings, wanted: Settings) -> None:
     """Raise an error if a resumed run is given other settings, except those after the iterations."""
     for name, value in vars(stored).items():
-        free = name in ("data", "posterior", "samples", *QUESTIONS)
+        free = name in ("data", "posterior", "samples", "ambiguity", *QUESTIONS)
         if not free and getattr(wanted, name) != value:
             raise ReadError(
                 f"a resumed run keeps its options: leave out {flag(name)}, or start again without "

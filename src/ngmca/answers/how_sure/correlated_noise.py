@@ -1,0 +1,39 @@
+"""Noise that is correlated along the channels."""
+
+import numpy as np
+
+from ngmca.answers.missing_entries import without
+from ngmca.engines import Engine, spread
+from ngmca.result import Separation
+
+EXAMINED_ENTRIES = 1 << 21  # of the residual
+MAX_LAG = 200
+CHANCE = 3.0  # standard errors: correlations below are 0
+
+
+def variance_growth(engine: Engine, separation: Separation) -> float:
+    """Return how much larger the variance of a sum over channels is than that of white noise.
+
+    It is 1 + 2 (sum of the autocorrelations of the residual), up to the first that chance explains.
+    """
+    m, n = engine.shape
+    rows = spread(m, max(1, EXAMINED_ENTRIES // n), np.random.default_rng(0))
+    part = without(engine, separation.outliers)
+    Z = part.pick(rows, slice(None)) - separation.A[rows] @ (separation.S / engine.unit)
+    if separation.background is not None:
+        Z -= (separation.background.weights[rows] / engine.unit) @ separation.background.basis
+    there = np.ones(Z.shape, bool) if part.weights is None else part.weights[rows] > 0
+    size = np.sqrt(np.sum(np.square(Z, where=there, out=np.zeros_like(Z)), axis=1, keepdims=True))
+    Z = np.where(there, np.divide(Z, size, out=np.zeros_like(Z), where=size > 0), 0.0)
+    length = 1 << int(np.ceil(np.log2(2 * n)))
+    products, pairs = (
+        np.fft.irfft((np.abs(np.fft.rfft(X, length, axis=1)) ** 2).sum(axis=0), length)[
+            : min(n, MAX_LAG)
+        ]
+        for X in (Z, there.astype(float))
+    )
+    if products[0] <= 0:
+        return 1.0
+    correlation = products[1:] / products[0] * pairs[0] / np.maximum(pairs[1:], 1)
+    chance = np.flatnonzero(correlation < CHANCE / np.sqrt(pairs[0]))
+    return float(1 + 2 * correlation[: chance[0] if chance.size else None].sum())
