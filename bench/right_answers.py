@@ -280,6 +280,26 @@ def counts_case(most: float, noise: str | None = "poisson") -> Callable:
     return case
 
 
+def baseline_case(*, fitted: bool, outside: bool) -> Callable:
+    """Bands with and without a baseline in the data and in the fit; outside of the span of the baseline or in all."""
+
+    def case(seed: int) -> float:
+        rng, n = rng_of(seed, 12), 512
+        S, A = gauss(4, n, rng), rng.random((40, 4))
+        clean, t = A @ S, np.linspace(0, 1, n)
+        curves = sum(rng.random((40, 1)) * np.exp(-(((t - c) / 0.35) ** 2)) for c in (0.1, 0.6, 0.9))
+        Y = clean + rng.standard_normal(clean.shape) * np.sqrt(np.mean(clean**2)) * 0.1
+        Y = Y + fitted * curves / np.std(curves) * np.std(clean)
+        known = [ngmca.Baseline("splines")] if fitted else []
+        found = ngmca.separate(Y, 4, constraints=known, n_init=1).S
+        if outside:
+            Q = np.linalg.qr(ngmca.Baseline("splines").basis(n).T)[0]
+            S, found = (X - (X @ Q) @ Q.T for X in (S, found))
+        return float(np.mean(ngmca.metrics.matched_rows(S, found)[1]))
+
+    return case
+
+
 def white_case(share: float, snr: float = 15) -> Callable:
     def case(seed: int) -> float:
         x = simulate.sparse(m=200, n=200, r=15, p_S=share, snr=snr, seed=1000 + seed)
@@ -458,6 +478,10 @@ ROWS: dict[str, Callable[[int], float]] = {
     "11 whole fit, r = 8": stream_case(8, 200, 0.2, 0.1, False),
     "11 stream, r = 8": stream_case(8, 200, 0.2, 0.1, True),
     "11 stream that changes": changing_case,
+    "12 no baseline": baseline_case(fitted=False, outside=False),
+    "12 baseline": baseline_case(fitted=True, outside=False),
+    "12 no baseline, outside its span": baseline_case(fitted=False, outside=True),
+    "12 baseline, outside its span": baseline_case(fitted=True, outside=True),
     "13 white, m = r = 15": square_case,
     "16 order of single precision": order_case(30, 5),
     "16 order of single precision, r > m": order_case(4, 6),

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ngmca.answers.how_much.amounts import Amounts as Amounts
     from ngmca.answers.how_much.quantify import quantify as quantify
     from ngmca.answers.how_sure.rotational_ambiguity import ambiguity as ambiguity
+    from ngmca.answers.how_sure.verdict import Verdict as Verdict
+    from ngmca.answers.judge import judge as judge
     from ngmca.answers.which.identification import Identification as Identification
     from ngmca.answers.which.identify import identify as identify
     from ngmca.constraints import Baseline as Baseline
@@ -84,6 +86,7 @@ _HOME = {
     "State": "result",
     "Task": "task.task",
     "Unimodal": "constraints",
+    "Verdict": "answers.how_sure.verdict",
     "ZeroMixing": "constraints",
     "ZeroSources": "constraints",
     "ambiguity": "answers.how_sure.rotational_ambiguity",
@@ -92,6 +95,7 @@ _HOME = {
     "evaluate": "metrics",
     "identify": "answers.which.identify",
     "iterate": "separation",
+    "judge": "answers.judge",
     "load": "saving",
     "posterior": "sampling",
     "quantify": "answers.how_much.quantify",

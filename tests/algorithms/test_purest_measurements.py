@@ -43,7 +43,7 @@ def test_nearly_pure_measurements_settle_what_starts_do_not(seed):
 def test_without_pure_measurements_nothing_is_replaced(monkeypatch):
     """The purest measurements do not explain the others then."""
     Y, _ = edges(0, pure=False)
-    monkeypatch.setattr(purest_measurements, "DIFFERENT", np.inf)
+    monkeypatch.setattr(purest_measurements, "DIFFERENT", (np.inf, np.inf))
     with warnings.catch_warnings(action="error"):
         found = ngmca.separate(Y, 3)
     assert len(found.restarts) == 5

@@ -65,7 +65,7 @@ def test_arguments_become_options(text, expected):
 def test_every_option_that_messages_name_exists():
     help_of = " ".join(run(command, "--help").stdout for command in ("separate", "rank", "simulate"))
     names = {part.name for part in fields(Settings)} - {"data", "sources"}
-    names |= {"r", "n_iter", "n_samples", "Dataset.crop", "max_rank", "folds", "entries", "force", "snr"}
+    names |= {"r", "n_iter", "n_samples", "Dataset.crop", "max_rank", "force", "snr"}
     for record in (ngmca.Closure, ngmca.KnownSources, ngmca.KnownMixing, ngmca.Unimodal, ngmca.Baseline):
         names.add(record.__name__)
     flags = {flag_of(name) for name in names}

@@ -167,6 +167,7 @@ def test_json_is_json_and_quiet_is_quiet(table, tmp_path):
 def test_warnings_reach_the_terminal(table, tmp_path):
     told = run("separate", table, "-r", 2, "--iterations", 60, "-o", tmp_path / "a").stdout
     assert "residual has structure: maybe more sources" in told
+    assert "Next step: -r 3, which fits 3 sources. Tried: it lowers the residual" in told
 
 
 def test_a_run_reads_hashes_and_claims_once(table, tmp_path, monkeypatch):

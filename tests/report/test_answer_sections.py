@@ -22,7 +22,7 @@ NAMES = ("<b>one</b>", "two & 2", "three")
 def run():
     mixture = ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1)
     data = Dataset(mixture.Y, np.linspace(1, 9, 300), "shift", "ppm")
-    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=40), n_init=1)
+    found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=100), n_init=1)
     others = ngmca.simulate.spectra(m=2, n=300, r=17, lines=4, seed=9).S
     library = {name: (data.axis, row) for name, row in zip(NAMES, mixture.S, strict=True)}
     library |= {f"other {i}": (data.axis, row) for i, row in enumerate(others)}
@@ -39,7 +39,8 @@ def run():
 
 def test_the_report_opens_with_the_answers(run):
     first, *later = sections(run)
-    order = [first.body.index(word) for word in ("How many?", "Which?", "How much?", "class='note")]
+    questions = ("How many?", "Which?", "How much?", "How sure?")
+    order = [first.body.index(word) for word in ("data-verdict", *questions)]
     assert order == sorted(order)
     assert run.answers.rank.advice in first.body
     assert "&lt;b&gt;one&lt;/b&gt;" in first.body  # a name is no markup

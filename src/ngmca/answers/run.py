@@ -11,8 +11,9 @@ from ngmca._support.messages import joined, message, option
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.how_sure import Defect, Diagnostics, defects, findings, summary
+from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
-from ngmca.answers.wording import Finding, counted
+from ngmca.answers.wording import GRADES, Finding, counted
 from ngmca.io import Dataset
 from ngmca.result import Separation
 
@@ -162,7 +163,18 @@ class Run:
         found = findings(
             self.separation, self.diagnostics, self.data, self.defects, chosen_number=chosen
         )
-        return [*found, *self.answers.findings]
+        found = [*found, *self.answers.findings]
+        return sorted(found, key=lambda one: GRADES.index(one.grade))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the result can be used."""
+        passed = ["the residual looks like noise", "the data support every source"]
+        if np.isnan(self.diagnostics.structure):
+            passed = ["nothing speaks against the result, but there are too few measurements to be sure"]
+        if len(self.separation.restarts) > 1:
+            passed.append("equally good starts agree")
+        return verdict(self.findings, passed, self.record.get("next_step"))
 
     @property
     def kept_record(self) -> dict[str, Any]:
@@ -172,8 +184,9 @@ class Run:
 
     @property
     def answer_sentences(self) -> list[tuple[str, str]]:
-        """The questions how many, which and how much, with their answers in words."""
-        return self.answers.sentences(len(self.separation.S))
+        """The questions how many, which, how much and how sure, with their answers in words."""
+        sure = ("How sure?", self.verdict.text)
+        return [*self.answers.sentences(len(self.separation.S)), sure]
 
     @property
     def labels(self) -> list[str]:

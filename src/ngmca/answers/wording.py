@@ -8,6 +8,7 @@ import numpy as np
 from ngmca._support.messages import Message
 
 SMALLEST_PERCENT = 0.001
+GRADES = ("red", "amber", "note")  # of warnings, the worst first
 
 
 def percent(share: float) -> str:
@@ -55,9 +56,13 @@ class Finding:
         Sentences. A text that mentions arguments is a message, see `ngmca._support.messages`.
     cost : float
         Share of the energy of the data that is concerned. Warnings are sorted by it.
+    grade : str
+        ``"red"`` if the result should not be used because of it, ``"amber"`` if it needs care, and
+        ``"note"`` if the reader should only know it.
     """
 
     kind: str
     title: str
     text: str
     cost: float = 0.0
+    grade: str = "amber"

@@ -65,6 +65,9 @@ def say_run(run: Run, *, quiet: bool = False) -> None:
     for finding in run.findings:
         warning = as_warning(finding)
         say(f"! {warning['title']}. {warning['text']}", quiet=quiet)
+    say(f"Verdict: {run.verdict.colour}. {run.verdict.text}", quiet=quiet)
+    if run.verdict.next_step:
+        say(f"Next step: {run.verdict.next_step}", quiet=quiet)
 
 
 def _answers(run: Run) -> list[str]:
@@ -79,7 +82,8 @@ def _answers(run: Run) -> list[str]:
 
 def as_warning(finding: Finding) -> dict[str, str]:
     """Return a finding with arguments written as options."""
-    return {"kind": finding.kind, "title": finding.title, "text": rendered(finding.text, as_flag)}
+    text = rendered(finding.text, as_flag)
+    return {"kind": finding.kind, "grade": finding.grade, "title": finding.title, "text": text}
 
 
 def print_json(content: Mapping[str, object]) -> None:

@@ -27,7 +27,7 @@ OTHER_NAMES = {  # arguments of the library whose option has another name
     "Monotonic": "--profiles",
 }
 _SETTINGS = {part.name: part for part in fields(Settings) if part.metadata}
-_OF_OTHERS = {"max_rank", "folds", "entries", "force", "compounds", "peaks", "snr"}
+_OF_OTHERS = {"max_rank", "force", "compounds", "peaks", "snr"}
 
 
 def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -81,6 +81,8 @@ def as_flag(shown: Option) -> str:
     name = flag_of(shown.name)
     if name is None:
         return str(shown)
-    if not shown.has_value or shown.value is True or shown.name[0].isupper():
+    if not shown.has_value or shown.value is True:
+        return name
+    if shown.name[0].isupper() and not isinstance(shown.value, str):
         return name
     return name.replace("--", "--no-") if shown.value is False else f"{name} {shown.value}"

@@ -11,12 +11,13 @@ from typing import Any
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
 from ngmca._support.compiled import compile_notice
-from ngmca._support.messages import ArgumentError, message, option
+from ngmca._support.messages import ArgumentError, message, option, rendered
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
 from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
+from ngmca.answers.how_sure.next_step import next_step
 from ngmca.answers.how_sure.rotational_ambiguity import ambiguity
 from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
@@ -139,8 +140,24 @@ def _run(
         diagnostics = replace(diagnostics, explained=seen.explained)
         record["shown"] = seen.told
     run = Run(seen.separation, diagnostics, seen.data, described, answers)
+    run = _with_next_step(run, prepared, seen.engine, quiet=quiet)
     results.write(claim.work, run)
     return run
+
+
+def _with_next_step(run: Run, prepared: Prepared, engine: Engine, *, quiet: bool) -> Run:
+    """Return the run with the change that helps most, if the verdict is not green."""
+    if run.verdict.colour == "green" or engine is not prepared.engine:
+        return run
+    if shows_progress(quiet):
+        note("the result has warnings: trying whether another setting is better.")
+    step = next_step(
+        prepared.task, engine, run.separation, run.diagnostics, run.defects,
+        chosen=run.answers.rank is not None,
+    )  # fmt: skip
+    return (
+        run if step is None else replace(run, record=run.record | {"next_step": rendered(step, as_flag)})
+    )
 
 
 def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
@@ -296,7 +313,9 @@ def print_run(run: Run, place: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result and its folder, as sentences or as JSON."""
     if as_json:
         warnings_of_run = [as_warning(finding) for finding in run.findings]
-        facts = {"out": str(place), "warnings": warnings_of_run, **run.record["record"]}
+        verdict = {name: getattr(run.verdict, name) for name in ("colour", "text", "next_step")}
+        facts = {"out": str(place), "verdict": verdict, "warnings": warnings_of_run}
+        facts |= run.record["record"]
         print_json(results.describe(run) | facts)
         return
     say_run(run, quiet=quiet)

@@ -8,7 +8,6 @@ import numpy as np
 
 from ngmca._support.messages import Option, rendered
 from ngmca.answers.how_much.amounts import Amounts, with_unit
-from ngmca.answers.how_sure import leftover_share
 from ngmca.answers.run import Run
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import percent
@@ -33,7 +32,7 @@ def overview(run: Run, show: Callable[[Option], str] = str) -> Section:
     )
     sentences = "".join(paragraph(rendered(sentence, show)) for sentence in run.summary)
     body = (
-        f"<div class=tiles>{tiles}</div>{opening(run, show)}{_warnings(run, show)}"
+        f"{_verdict(run)}<div class=tiles>{tiles}</div>{opening(run, show)}{_warnings(run, show)}"
         f"<div class=more>{sentences}</div>"
     )
     return Section("summary", "Summary", body)
@@ -48,18 +47,23 @@ def opening(run: Run, show: Callable[[Option], str] = str) -> str:
     return answers + source_answers(run)
 
 
+def _verdict(run: Run) -> str:
+    """Return the verdict in its colour, with the next step."""
+    kind = {"green": "good", "amber": "warn", "red": "bad"}[run.verdict.colour]
+    title = {"green": "All checks passed", "amber": "Usable with care", "red": "Do not use"}
+    text = run.verdict.text.partition(": ")[2]
+    step = run.verdict.next_step
+    step = f"<p><b>Next step:</b> {escape(step, quote=False)}</p>" if step else ""
+    return (
+        f"<div class='note {kind}' data-verdict='{run.verdict.colour}'>"
+        f"<b>{title[run.verdict.colour]}:</b> {escape(text, quote=False)}{step}</div>"
+    )
+
+
 def _warnings(run: Run, show: Callable[[Option], str]) -> str:
-    if not run.findings:
-        beyond = leftover_share(run.diagnostics)
-        residual = "the residual looks like noise"
-        if beyond:
-            residual = f"structure in the residual has only {percent(beyond)} of the energy of the data"
-        return (
-            "<div class='note good'><b>No problems found.</b> No source is a copy of another, empty or "
-            f"noise, and {residual}.</div>"
-        )
+    kinds = {"red": "bad", "amber": "warn", "note": ""}
     return "".join(
-        f"<div class='note warn' data-kind='{escape(f.kind)}'>"
+        f"<div class='note {kinds[f.grade]}' data-kind='{escape(f.kind)}'>"
         f"<b>{escape(f.title)}.</b> {escape(rendered(f.text, show), quote=False)}</div>"
         for f in run.findings
     )

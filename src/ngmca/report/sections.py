@@ -146,7 +146,8 @@ def background(run: Run) -> list[Section]:
     text = (
         "The background is the smooth part of a measurement that belongs to no source, such as "
         "fluorescence or an offset. The figures of sources and weights do not contain it. "
-        "background.csv has it."
+        "background.csv has it. The data cannot tell a smooth part of a spectrum from the background, "
+        "so the background takes it: the feet of broad bands are a convention here."
     )
     plots = figures.background(run)
     return [Section("background", "Background", paragraph(text), plots)]

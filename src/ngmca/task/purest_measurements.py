@@ -20,7 +20,7 @@ from ngmca.task.checkpoints import Recording
 from ngmca.task.problem import Problem
 
 MAX_MISFIT = 4.0  # energy of the residual, over that of the noise in second differences
-DIFFERENT = 45.0  # dB: mean SDR of one start as an estimate of another, below which they differ
+DIFFERENT = 36.0, 45.0  # dB: mean SDR of one start as an estimate of another, below which they differ
 
 
 def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separation]) -> Separation:
@@ -29,14 +29,17 @@ def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separa
     The second is returned if the starts differ and the purest measurements alone fit as well as the best
     of them.
     """
-    if not _applies(problem) or min(one.agreement for one in found.restarts) >= DIFFERENT:
+    if not _applies(problem) or min(one.agreement for one in found.restarts) >= DIFFERENT[1]:
         return found
     engine = problem.engine
+    differences, _ = noise_of_differences(engine)
+    noise = engine.shape[1] * float(differences @ differences)
+    clear = 10 * np.log10(engine.energy / max(noise, 1e-15 * engine.energy))  # dB: with little noise
+    if min(one.agreement for one in found.restarts) >= np.clip(clear, *DIFFERENT):
+        return found
     purest = rivals.as_separation("spa", in_its_unit(engine), problem.r, None)
     here = found.in_memory()
     best, own = (residual_energy(engine, one.A, one.S) for one in (here, purest))
-    differences, _ = noise_of_differences(engine)
-    noise = engine.shape[1] * float(differences @ differences)
     if own > min(best, MAX_MISFIT * noise):
         return found
     options = replace(problem.options, method="anls", n_iter="auto", domain="direct", warm=False)

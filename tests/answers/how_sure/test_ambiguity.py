@@ -102,8 +102,9 @@ def test_ends_are_feasible():
             B, X = found.factors(separation, k, largest=bool(end))
             assert B.min() >= 0
             assert X.min() >= 0
-            deviance = np.sum((B @ X - before) ** 2) / noise**2 / found.variance_growth
-            assert deviance == pytest.approx(found.deviance[end, k], rel=0.2)  # unequal measurements
+            deviance = np.sum(((B @ X - before) / separation.noise[:, None]) ** 2)
+            deviance /= found.variance_growth
+            assert deviance == pytest.approx(found.deviance[end, k], rel=0.02)
             assert 0.5 * found.limit < found.deviance[end, k] <= found.limit
             # it fits the data themselves as well: residuals differ by what noise hides
             assert np.sum((Y - B @ X) ** 2) - rest < 3 * found.limit * noise**2 * found.variance_growth

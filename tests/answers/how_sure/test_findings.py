@@ -10,8 +10,8 @@ from task_options import records
 import ngmca
 from ngmca._support.messages import rendered
 from ngmca.answers.how_many.singular_values import spectrum
-from ngmca.answers.how_sure import diagnose, findings, leftover_share, summary
-from ngmca.answers.wording import percent
+from ngmca.answers.how_sure import diagnose, findings, summary
+from ngmca.answers.wording import GRADES, percent
 from ngmca.cli.options import as_flag
 from ngmca.io import Dataset
 
@@ -84,27 +84,26 @@ def test_warnings_are_in_the_order_of_what_they_cost():
     Y[:, 100:110] -= 5 * Y.max()
     found = findings(separation, diagnose(Y, separation))
     assert {"negative", "structure"} <= {f.kind for f in found}
-    costs = [f.cost for f in found]
-    assert costs == sorted(costs, reverse=True)
+    order = [(GRADES.index(f.grade), -f.cost) for f in found]
+    assert order == sorted(order)
     assert found[0].cost > 0.01
 
 
-def test_structure_that_is_negligible_is_not_told():
+def test_structure_is_graded_beside_the_weakest_source():
     mixture, separation = separated(5, snr=35)
     signs = np.random.default_rng(0).standard_normal(24)
-    pattern = np.outer(signs, np.cos(np.arange(1200) / 40))
+    pattern = np.outer(signs, np.cos(np.arange(1200) / 4))
 
-    def told(size):
+    def found(size):
         Y = mixture.Y + size * np.linalg.norm(mixture.Y) / np.linalg.norm(pattern) * pattern
         numbers = diagnose(Y, separation)
-        assert numbers.singular[0] > 3 * numbers.singular_edge  # it stands out in either case
-        return leftover_share(numbers), {f.kind for f in findings(separation, numbers)}
+        assert numbers.structure > 1.2
+        return next(f for f in findings(separation, numbers) if f.kind == "structure")
 
-    large, small = told(0.3), told(0.06)
-    assert 0.05 < large[0] < 0.083
-    assert "structure" in large[1]
-    assert 0.002 < small[0] < 0.0036
-    assert "structure" not in small[1]
+    assert found(0.06).title == "The residual has weak structure"
+    assert found(0.2).title == "The residual has structure: maybe more sources"
+    assert found(0.2).grade == "amber"
+    assert found(2.0).grade == "red"
 
 
 def test_noise_of_counts_is_no_sign_of_more_sources():

@@ -103,6 +103,18 @@ def choose_rank(
         return _Search(data, limits, rng, threads).choice(len(spiky))
 
 
+def quick_numbers(engine: Engine, baseline: Baseline | None = None) -> list[int]:
+    """Return the numbers of directions and of sources that predict blocks, as far as these apply."""
+    if min(engine.shape) < 3 or not magnitude(engine):
+        return []
+    rng = np.random.default_rng(0)
+    engine = without(engine, with_sides(spikes(engine), engine.shape[1]))
+    data = condensed(engine, None, baseline, rng)
+    if min(data.averages.shape) < 3:
+        return []
+    return _Search(data, rank_limits(None, data.averages), rng, None).quick_numbers()
+
+
 class _Search:
     """The criteria for some data, each calculated as far as it is needed."""
 
@@ -149,6 +161,12 @@ class _Search:
             sources=sources,
             channels=self.data.channels,
         )
+
+    def quick_numbers(self) -> list[int]:
+        """Return what the two criteria say that need no separation."""
+        self._count_directions()
+        self._count_predicted()
+        return list(self.criteria.values())
 
     def _number(self) -> int:
         """Return the number of sources, and keep what each criterion says."""

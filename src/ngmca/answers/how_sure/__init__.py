@@ -3,7 +3,7 @@
 from ngmca.answers.how_sure.defects import Defect, defects
 from ngmca.answers.how_sure.diagnostics import Diagnostics, diagnose, negative_share, signal_to_noise
 from ngmca.answers.how_sure.doubtful_sources import agreement
-from ngmca.answers.how_sure.findings import findings, leftover_share
+from ngmca.answers.how_sure.findings import findings
 from ngmca.answers.how_sure.summary import summary
 from ngmca.answers.wording import Finding
 
@@ -15,7 +15,6 @@ __all__ = [
     "defects",
     "diagnose",
     "findings",
-    "leftover_share",
     "negative_share",
     "signal_to_noise",
     "summary",

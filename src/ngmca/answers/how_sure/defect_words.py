@@ -16,14 +16,25 @@ NEGLIGIBLE_ENERGY = 1e-4  # share of the energy without a warning: one pixel of 
 
 def spoiled(defects: Sequence[Defect]) -> bool:
     """Return whether defects have so much energy that the result says little about the sources."""
-    return sum(defect.share for defect in defects if defect.kind != "empty") > 0.1
+    wrong = ("spike", "saturated", "dead")
+    return sum(defect.share for defect in defects if defect.kind in wrong) > 0.1
 
 
 def about_defects(
     separation: Separation, data: Dataset | None, defects: Sequence[Defect]
 ) -> list[Finding]:
     """Return one warning for each kind of defect that matters."""
-    kinds = {"spike": _spikes, "saturated": _saturated, "dead": _dead, "empty": _empty}
+    kinds = {
+        "spike": _spikes,
+        "saturated": _saturated,
+        "dead": _dead,
+        "empty": _empty,
+        "copy": _copies,
+        "axis": _axis,
+        "column": _column,
+    }
+    if data is None or data.axis is None:  # an axis shows which side the channels are on
+        kinds["transposed"] = _transposed
     by_kind = {kind: [one for one in defects if one.kind == kind] for kind in kinds}
     found = [
         describe(separation, data, by_kind[kind]) for kind, describe in kinds.items() if by_kind[kind]
@@ -88,6 +99,44 @@ def _empty(separation: Separation, data: Dataset | None, found: list[Defect]) ->
     text = f"{named}: all entries are 0, as if nothing was measured. Leave {this} out."
     title = "One measurement is empty" if len(found) == 1 else f"{len(found)} measurements are empty"
     return Finding("empty-measurement", title, text, _energy(found))
+
+
+def _copies(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
+    named = capitalised(listed([place_of(data, one.measurement) for one in found]))
+    text = (
+        f"{named}: every entry is equal to that of another measurement. Copies count twice in the fit "
+        "and make error bars too narrow. Leave them out."
+    )
+    many = "One measurement is a copy" if len(found) == 1 else f"{len(found)} measurements are copies"
+    return Finding("copied", many, text, _energy(found))
+
+
+def _axis(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
+    named = capitalised(listed([place_of(data, one.measurement) for one in found]))
+    text = (
+        f"{named}: the entries rise or fall in equal steps, as wavelengths or times do. They were read "
+        "as a measurement. Tell the reader where the axis is, or leave the measurement out."
+    )
+    return Finding("axis", "An axis was read as data", text, 1.0, "red")
+
+
+def _column(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
+    named = listed([_position(data, one.channel) for one in found])
+    text = message(
+        "The entries at {} are far from those of the neighbouring channel in most measurements. They "
+        "may be numbers of another kind, such as concentrations or times. Leave them out ({}).",
+        named, option("Dataset.crop"),
+    )  # fmt: skip
+    return Finding("column", "A column may be no channel", text, 1.0, "red")
+
+
+def _transposed(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
+    text = message(
+        "Neighbouring measurements are much alike, and neighbouring channels are not. Spectra are "
+        "usually smooth along the channels. If each column of the data is one measurement, use {}.",
+        option("transpose", True),
+    )  # fmt: skip
+    return Finding("transposed", "Measurements and channels may be exchanged", text, 1.0)
 
 
 def _energy(found: list[Defect]) -> float:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ngmca.answers.how_many import spikes as spike_search
 from ngmca.answers.how_many.singular_values import Data
+from ngmca.answers.how_sure.layout_defects import layout_defects
 from ngmca.answers.missing_entries import bridged
 from ngmca.engines import Engine, everything, open_data, row_blocks, row_energies
 
@@ -26,7 +27,8 @@ class Defect:
     Attributes
     ----------
     kind : str
-        ``"spike"``, ``"saturated"``, ``"dead"`` or ``"empty"``.
+        ``"spike"``, ``"saturated"``, ``"dead"`` or ``"empty"``; of the table ``"copy"``, ``"axis"``,
+        ``"column"`` or ``"transposed"``, see `layout_defects`.
     measurement : int
         The measurement; -1 for a channel of all measurements.
     channel : int
@@ -51,6 +53,7 @@ def defects(data: Data) -> list[Defect]:
     engine = bridged(open_data(data))
     seen = _Extremes(engine)
     found = [*_spikes(engine, seen), *_saturated(engine, seen), *_dead(seen), *_empty(engine)]
+    found += _layout(engine)
     shares = [replace(one, share=one.share / engine.energy) for one in found]
     return sorted(shares, key=lambda one: -one.share)
 
@@ -87,6 +90,17 @@ def _steepest(y: NDArray, work: NDArray) -> tuple[NDArray, NDArray]:
     height, place = spike_search.take_highest(out)
     rest = np.sqrt(np.einsum("ij,ij->i", out, out) / y.shape[1])[:, None]
     return np.where(height > spike_search.OVER_OWN_MEASUREMENT * rest, height, 0), place
+
+
+def _layout(engine: Engine) -> list[Defect]:
+    """Return defects of the table, each with the energy of a usual measurement or channel."""
+    m, n = engine.shape
+    return [
+        Defect(one.kind, one.measurement, one.channel, m, engine.energy / n)
+        if one.measurement < 0
+        else Defect(one.kind, one.measurement, one.channel, n, engine.energy / m)
+        for one in layout_defects(engine)
+    ]
 
 
 def _spikes(engine: Engine, seen: _Extremes) -> list[Defect]:

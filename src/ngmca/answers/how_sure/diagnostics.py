@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 
 from ngmca._support.threads import one_blas_thread
 from ngmca.answers.how_many import singular_values
+from ngmca.answers.how_many.choose_rank import quick_numbers
 from ngmca.answers.how_sure.residual_pass import entry_sums, row_residuals
+from ngmca.answers.how_sure.residual_structure import structure
 from ngmca.answers.missing_entries import filled, observed, observed_in, values_at, with_gaps, without
+from ngmca.constraints import Baseline
 from ngmca.engines import Engine, everything, gram, open_data, row_blocks, row_energies
 from ngmca.result import Separation
 
@@ -60,6 +63,10 @@ class Diagnostics:
         Share of missing entries.
     outlying : ndarray of shape (k,)
         Values of the outliers.
+    structure, left_over, shift, baseline, misfit : float
+        What the residual has in common over measurements, see `residual_structure.Structure`.
+    fewest, most : float
+        Numbers of sources that two quick criteria support; NaN if they do not apply.
     """
 
     explained: float
@@ -81,6 +88,13 @@ class Diagnostics:
     picked: NDArray
     missing: float = 0.0
     outlying: NDArray = field(default_factory=lambda: np.zeros(0))
+    structure: float = np.nan
+    left_over: float = 0.0
+    shift: float = 0.0
+    baseline: float = 1.0
+    misfit: float = np.nan
+    fewest: float = np.nan
+    most: float = np.nan
 
     def scaled(self, unit: float) -> "Diagnostics":
         """Return the diagnostics of data that are `unit` times as large."""
@@ -110,6 +124,8 @@ def diagnose(data: singular_values.Data, separation: Separation) -> Diagnostics:
     singular, edge = leftover_structure(engine, A, S, sigma, len(sources))
     seen = singular_values.spectrum(filled(engine, A, S), len(S) + singular_values.DEFAULT_COUNT)
     picks = _pick(rest, row_energies(engine))
+    common = structure(engine, A, S, sigma, len(sources))
+    fewest, most = supported_numbers(engine, separation)
     found = Diagnostics(
         explained=1 - float(rest.sum()) / engine.energy if engine.energy > 0 else 0.0,
         negative=entries.negative / observed(engine),
@@ -130,8 +146,22 @@ def diagnose(data: singular_values.Data, separation: Separation) -> Diagnostics:
         picked=with_gaps(whole, picks),
         missing=1 - observed(whole) / (whole.shape[0] * whole.shape[1]),
         outlying=values_at(whole, separation.outliers),
+        structure=common.strength,
+        left_over=common.left_over,
+        shift=common.shift,
+        baseline=common.baseline,
+        misfit=common.misfit,
+        fewest=fewest,
+        most=most,
     )
     return found.scaled(engine.unit)
+
+
+def supported_numbers(engine: Engine, separation: Separation) -> tuple[float, float]:
+    """Return the smaller and the larger number of sources that two quick criteria find."""
+    background = separation.background
+    found = quick_numbers(engine, None if background is None else Baseline(background.basis))
+    return (float(min(found)), float(max(found))) if found else (np.nan, np.nan)
 
 
 def _with_background(separation: Separation, S: NDArray, unit: float) -> tuple[NDArray, NDArray]:

@@ -13,6 +13,7 @@ from ngmca.answers.wording import Finding, counted, listed, percent
 from ngmca.engines import in_gradient, in_own_units
 from ngmca.result import Restart, Separation
 
+FAR_TOO_MANY = 2.0  # times the number of sources that the data support
 ALIKE_SOURCES = 0.95  # cosine from which on two sources look alike
 ALIKE_WEIGHTS = 0.5  # correlation from which on their weights do
 EMPTY_AMPLITUDE = 1e-3  # share of a source in the sum of all amplitudes (roots of energies)
@@ -26,7 +27,7 @@ def about_surplus(
     If the number of sources was chosen from the data, no other number is suggested.
     """
     m, r = separation.A.shape
-    shown = int(diagnostics.directions)
+    shown = supported(diagnostics)
     signs = [
         *_copies(separation, diagnostics),
         *_empty(diagnostics),
@@ -37,12 +38,13 @@ def about_surplus(
     if shown < r <= m:
         titles = "".join(f" {sign.title}." for sign in signs)
         text = (
-            f"{counted(shown, 'singular value')} of the data {'is' if shown == 1 else 'are'} above the "
-            f"noise, but {r} sources were fitted. The others split a substance or describe "
-            f"noise.{titles} Try {_number(shown, diagnostics)}."
+            f"The data show {counted(shown, 'source')}, by the directions of the residual and by the "
+            f"prediction of entries, but {r} sources were fitted. The others split a substance or "
+            f"describe noise.{titles} Try {_number(shown, diagnostics)}."
         )
         cost = float(np.sort(diagnostics.share)[: r - shown].sum())
-        return [Finding("many", "The data support fewer sources", text, cost)]
+        grade = "red" if r >= FAR_TOO_MANY * shown else "amber"
+        return [Finding("many", "The data support fewer sources", text, cost, grade)]
     return signs
 
 
@@ -50,7 +52,7 @@ def _copies(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     """Warn about sources of the same shape, unless the data support both and their weights differ."""
     A, share = separation.A, diagnostics.share
     alike = np.triu(similarity(separation.S), 1) > ALIKE_SOURCES
-    if diagnostics.directions >= len(share):
+    if supported(diagnostics) >= len(share):
         alike &= similarity((A - A.mean(axis=0)).T) > ALIKE_WEIGHTS
     pairs = [(int(i), int(j)) for i, j in np.argwhere(alike)]
     if not pairs:
@@ -66,7 +68,14 @@ def _copies(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
 
 def _number(r: int, diagnostics: Diagnostics) -> str:
     """Return a number of sources to try: not more than singular values of the data above the noise."""
-    return counted(max(min(r, int(diagnostics.directions)), 1), "source")
+    return counted(max(min(r, supported(diagnostics)), 1), "source")
+
+
+def supported(diagnostics: Diagnostics) -> int:
+    """Return the largest number of sources that the data support."""
+    if np.isnan(diagnostics.most):
+        return int(diagnostics.directions)
+    return int(min(diagnostics.directions, diagnostics.most))
 
 
 def _empty(diagnostics: Diagnostics) -> list[Finding]:

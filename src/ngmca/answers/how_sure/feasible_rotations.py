@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 Projection = Callable[[NDArray], NDArray]  # returns the nearest array that keeps the constraints
 # (nearest, M): how far a column of A moves off its nearest one if it moves by each column of M
@@ -85,6 +84,8 @@ class Rotations:
 
     def end(self, k: int, sign: float, limit: float) -> End:
         """Return the end at which source k contributes least (sign -1) or most (sign 1)."""
+        from scipy.optimize import minimize  # slow to load
+
         z, rho, low, high = np.zeros(len(self._step)), FIRST / limit, 0.0, np.inf
         best, reached = End(np.eye(len(self.S)), 0.0, False), -np.inf
         if not self.free[k].any() and not self.free[:, k].any():

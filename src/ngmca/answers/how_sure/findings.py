@@ -10,18 +10,19 @@ from ngmca.answers.how_sure.ambiguity_words import ambiguity_findings
 from ngmca.answers.how_sure.defect_words import about_defects, place_of, spoiled
 from ngmca.answers.how_sure.defects import Defect
 from ngmca.answers.how_sure.diagnostics import Diagnostics
-from ngmca.answers.how_sure.doubtful_sources import about_starts, about_surplus, is_empty
+from ngmca.answers.how_sure.doubtful_sources import about_starts, about_surplus
+from ngmca.answers.how_sure.misfits import about_residual
 from ngmca.answers.how_sure.residual_pass import FAR_BELOW_ZERO
-from ngmca.answers.wording import Finding, capitalised, percent
+from ngmca.answers.wording import GRADES, Finding, capitalised, percent
 from ngmca.engines import in_own_units
 from ngmca.io import Dataset
 from ngmca.result import Separation
 
-NEGLIGIBLE_ENERGY = 0.01  # share of the energy that structure or a source may have without a warning
+NEGLIGIBLE_ENERGY = 0.01  # share of the energy that a source may have without a warning
+MUCH_NEGATIVE = 0.1  # share of the energy below 0 that non-negative sources cannot ignore
 MANY_STARTS = 8  # for as many sources as measurements
 ACTIVE_NEARLY_EVERYWHERE = 0.8  # share of entries of S above 0 after thresholds
 SMOOTH_CORRELATION = 0.5  # of neighbouring channels; above it, the sources are bands
-STRUCTURE_OVER_NOISE = 1.15  # singular values of the residual above this multiple of the noise edge
 
 
 @one_blas_thread
@@ -41,8 +42,8 @@ def findings(
     """
     found = [*about_defects(separation, data, defects), *_alone(separation, diagnostics, data, defects)]
     if not spoiled(defects):
-        found += _no_noise(separation, diagnostics) or _leftover(
-            separation, diagnostics, chosen=chosen_number
+        found += _no_noise(separation, diagnostics) or _left_over(
+            separation, diagnostics, data, chosen=chosen_number
         )
         found += [] if chosen_number else _overfit(separation, diagnostics)
         found += about_surplus(separation, diagnostics, chosen=chosen_number)
@@ -50,7 +51,7 @@ def findings(
         found += _dense(separation)
     found += [*_negative(diagnostics), *_few_measurements(separation), *_error_bars(separation)]
     found += ambiguity_findings(separation)
-    return sorted(found, key=lambda one: -one.cost)
+    return sorted(found, key=lambda one: (GRADES.index(one.grade), -one.cost))
 
 
 def _no_noise(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
@@ -69,59 +70,20 @@ def _no_noise(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
     return [Finding("no-noise", "The noise level could not be estimated", text, 1.0)]
 
 
-def leftover_share(diagnostics: Diagnostics) -> float:
-    """Return the share of the energy of the data in singular values of the residual above the noise."""
-    values, edge = diagnostics.singular, diagnostics.singular_edge
-    above = values[values > STRUCTURE_OVER_NOISE * edge]
-    size = len(diagnostics.sigma) * float(np.sum(diagnostics.column_rms**2))
-    left = max(1 - diagnostics.explained, 0.0)
-    return left * min(float(np.sum(above**2 - edge**2)) / size, 1.0) if size > 0 else 0.0
-
-
-def _leftover(separation: Separation, diagnostics: Diagnostics, *, chosen: bool) -> list[Finding]:
-    """Warn about structure in the residual, unless it is negligible beside every source."""
-    above = int(
-        np.count_nonzero(diagnostics.singular > STRUCTURE_OVER_NOISE * diagnostics.singular_edge)
-    )
-    cost, share = leftover_share(diagnostics), diagnostics.share
-    weakest = float(share[~is_empty(share)].min(initial=1))
-    if not above or cost < min(NEGLIGIBLE_ENERGY, weakest) or not (separation.noise > 0).any():
+def _left_over(
+    separation: Separation, diagnostics: Diagnostics, data: Dataset | None, *, chosen: bool
+) -> list[Finding]:
+    """Warn about what the residual holds besides noise."""
+    if not (separation.noise > 0).any():
         return []  # without a noise level nothing can be called larger than noise
     if _growth(separation, diagnostics) > 0.9:
-        text = (
-            f"The residual holds {percent(cost)} of the energy of the data more than white noise would. "
-            "It is large where the signal is strong, in proportion to it, as in counts. This is no sign "
-            "of more sources. To give weak channels as much influence as strong ones, divide each "
-            "channel by the square root of its mean first."
+        text = message(
+            "The residual is large where the signal is strong, in proportion to it, as in counts. This "
+            "is no sign of more sources. If the data are counts, use {}.",
+            option("noise", "poisson"),
         )
         return [Finding("growing", "The noise grows with the signal", text)]
-    return [_structure(diagnostics, above, cost, chosen=chosen)]
-
-
-def _structure(diagnostics: Diagnostics, above: int, cost: float, *, chosen: bool) -> Finding:
-    r, ratio = len(diagnostics.share), f"{diagnostics.singular[0] / diagnostics.singular_edge:.2g}"
-    more = " or more" if above == len(diagnostics.singular) else ""
-    values = f"{above}{more} singular values of the residual are" if above > 1 or more else ""
-    values = values or "One singular value of the residual is"
-    text = (
-        f"{values} larger than pure noise allows, the largest {ratio} times, with {percent(cost)} of "
-        "the energy of the data. "
-    )
-    if chosen:
-        text += (
-            f"The criteria for the number of sources chose {r}. The structure may be a baseline, peaks "
-            "that move, or noise that grows with the signal. Look at the residual, and at "
-            f"{r + 1} sources."
-        )
-        return Finding("structure", "The residual has structure", text, cost)
-    text += (
-        f"Try {r + 1} sources and look at the new one. If it has the shape of a "
-        "spectrum, keep it. If it is broad and smooth, the data have a baseline: subtract the baseline "
-        "first. If it repeats lines of another source at slightly different positions, the peaks move: "
-        "align the measurements first. If it only follows the strongest source, the noise grows with "
-        f"the signal: keep {r} sources."
-    )
-    return Finding("structure", "The residual has structure: maybe more sources", text, cost)
+    return about_residual(separation, diagnostics, data, chosen=chosen)
 
 
 def _growth(separation: Separation, diagnostics: Diagnostics) -> float:
@@ -184,7 +146,8 @@ def _negative(diagnostics: Diagnostics) -> list[Finding]:
         "region out ({}).",
         percent(cost), FAR_BELOW_ZERO, option("Dataset.crop"),
     )  # fmt: skip
-    return [Finding("negative", "The data have strong negative parts", text, cost)]
+    grade = "red" if cost > MUCH_NEGATIVE else "amber"
+    return [Finding("negative", "The data have strong negative parts", text, cost, grade)]
 
 
 def _few_measurements(separation: Separation) -> list[Finding]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from ngmca import rules
 from ngmca._support import arguments
@@ -119,7 +119,7 @@ def ambiguity(
     growth = variance_growth(engine, separation)
     problem = _Problem.of(engine, separation, known, growth)
     r = len(separation.S)
-    limit = float(chi2.ppf(level, max(r * (r - 1), 1)))
+    limit = 2 * float(gammaincinv(max(r * (r - 1), 1) / 2, level))  # quantile of chi squared
     pushes = [(sign, k) for sign in (-1.0, 1.0) for k in range(r)]
     with open_bar(len(pushes), show=progress, label="other mixtures") as bar:
 

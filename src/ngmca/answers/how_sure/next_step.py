@@ -1,0 +1,204 @@
+"""The one change that helps most: it is tried, and named if the same checks say that it is better."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca._support.messages import ArgumentError, Message, Option, message, option
+from ngmca._support.threads import one_blas_thread
+from ngmca.answers.how_sure.defects import Defect
+from ngmca.answers.how_sure.defects import defects as defects_of
+from ngmca.answers.how_sure.diagnostics import Diagnostics, diagnose
+from ngmca.answers.how_sure.doubtful_sources import supported
+from ngmca.answers.how_sure.findings import findings
+from ngmca.answers.wording import GRADES, Finding, counted, listed
+from ngmca.constraints import Baseline, baseline_of
+from ngmca.engines import Engine, everything, without
+from ngmca.result import Separation
+from ngmca.task.driver import Prepared
+from ngmca.task.methods import Rival
+from ngmca.task.task import Task
+
+MAX_ENTRIES = 2e6  # of data on which other settings are tried
+MAX_TRIES = 3
+CLEARLY_SMALLER = 0.9  # of the structure or the residual, to call another result better
+
+
+@dataclass(frozen=True)
+class Change:
+    """Another task or a part of the data, how the user asks for it, and what it does in words."""
+
+    task: Task
+    asked: Option | str
+    does: str
+    rows: NDArray | None = None
+    columns: NDArray | None = None
+    entries: NDArray | None = None
+    transposed: bool = False
+
+    def applied(self, engine: Engine) -> Engine:
+        """Return the data to separate."""
+        if self.transposed:
+            return engine.transposed()
+        if self.entries is not None:
+            return without(engine, self.entries)
+        if self.rows is None and self.columns is None:
+            return engine
+        rows, columns = (slice(None) if one is None else one for one in (self.rows, self.columns))
+        return engine.part(rows, columns)
+
+
+def next_step(
+    task: Task,
+    engine: Engine,
+    separation: Separation,
+    diagnostics: Diagnostics,
+    defects: Sequence[Defect],
+    *,
+    chosen: bool = False,
+) -> Message | None:
+    """Return the change that helps most, with what it gained when it was tried; None if none helps.
+
+    If the number of sources was `chosen` from the data, no other number is tried.
+    """
+    m, n = engine.shape
+    small = m * n <= MAX_ENTRIES and engine.place == "memory" and not isinstance(task.method, Rival)
+    found = findings(separation, diagnostics, None, defects)
+    if not small or not found:
+        return None
+    here, kinds = _score(found, diagnostics), {one.kind for one in found}
+    changes = [*_changes_of_data(task, engine, defects, kinds)]
+    if not changes:
+        changes = [*_changes_of_task(task, engine, diagnostics, kinds)]
+        changes += _changes_of_entries(task, engine, defects, kinds)
+    best: tuple[tuple[float, ...], Message] | None = None
+    for change in [one for one in changes if not chosen or one.task.r == task.r][:MAX_TRIES]:
+        tried = _tried(change, engine)
+        if tried is not None and tried[1] < here and (best is None or tried[1] < best[0]):
+            best = tried[1], _words(change, diagnostics, tried[0])
+    return None if best is None else best[1]
+
+
+def _changes_of_data(
+    task: Task, engine: Engine, defects: Sequence[Defect], kinds: set[str]
+) -> Iterator[Change]:
+    """Yield the data without numbers of another kind; nothing else helps before that."""
+    m, n = engine.shape
+    if task.constraints or task.noise is not None or task.sample_shape or len(engine.parts) > 1:
+        return  # these belong to the data as they are
+    if "transposed" in kinds:
+        words = "exchanges measurements and channels"
+        yield Change(task, option("transpose", True), words, transposed=True)
+    wrong = sorted({one.measurement for one in defects if one.kind == "axis"})
+    if wrong and "axis" in kinds:
+        named = listed([i + 1 for i in wrong])
+        asked = f"Leave out measurement{'s' * (len(wrong) > 1)} {named}"
+        kept = np.delete(np.arange(m), wrong)
+        yield Change(task, asked, "is an axis" if len(wrong) == 1 else "are axes", rows=kept)
+    odd = sorted({one.channel for one in defects if one.kind == "column"})
+    if odd and "column" in kinds:
+        named = " and ".join("the first channel" if j == 0 else "the last channel" for j in odd)
+        kept = np.delete(np.arange(n), odd)
+        words = "is unlike its neighbour" if len(odd) == 1 else "are unlike their neighbours"
+        yield Change(task, f"Leave out {named}", words, columns=kept)
+
+
+def _changes_of_task(
+    task: Task, engine: Engine, diagnostics: Diagnostics, kinds: set[str]
+) -> Iterator[Change]:
+    """Yield other settings that may help against what was found, the most promising first."""
+    r = task.r
+    wanted: list[tuple[dict[str, Any], Option, str]] = []
+    smooth = kinds & {"baseline", "structure"} and "negative" not in kinds
+    if smooth and baseline_of(task.constraints) is None:
+        words = "fits a smooth background together with the sources"
+        known = (*task.constraints, Baseline("splines"))
+        wanted.append(({"constraints": known}, option("Baseline", "splines"), words))
+    if "growing" in kinds and task.noise is None and _looks_counted(engine):
+        words = "gives each count the weight of its noise"
+        wanted.append(({"noise": "poisson"}, option("noise", "poisson"), words))
+    if "spike" in kinds and not task.robust:
+        wanted.append(({"robust": True}, option("robust", True), "gives spikes no weight"))
+    fewer = min(supported(diagnostics), r - 1)
+    if kinds & {"many", "noise", "empty", "copy", "overfit"} and fewer >= 1:
+        wanted.append(({"r": fewer}, option("r", fewer), f"fits {counted(fewer, 'source')}"))
+    if "structure" in kinds and r + 1 < min(engine.shape):
+        wanted.append(({"r": r + 1}, option("r", r + 1), f"fits {counted(r + 1, 'source')}"))
+    for changed, asked, words in wanted:
+        with suppress(ArgumentError):  # it does not go with the other options
+            yield Change(replace(task, **changed), asked, words)
+
+
+def _changes_of_entries(
+    task: Task, engine: Engine, defects: Sequence[Defect], kinds: set[str]
+) -> Iterator[Change]:
+    """Yield the data without spikes, and without saturated entries."""
+    for kind, named in (("spike", "spikes"), ("saturated", "saturated entries")):
+        if kind not in kinds:
+            continue
+        Y, wrong = everything(engine), np.zeros(engine.shape, dtype=bool)
+        for one in defects:
+            if one.kind == kind == "spike":
+                wrong[one.measurement, one.channel] = True
+            elif one.kind == kind:
+                wrong[one.measurement] = Y[one.measurement] == Y.max()
+        does = "do not count then"
+        with suppress(ArgumentError):
+            yield Change(task, f"Leave the {named} of the data empty", does, entries=wrong)
+
+
+def _looks_counted(engine: Engine) -> bool:
+    """Return whether the data are whole numbers of at least 0."""
+    Y = everything(engine) * engine.unit
+    return bool((Y >= 0).all() and (np.rint(Y) == Y).all())
+
+
+@one_blas_thread
+def _tried(change: Change, engine: Engine) -> tuple[Diagnostics, tuple[float, ...]] | None:
+    """Return diagnostics and score of a task with one start; None if it cannot be done."""
+    task = replace(change.task, n_init=1, posterior=None, start=None)
+    engine = change.applied(engine)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            separation = Prepared(task, engine).find()
+        except ArgumentError:
+            return None
+        diagnostics = diagnose(engine, separation)
+        left = defects_of(without(engine, _outliers(separation, engine.shape)))
+        found = findings(separation, diagnostics, None, left)
+    return diagnostics, _score(found, diagnostics)
+
+
+def _outliers(separation: Separation, shape: tuple[int, int]) -> NDArray:
+    """Return (m, n) which entries had no weight in the fit."""
+    found = np.zeros(shape, dtype=bool)
+    if separation.outliers is not None and len(separation.outliers):
+        found[tuple(separation.outliers.T)] = True
+    return found
+
+
+def _score(found: list[Finding], diagnostics: Diagnostics) -> tuple[float, ...]:
+    """Return how bad a result is: red warnings, then amber ones, then structure of the residual."""
+    counts = [sum(one.grade == grade for one in found) for grade in GRADES[:2]]
+    return (*counts, float(np.nan_to_num(diagnostics.structure, nan=1.0)))
+
+
+def _words(change: Change, before: Diagnostics, after: Diagnostics) -> Message:
+    """Return the change and what it gained."""
+    first, then = (float(np.sqrt(np.mean(one.row_rms**2))) for one in (before, after))
+    gains = []
+    if then < CLEARLY_SMALLER * first:
+        gains.append(f"it lowers the residual from {first:.3g} to {then:.3g}")
+    if after.structure < CLEARLY_SMALLER * before.structure:
+        gains.append(
+            "what measurements have in common in the residual falls from "
+            f"{before.structure:.2g} to {after.structure:.2g} times what chance leaves"
+        )
+    gained = " and ".join(gains) or f"it fits as well (residual {then:.3g}) with fewer warnings"
+    return message("{}, which {}. Tried: {}.", change.asked, change.does, gained)

@@ -1,0 +1,61 @@
+"""Judge a result: whether it can be used, why not, and what would help."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ngmca._support.messages import rendered
+from ngmca.answers.how_sure import diagnose
+from ngmca.answers.how_sure.next_step import next_step
+from ngmca.answers.how_sure.verdict import Verdict
+from ngmca.answers.run import Run
+from ngmca.engines import open_data
+from ngmca.io import Dataset
+from ngmca.result import Separation
+from ngmca.task.task import Task
+
+
+def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Verdict:
+    """Return whether a separation can be used, and what would help if it cannot.
+
+    The residual is compared with noise, the number of sources with what the data support, and the data
+    are searched for a smooth background, shifts, spikes, copies and other defects. If something is
+    wrong, a few other settings are tried, and the best one is named if the same checks find it better.
+
+    Parameters
+    ----------
+    data : array-like of shape (m, n), Dataset, DataFrame or DataArray
+        The data of the separation.
+    separation : Separation
+        The result of `ngmca.separate`.
+    task : Task or None
+        How it was separated. Other settings are tried beside it. None stands for the default settings.
+
+    Returns
+    -------
+    Verdict
+        Its colour, green, amber or red, the reasons, and the next step.
+
+    Examples
+    --------
+    >>> import ngmca
+    >>> mixture = ngmca.simulate.spectra(m=30, n=300, r=3, snr=30, seed=0)
+    >>> verdict = ngmca.judge(mixture.Y, ngmca.separate(mixture.Y, 3))
+    >>> verdict.colour
+    'green'
+    >>> verdict = ngmca.judge(mixture.Y, ngmca.separate(mixture.Y, 2))
+    >>> verdict.colour != "green"
+    True
+    >>> verdict.next_step.split(",")[0]
+    'r=3'
+    """
+    engine = open_data(data)
+    known = data if isinstance(data, Dataset) else Dataset(np.asarray(data, dtype=float))
+    run = Run(separation, diagnose(engine, separation), known)
+    found = run.verdict
+    if found.colour == "green":
+        return found
+    task = Task(len(separation.S)) if task is None else task
+    step = next_step(task, engine, separation, run.diagnostics, run.defects)
+    return found if step is None else replace(found, next_step=rendered(step, str))
