@@ -52,9 +52,9 @@ def test_tables_have_axis_names_and_shares(separation):
     np.testing.assert_array_equal(sources.index, DATA.axis)
     np.testing.assert_array_equal(sources["source 2"], separation.S[1])
     assert list(mixing.index) == list(DATA.names)
-    assert list(mixing.columns) == ["source 1", "source 2", "source 1 %", "source 2 %"]
+    assert list(mixing.columns) == ["source 1", "source 2", "source 1 share (%)", "source 2 share (%)"]
     np.testing.assert_array_equal(mixing["source 1"], separation.A[:, 0])
-    np.testing.assert_allclose(mixing[["source 1 %", "source 2 %"]].sum(axis=1), 100)
+    np.testing.assert_allclose(mixing[["source 1 share (%)", "source 2 share (%)"]].sum(axis=1), 100)
 
 
 def test_tables_of_a_frame_and_of_nothing(separation):

@@ -112,7 +112,7 @@ def test_shares_are_drawn_and_written_in_percent(tmp_path):
     expected = [
         "measurement",
         *(f"source {i}" for i in (1, 2, 3)),
-        *(f"source {i} %" for i in (1, 2, 3)),
+        *(f"source {i} share (%)" for i in (1, 2, 3)),
     ]
     assert head.split(",") == expected
     np.testing.assert_array_equal(

@@ -59,15 +59,17 @@ def print_to_stderr(text: Text) -> None:
 
 
 def say_run(run: Run, *, quiet: bool = False) -> None:
-    """Print the summary of a run, the answers to questions, and the warnings."""
-    for sentence in (*run.summary, *_answers(run)):
+    """Print the verdict and the next step, the answers to questions, the warnings, and the summary."""
+    say(f"Verdict: {run.verdict.colour}. {run.verdict.text}", quiet=quiet)
+    if run.verdict.next_step:
+        say(f"Next step: {run.verdict.next_step}", quiet=quiet)
+    for sentence in _answers(run):
         say(sentence, quiet=quiet)
     for finding in run.findings:
         warning = as_warning(finding)
         say(f"! {warning['title']}. {warning['text']}", quiet=quiet)
-    say(f"Verdict: {run.verdict.colour}. {run.verdict.text}", quiet=quiet)
-    if run.verdict.next_step:
-        say(f"Next step: {run.verdict.next_step}", quiet=quiet)
+    for sentence in run.summary:
+        say(sentence, quiet=quiet)
 
 
 def _answers(run: Run) -> list[str]:

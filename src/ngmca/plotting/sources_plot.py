@@ -27,7 +27,7 @@ def tables(A: NDArray, S: NDArray, shares: NDArray, data: Any) -> tuple["DataFra
     columns = [f"source {i + 1}" for i in range(len(S))]
     sources = pd.DataFrame(S.T, index=pd.Index(axis, name=label), columns=columns)
     rows = pd.Index(names, name="measurement")
-    parts = pd.DataFrame(100 * shares, index=rows, columns=[f"{name} %" for name in columns])
+    parts = pd.DataFrame(100 * shares, index=rows, columns=[f"{name} share (%)" for name in columns])
     return sources, pd.concat([pd.DataFrame(A, index=rows, columns=columns), parts], axis=1)
 
 

@@ -174,7 +174,7 @@ class Separation:
     def to_dataframe(self, data: Any = None) -> tuple[Any, Any]:
         """Return two pandas DataFrames: sources by channel, and mixing by measurement.
 
-        The mixing has the columns of A ("source 1") and the shares in percent ("source 1 %").
+        The mixing has the columns of A ("source 1") and the shares in percent ("source 1 share (%)").
 
         Parameters
         ----------

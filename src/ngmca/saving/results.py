@@ -186,7 +186,7 @@ def _write_tables(folder: Path, run: Run) -> None:
         place = np.indices(data.image_shape).reshape(2, -1)
         rows = [("row", place[0]), ("column", place[1])]
     rows += zip(names, separation.A.T, strict=True)
-    rows += zip([f"{name} %" for name in names], 100 * separation.shares.T, strict=True)
+    rows += zip([f"{name} share (%)" for name in names], 100 * separation.shares.T, strict=True)
     if posterior is not None:
         rows += _bars(names, posterior, posterior.A, lambda values: values.T)
     rows += _range(names, separation.others, "A", lambda values: values.T)

@@ -16,7 +16,7 @@ from ngmca.answers.how_many.condensed_data import Condensed, NoiseModel, condens
 from ngmca.answers.how_many.halves import WAYS, closeness_of_halves, come_again, separated
 from ngmca.answers.how_many.rank_choice import Evidence, RankChoice, advice, spikes_left_out
 from ngmca.answers.how_many.spikes import spikes, with_sides
-from ngmca.answers.missing_entries import without
+from ngmca.answers.missing_entries import bridged, without
 from ngmca.constraints import Baseline
 from ngmca.engines import Engine, by_part, magnitude, open_data
 from ngmca.io import Dataset
@@ -108,7 +108,7 @@ def quick_numbers(engine: Engine, baseline: Baseline | None = None) -> list[int]
     if min(engine.shape) < 3 or not magnitude(engine):
         return []
     rng = np.random.default_rng(0)
-    engine = without(engine, with_sides(spikes(engine), engine.shape[1]))
+    engine = bridged(without(engine, with_sides(spikes(engine), engine.shape[1])))
     data = condensed(engine, None, baseline, rng)
     if min(data.averages.shape) < 3:
         return []

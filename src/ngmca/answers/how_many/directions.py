@@ -78,9 +78,17 @@ def _fits(values: NDArray, count: int) -> Iterator[tuple[NDArray, NDArray]]:
     X = np.where(seen, values, 0)
     for k in range(1, count + 1):
         for _ in range(FILLING_STEPS):
-            U = np.linalg.eigh(X @ X.T)[1][:, -k:]
+            U = _left_directions(X, k)
             X = np.where(seen, X, U @ (U.T @ X))
         yield X, U
+
+
+def _left_directions(X: NDArray, k: int) -> NDArray:
+    """Return the k strongest left singular vectors, by the smaller Gram matrix."""
+    if len(X) <= X.shape[1]:
+        return np.asarray(np.linalg.eigh(X @ X.T)[1][:, -k:])
+    V = np.linalg.eigh(X.T @ X)[1][:, -k:]
+    return np.asarray(np.linalg.qr(X @ V)[0])
 
 
 def _rotated(R: NDArray, U: NDArray, V: NDArray, rng: np.random.Generator) -> NDArray:

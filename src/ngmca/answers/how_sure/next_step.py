@@ -26,6 +26,7 @@ from ngmca.task.task import Task
 
 MAX_ENTRIES = 2e6  # of data on which other settings are tried
 MAX_TRIES = 3
+MUCH_LARGER = 1.1  # times the residual: another result with more does not fit as well
 CLEARLY_SMALLER = 0.9  # of the structure or the residual, to call another result better
 
 
@@ -79,7 +80,9 @@ def next_step(
     best: tuple[tuple[float, ...], Message] | None = None
     for change in [one for one in changes if not chosen or one.task.r == task.r][:MAX_TRIES]:
         tried = _tried(change, engine)
-        if tried is not None and tried[1] < here and (best is None or tried[1] < best[0]):
+        if tried is None or _residual(tried[0]) > MUCH_LARGER * _residual(diagnostics):
+            continue
+        if tried[1] < here and (best is None or tried[1] < best[0]):
             best = tried[1], _words(change, diagnostics, tried[0])
     return None if best is None else best[1]
 
@@ -189,9 +192,13 @@ def _score(found: list[Finding], diagnostics: Diagnostics) -> tuple[float, ...]:
     return (*counts, float(np.nan_to_num(diagnostics.structure, nan=1.0)))
 
 
+def _residual(diagnostics: Diagnostics) -> float:
+    return float(np.sqrt(np.mean(diagnostics.row_rms**2)))
+
+
 def _words(change: Change, before: Diagnostics, after: Diagnostics) -> Message:
     """Return the change and what it gained."""
-    first, then = (float(np.sqrt(np.mean(one.row_rms**2))) for one in (before, after))
+    first, then = _residual(before), _residual(after)
     gains = []
     if then < CLEARLY_SMALLER * first:
         gains.append(f"it lowers the residual from {first:.3g} to {then:.3g}")
