@@ -31,7 +31,7 @@ kernels: $(INSTALLED)
 
 test: lint
 	$(MAKE) --jobs 2 types kernels
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Tests on a GPU, with a Python that has CuPy and pytest: `make test-gpu PYTHON=...`.
 test-gpu:

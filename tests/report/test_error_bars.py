@@ -112,12 +112,12 @@ def test_columns_of_the_tables(found, tmp_path):
             for h in heads
         ]
 
-    assert columns(found[3]) == [{"5 %", "95 %"}, {"%", "5 %", "95 %"}]
+    assert columns(found[3]) == [{"5 %", "95 %"}, {"share (%)", "5 %", "95 %"}]
     assert columns(replace(found[2], refuted=False)) == [
         {"mean", "5 %", "95 %", "active"},
-        {"%", "mean", "5 %", "95 %"},
+        {"share (%)", "mean", "5 %", "95 %"},
     ]
-    assert columns(replace(found[2], refuted=True)) == [{"mean", "active"}, {"%", "mean"}]
+    assert columns(replace(found[2], refuted=True)) == [{"mean", "active"}, {"share (%)", "mean"}]
 
 
 def test_scaled_and_repr(found):
