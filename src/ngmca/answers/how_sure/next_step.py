@@ -204,8 +204,8 @@ def _words(change: Change, before: Diagnostics, after: Diagnostics) -> Message:
         gains.append(f"it lowers the residual from {first:.3g} to {then:.3g}")
     if after.structure < CLEARLY_SMALLER * before.structure:
         gains.append(
-            "what measurements have in common in the residual falls from "
-            f"{before.structure:.2g} to {after.structure:.2g} times what chance leaves"
+            f"the structure of the residual falls from {before.structure:.2g} to "
+            f"{after.structure:.2g} times that of noise"
         )
     gained = " and ".join(gains) or f"it fits as well (residual {then:.3g}) with fewer warnings"
     return message("{}, which {}. Tried: {}.", change.asked, change.does, gained)
