@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.answers.how_sure import diagnose
+from ngmca.answers.how_sure import diagnose, next_step
 
 MIXTURE = ngmca.simulate.spectra(m=30, n=300, r=3, snr=30, seed=0)
 
@@ -107,3 +107,12 @@ def test_moving_lines_are_named():
         for a, move in zip(x.A, rng.normal(0, 1.5, 30), strict=True)
     ]
     assert kinds(judged(np.array(moved) + x.Y - x.A @ x.S))[0] in ("shift", "structure")
+
+
+def test_a_step_that_does_not_help_is_not_named(monkeypatch):
+    separation = ngmca.separate(MIXTURE.Y, 2, n_init=1)
+    numbers = diagnose(MIXTURE.Y, separation)
+    monkeypatch.setattr(next_step, "_tried", lambda *_: (numbers, (0, 9, 9.0)))
+    assert ngmca.judge(MIXTURE.Y, separation).next_step is None
+    monkeypatch.setattr(next_step, "_tried", lambda *_: (numbers, (0, 0, 1.0)))
+    assert ngmca.judge(MIXTURE.Y, separation).next_step is not None
