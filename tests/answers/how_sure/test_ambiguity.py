@@ -97,6 +97,7 @@ def test_ends_are_feasible():
     noise = np.median(separation.noise)
     before, rest = separation.A @ separation.S, np.sum((Y - separation.A @ separation.S) ** 2)
     assert found.converged.all()
+    assert found.limit == pytest.approx(10.6446, rel=1e-5)  # 90 % of chi squared with 3 * 2 degrees
     for end, reached in enumerate((found.lowest, found.highest)):
         for k in range(3):
             B, X = found.factors(separation, k, largest=bool(end))
