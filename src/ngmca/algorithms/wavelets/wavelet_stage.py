@@ -2,9 +2,9 @@
 
 1. Steps of ADMM for S and bounded steps for A in turn. The thresholds are tau times the noise from the
    beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly there is not
-   shrunk, and sum log(1 + |W S| / noise) decreases. In the second half of the iterations the weights
-   have half the noise, so that coefficients are shrunk less. From the beginning, that would lead to
-   worse minima.
+   shrunk, and sum log(1 + |W S| / noise) decreases. After half of the iterations, or when A settles,
+   the weights have half the noise, so that coefficients are shrunk less. From the beginning, that would
+   lead to worse minima.
 2. For the last A, S to a duality gap.
 """
 
@@ -124,12 +124,12 @@ def iterate_bands(
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
     moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
     weights: Weights | None = None
+    scale = FIRST_SCALE if k < most // 2 else LAST_SCALE
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0 or weights is None:
             sigma = np.maximum(data.noise(A.astype(np.float32), S), floor) if given is None else given
         if k % REWEIGHT_EVERY == 0 or weights is None:
             levels = noise_and_weights(A[:, free], sigma, data.noise_weights)
-            scale = FIRST_SCALE if k < most // 2 else LAST_SCALE
             weights = weighted(W, S[free], levels, options, step, scale)
             corner = momentum.last
         k += 1
@@ -150,8 +150,10 @@ def iterate_bands(
         A = stepped if options.known.shaped else momentum.next(A, stepped)
         if options.known.shaped:
             momentum.last = A
-        if k % REWEIGHT_EVERY == 0 and k > most // 2 and not known:
+        if k % REWEIGHT_EVERY == 0 and not known:
             moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
+        if scale == FIRST_SCALE and (k >= most // 2 or moved <= SETTLED):
+            scale, moved = LAST_SCALE, np.inf
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
