@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.array_choice import choose_array, find_axis
+from ngmca.io.array_choice import choose_array, other_arrays
+from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim, in_words
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
-from ngmca.io.dataset import Dataset, from_array
+from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, damaged, printable
 
 NUMERIC_KINDS = "fiubc"  # dtype kinds of arrays that may be the data or their axis
 
 
 def read_hdf5(
-    path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
+    path: Path, *, layout: Layout = BY_EVIDENCE, dataset: str | None = None, **_: Any
 ) -> Dataset:
     """Read a dataset of an HDF5 file; its axis is its dimension scale or a vector in its group.
 
@@ -37,11 +38,12 @@ def read_hdf5(
         vectors = vectors_beside(found, name)
         stored = _mapped(item, path)
         array = stored.T if _is_matlab(item) else stored
-    return _labelled(array, vectors, where, transpose, name).with_notes(*notes)
+    others = () if dataset else other_arrays(shapes, name)
+    return labelled(array, vectors, layout, where, name).with_notes(*notes, *others)
 
 
 def read_zarr(
-    path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
+    path: Path, *, layout: Layout = BY_EVIDENCE, dataset: str | None = None, **_: Any
 ) -> Dataset:
     """Read an array of a Zarr store; a vector in its group is the axis."""
     with damaged(f"{path} is not a Zarr store"):
@@ -52,7 +54,8 @@ def read_zarr(
     check_claim(float(array.nbytes), None, where)
     notes = notes_on(array, where)
     values = np.asarray(array[...])
-    return _labelled(values, _beside(found, name), where, transpose, name).with_notes(*notes)
+    others = () if dataset else other_arrays(shapes, name)
+    return labelled(values, _beside(found, name), layout, where, name).with_notes(*notes, *others)
 
 
 def arrays_in_zarr(path: Path) -> dict[str, Any]:
@@ -237,10 +240,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value if isinstance(value, str) else ""
-
-
-def _labelled(
-    array: NDArray, vectors: dict[str, NDArray], where: str, transpose: bool | None, name: str
-) -> Dataset:
-    axis, meta = find_axis(vectors, array.shape, transpose), {"dataset": printable(name)} if name else {}
-    return from_array(array, axis, transpose=transpose, where=where, meta=meta)

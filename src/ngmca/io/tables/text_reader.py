@@ -88,20 +88,21 @@ def _read_table(
     if long is not None and transpose is not None:
         raise ReadError("{} has one point in each line: leave out {}.", table.where, option("transpose"))
     if long is not None:
-        return [(_dataset(long, table), table.title)]
+        return [(dataset_of(long, table), table.title)]
     pairs = dialects.pairs_of(table) if axis is None and not transpose else []
     if pairs:
         return [
-            (_dataset(choose_reading(one, None, None), one), dialects.name_of(one, "")) for one in pairs
+            (dataset_of(choose_reading(one, None, None), one), dialects.name_of(one, ""))
+            for one in pairs
         ]
     if axis is None and not table.label_first:
         dialects.check_first(table)
     return [
-        (_dataset(choose_reading(table, axis, transpose), table), dialects.name_of(table, table.title))
+        (dataset_of(choose_reading(table, axis, transpose), table), dialects.name_of(table, table.title))
     ]
 
 
-def _dataset(reading: Reading, table: Table) -> Dataset:
+def dataset_of(reading: Reading, table: Table) -> Dataset:
     """Return a reading as a data set, with a note about the decision and its reasons."""
     name, unit = dialects.axis_name_and_unit(table, reading.name)
     file = printable(Path(table.where).name)

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import option
+from ngmca.io.array_layout import from_array
 from ngmca.io.axis_units import NO_AXIS, from_unit, known_unit
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.hdf5_and_zarr import written_notes
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
-from ngmca.io.dataset import Axis, Dataset, from_array, monotonic
+from ngmca.io.dataset import Axis, Dataset, monotonic
 from ngmca.io.read_error import ReadError, check_held, damaged, require
 
 ENVI_DATA_SUFFIXES = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
