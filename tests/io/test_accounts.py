@@ -288,7 +288,7 @@ def test_options_settle_what_is_asked(tmp_path):
     assert (data.axis_name, data.row_names) == ("wavelength", ("a", "b", "c"))
     assert any("left out: 2." in note for note in data.notes)
     written(tmp_path, "t.csv", across(np.linspace(0.5, 30, 12), corner="ppm"))
-    assert read(path, axis="first-row").axis_name == "channel"
+    assert read(path, axis="first-row").axis_name == "wavelength"
 
 
 CELLS = ["ND", "1,234", "~5", "", "45%", "-", "x", "400 nm", "#3", "1_000", "12-13"]

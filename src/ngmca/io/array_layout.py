@@ -94,7 +94,7 @@ def _inside(values: NDArray, layout: Layout, where: str) -> Dataset | None:
 
     Return None if nothing speaks for an axis inside: then all numbers are data.
     """
-    if layout.axis is None and not any(_is_steady(v) for v in _borders(values)):
+    if layout.axis is None and not any(_stands_alone(part) for part in _borders(values)):
         return None
     if layout.axis == "none":
         return None
@@ -106,12 +106,15 @@ def _inside(values: NDArray, layout: Layout, where: str) -> Dataset | None:
 
 
 def _borders(values: NDArray) -> tuple[NDArray, ...]:
-    """Return the first column and the first row, with and without the corner."""
-    return values[:, 0], values[0], values[1:, 0], values[0, 1:]
+    """Return parts of a table whose first row may be an axis: turned or not, with and without corner."""
+    return values.T, values, values[1:].T, values[:, 1:]
 
 
-def _is_steady(v: NDArray) -> bool:
-    return len(v) >= SAFE_LENGTH and is_even(np.asarray(v, float))
+def _stands_alone(part: NDArray) -> bool:
+    """Return whether the first row rises or falls in even steps, and most others do not."""
+    if part.shape[1] < SAFE_LENGTH or len(part) < 2 or not is_even(part[0]):
+        return False
+    return float(np.mean([is_even(row) for row in part[1:21]])) <= 0.5
 
 
 def _as_told(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ngmca.io.array_choice import choose_array, other_arrays
 from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim, in_words
+from ngmca.io.containers.blosc_chunks import check_blosc
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, damaged, printable
@@ -81,7 +82,9 @@ def arrays_in_hdf5(path: Path) -> dict[str, Any]:
 
 
 def notes_on(item: Any, where: str) -> tuple[str, ...]:
-    """Return a note if some chunks of a dataset were never written."""
+    """Return a note if some chunks of a dataset were never written; raise an error for cut ones."""
+    if not hasattr(item, "id"):
+        check_blosc(item)
     share = _share_written(item) if hasattr(item, "id") else _share_stored(item)
     return _written(share, where, item.nbytes)
 

@@ -109,7 +109,7 @@ def _spectral_dimension(array: Any, transpose: bool | None) -> tuple[Any, bool]:
     dims = list(array.dims)
     if transpose is not None:
         return dims[0 if transpose else -1], True
-    roles = {dim: _role(array, dim) for dim in dims}
+    roles = {dim: dimension_role(array, dim) for dim in dims}
     channels = [dim for dim in dims if str(dim).lower() in CHANNEL_DIMENSIONS]
     left = [dim for dim in dims if not roles[dim] and not is_place(str(dim))]
     known = [dim for dim in left if _numeric(array, dim)]
@@ -120,7 +120,7 @@ def _spectral_dimension(array: Any, transpose: bool | None) -> tuple[Any, bool]:
     return dims[-1], False
 
 
-def _role(array: Any, dim: Any) -> str:
+def dimension_role(array: Any, dim: Any) -> str:
     """Return the role of a dimension: by its name, or by the name and unit of a coordinate along it."""
     words = [str(dim)]
     for name in _along(array, dim):

@@ -107,7 +107,8 @@ def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
         table.words[j] if j in table.words else [f"{value:.12g}" for value in table.values[:, j]]
         for j in others
     ]
-    if len(columns) < 2:
+    property_only = len(others) == 1 and others[0] > 0 and others[0] not in table.words
+    if len(columns) < 2 and not property_only:
         return tuple(columns[0]) if columns and any(columns[0]) else ()
     marks = [f"{table.names[j]}=" if table.names and table.names[j] else "" for j in others]
     if coordinates(table, others) is not None:

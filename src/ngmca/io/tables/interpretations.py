@@ -76,12 +76,17 @@ def with_header(table: Table, axis: str | None) -> Table:
     cells = table.style.cells(table.lines.texts[0])
     corner = cells[0] if table.style.number(cells[0]) is None else ""
     names = (corner, *(cells[j] for j in table.columns[1:]))
+    alone = 0 not in table.words and not _has_corner(table.values)
+    whole = alone and _begins_axis(table.values[0])
+    if whole:
+        names = (cells[0], *names[1:])  # the first column is a channel, not names of measurements
     below = replace(table.rows(slice(1, None)), names=names)
     if 0 in table.words and (not cells[0] or role(corner)):
         return _filled(below)
     if labels.axis_above(below) is None:
         return table
     strange = np.isnan(table.values[0]).sum() > len(table.words)  # words, or nan, above numbers
+    strange |= whole and bool(table.words)
     headed = _alone_rises(table.values[1:20, 1:]) if 0 in table.words else _has_corner(table.values)
     return _filled(below) if strange or headed else table
 
@@ -92,6 +97,12 @@ def _filled(table: Table) -> Table:
     kept = [j for j in range(len(table.names)) if j not in empty or j == 0]
     named = ", ".join(table.names[j] for j in empty if j and table.names[j])
     return table.take(kept).with_remarks(f"empty columns were left out: {named}." if named else "")
+
+
+def _begins_axis(row: NDArray) -> bool:
+    """Return whether the first number of a row continues the even steps of the others."""
+    axis = row[np.isfinite(row)]
+    return len(axis) > 2 and bool(np.isfinite(row[0])) and evidence.is_even(axis)
 
 
 def _alone_rises(others: NDArray) -> bool:
