@@ -92,7 +92,7 @@ READ = {
         ["wavelength,a,b,comment", *(row + "," for row in lines(WL, *Y[:2]))], Y[:2], WL, ["a", "b"]),
     "an index without a name": (
         pd.DataFrame(MANY, index=range(101, 141), columns=[f"A{i}" for i in range(400, 900)]).to_csv(),
-        MANY, None, [str(i) for i in range(101, 141)]),
+        MANY, np.arange(400.0, 900.0), [str(i) for i in range(101, 141)]),
     "an index before the axis": (
         pd.DataFrame(np.vstack([WL, Y[:3]]).T, columns=["wl", "a", "b", "c"]).to_csv(),
         Y[:3], WL, ["a", "b", "c"]),

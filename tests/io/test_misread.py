@@ -225,3 +225,75 @@ def test_a_blosc_chunk_that_was_cut(tmp_path, version, cut):
     chunk.write_bytes(chunk.read_bytes()[:-cut])
     with pytest.raises(ReadError, match=r"chunk .*1.1 claims \d+ bytes, but the file has \d+"):
         read(path)
+
+
+def table_of(folder, heads, *columns, sep=",", form="{:.6g}"):
+    """A text file with these headings and columns."""
+    cells = [[c if isinstance(c, str) else form.format(c) for c in column] for column in columns]
+    rows = [sep.join(heads), *(sep.join(row) for row in zip(*cells, strict=True))]
+    (folder / "t.csv").write_text("\n".join(rows) + "\n")
+    return folder / "t.csv"
+
+
+def test_points_between_thousands_with_few_numbers_below(tmp_path):
+    counts = np.round(5000 * np.abs(bands(WL)[0]) + 1000)
+    for below in (1, 2):
+        counts[10 : 10 + below] = 987
+        cells = [f"{v:,.0f}".replace(",", ".") for v in counts]
+        with pytest.raises(ReadError, match="decimals or thousands"):
+            read(table_of(tmp_path, ["wavelength", "a"], WL, cells, sep=";"))
+
+
+def test_retention_times_are_no_spectrum(tmp_path):
+    mz, Y = np.arange(50.0, 200.0), np.abs(bands(WL, 2))
+    path = table_of(tmp_path, ["m/z", "retention time", "a", "b"], mz, np.sort(Y[0]) * 20, *Y)
+    data = read(path)
+    np.testing.assert_allclose(data.Y, Y, rtol=1e-4)
+    assert data.row_names == ("a", "b")
+    assert any("left out: retention time" in note for note in data.notes)
+
+
+@pytest.mark.parametrize("name", ["mean", "a_sd", "b (std)", "Average", "rsd", "i0"])
+def test_means_and_deviations_beside_data_are_told(tmp_path, name):
+    path = table_of(tmp_path, ["wavelength", "a", "b", name], WL, *bands(WL, 3))
+    notes = " ".join(read(path).notes)
+    assert f"columns that may not be measurements: 4 {name}" in notes
+
+
+@pytest.mark.parametrize("code", [-999, -9999])
+def test_codes_of_missing_entries(tmp_path, code):
+    Y = np.round(bands(WL, 3), 5)
+    Y[1, 7:9] = code
+    expected = np.where(code == Y, np.nan, Y)
+    np.savez(tmp_path / "d.npz", Y=Y, wl=WL)
+    for path in (table_of(tmp_path, ["wavelength", "a", "b", "c"], WL, *Y), tmp_path / "d.npz"):
+        data = read(path)
+        np.testing.assert_allclose(data.Y, expected, rtol=1e-4)
+        assert any(f"2 entries are {code}" in note for note in data.notes)
+    low = np.where(np.isnan(expected), code, expected + 0.2 * code)  # other entries are as low
+    np.savez(tmp_path / "d.npz", Y=low, wl=WL)
+    np.testing.assert_array_equal(read(tmp_path / "d.npz").Y, low)
+
+
+def test_a_log_of_scan_parameters_is_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    n = np.arange(60)
+    heads = ["point", "time", "temperature", "pressure", "detector"]
+    columns = [n, 0.5 * n, 293 + rng.random(60), 1.013 + 0.001 * rng.random(60), rng.poisson(900, 60)]
+    path = table_of(tmp_path, heads, *columns)
+    with pytest.raises(ReadError, match=r"looks like a log.*time, temperature, pressure.*columns="):
+        read(path)
+    assert read(path, columns="5").Y.shape == (1, 60)
+
+
+def test_what_was_measured_in_each_name(tmp_path):
+    Y = np.round(bands(WL, 12), 5)
+    heads = ["sample", "conc", *(f"A{w:g}" for w in WL)]
+    data = read(table_of(tmp_path, heads, np.arange(12) + 101, np.arange(12) / 8, *Y.T))
+    np.testing.assert_allclose(data.Y, Y)
+    np.testing.assert_array_equal(data.axis, WL)
+    assert data.row_names[1] == "sample=102, conc=0.125"
+    names = [f"A{i}" for i in range(101, 113)]  # of samples
+    data = read(table_of(tmp_path, ["wavelength", *names], WL, *Y))
+    np.testing.assert_allclose(data.Y, Y)
+    assert data.row_names == tuple(names)

@@ -171,12 +171,30 @@ def real_numbers(array: Any, where: str) -> NDArray:
     return array
 
 
+MISSING_CODES = (-999.0, -9999.0, -99999.0, -999.25)  # written instead of a missing entry
+
+
+def _without_codes(data: Dataset) -> Dataset:
+    """Return the data set with NaN for -999 and the like, if no other entry is nearly as low."""
+    low = float(np.fmin.reduce(data.Y, axis=None)) if data.Y.dtype.kind == "f" and data.Y.size else 0.0
+    if low not in MISSING_CODES:
+        return data
+    coded = low == data.Y
+    count = int(np.count_nonzero(coded))
+    others = data.Y[~coded & ~np.isnan(data.Y)]
+    if not others.size or others.min() < low / 10:
+        return data
+    note = f"{count} entries are {low:g}, far below all others: they are taken as missing."
+    return replace(data, Y=np.where(coded, np.nan, data.Y)).with_notes(note)
+
+
 def note_missing(data: Dataset, where: str) -> Dataset:
     """Return the data set with a note about missing entries.
 
     Raise an error if all entries are missing, or if an entry is infinite: a damaged scale factor
     overflows to infinity.
     """
+    data = _without_codes(data)
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(data.Y)):
             return data

@@ -111,11 +111,11 @@ def lines_of(text: str, skip: int = 0) -> tuple[Lines, Lines]:
 
 def style_of(lines: Lines, where: str) -> Style:
     """Return how the table among some lines is written."""
-    some = [text for _, text in sample(lines) if _mostly_digits(text)][-200:]
-    some = some or lines.texts[-20:]
+    digits = [text for _, text in sample(lines) if _mostly_digits(text)]
+    some = digits[-200:] or lines.texts[-20:]
     delimiter = _delimiter(some)
     plain = Style(delimiter)
-    numerals.check_points([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
+    numerals.check_points([plain.cells(text)[:SAMPLED_CELLS] for text in digits or some], where)
     if delimiter == ",":
         numerals.check_commas([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
         return plain
