@@ -1,6 +1,7 @@
 """Choose the data and their axis among several named arrays of a file."""
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ MAX_DIMENSIONS = 5
 SHORTEST_SPECTRUM = 5  # points
 MUCH_LARGER = 10  # times the size of all other arrays
 DATA_NAMES = ("y", "data", "x", "spectra", "intensity", "intensities", "cube", "measurements")
+ERROR_NAME = re.compile(r"(^|[_ ]|\b)(std|stdev|sd|err|errors?|sigma|var|variance|mask|weights?)$|dev$")
 AXIS_NAMES = ("axis", "x_axis")  # names of an axis that do not say which quantity it is
 
 
@@ -51,7 +53,7 @@ def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | s
 def _tables(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     """Return the arrays that may be the data; one that is named like an axis only if it is alone."""
     tables = {name: shape for name, shape in shapes.items() if _is_table(shape)}
-    others = {name: shape for name, shape in tables.items() if not _is_axis_name(name)}
+    others = {name: shape for name, shape in tables.items() if not _is_beside(name)}
     return others or tables
 
 
@@ -66,13 +68,18 @@ def _spectra(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     return {
         name: shape
         for name, shape in long.items()
-        if max(shape, default=0) >= SHORTEST_SPECTRUM and not _is_axis_name(name)
+        if max(shape, default=0) >= SHORTEST_SPECTRUM and not _is_beside(name)
         and role(short(name)) not in ("time", "channel", "counting")
     }  # fmt: skip
 
 
 def _is_axis_name(name: str) -> bool:
     return role(short(name)) == "spectral" or short(name) in AXIS_NAMES
+
+
+def _is_beside(name: str) -> bool:
+    """Return whether an array is named like an axis, or like errors of the data."""
+    return _is_axis_name(name) or bool(ERROR_NAME.search(short(name).partition(" [")[0]))
 
 
 def other_arrays(shapes: Mapping[str, Shape], chosen: str) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def _as_told(
     image = len(others) == 2 and all(_is_grid(words[d]) for d in others)
     return Dataset(
         turned.reshape(-1, turned.shape[-1]), *axis,
-        row_names=_names_along([words[d] for d in others], turned.shape[:-1], vectors),
+        row_names=names_along([words[d] for d in others], turned.shape[:-1], vectors),
         image_shape=(turned.shape[0], turned.shape[1]) if image else None, meta=meta,
     )  # fmt: skip
 
@@ -158,7 +158,7 @@ def _of_length(vectors: Mapping[str, NDArray], size: int) -> dict[str, NDArray]:
     return {name: vector for name, vector in vectors.items() if vector.size == size}
 
 
-def _names_along(
+def names_along(
     words: Sequence[str], shape: Sequence[int], vectors: Mapping[str, NDArray]
 ) -> tuple[str, ...]:
     """Return a name for each measurement: "time 2, pixel 5", or "time=0.5" if a vector gives it."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 UNIT_LAST = (
     re.compile(r"^(.*\S)\s*/\s*(\S+)$"),  # name/unit
-    re.compile(r"^(.*[^\s,_])[\s,_]+(\S+?)\.?$"),  # name unit
+    re.compile(r"^(.*?[^\s,_])(?:[\s,_]+in)?[\s,_]+(\S+?)\.?$"),  # name unit, name in unit
 )
 PANDAS_SUFFIX = re.compile(r"\.\d+$")  # pandas renames a second `wavelength` to `wavelength.1`
 BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]$")  # name [unit], name (unit)
@@ -29,14 +29,17 @@ WORDS = {  # in lower case, for each name and unit of an axis
     ("wavelength", ""): ("wavelength", "wavelengths", "wl", "lambda", "λ"),
     ("Wellenlänge", ""): ("wellenlänge",),
     ("Wellenzahl", "cm-1"): ("wellenzahl",),
-    ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres"),
+    ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres", "nanometre"),
     ("wavelength", "um"): ("um", "µm", "micron", "microns", "micrometer", "micrometers", "micrometres"),
-    ("energy", ""): ("energy",),
+    ("energy", ""): ("energy", "photon energy", "energy loss"),
+    ("kinetic energy", ""): ("kinetic energy",),
+    ("binding energy", ""): ("binding energy",),
     ("energy", "eV"): ("ev",),
     ("energy", "keV"): ("kev",),
     ("frequency", ""): ("frequency",),
     ("frequency", "Hz"): ("hz",),
     MASS: ("m/z", "mz"),
+    ("q", ""): ("q", "scattering vector"),
     ("time", "s"): ("seconds",),
 }  # fmt: skip
 MEANINGS = {word: axis for axis, words in WORDS.items() for word in words}

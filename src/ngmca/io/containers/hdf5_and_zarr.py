@@ -12,6 +12,7 @@ from ngmca.io.array_choice import choose_array, other_arrays
 from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim, in_words
 from ngmca.io.containers.blosc_chunks import check_blosc
+from ngmca.io.containers.hdf5_conventions import read_convention
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, damaged, printable
@@ -30,7 +31,11 @@ def read_hdf5(
 
     with damaged(f"{path} is not a complete HDF5 file"), ExitStack() as stack:
         check_hdf5(path)
-        found = _datasets_in(stack.enter_context(h5py.File(path, "r")))
+        file = stack.enter_context(h5py.File(path, "r"))
+        known = read_convention(file, dataset, layout, str(path))
+        if known is not None:
+            return known
+        found = _datasets_in(file)
         shapes = {key: one.shape[:: -1 if _is_matlab(one) else 1] for key, one in found.items()}
         name = choose_array(shapes, dataset, path)
         item, where = found[name], f"{name} in {path}"

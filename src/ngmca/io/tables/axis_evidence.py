@@ -41,6 +41,8 @@ def nature(v: NDArray, name: str, other: int = 0) -> Points:
         points.append((-1.0, "it begins at 0"))
     elif in_spectral_range(v):
         points.append((1.0, f"{v[0]:g} to {v[-1]:g} is a usual range of spectra"))
+    if len(v) >= SAFE_LENGTH and not is_even(v):
+        points.append((-1.0, "its steps are uneven"))
     return points
 
 

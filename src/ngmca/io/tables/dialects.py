@@ -26,6 +26,7 @@ NOT_A_MEASUREMENT = re.compile(
 PARAMETER = re.compile(  # a condition of a scan, not an intensity
     r"^(retention[ _]?time|rt|r\.t\.|time|elapsed( time)?|date|temp(erature)?|t_sample|pressure|voltage|"
     r"potential|current|power|flow|humidity|ph|speed|motor|theta|2theta|phi|chi|omega|energy|field|"
+    r"angle|direction|row|column|run|depth|z|"
     r"gain|exposure|integration[ _]?time|dwell|count[ _]?time|live[ _]?time)\b(?!.*\d)",
     re.I,
 )

@@ -28,6 +28,7 @@ from ngmca.io.tables.orange import headed, split_header
 from ngmca.io.tables.orientation import choose_reading
 from ngmca.io.tables.text_tables import Table, tables_of
 
+PERKINELMER = re.compile(r"PE \w+ .*ASCII")
 PIECE_BYTES = 1 << 24  # that are read or unpacked at a time
 LINE_ENDS = b"\n\r\x0b\x0c\x85"  # all line ends of str.splitlines that text may have
 
@@ -49,7 +50,7 @@ def from_text(
     **_: Any,
 ) -> Dataset:
     """Return the table in a text, with its axis and names if it has them; errors call it `where`."""
-    lines, comments = lines_of(text, skip or 0)
+    lines, comments = lines_of(perkinelmer_table(text) if header is None else text, skip or 0)
     if not lines.texts:
         raise ReadError(f"{where} has no numbers in it: it is empty, or has only comments.")
     typed, lines = split_header(lines) if header is None else (None, lines)
@@ -57,6 +58,19 @@ def from_text(
     tables = [part for one in found for part in _parted(headed(one, typed) if typed else one, comments)]
     parts = [part for table in tables for part in _read_table(table, transpose, axis, columns)]
     return _joined(parts, where)
+
+
+def perkinelmer_table(text: str) -> str:
+    """Return the table below #DATA in an ASCII file of PerkinElmer, with its units as names above it."""
+    if not PERKINELMER.match(text):
+        return text
+    lines = text.splitlines()
+    marks = {line.strip(): i for i, line in enumerate(lines)}
+    if "#DATA" not in marks:
+        return text
+    data, units = marks["#DATA"], marks.get("#GR", -1)
+    names = "\t".join(cell.strip() for cell in lines[units + 1 : units + 3]) if units >= 0 else ""
+    return "\n".join([*[""] * data, names, *lines[data + 1 :]])
 
 
 def _parted(table: Table, comments: Lines) -> list[Table]:
