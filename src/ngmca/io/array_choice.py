@@ -20,7 +20,12 @@ SHORTEST_SPECTRUM = 5  # points
 MUCH_LARGER = 10  # times the size of all other arrays
 DATA_NAMES = ("y", "data", "x", "spectra", "intensity", "intensities", "cube", "measurements")
 ERROR_NAME = re.compile(r"(^|[_ ]|\b)(std|stdev|sd|err|errors?|sigma|var|variance|mask|weights?)$|dev$")
-AXIS_NAMES = ("axis", "x_axis")  # names of an axis that do not say which quantity it is
+AXIS_NAMES = (
+    "axis",
+    "x_axis",
+    "axisscale",
+    "shift",
+)  # names of an axis that do not say which quantity it is
 
 
 def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | str) -> str:

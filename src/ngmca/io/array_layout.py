@@ -15,6 +15,7 @@ from ngmca.io.dataset import Axis, Dataset, real_numbers
 from ngmca.io.read_error import ReadError, printable
 from ngmca.io.tables.axis_evidence import SAFE_LENGTH, is_even
 from ngmca.io.tables.cells import Lines
+from ngmca.io.tables.dialects import tidied
 from ngmca.io.tables.orientation import choose_reading
 from ngmca.io.tables.text_reader import dataset_of
 from ngmca.io.tables.text_tables import Table
@@ -56,6 +57,8 @@ def labelled(
 ) -> Dataset:
     """Return the data set of an array and of the vectors beside it in a file."""
     meta = {"dataset": printable(name)} if name else {}
+    if array.dtype.names:
+        return replace(_of_fields(array, layout, where), meta=meta)
     array, layout = _squeezed(array, layout)
     inside = None
     if array.ndim == 2 and not layout.axes:
@@ -76,6 +79,19 @@ def labelled(
     kept = [d for d, size in enumerate(array.shape) if size != data.Y.shape[1] or array.ndim != 2]
     names = _names_beside(vectors, len(data.Y)) if array.ndim == 2 and len(kept) == 1 else ()
     return replace(data, row_names=names) if names else data
+
+
+def _of_fields(array: NDArray, layout: Layout, where: str) -> Dataset:
+    """Return the data of an array with named fields, which is a table with names above its columns."""
+    names = [name for name in array.dtype.names or () if array.dtype[name].kind in "fiub"]
+    names = [name for name in names if array.dtype[name].shape == ()]
+    if array.ndim != 1 or len(names) < 2:
+        raise ReadError(f"{where} holds {array.dtype}, not numbers.")
+    values = np.column_stack([array[name].astype(float) for name in names])
+    lines = Lines(list(range(1, len(values) + 1)), [""] * len(values))
+    columns = tuple(range(len(names)))
+    table = Table(values, names=tuple(names), lines=lines, where=where, columns=columns)
+    return dataset_of(choose_reading(tidied(table), layout.axis, layout.transpose), table)
 
 
 def _squeezed(array: NDArray, layout: Layout) -> tuple[NDArray, Layout]:
@@ -169,7 +185,7 @@ def names_along(
         own = [v for name, v in vectors.items() if short(name).startswith(word) and v.size == size]
         known = np.ravel(own[0]) if own and own[0].dtype.kind in "fiu" else None
         plain = [f"{word} {i + 1}" for i in range(size)]
-        labels.append(plain if known is None else [f"{word}={value:.12g}" for value in known])
+        labels.append(plain if known is None else [f"{word}={value:.6g}" for value in known])
     return tuple(", ".join(parts) for parts in product(*labels))
 
 

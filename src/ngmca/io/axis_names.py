@@ -70,7 +70,7 @@ def quantity_of(axis: NDArray) -> tuple[str, str] | None:
         return WAVENUMBER
     if low >= 170 and high <= 1150 and (not falls or whole) and high - low >= 100:
         return WAVELENGTH
-    if low >= 340 and 2400 <= high <= 2600 and whole and not falls:  # near infrared
+    if low >= 240 and 2400 <= high <= 2600 and whole and not falls:  # near infrared
         return WAVELENGTH
     if falls and low >= -5 and 4 <= high <= 20 and len(axis) >= 1000:
         return SHIFT

@@ -14,6 +14,7 @@ UNIT_LAST = (
 )
 PANDAS_SUFFIX = re.compile(r"\.\d+$")  # pandas renames a second `wavelength` to `wavelength.1`
 BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]$")  # name [unit], name (unit)
+ENDS_IN_POSITION = re.compile(r"[a-zA-Z@_ ]\d{2,}(\.\d+)?$")
 NO_AXIS = "channel"  # the name of an unknown axis
 
 SHIFT = ("chemical shift", "ppm")
@@ -45,7 +46,7 @@ WORDS = {  # in lower case, for each name and unit of an axis
 MEANINGS = {word: axis for axis, words in WORDS.items() for word in words}
 
 TIMES = {"time", "times", "t", "s", "sec", "second", "seconds", "ms", "us", "ns", "ps", "fs", "min",
-         "minute", "minutes", "h", "hour", "hours", "delay"}  # fmt: skip
+         "minute", "minutes", "h", "hour", "hours", "delay", "rt", "retention"}  # fmt: skip
 COUNTING = {"sample", "samples", "spectrum", "spectra", "index", "idx", "id", "no", "nr", "number",
             "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "temperature", "temp",
             "concentration", "conc", "ph", "dose", "depth", "position", "thickness", "size", "distance",
@@ -100,6 +101,8 @@ def role(text: str) -> str:
     """Return the role of a column with this heading: `spectral`, `channel`, `time`, `counting` or ``."""
     name, unit = heading(PANDAS_SUFFIX.sub("", text.strip()))
     if not text.strip() or is_place(name) or name[:1].isdigit():  # 400 nm is a position, not a name
+        return ""
+    if ENDS_IN_POSITION.search(name):  # Abs@400 nm
         return ""
     quantity = " ".join(name.lower().replace("_", " ").split())
     # a depth in um is not spectral

@@ -61,7 +61,7 @@ def read_zarr(
     notes = notes_on(array, where)
     values = np.asarray(array[...])
     others = () if dataset else other_arrays(shapes, name)
-    return labelled(values, _beside(found, name), layout, where, name).with_notes(*notes, *others)
+    return labelled(values, vectors_beside(found, name), layout, where, name).with_notes(*notes, *others)
 
 
 def arrays_in_zarr(path: Path) -> dict[str, Any]:
@@ -97,7 +97,8 @@ def notes_on(item: Any, where: str) -> tuple[str, ...]:
 def vectors_beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
     """Return the vectors that may be the axis of a dataset."""
     item = found[name]
-    return (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
+    beside = (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
+    return beside | _in_attributes(item)
 
 
 def _arrays_in(group: Any) -> dict[str, Any]:
@@ -225,6 +226,16 @@ def _beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
         _with_unit(key, item): np.ravel(item[()])
         for key, item in found.items()
         if key.rpartition("/")[0] == group and key != name and item.size == max(item.shape, default=0)
+    }
+
+
+def _in_attributes(item: Any) -> dict[str, NDArray]:
+    """Return the vectors among the attributes of a dataset."""
+    found = {key: np.asarray(value) for key, value in dict(item.attrs).items()}
+    return {
+        key: value
+        for key, value in found.items()
+        if value.dtype.kind in "fiu" and value.size > 1 and value.size == max(value.shape, default=0)
     }
 
 

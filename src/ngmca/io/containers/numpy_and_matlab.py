@@ -65,12 +65,23 @@ def read_mat(
             size = 1 if kind in ("char", "logical", "int8", "uint8") else 4
             check_claim(float(np.prod(shape, dtype=float)) * size, most, f"{name} in {path}")
         stored = loadmat(path)
-    arrays = {
-        name: np.asarray(value)
-        for name, value in stored.items()
-        if not name.startswith("__") and isinstance(value, np.ndarray) and value.dtype.kind in "fiubcU"
-    }
+    named = {name: value for name, value in stored.items() if not name.startswith("__")}
+    arrays = _numbers_and_words(named)
     return from_named(arrays, path, layout, dataset)
+
+
+def _numbers_and_words(stored: dict[str, Any], deep: int = 3) -> dict[str, NDArray]:
+    """Return the arrays of numbers and words in variables of MATLAB, also in their structures."""
+    found: dict[str, NDArray] = {}
+    for name, value in stored.items():
+        if not isinstance(value, np.ndarray):
+            continue
+        if value.dtype.names and value.size == 1 and deep:
+            inner = {f"{name}/{part}": value[part].item() for part in value.dtype.names}
+            found |= _numbers_and_words(inner, deep - 1)
+        elif value.dtype.kind in "fiubcU":
+            found[name] = value
+    return found
 
 
 def from_named(arrays: dict[str, NDArray], path: Path, layout: Layout, dataset: str | None) -> Dataset:

@@ -83,12 +83,6 @@ def check_no_axis(table: Table, data: list[int]) -> None:
             *(table.where, numbers, option("columns", f"{numbers + 1}-{table.columns[-1] + 1}")),
             option("axis", "none"),
         )
-    if _are_quantities(table, data):
-        raise ReadError(
-            "{}: its columns differ in size like different quantities, and no line names them. Say which "
-            "columns are data, for example {}, or give {} if all are channels.",
-            *(table.where, option("columns", "3-5"), option("axis", "none")),
-        )
     named = [j for j in data if table.names and role(table.names[j]) == "spectral"]
     looked = data if len(Y) >= max(2 * SAFE_LENGTH, len(data)) else []
     even = [j for j in looked if is_even(table.values[:, j])]
@@ -108,16 +102,25 @@ def check_no_axis(table: Table, data: list[int]) -> None:
             *(table.where, table.columns[even[0]] + 1),
             *(option("columns", "1,3"), option("axis", "none")),
         )
+    check_quantities(table, data)
 
 
-def _are_quantities(table: Table, data: list[int]) -> bool:
-    """Return whether columns without names differ in size like different quantities, unlike channels."""
-    if table.names or table.over or not 4 <= len(data) <= 40 or len(table.values) < 3:
-        return False
-    sizes = np.nanmedian(np.abs(table.values[:, data]), axis=0)
-    if not (sizes > 0).all():
-        return False
-    return bool(np.median(np.abs(np.diff(np.log10(sizes)))) >= 0.5)
+def check_quantities(table: Table, data: list[int]) -> None:
+    """Raise an error for columns without names that differ in size like quantities, unlike channels."""
+    if table.names or table.over or not 4 <= len(data) <= 60 or len(table.values) < 3:
+        return
+    values = table.values[:, data]
+    steady = np.array([not np.isfinite(c).any() or np.nanmin(c) == np.nanmax(c) for c in values.T])
+    sizes = np.array([np.nanmedian(np.abs(c)) for c in values.T[~steady]])
+    sizes = sizes[sizes > 0]
+    jumps = np.median(np.abs(np.diff(np.log10(sizes)))) if len(sizes) > 2 else 0.0
+    if jumps >= 0.5 or 0.3 <= steady.mean() < 1:
+        raise ReadError(
+            "{}: its columns look like different quantities, and no line names them: they differ much "
+            "in size, or stay the same. Say which are data, for example {}, or give {} if all are "
+            "channels.",
+            *(table.where, option("columns", "3-5"), option("axis", "none")),
+        )
 
 
 def _leading_numbers(table: Table, data: list[int]) -> int:

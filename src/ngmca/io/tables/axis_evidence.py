@@ -136,6 +136,7 @@ def stands_out(v: NDArray, rest: NDArray) -> bool:
     """Return whether numbers differ from their neighbours far more than these from each other."""
     if rest.shape[1] < 2:
         return False
+    rest = _without_gaps(rest.T).T
     step = np.median(np.abs(v - rest[:, 0]))
     usual = np.median(np.abs(np.diff(rest[:, :20], axis=1)))
     return bool(step > 10 * usual)

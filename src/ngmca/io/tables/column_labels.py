@@ -16,7 +16,7 @@ from ngmca.io.tables.text_tables import Table
 
 CHANNEL_NAME = re.compile(  # A400, abs_400, nm 400: what was measured, and where
     r"(wavelength|wave|wl|w|nm|lambda|wn|cm-?1|a|abs|absorbance|r|refl|reflectance|nir|spc|spectra|int"
-    r"|intensity)[ _.]?(\d+(?:\.\d+)?)",
+    r"|intensity|band|mz|m/z)[ _.@(]*(\d+(?:\.\d+)?) ?(nm|cm-1|cm\^-1)?\)?",
     re.I,
 )
 
@@ -65,7 +65,8 @@ def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
 
 def _is_sure(axis: NDArray, table: Table, places: list[int]) -> bool:
     """Return whether names such as A400 are an axis: they may also be names of samples."""
-    if not CHANNEL_NAME.fullmatch(table.names[places[-1]]):
+    match = CHANNEL_NAME.fullmatch(table.names[places[-1]])
+    if not match or match[1].lower() in ("mz", "m/z"):
         return True
     return len(axis) >= SAFE_LENGTH and in_spectral_range(axis) and is_even(axis)
 
@@ -91,7 +92,8 @@ def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
         return table.style.number(f"-{name[2:]}" if name[1:2] == "." else name[1:]), ""
     match = CHANNEL_NAME.fullmatch(name)
     if match:
-        return table.style.number(match[2]), known_unit(match[1]) if meaning(match[1]) else ""
+        word = match[3] or match[1]
+        return table.style.number(match[2]), (meaning(word) or ("", ""))[0] and word.lower()
     word, _, digits = name.rpartition(" ")  # m/z 41
     return (table.style.number(digits), known_unit(word)) if meaning(word) else (None, "")
 

@@ -80,7 +80,7 @@ def _with_kind_remarks(table: Table) -> Table:
     others = [
         f"{table.columns[j] + 1} {name}"
         for j, name in enumerate(table.names)
-        if j and NOT_A_MEASUREMENT.search(name)
+        if j and NOT_A_MEASUREMENT.search(name) and not CORRECTED.match(name)
     ]
     warning = message(
         "columns that may not be measurements: {}. Select the others with {}.",

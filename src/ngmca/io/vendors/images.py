@@ -206,7 +206,8 @@ def _axis(signal: Any) -> Axis:
     else:
         size = np.shape(signal["data"])[place]
         axis = float(described.get("offset", 0)) + float(described.get("scale", 1)) * np.arange(size)
-    return axis, _text(described.get("name")) or NO_AXIS, known_unit(_text(described.get("units")))
+    unit = known_unit(_text(described.get("units")))
+    return axis, _text(described.get("name")) or from_unit(unit, NO_AXIS)[0], unit
 
 
 def _text(value: Any) -> str:
