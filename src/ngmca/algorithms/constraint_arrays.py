@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ngmca.engines import Solve
 from ngmca.nnqp.gram import Gram
 from ngmca.nnqp.pivoting import solve_rows
+from ngmca.nnqp.profile_shapes import nearest_in_shape
 
 # Solves the problem of the free sources of a block: (G, C, X in place) -> violation
 Inner = Callable[[Gram, NDArray, NDArray], float]
@@ -124,6 +125,16 @@ class Constraints:
         if self.sources is not None:
             S[given] = self.sources[given] * _scales(S[given], self.sources[given])[:, None]
         return A, S
+
+    def in_shape(self, columns: NDArray, which: NDArray) -> NDArray:
+        """Return columns of A for these sources, as near as possible in the shape of its profile."""
+        if self.profiles is None:
+            return columns
+        unit = np.ones(len(columns)) if self.rows is None else self.rows
+        found = columns * unit[:, None]
+        for part in self.parts:
+            found[part] = nearest_in_shape(found[part], [self.profiles[i] for i in which])
+        return np.asarray(found / unit[:, None], dtype=columns.dtype)
 
     def sizes_of(self, A: NDArray, S: NDArray) -> NDArray:
         """Return the norms (R,) of the columns of A in physical units; 0 for those of a baseline.

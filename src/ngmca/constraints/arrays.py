@@ -20,6 +20,8 @@ Constraint = (
 )
 KINDS = (Baseline, Closure, KnownMixing, KnownSources, Monotonic, Unimodal, ZeroMixing, ZeroSources)
 Record = TypeVar("Record")
+LARGEST_RATIO = 1e100  # of known sources to the data
+SHAPE_TOLERANCE = 1e-6  # of known columns of A, over their largest entry
 
 
 def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
@@ -115,7 +117,21 @@ def _sources(
     n = engine.shape[1]
     found = np.full((r, n), np.nan) if known is None else known.rows(r, n) / engine.unit
     if baseline is not None:
-        found = np.vstack([found, baseline.basis(n)])
+        curves = baseline.basis(n)
+        if len(curves) >= n:
+            raise ArgumentError(
+                "{} has {} curves for {} channels: they fit any data, and nothing is left for the "
+                "sources. Leave it out.",
+                *(option("Baseline"), len(curves), n),
+            )
+        found = np.vstack([found, curves])
+    peak = float(np.nanmax(np.abs(found[:r]), initial=0.0))
+    if peak and not 1 / LARGEST_RATIO < peak < LARGEST_RATIO:
+        raise ArgumentError(
+            "{} has a largest entry of {:.3g}, too far from the size of the data for floating-point "
+            "numbers. Give it in the unit of the data.",
+            *(option("KnownSources"), peak * engine.unit),
+        )
     return np.asarray(found / columns)
 
 
@@ -159,10 +175,18 @@ def _check_consistent(made: Constraints) -> None:
     ):
         if values is not None and zero is not None and (np.nan_to_num(values)[zero] > 0).any():
             raise ArgumentError("{} is above 0 where {} says 0.", *map(option, names))
+    _check_known_shapes(made)
     if made.totals is None:
         return
     if made.mixing is not None and made.sizes is not None:
         held = made.held
+        sums = made.mixing[:, held] @ made.sizes[held]
+        if held[: made.r].all() and (np.abs(sums - made.totals) > 1e-6 * made.totals).any():
+            row = int(np.abs(sums / made.totals - 1).argmax())
+            raise ArgumentError(
+                "{} gives all columns, and the amounts of measurement {} do not sum to the total of {}.",
+                *(option("KnownMixing"), row, option("Closure")),
+            )
         if (made.mixing[:, held] @ made.sizes[held] > made.totals * (1 + 1e-9)).any():
             raise ArgumentError(
                 "{} exceeds the total of {} in one of its rows.",
@@ -173,4 +197,20 @@ def _check_consistent(made: Constraints) -> None:
         raise ArgumentError(
             "{} sets a whole measurement to 0, but {} says that its total is above 0.",
             *(option("ZeroMixing"), option("Closure")),
+        )
+
+
+def _check_known_shapes(made: Constraints) -> None:
+    """Raise an error if a known column of A does not have the shape that its profile must have."""
+    if made.profiles is None or made.mixing is None:
+        return
+    which = np.flatnonzero(made.held)
+    columns = made.mixing[:, which]
+    away = np.abs(made.in_shape(columns, which) - columns).max(axis=0)
+    wrong = which[away > SHAPE_TOLERANCE * np.abs(columns).max(axis=0)]
+    if wrong.size:
+        i = int(wrong[0])
+        raise ArgumentError(
+            "{} of source {} is not {}, as its profile must be.",
+            *(option("KnownMixing"), i, made.profiles[i]),
         )

@@ -1,0 +1,123 @@
+"""Inputs at the edge: contradictions, dead sources, numbers far from 1. Right, or an error in words."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca._support.messages import ArgumentError
+
+QUICK = ngmca.Soft(n_iter=30)
+rng = np.random.default_rng(0)
+Y = rng.random((10, 3)) @ rng.random((3, 40))
+Y2 = np.random.default_rng(1).random((10, 3)) @ np.random.default_rng(2).random((3, 64))
+
+
+def run(data, r, *constraints, method=QUICK, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return ngmca.separate(data, r, constraints=constraints, n_init=1, method=method, **options)
+
+
+def away_from(shape, A):
+    """How far columns are from their shape."""
+    steps = np.diff(A, axis=0)
+    if shape != "unimodal":
+        return max(0.0, float((-steps if shape == "increasing" else steps).max()))
+    peaks = A.argmax(axis=0)
+    sides = [(np.diff(c[: p + 1]), np.diff(c[p:])) for c, p in zip(A.T, peaks, strict=True)]
+    return max(max(-up.min(initial=0), down.max(initial=0)) for up, down in sides)
+
+
+@pytest.mark.parametrize("shape", ["increasing", "decreasing", "unimodal"])
+@pytest.mark.parametrize("seed", range(4))
+def test_profiles_hold_for_dead_and_revived_sources(shape, seed):
+    draw = np.random.default_rng(seed)
+    data = np.sort(draw.random((12, 2)), axis=0) @ np.maximum(0, draw.standard_normal((2, 40)))
+    kind = ngmca.Unimodal() if shape == "unimodal" else ngmca.Monotonic(shape)
+    found = run(data, 5, kind, seed=seed)
+    assert away_from(shape, found.A) < 1e-6
+    assert away_from(shape, run(np.zeros((8, 20)), 2, kind).A) == 0
+
+
+def test_contradictions_are_refused():
+    mixing = np.array([0.1, 0.5, 0.2, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2])[:, None]
+    with pytest.raises(ArgumentError, match="KnownMixing of source 0 is not increasing"):
+        run(Y, 2, ngmca.KnownMixing(mixing), ngmca.Monotonic("increasing"))
+    run(Y, 2, ngmca.KnownMixing(np.sort(mixing, axis=0)), ngmca.Monotonic("increasing"))
+    whole = np.full((10, 3), 0.25)
+    with pytest.raises(
+        ArgumentError, match="measurement 0 do not sum to the total of Closure"
+    ):
+        run(Y, 3, ngmca.KnownMixing(whole), ngmca.Closure(1.0))
+    run(Y, 3, ngmca.KnownMixing(whole), ngmca.Closure(0.75))
+    with pytest.raises(ArgumentError, match="k at most 2, got"):
+        run(Y, 2, ngmca.KnownSources(rng.random((3, 40))), method=ngmca.Soft(n_iter=30, penalised="A"))
+
+
+@pytest.mark.parametrize("domain", ["direct", "wavelet"])
+@pytest.mark.parametrize("scale", ["fixed", "free"])
+def test_a_known_source_is_as_given_where_nothing_was_observed(domain, scale):
+    known, data = 0.1 + rng.random((1, 64)), Y2.copy()
+    data[:, 5:8] = np.nan
+    S = run(data, 2, ngmca.KnownSources(known, scale=scale), domain=domain).S
+    ratio = S[0] / known[0]
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
+    assert ratio[0] > 0
+    np.testing.assert_array_equal(S[1, 5:8], 0)
+
+
+def test_all_sources_known_in_single_precision():
+    known = rng.random((3, 40)).astype(np.float32)
+    found = run((rng.random((10, 3)) @ known).astype(np.float32), 3, ngmca.KnownSources(known))
+    np.testing.assert_allclose(found.S, known, rtol=1e-5)
+
+
+@pytest.mark.parametrize("power", [-140, 140, -900, 900])
+@pytest.mark.parametrize("kind", ["missing", "robust", "known"])
+def test_answers_do_not_depend_on_units(power, kind):
+    data, unit = Y2.copy(), 2.0**power
+    if kind == "missing":
+        data[2, 3] = np.nan
+    known = [Y2[:1]] if kind == "known" else []
+    one, other = (
+        run(data * u, 2, *(ngmca.KnownSources(u * k) for k in known), domain="wavelet",
+            robust=kind == "robust")
+        for u in (1.0, unit)
+    )  # fmt: skip
+    np.testing.assert_allclose(other.A, one.A, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(other.S / unit, one.S, rtol=1e-6, atol=1e-9)
+
+
+def test_counts_far_from_one_event():
+    counts = np.round(10 * Y)
+    for noise in ("poisson", ngmca.Counts()):
+        with pytest.raises(ArgumentError, match=r"events: Y does not hold counts"):
+            run(counts * 2.0**-1000, 2, noise=noise)
+    found = run(counts * 2.0**-1000, 2, noise=ngmca.Counts(gain=2.0**-1000))
+    assert np.isfinite(found.A).all()
+    counts[0, 0] = 1e150
+    assert np.isfinite(run(counts, 2, noise=ngmca.Counts()).A).all()
+
+
+def test_known_sources_far_from_the_data():
+    with pytest.raises(ArgumentError, match=r"KnownSources has a largest entry of 1e\+150"):
+        run(Y, 2, ngmca.KnownSources(1e150 * np.ones((1, 40))))
+
+
+@pytest.mark.parametrize("kind", ["polynomial", "splines"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_baseline_that_fits_anything_is_refused(kind, n):
+    with pytest.raises(ArgumentError, match="nothing is left for the sources"):
+        run(Y[:, :n], 1, ngmca.Baseline(kind))
+
+
+def test_the_byte_order_does_not_matter():
+    data = Y.astype(">f4")
+    holed = data.copy()
+    holed[0, 0] = np.nan
+    for one, other in ((data, data.astype("=f4")), (holed, holed.astype("=f4"))):
+        found = [run(values, 2) for values in (one, other)]
+        assert found[0].A.dtype == found[1].A.dtype == np.float32
+        np.testing.assert_array_equal(found[0].A, found[1].A)
