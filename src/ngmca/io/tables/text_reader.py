@@ -20,7 +20,7 @@ from ngmca.io.read_error import ReadError, printable, reason
 from ngmca.io.tables import dialects
 from ngmca.io.tables import text_maps as maps
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS
-from ngmca.io.tables.cells import Lines, lines_of
+from ngmca.io.tables.cells import LINE_END, Lines, lines_of
 from ngmca.io.tables.column_labels import selected, settled
 from ngmca.io.tables.headers import as_title
 from ngmca.io.tables.interpretations import Reading
@@ -30,7 +30,7 @@ from ngmca.io.tables.text_tables import Table, tables_of
 
 PERKINELMER = re.compile(r"PE \w+ .*ASCII")
 PIECE_BYTES = 1 << 24  # that are read or unpacked at a time
-LINE_ENDS = b"\n\r\x0b\x0c\x85"  # all line ends of str.splitlines that text may have
+LINE_ENDS = b"\n\r"
 
 
 def read_text(path: Path, *, stream: BinaryIO | None = None, **options: Any) -> Dataset:
@@ -64,7 +64,7 @@ def perkinelmer_table(text: str) -> str:
     """Return the table below #DATA in an ASCII file of PerkinElmer, with its units as names above it."""
     if not PERKINELMER.match(text):
         return text
-    lines = text.splitlines()
+    lines = LINE_END.split(text)
     marks = {line.strip(): i for i, line in enumerate(lines)}
     if "#DATA" not in marks:
         return text
