@@ -173,3 +173,30 @@ def test_unusual_line_ends_in_a_name_do_not_split_its_line(tmp_path):
     (tmp_path / "t.csv").write_text("name,conc\na\u2028b,1\nc\x0bd,2\n", encoding="utf-8")
     rows, _ = read_grid(tmp_path / "t.csv")
     assert [cells[0] for _, cells in rows] == ["name", "a\u2028b", "c\x0bd"]
+
+
+def chain(seed, m=30, n=120):
+    """Spectra and amounts of A -> B -> C -> D."""
+    draw, x = np.random.default_rng(seed), np.arange(n)
+    rates = np.diag([-9.0, -5.0, -3.0, 0.0]) + np.diag([9.0, 5.0, 3.0], -1)
+    values, vectors = np.linalg.eig(rates)
+    begin = np.linalg.solve(vectors, np.eye(4)[0])
+    A = (vectors @ (np.exp(np.outer(values, np.linspace(0, 1, m))) * begin[:, None])).T.real
+    centres = draw.permutation([15, 40, 65, 90]) + draw.uniform(-4, 4, 4)
+    S = np.exp(-(((x - centres[:, None]) / 6) ** 2))
+    S += 0.6 * np.exp(-(((x - draw.uniform(10, 110, (4, 1))) / 5) ** 2))
+    return S, A @ S + 0.003 * draw.standard_normal((m, n))
+
+
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_shapes_find_their_sources(seed):
+    S, data = chain(seed)
+    shapes = (
+        ngmca.Monotonic("decreasing", sources=[0]), ngmca.Unimodal(sources=[1, 2]),
+        ngmca.Monotonic("increasing", sources=[3]),
+    )  # fmt: skip
+    found = run(data, 4, *shapes, method=ngmca.Soft(n_iter=100), seed=seed, domain="direct")
+    alike = np.corrcoef(found.S, S)[:4, 4:]
+    assert alike[0].argmax() == 0
+    assert alike[3].argmax() == 3
+    assert alike.max(axis=1).min() > 0.98
