@@ -79,9 +79,13 @@ def _signal_to_noise(run: Run) -> str:
 
 def source_answers(run: Run) -> str:
     """Return a table with the substance and the amount of each source."""
-    head = "<th>source<th>substance<th>similarity<th>by chance<th>amount: median<th>range"
     count = min(len(run.separation.S), MAX_ROWS)
-    return table(head, [numbered(i) + _substance(run, i) + _amount(run, i) for i in range(count)])
+    cells = [_substance(run, i) for i in range(count)]
+    named = any(part not in ("-", "") for cell in cells for part in cell.split("<td>"))
+    similar = "<th>similarity<th>by chance" if run.answers.identification is not None else ""
+    head = f"<th>source{'<th>substance' + similar if named else ''}<th>amount: median<th>range"
+    rows = [numbered(i) + (cells[i] if named else "") + _amount(run, i) for i in range(count)]
+    return table(head, rows)
 
 
 def numbered(i: int) -> str:
@@ -94,7 +98,8 @@ def _substance(run: Run, i: int) -> str:
     found, known = run.answers.identification, run.answers.substances(len(run.separation.S))[i]
     best = found.matches[i][0] if found is not None and found.matches[i] else None
     if best is None or (known and not best.confident):
-        return f"<td>{f'<b>{escape(known)}</b>, by standards' if known else '-'}<td>-<td>-"
+        name = f"<b>{escape(known)}</b>, by standards" if known else "-"
+        return f"<td>{name}<td>-<td>-" if found is not None else f"<td>{name}"
     name = f"<b>{escape(best.name)}</b>" if best.confident else f"uncertain: {escape(best.name)}?"
     return f"<td>{name}<td>{best.similarity:.2f}<td>{best.chance:.2g}"
 
