@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ngmca._support.messages import Message, message, option
 from ngmca.io.array_choice import MAX_DIMENSIONS, Shape, find_axis, short
 from ngmca.io.axis_units import NO_AXIS, is_place, is_spectral, role
-from ngmca.io.dataset import Axis, Dataset, real_numbers
+from ngmca.io.dataset import Axis, Dataset, monotonic, real_numbers
 from ngmca.io.read_error import ReadError, printable
-from ngmca.io.tables.axis_evidence import SAFE_LENGTH, is_even
+from ngmca.io.tables.axis_evidence import SAFE_LENGTH, in_spectral_range, is_counter, is_even
 from ngmca.io.tables.cells import Lines
 from ngmca.io.tables.dialects import tidied
 from ngmca.io.tables.orientation import choose_reading
@@ -118,7 +118,18 @@ def _inside(values: NDArray, layout: Layout, where: str) -> Dataset | None:
     first = ",".join("" if np.isnan(v) else repr(float(v)) for v in values[0])
     lines = Lines(list(range(1, m + 1)), [first, *[""] * (m - 1)])
     table = Table(np.asarray(values, float), lines=lines, where=where, columns=tuple(range(n)))
-    return dataset_of(choose_reading(table, layout.axis, layout.transpose), table)
+    reading = choose_reading(table, layout.axis, layout.transpose)
+    first = np.asarray(values[:, 0], float)
+    asked = layout.axis is not None or layout.transpose is not None
+    steady = len(first) >= SAFE_LENGTH and is_even(first) and not is_counter(first)
+    if reading.axis is None and steady and not asked:
+        raise ReadError(
+            "{} can be read in two ways: its first column, {:g} to {:g}, is the axis ({}), or it numbers "
+            "the measurements ({}). Give the option for the right one.",
+            *(where, float(first[0]), float(first[-1])),
+            *(option("axis", "first-column"), option("transpose", False)),
+        )
+    return dataset_of(reading, table)
 
 
 def _borders(values: NDArray) -> tuple[NDArray, ...]:
@@ -127,10 +138,16 @@ def _borders(values: NDArray) -> tuple[NDArray, ...]:
 
 
 def _stands_alone(part: NDArray) -> bool:
-    """Return whether the first row rises or falls in even steps, and most others do not."""
-    if part.shape[1] < SAFE_LENGTH or len(part) < 2 or not is_even(part[0]):
+    """Return whether the first row rises or falls like an axis, and most others do not.
+
+    Its steps are even, or its numbers are in a usual range of spectra and differ from the others.
+    """
+    if part.shape[1] < SAFE_LENGTH or len(part) < 2 or not monotonic(part[0]):
         return False
-    return float(np.mean([is_even(row) for row in part[1:21]])) <= 0.5
+    if is_even(part[0]):
+        return float(np.mean([is_even(row) for row in part[1:21]])) <= 0.5
+    strange = in_spectral_range(part[0]) and float(np.nanmax(np.abs(part[1:]))) < part[0].min()
+    return strange and float(np.mean([monotonic(row) for row in part[1:21]])) <= 0.5
 
 
 def _as_told(

@@ -12,7 +12,7 @@ from ngmca.io.read_error import ReadError
 from ngmca.io.tables import ambiguities
 from ngmca.io.tables import axis_evidence as evidence
 from ngmca.io.tables import column_labels as labels
-from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, Points, is_label
+from ngmca.io.tables.axis_evidence import SAFE_LENGTH, SHORTEST_AXIS, Points, is_label
 from ngmca.io.tables.text_tables import Table
 
 
@@ -100,9 +100,12 @@ def _filled(table: Table) -> Table:
 
 
 def _begins_axis(row: NDArray) -> bool:
-    """Return whether the first number of a row continues the even steps of the others."""
+    """Return whether the first number of a row continues the steps of the others."""
     axis = row[np.isfinite(row)]
-    return len(axis) > 2 and bool(np.isfinite(row[0])) and evidence.is_even(axis)
+    if len(axis) < 3 or not np.isfinite(row[0]) or not monotonic(axis):
+        return False
+    steps = np.abs(np.diff(axis))
+    return evidence.is_even(axis) or bool(len(axis) >= SAFE_LENGTH and steps[0] <= 4 * steps[1:].max())
 
 
 def _alone_rises(others: NDArray) -> bool:
@@ -118,7 +121,8 @@ def _has_corner(values: NDArray) -> bool:
     down, across, inner = values[1:, 0], values[0, 1:], values[1:, 1:]
     if not (_in_order(down) and _in_order(across) and np.isfinite(inner).mean() > 0.5):
         return False
-    return evidence.stands_out(down, inner) or evidence.stands_out(across, inner.T)
+    found = evidence.stands_out(down, inner), evidence.stands_out(across, inner.T)
+    return any(found) if values[0, 0] == 0 else all(found)
 
 
 def _in_order(v: NDArray) -> bool:
