@@ -124,8 +124,8 @@ def _inside(values: NDArray, layout: Layout, where: str) -> Dataset | None:
     steady = len(first) >= SAFE_LENGTH and is_even(first) and not is_counter(first)
     if reading.axis is None and steady and not asked:
         raise ReadError(
-            "{} can be read in two ways: its first column, {:g} to {:g}, is the axis ({}), or it numbers "
-            "the measurements ({}). Give the option for the right one.",
+            "{} can be read in two ways: its first column, {:g} to {:g}, is the axis ({}), or it "
+            "numbers the measurements ({}). Give the option for the right one.",
             *(where, float(first[0]), float(first[-1])),
             *(option("axis", "first-column"), option("transpose", False)),
         )
