@@ -63,7 +63,8 @@ def nearest_mixing(known: Sequence[Constraint], separation: Separation, plain: N
         for k, shape in shapes.items():
             for part in separation.parts:  # A times the noise levels has the shape
                 h, x = 1 / plain[part] ** 2, np.empty(len(plain[part]))
-                best_column(SHAPES[shape], A[part, k] / plain[part], h, np.inf, x)
+                free = np.full(len(h), np.nan)
+                best_column(SHAPES[shape], A[part, k] / plain[part], h, np.inf, free, x)
                 found[part, k] = x / plain[part]
         return found
 
