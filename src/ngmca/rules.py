@@ -30,7 +30,8 @@ FEATURES: Mapping[str, Option | str] = {
     "wavelet": option("domain", "wavelet"),
     **{name: option(name) for name in (*CONSTRAINTS, *ARGUMENTS)},
     "Closure with KnownSources": "Closure with KnownSources of a fixed scale",
-    "Closure with KnownMixing": "Closure with KnownMixing",
+    "known channels": "KnownSources at some of the channels",
+    "uncertain mixing": "KnownMixing with standard deviations",
     "shapes of some sources": "a shape of some of the sources",
     "robust": option("robust", True),
     "counts": option("noise", "poisson"),
@@ -101,11 +102,10 @@ RULES: tuple[Rule, ...] = (
     Rule(("wavelet",), ("penalised A",), "columns of A have no order along the channels", _USE_DIRECT),
     Rule(
         ("wavelet",),
-        ("ZeroSources", "Closure with KnownSources"),
+        ("ZeroSources", "Closure with KnownSources", "known channels"),
         "this constraint holds for single channels",
         _USE_DIRECT,
     ),
-    Rule(("Closure",), SHAPES, "no method of ngmca does both", _LEAVE_OUT_ONE),
     Rule(
         ("Closure",),
         ("penalised A", "penalised both"),
@@ -113,15 +113,8 @@ RULES: tuple[Rule, ...] = (
         message("Use {}.", option("penalised", "S")),
     ),
     Rule(
-        ("Closure with KnownMixing",),
-        ("ZeroMixing",),
-        "no method of ngmca does all three",
-        _LEAVE_OUT_ONE,
-    ),
-    Rule(SHAPES, ("ZeroMixing",), "a profile with zeros inside has no single shape", _LEAVE_OUT_ONE),
-    Rule(
         ("penalised A",),
-        (*SHAPES, "Baseline"),
+        (*SHAPES, "Baseline", "uncertain mixing"),
         "this constraint does not hold for the transposed data",
         message("Use {}.", option("penalised", "both")),
     ),
@@ -200,7 +193,7 @@ RULES: tuple[Rule, ...] = (
     Rule(("ambiguity",), BLOCKS, "all data must be in memory", _USE_A_PART),
     Rule(
         ("posterior",),
-        ("Closure", *SHAPES, "penalised A", "penalised both"),
+        ("Closure", *SHAPES, "uncertain mixing", "penalised A", "penalised both"),
         "the sampler does not support this constraint",
         _leave_out("posterior"),
     ),

@@ -459,7 +459,9 @@ def test_projections_with_known_points_against_a_cone_solver():
         points = np.where(rng.random(m) < 0.4, truth, np.nan)
         x, known = unimodal(b, w, points), ~np.isnan(points)
         np.testing.assert_array_equal(x[known], points[known])
-        fits = [by_cone_with_points(b, w, points, np.where(np.arange(m - 1) < p, 1, -1)) for p in range(m)]
+        fits = [
+            by_cone_with_points(b, w, points, np.where(np.arange(m - 1) < p, 1, -1)) for p in range(m)
+        ]
         least = min(misfit(b, w, fit) for fit in fits if fit is not None)
         assert misfit(b, w, x) <= least + 1e-6
         peak = int(x.argmax())

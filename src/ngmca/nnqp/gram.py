@@ -97,6 +97,13 @@ class Gram:
             return Gram(self.values * different[:, None, None], which)
         return Gram(self.values[self.which] * factors[:, None, None], np.arange(len(factors)))
 
+    def with_diagonal(self, extra: NDArray) -> "Gram":
+        """Return the matrix of row i with extra[i] added to its diagonal; extra has shape (rows, r)."""
+        own = np.zeros(len(extra), dtype=np.intp) if self.which is None else self.which
+        kinds, which = np.unique(np.column_stack([own, extra]), axis=0, return_inverse=True)
+        added = kinds[:, 1:, None] * np.eye(extra.shape[1])
+        return Gram(self.stack[kinds[:, 0].astype(np.intp)] + added, which.ravel(), self.noise)
+
     def in_units(self, unit: NDArray) -> "Gram":
         """Return the matrices for unknowns in these units (r,)."""
         return Gram(self.values * np.outer(unit, unit), self.which)
@@ -181,14 +188,20 @@ class Gram:
         return self.distance(C, X, bound)
 
     def distance(
-        self, C: NDArray, X: NDArray, bound: NDArray, shapes: str | Sequence[str] = "free"
+        self,
+        C: NDArray,
+        X: NDArray,
+        bound: NDArray,
+        shapes: str | Sequence[str] = "free",
+        points: NDArray | None = None,
     ) -> float:
         """How far X may be from the minimum with columns within their bounds and in their shapes.
 
         It is the move of a step down the gradient and back, divided by the least eigenvalue: where
         sources are nearly equal, the gradient is small far from the minimum too.
         """
-        wrong = residual_shaped(self.values, C, X, shapes, bound=bound, which=self.which)
+        given = {"bound": bound, "which": self.which, "points": points}
+        wrong = residual_shaped(self.values, C, X, shapes, **given)
         return wrong / self.least_eigenvalue
 
     @property

@@ -9,8 +9,8 @@ beginnings of the column, and decreasing ones of its ends, take off the objectiv
 The bound adds its multiplier mu to all h_i. It is found by Newton's steps on 1 / |x|, which is nearly
 linear in mu, within a bracket. Entries with h_i = 0 take the smallest value that their shape allows.
 
-Some entries may be known: the points, NaN where x is unknown. They divide an increasing x into parts, and
-the minimum of a part is the one without points, clipped to the points at its two ends.
+Some entries may be known: the points, NaN where x is unknown. They divide an increasing x into parts,
+and the minimum of a part is the one without points, clipped to the points at its two ends.
 """
 
 import numpy as np
