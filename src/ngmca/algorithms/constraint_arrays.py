@@ -10,7 +10,7 @@ are those for which known values and totals fit (`Constraints.sizes_of`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from ngmca.engines import Solve
 from ngmca.nnqp.gram import Gram
 from ngmca.nnqp.pivoting import solve_rows
+from ngmca.nnqp.pooling import best_column
+from ngmca.nnqp.profile_shapes import SHAPES
 
 # Solves the problem of the free sources of a block: (G, C, X in place) -> violation
 Inner = Callable[[Gram, NDArray, NDArray], float]
@@ -154,6 +156,41 @@ class Constraints:
     def boundable(self) -> NDArray:
         """(R,) which columns of A may be kept at norms of at most 1: nothing else says their scale."""
         return ~(self.given | self.windows | self.pointed)
+
+    @property
+    def scaled_elsewhere(self) -> NDArray:
+        """(R,) which columns of A have a size that does not follow from their own values."""
+        closed = self.closed if self.sense == "equal" else np.zeros(self.total, dtype=bool)
+        return np.asarray(closed | ((self.given | self.windows) if self.rigid else False))
+
+    def without_points(self, columns: NDArray) -> "Constraints":
+        """Return the same without the known values above 0 of some columns (R,) of A."""
+        if self.mixing is None:
+            return replace(self, expected=None, sd=None)
+        mixing = np.where(columns & (self.mixing > 0), np.nan, self.mixing)
+        return replace(self, mixing=mixing, expected=None, sd=None)
+
+    def without_closure(self) -> "Constraints":
+        """Return the same for steps whose thresholds shrink the sources: without sums.
+
+        Values with a standard deviation are exact there, in the shapes of their profiles: alternating
+        steps find what such values say about the mixing much faster from an exact fit.
+        """
+        if self.expected is None or self.sd is None:
+            return replace(self, totals=None)
+        unit = 1.0 if self.rows is None else self.rows[:, None]
+        values, weights = self.expected * unit, self.sd**-2.0
+        exact = np.full(values.shape, np.nan) if self.points is None else self.points * unit
+        mixing = np.where(np.isnan(exact), np.nan, exact)
+        for k in range(self.total):
+            shape = SHAPES["free" if self.profiles is None else self.profiles[k]]
+            for part in self.parts:
+                place = np.flatnonzero(~np.isnan(np.fmax(values[part, k], exact[part, k])))
+                h = np.nan_to_num(weights[part, k][place])
+                a, x = h * np.nan_to_num(values[part, k][place]), np.empty(len(place))
+                best_column(shape, a, h, np.inf, exact[part, k][place], x)
+                mixing[part, k][place] = x
+        return replace(self, totals=None, mixing=mixing / unit, expected=None, sd=None)
 
     def imposed(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
         """Return A and S with all known values; a known source has the scale that S had before."""

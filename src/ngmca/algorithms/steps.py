@@ -1,5 +1,7 @@
 """The two steps: the sources for a given mixing, and the mixing for given sources."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,12 +46,15 @@ def a_step(
     lam: NDArray | None = None,
     *,
     bounded: bool,
+    noise: NDArray | None = None,
 ) -> tuple[NDArray, float]:
     """Return argmin_{A >= 0} 1/2 |Y - AS|^2 and its certificate; if bounded, column norms are at most 1.
 
-    `lam` are the thresholds of A, if A is penalised too.
+    `lam` are the thresholds of A, if A is penalised too. The `noise` (m,) weighs values of A that are
+    known up to a standard deviation; by default it is the known one, or that of the residual.
     """
     if options.known.any:
+        options = options if noise is None else replace(options, noise=noise)
         return _constrained_a_step(engine, sweep, A, options, lam, bounded=bounded)
     if options.solver == "pivot":
         bounds = np.ones(A.shape[1], dtype=bool) if bounded else None
@@ -70,9 +75,16 @@ def _constrained_a_step(
     engine: Engine, sweep: Sweep, A: NDArray, options: Options, lam: NDArray | None, *, bounded: bool
 ) -> tuple[NDArray, float]:
     """Return the A-step under constraints: closure and shapes have their own solvers."""
-    known = options.known
+    known, shrunk = options.known, bounded or (lam is not None and bool(lam.any()))
+    size = known.sizes_of(A, sweep.S)
+    drifting = known.pointed & ~known.held & ~known.scaled_elsewhere
+    if shrunk and drifting.any():
+        # where thresholds shrink S, A grows, but for its points: their size is that of A without them
+        without_points = replace(options, known=known.without_points(drifting))
+        X, _ = _constrained_a_step(engine, sweep, A, without_points, lam, bounded=bounded)
+        size[drifting] = known.sizes_of(X, sweep.S)[drifting]
     held, free = np.flatnonzero(known.held), np.flatnonzero(~known.held)
-    G, size = sweep.SS, known.sizes_of(A, sweep.S)
+    G = sweep.SS
     C = without(G, sweep.YS, A.astype(np.float64), held, free)
     G = G.among(free)
     if known.both and lam is not None:
