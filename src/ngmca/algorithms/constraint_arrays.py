@@ -228,9 +228,6 @@ class Constraints:
             equations.solve()
             equations.add_points(self.expected, self.sd)
             equations.solve()
-            if self.totals is not None and np.isnan(size[self.closed]).any():
-                equations.add_sums(self.closed, self.totals)
-                equations.solve(within=self.totals if self.sense != "equal" else None)
         return np.where(np.isnan(size), 1.0, size)
 
 
@@ -262,11 +259,8 @@ class _Equations:
         self._rows.append(np.where(open_, self._A, 0))
         self._right.append(np.maximum(totals - self._A @ known, 0))
 
-    def solve(self, within: NDArray | None = None) -> None:
-        """Find the sizes that the equations are about, in place; `within` are totals of inequalities.
-
-        An inequality does not say a size: it is the one at which the first total is reached.
-        """
+    def solve(self) -> None:
+        """Find the sizes that the equations are about, in place."""
         rows, right = np.vstack(self._rows or [np.zeros((0, len(self._size)))]), self._right
         self._rows, self._right = [], []
         about = np.flatnonzero(rows.any(axis=0))
@@ -276,11 +270,7 @@ class _Equations:
         found = np.zeros((1, about.size))
         solve_rows(M.T @ M, (t @ M)[None], found)
         size = np.maximum(found[0], SMALLEST_SIZE * found.max(initial=0))
-        size = np.where(size > 0, size, 1.0)
-        if within is not None:
-            sums = M @ size
-            size /= np.max(sums / np.maximum(t, SMALLEST_SIZE * within), initial=1e-300)
-        self._size[about] = size
+        self._size[about] = np.where(size > 0, size, 1.0)
 
 
 FREE = Constraints()

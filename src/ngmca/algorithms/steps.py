@@ -22,6 +22,7 @@ from ngmca.nnqp.forward_backward import accelerated
 from ngmca.nnqp.gram import Gram, unit_rows
 from ngmca.nnqp.profile_shapes import descend_shaped
 
+ROUNDING_OF_SUMS = 1e-12  # what known values leave of a total counts as 0 below this share of it
 SHAPED_ROUNDS, SHAPED_TOL = 3000, 1e-8  # of profiles in their shapes
 
 
@@ -167,7 +168,8 @@ def _closed(
     assert known.totals is not None
     unit, inside = 1 / size[free], known.closed[free]
     held = np.nan_to_num(points) * inside
-    totals = np.maximum(_left(known, A, size) - (held / unit).sum(axis=1), 0)
+    totals = _left(known, A, size) - (held / unit).sum(axis=1)
+    totals[totals <= ROUNDING_OF_SUMS * known.totals] = 0
     H, over = G.in_units(unit), np.ones(len(X), dtype=bool)
     quality = 0.0
     if known.sense != "equal":
@@ -208,10 +210,10 @@ def _shaped(
     assert known.profiles is not None
     shapes = [known.profiles[i] for i in free]
     unit = np.ones(len(X)) if known.rows is None else known.rows  # shapes are those of unit * X
-    factor = unit[:, None] * size[free]  # X * factor is in physical units
-    H = G.scaled(unit**-2.0).in_units(1 / size[free])
+    factor, H = unit[:, None], G.scaled(unit**-2.0)
     assert H.which is not None
     physical, C, points, worst = X * factor, C / factor, points * factor, 0.0
+    weights = np.where(known.closed, size, 0)[free]
     totals = None if known.totals is None else _left(known, A, size) * unit
     for part in known.parts:
         own, found = Gram(H.values, H.which[part]), np.ascontiguousarray(physical[part])
@@ -223,7 +225,7 @@ def _shaped(
             )
             far = own.distance(rest, found, np.full(len(free), np.inf), shapes, pinned)
         else:
-            sums = {"totals": totals[part], "inside": known.closed[free], "sense": known.sense}
+            sums = {"totals": totals[part], "weights": weights, "sense": known.sense}
             far = solve_closed_shapes(own, rest, found, shapes=shapes, points=pinned, **sums)
         worst = max(worst, far)
         physical[part] = found

@@ -169,6 +169,7 @@ def _check_consistent(made: Constraints) -> None:
             raise ArgumentError("{} is above 0 where {} says 0.", *map(option, names))
     _check_shapes_of_points(made)
     if made.totals is not None:
+        _check_scale_of_sums(made)
         _check_sums_of_points(made, made.totals)
 
 
@@ -189,6 +190,19 @@ def _check_shapes_of_points(made: Constraints) -> None:
                     "with {}, or leave out the shape.",
                     *(k, shape, "KnownMixing(..., sd=...)"),
                 )
+
+
+def _check_scale_of_sums(made: Constraints) -> None:
+    """Raise an error if a closure at most, or at least, a total is about a source without a scale."""
+    scaled = made.pointed | ((made.given | made.windows) if made.rigid else False)
+    unscaled = np.flatnonzero(made.closed & ~scaled)
+    if made.sense != "equal" and unscaled.size:
+        raise ArgumentError(
+            "{} with sums of {} a total needs the scale of all sources in it, but source {} has none: "
+            "give one of its values with {}, or its spectrum with {}, or leave it out by sources=.",
+            *(option("Closure"), made.sense, int(unscaled[0])),
+            *(option("KnownMixing"), option("KnownSources")),
+        )
 
 
 def _check_sums_of_points(made: Constraints, totals: NDArray) -> None:

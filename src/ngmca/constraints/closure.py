@@ -24,9 +24,8 @@ class Closure:
     totals : float, (m,) array, or a list with one entry for each data set
         The sum of every row of A, above 0.
     kind : {"equal", "at most", "at least"}
-        Whether the sum is the total, or at most or at least that. An inequality by itself does not fix
-        the scale: the largest sum, or the smallest, is its total. Known values of A or known sources
-        fix it.
+        Whether the sum is the total, or at most or at least that. An inequality does not fix the scale:
+        every source that is summed up then needs known values of A, or a known spectrum.
     sources : sequence of int, optional
         The sources that are summed up; all of them by default.
 

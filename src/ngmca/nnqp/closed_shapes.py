@@ -16,8 +16,10 @@ from ngmca.nnqp.gram import Gram
 from ngmca.nnqp.profile_shapes import descend_shaped, residual_shaped
 
 SLACK = {"equal": 0.0, "at most": 1.0, "at least": -1.0}  # its factor in the sum
-PENALTY = 2.0  # rho over the mean diagonal of G
-MAX_STEPS = 100  # of the multipliers
+PENALTY = 2.0  # rho over the mean diagonal of G, at first
+SLOW, GROWTH = 0.5, 2.0  # where sums come closer to their totals by less than this, rho grows,
+MOST_GROWTH = 16.0  # but not forever: multipliers must be able to move a peak
+MAX_STEPS = 300  # of the multipliers
 SUM_TOLERANCE = 1e-10  # of a sum from its total
 ROUNDS, TOLERANCE = 3000, 1e-10  # of the columns between two of these steps
 
@@ -30,7 +32,7 @@ def solve_closed_shapes(
     shapes: Sequence[str],
     points: NDArray,
     totals: NDArray,
-    inside: NDArray,
+    weights: NDArray,
     sense: str = "equal",
 ) -> float:
     """Solve argmin 1/2 <X, XG> - <C, X> for columns in shapes and rows with sums, in place of X.
@@ -45,8 +47,8 @@ def solve_closed_shapes(
         Correlations, the guess and then the solution, and known entries, NaN where X is unknown.
     shapes : sequence of str
         The shape of each column, as in `shaped`.
-    inside : ndarray of bool of shape (r,)
-        Which columns are summed up.
+    weights : ndarray of shape (r,)
+        Factors of the columns in the sum, 0 for those outside of it.
     sense : {"equal", "at most", "at least"}
         What the sum is, compared with its total.
 
@@ -59,7 +61,9 @@ def solve_closed_shapes(
     """
     (m, r), H = X.shape, G.stack
     which = np.zeros(m, dtype=np.intp) if G.which is None else G.which
-    e = inside.astype(np.float64)
+    inside = weights > 0
+    largest = float(weights.max())
+    e, totals = weights / largest, totals / largest
     Z, Cz, Hz, known, names = X, C, H, points, [*shapes]
     if SLACK[sense]:
         slack = np.maximum(SLACK[sense] * (totals - X @ e), 0)
@@ -69,27 +73,30 @@ def solve_closed_shapes(
         known = np.column_stack([points, np.full(m, np.nan)])
     mean = np.einsum("pkk,k->p", H, inside / max(1, inside.sum()))
     rho = PENALTY * np.where(mean > 0, mean, 1.0)
-    Hz, own = np.ascontiguousarray(Hz + rho[:, None, None] * np.outer(e, e)), rho[which]
-    nu = _multipliers(H, which, C, X, inside)
+    nu = _multipliers(H, which, C, X, weights / largest)
     given = {"which": which, "points": known}
-    unit = np.where(totals > 0, totals, totals.max(initial=1e-300))
+    unit, before = np.where(totals > 0, totals, totals.max(initial=1e-300)), np.inf
+    grown = 1.0
     for _ in range(MAX_STEPS):
+        M, own = np.ascontiguousarray(Hz + rho[:, None, None] * np.outer(e, e)), rho[which]
         pull = Cz + (own * totals - nu)[:, None] * e
-        descend_shaped(Hz, pull, Z, names, **given, max_iter=ROUNDS, tol=TOLERANCE)
+        descend_shaped(M, pull, Z, names, **given, max_iter=ROUNDS, tol=TOLERANCE)
         miss = Z @ e - totals
         nu = nu + own * miss
         wrong = float(np.abs(miss / unit).max(initial=0))
         if wrong <= SUM_TOLERANCE:
             break
+        if wrong > SLOW * before and grown < MOST_GROWTH:
+            rho, grown = rho * GROWTH, grown * GROWTH
+        before = wrong
     X[:] = Z[:, :r]
     pull = Cz + (own * totals - nu)[:, None] * e
-    far = residual_shaped(Hz, pull, Z, names, **given) / G.least_eigenvalue
+    far = residual_shaped(M, pull, Z, names, **given) / G.least_eigenvalue
     return max(far, wrong)
 
 
-def _multipliers(H: NDArray, which: NDArray, C: NDArray, X: NDArray, inside: NDArray) -> NDArray:
-    """Return a guess of the multipliers: minus the mean gradient over what X has inside."""
+def _multipliers(H: NDArray, which: NDArray, C: NDArray, X: NDArray, e: NDArray) -> NDArray:
+    """Return a guess of the multipliers: minus the mean gradient over what X has in the sum."""
     pull = C - np.einsum("ik,ikl->il", X, H[which])
-    weight = X * inside
-    total = weight.sum(axis=1)
-    return np.divide((weight * pull).sum(axis=1), total, out=np.zeros(len(X)), where=total > 0)
+    total = X @ e
+    return np.divide((X * pull * (e > 0)).sum(axis=1), total, out=np.zeros(len(X)), where=total > 0)
