@@ -9,20 +9,17 @@ Columns of A have norm 1 on the way. Their sizes in physical units follow from A
 are those for which known values and totals fit (`Constraints.sizes_of`).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.algorithms.kinetic_step import KineticModel
 from ngmca.engines import Solve
-from ngmca.nnqp.gram import Gram
+from ngmca.nnqp.gram import Gram, Inner, held_at
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.nnqp.pooling import best_column
 from ngmca.nnqp.profile_shapes import SHAPES
-
-# Solves the problem of the free sources of a block: (G, C, X in place) -> violation
-Inner = Callable[[Gram, NDArray, NDArray], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +42,7 @@ class Constraints:
     parts: tuple[slice, ...] = (slice(None),)  # measurements whose profiles belong together
     rows: NDArray | None = None  # (m,) unit of each measurement, in which profiles have their shapes
     both: bool = False  # A is penalised too
+    kinetics: KineticModel | None = None  # profiles that follow a rate law
 
     @property
     def baseline(self) -> int:
@@ -100,6 +98,22 @@ class Constraints:
         return found
 
     @property
+    def modelled(self) -> NDArray:
+        """(R,) which columns of A follow a rate law."""
+        found = np.zeros(self.total, dtype=bool)
+        found[[] if self.kinetics is None else list(self.kinetics.columns)] = True
+        return found
+
+    @property
+    def known_sources(self) -> NDArray | None:
+        """(R, n): known values of S, zeros included; NaN is free. None if all are free."""
+        if self.zero_sources is None:
+            return self.sources
+        found = np.full(self.zero_sources.shape, np.nan) if self.sources is None else self.sources.copy()
+        found[self.zero_sources] = 0
+        return found
+
+    @property
     def closed(self) -> NDArray:
         """(R,) which sources are summed up by a closure."""
         inside = np.zeros(self.total, dtype=bool)
@@ -120,14 +134,15 @@ class Constraints:
     @property
     def on_mixing(self) -> bool:
         """Whether A is constrained."""
-        parts = (self.mixing, self.expected, self.zero_mixing, self.totals, self.profiles)
+        parts = (self.mixing, self.expected, self.zero_mixing, self.totals, self.profiles, self.kinetics)
         return self.both or any(part is not None for part in parts)
 
     @property
     def shaped(self) -> bool:
         """Whether A has other constraints than non-negativity, so that it must not be extrapolated."""
         pointed = bool((self.pointed & ~self.held).any())
-        return self.totals is not None or self.profiles is not None or pointed
+        others = (self.totals, self.profiles, self.kinetics)
+        return pointed or any(part is not None for part in others)
 
     @property
     def keeps_sources(self) -> bool:
@@ -143,12 +158,14 @@ class Constraints:
     def holds_norms(self) -> bool:
         """Whether the norms of A cannot compensate for thresholds: closure, or known values."""
         pointed = bool((self.pointed & ~self.held).any())
-        return self.totals is not None or self.keeps_sources or pointed or bool(self.windows.any())
+        scaled = self.totals is not None or self.kinetics is not None or self.keeps_sources
+        return scaled or pointed or bool(self.windows.any())
 
     @property
     def sized(self) -> NDArray:
         """(R,) which columns of A have a physical size: those of a closure, and of known values."""
-        found = self.pointed | self.closed | (self.given | self.windows if self.rigid else False)
+        found = self.pointed | self.closed | self.modelled
+        found |= (self.given | self.windows) if self.rigid else False
         found[self.r :] = False
         return np.asarray(found)
 
@@ -196,9 +213,10 @@ class Constraints:
         """Return A and S with all known values; a known source has the scale that S had before."""
         if not self.any:
             return A, S
-        points, size = self.points, self.sizes_of(A, S)
+        points = self.points
+        size = None if points is None else self.sizes_of(A, S)
         A, S = A.copy(), S.copy(order="K")
-        if points is not None:
+        if points is not None and size is not None:
             np.copyto(A, points / np.where(size > 0, size, 1), where=~np.isnan(points))
         if self.zero_sources is not None:
             S[self.zero_sources] = 0
@@ -206,6 +224,19 @@ class Constraints:
             scaled = self.sources * _scales(S, self.sources)[:, None]
             np.copyto(S, scaled.astype(S.dtype), where=~np.isnan(self.sources))
         return A, S
+
+    def physical_sources(self, A: NDArray, S: NDArray) -> NDArray | None:
+        """Return known values of S for profiles of a rate law in physical units; None if all are free.
+
+        Other columns of A keep their norms, and other known sources the scale that they have in S.
+        """
+        values = self.known_sources
+        if values is None or self.kinetics is None:
+            return values
+        columns, scaled = list(self.kinetics.columns), self.imposed(A, S)[1].astype(np.float64)
+        if self.rigid:
+            scaled[columns] = values[columns]
+        return np.where(np.isnan(values), np.nan, scaled)
 
     def sizes_of(self, A: NDArray, S: NDArray) -> NDArray:
         """Return the norms (R,) of the columns of A in physical units; 0 for those of a baseline.
@@ -220,6 +251,9 @@ class Constraints:
         if self.mixing is not None:  # a column that is known as a whole has norm 1 in A
             size[self.held] = np.linalg.norm(self.mixing[:, self.held], axis=0)
         size[self.r :] = 0
+        if self.kinetics is not None:
+            columns = list(self.kinetics.columns)
+            size[columns] = self.kinetics.sizes(A[:, columns])
         if np.isnan(size).any():
             equations = _Equations(A.astype(np.float64), size)
             equations.add_points(self.mixing)
@@ -308,16 +342,6 @@ def constrained(inner: Inner, known: Constraints) -> Solve:
     return solve
 
 
-def held_at(values: NDArray, known: NDArray, G: Gram, C: NDArray, X: NDArray, inner: Inner) -> float:
-    """Solve for X, in place, where the known entries have their values; `values` are 0 elsewhere."""
-    rest = C - G.times(values).astype(C.dtype) if values.any() else C.copy()
-    forbid(rest, known)
-    X[known] = 0
-    worst = inner(G, rest, X)
-    X += values.astype(X.dtype)
-    return worst
-
-
 def without(G: Gram, C: NDArray, X: NDArray, given: NDArray, free: NDArray) -> NDArray:
     """Return the correlations of the free columns of X, without the part of the given columns."""
     rest = np.ascontiguousarray(C[:, free])
@@ -326,14 +350,6 @@ def without(G: Gram, C: NDArray, X: NDArray, given: NDArray, free: NDArray) -> N
         fixed[:, given] = X[:, given]
         rest -= G.times(fixed)[:, free].astype(C.dtype)
     return rest
-
-
-def forbid(C: NDArray, zero: NDArray) -> None:
-    """Change correlations in place so that entries are 0 where `zero` is true.
-
-    A negative correlation leads to 0, because X and G are not negative.
-    """
-    C[zero] = -np.abs(C[zero])
 
 
 def penalised_rows(lam: NDArray) -> Inner:

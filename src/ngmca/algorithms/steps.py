@@ -7,19 +7,18 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.constraint_arrays import (
     Constraints,
-    Inner,
     constrained,
     exact_rows,
-    held_at,
     penalised_rows,
     without,
 )
+from ngmca.algorithms.kinetic_step import KineticModel, kinetic_step
 from ngmca.algorithms.options import Options
 from ngmca.engines import Engine, Solve, Sweep
 from ngmca.nnqp.closed_rows import solve_closed
 from ngmca.nnqp.closed_shapes import solve_closed_shapes
 from ngmca.nnqp.forward_backward import accelerated
-from ngmca.nnqp.gram import Gram, unit_rows
+from ngmca.nnqp.gram import Gram, Inner, held_at, unit_rows
 from ngmca.nnqp.profile_shapes import descend_shaped
 
 ROUNDING_OF_SUMS = 1e-12  # what known values leave of a total counts as 0 below this share of it
@@ -77,29 +76,31 @@ def _constrained_a_step(
 ) -> tuple[NDArray, float]:
     """Return the A-step under constraints: closure and shapes have their own solvers."""
     known, shrunk = options.known, bounded or (lam is not None and bool(lam.any()))
-    size = known.sizes_of(A, sweep.S)
+    physical = known.points is not None or known.expected is not None or known.totals is not None
+    size = known.sizes_of(A, sweep.S) if physical else np.ones(known.total)
     drifting = known.pointed & ~known.held & ~known.scaled_elsewhere
     if shrunk and drifting.any():
         # where thresholds shrink S, A grows, but for its points: their size is that of A without them
         without_points = replace(options, known=known.without_points(drifting))
         X, _ = _constrained_a_step(engine, sweep, A, without_points, lam, bounded=bounded)
         size[drifting] = known.sizes_of(X, sweep.S)[drifting]
-    held, free = np.flatnonzero(known.held), np.flatnonzero(~known.held)
+    fixed = known.held | known.modelled
+    held, free = np.flatnonzero(fixed), np.flatnonzero(~fixed)
     G = sweep.SS
     C = without(G, sweep.YS, A.astype(np.float64), held, free)
     G = G.among(free)
     if known.both and lam is not None:
         C = C - lam[free] * np.sqrt(G.diagonals)
-    physical = np.where(size > 0, size, 1.0)
+    size = np.where(size > 0, size, 1.0)
     if known.expected is not None:
-        G, C = _expecting(G, C, engine, sweep, options, physical, free)
+        G, C = _expecting(G, C, engine, sweep, options, size, free)
     X = np.array(A[:, free], dtype=np.float64, order="C")
     points = known.points
-    points = np.full(X.shape, np.nan) if points is None else (points / physical)[:, free]
+    points = np.full(X.shape, np.nan) if points is None else (points / size)[:, free]
     if known.profiles is not None:
-        quality = _shaped(G, C, X, known, free, A, physical, points)
+        quality = _shaped(G, C, X, known, free, A, size, points)
     elif known.totals is not None:
-        quality = _closed(G, C, X, known, free, A, physical, points)
+        quality = _closed(G, C, X, known, free, A, size, points)
     else:
         limits = known.boundable[free] if bounded else None
 
@@ -110,7 +111,25 @@ def _constrained_a_step(
         quality = _with_points(points, G, C, X, solve)
     found = A.astype(np.float64)
     found[:, free] = X
+    if known.kinetics is not None:
+        quality = max(quality, _follow_law(engine, sweep, found, known, known.kinetics))
     return found.astype(A.dtype, copy=False), quality
+
+
+def _follow_law(
+    engine: Engine, sweep: Sweep, A: NDArray, known: Constraints, model: KineticModel
+) -> float:
+    """Give some columns of A, in place, the best profiles of a rate law; how far the parameters may be.
+
+    The columns have the scale at which A S is a fit with the sources before the step.
+    """
+    columns, values = list(model.columns), known.physical_sources(A, sweep.S)
+    profiles, S, quality = kinetic_step(engine, A, sweep.S, model, values)
+    before = np.einsum("kj,kj->k", sweep.S[columns], sweep.S[columns])
+    along = np.einsum("kj,kj->k", S[columns], sweep.S[columns])
+    factor = np.divide(along, before, out=np.ones(len(columns)), where=(before > 0) & (along > 0))
+    A[:, columns] = profiles[:, columns] * factor
+    return quality
 
 
 def _expecting(

@@ -1,7 +1,7 @@
 """Constraint records translated to arrays in the units of an engine."""
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.constraints.baseline import Baseline
 from ngmca.constraints.closure import Closure
+from ngmca.constraints.kinetics import Kinetics
 from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
@@ -18,9 +19,17 @@ from ngmca.nnqp import pooling
 from ngmca.nnqp.profile_shapes import SHAPES
 
 Constraint = (
-    Baseline | Closure | KnownMixing | KnownSources | Monotonic | Unimodal | ZeroMixing | ZeroSources
+    Baseline
+    | Closure
+    | Kinetics
+    | KnownMixing
+    | KnownSources
+    | Monotonic
+    | Unimodal
+    | ZeroMixing
+    | ZeroSources
 )
-KINDS = (Baseline, Closure, KnownMixing, KnownSources, Monotonic, Unimodal, ZeroMixing, ZeroSources)
+KINDS = get_args(Constraint)
 Record = TypeVar("Record")
 SAME_VALUE = 1e-9  # relative difference up to which known values do not contradict each other
 
@@ -85,6 +94,7 @@ def constraint_arrays(
     mixing, expected, sd = _mixing(_first(constraints, KnownMixing), m, r, extra, rows)
     zero_sources, zero_mixing = _zeros(constraints, (m, n), r, extra)
     closure, known = _first(constraints, Closure), _first(constraints, KnownSources)
+    kinetics = _first(constraints, Kinetics)
     profiles = [one for one in constraints if isinstance(one, Unimodal | Monotonic)]
     made = Constraints(
         r=r,
@@ -102,6 +112,7 @@ def constraint_arrays(
         parts=parts,
         rows=levels.rows,
         both=penalise_both,
+        kinetics=None if kinetics is None else kinetics.model(m, r, rows),
     )
     _check_consistent(made)
     return made

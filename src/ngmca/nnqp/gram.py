@@ -29,6 +29,10 @@ PSEUDO_INVERSE_CUT = 1e-10  # eigenvalues below this share of the largest count 
 DescendRows = Callable[[NDArray, NDArray, NDArray, NDArray, int, float], tuple[Any, float]]
 
 
+# Solves the problem of the unknowns of some rows: (G, C, X in place) -> violation
+Inner = Callable[["Gram", NDArray, NDArray], float]
+
+
 @dataclass(frozen=True, eq=False)
 class Gram:
     """One Gram matrix for all rows of a problem, or one for each row.
@@ -211,6 +215,19 @@ class Gram:
         unit = np.sqrt(np.diagonal(mean))
         unit[unit == 0] = 1.0
         return _least_eigenvalue(mean / unit / unit[:, None])
+
+
+def held_at(values: NDArray, known: NDArray, G: Gram, C: NDArray, X: NDArray, inner: Inner) -> float:
+    """Solve for X, in place, where the known entries have their values; `values` are 0 elsewhere.
+
+    What is left of them gets a negative correlation, which leads to 0, because X and G are not negative.
+    """
+    rest = C - G.times(values).astype(C.dtype) if values.any() else C.copy()
+    rest[known] = -np.abs(rest[known])
+    X[known] = 0
+    worst = inner(G, rest, X)
+    X += values.astype(X.dtype)
+    return worst
 
 
 def _least_eigenvalue(G: NDArray) -> float:

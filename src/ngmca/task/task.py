@@ -179,6 +179,8 @@ def _features_of_constraints(constraints: tuple[Constraint, ...]) -> Iterable[st
     if isinstance(known, KnownSources):
         if known.in_windows:
             yield "known channels"
+        if known.scale == "free":
+            yield "known shape"
         if known.scale == "fixed" and "Closure" in kinds:
             yield "Closure with KnownSources"
     if isinstance(mixing, KnownMixing) and mixing.sd is not None:

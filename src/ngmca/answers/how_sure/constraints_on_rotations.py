@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ngmca.answers.how_sure.feasible_rotations import Derivative, Projection
 from ngmca.constraints import (
     Constraint,
+    Kinetics,
     KnownMixing,
     KnownSources,
     Monotonic,
@@ -34,6 +35,8 @@ def free_entries(
             rows = rows | ~np.isnan(one.rows(r, n)).any(axis=1)
         if isinstance(one, KnownMixing):
             held = ~np.isnan(one.columns(m, r)).any(axis=0) & (one.deviations(m, r) == 0).all(axis=0)
+        if isinstance(one, Kinetics):
+            held = held | one.modelled(m, r)
     return ~np.eye(r, dtype=bool) & ~rows[:, None] & ~(columns | held), held
 
 
