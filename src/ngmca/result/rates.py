@@ -1,6 +1,7 @@
 """Rate constants with their error bars."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +36,23 @@ class Rates:
     low: NDArray
     high: NDArray
     widened: float = 1.0
-    free_fit: float = field(default=np.nan)
+    free_fit: float = np.nan
     exchangeable: bool = False
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in found.items()
+        }
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> "Rates":
+        """Return the record that `facts` came from."""
+        arrays = {name: np.array(facts[name], dtype=float) for name in ("values", "sd", "low", "high")}
+        return cls(**facts | arrays | {"names": tuple(facts["names"])})
 
     def words(self) -> list[str]:
         """Return what the fit says, one sentence for each rate constant and for each caution."""
