@@ -43,7 +43,7 @@ def rates_of(
         low=model.parameters(theta - NORMAL_90 * sd),
         high=model.parameters(theta + NORMAL_90 * sd),
         widened=float(widened),
-        free_fit=_free_fit(engine, A, here, model, known_sources),
+        free_fit=_free_fit(engine, here, freedom) if known_sources is None else np.nan,
         exchangeable=_exchangeable(fit, model, theta, here, variance),
     )
 
@@ -72,18 +72,20 @@ def _sums_of_channels(
     return curvature, np.einsum("jic,ic->cj", moves, rest)
 
 
-def _free_fit(
-    engine: Engine, A: NDArray, here: Sweep, model: KineticModel, known_sources: NDArray | None
-) -> float:
-    """Return the probability, by an F-test, that free profiles fit so much better by chance."""
+def _free_fit(engine: Engine, here: Sweep, freedom: int) -> float:
+    """Return the probability, by an F-test, that free profiles fit so much better by chance.
+
+    Free profiles of r sources fit as well as the first r singular vectors. Entries of S that are 0 are
+    no parameters of the law: its residual has so many degrees of freedom more.
+    """
     from scipy.stats import f  # takes its time to load: not before it is needed
 
-    if engine.weights is not None or known_sources is not None:
+    if engine.weights is not None:
         return float("nan")
-    (m, n), r, q = engine.shape, A.shape[1], len(model.columns)
+    (m, n), r = engine.shape, len(here.S)
     values = np.linalg.svd(everything(engine).astype(np.float64), compute_uv=False)
-    free = float(np.sum(values[r:] ** 2))
-    more, left = q * (m - r) - len(model.names), (m - r) * (n - r)
+    free, left = float(np.sum(values[r:] ** 2)), (m - r) * (n - r)
+    more = freedom - left
     if more <= 0 or left <= 0 or free <= 0:
         return float("nan")
     ratio = max(2 * here.cost - free, 0.0) / more / (free / left)
