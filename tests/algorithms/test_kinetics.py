@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.algorithms.kinetic_step import KineticFit
+from ngmca.algorithms.kinetics.kinetic_step import KineticFit
 from ngmca.constraints.rate_law import RateLaw
 from ngmca.engines import open_data
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.kinetic_step import KineticModel
+from ngmca.algorithms.kinetics.kinetic_step import KineticModel
 from ngmca.engines import Solve
 from ngmca.nnqp.gram import Gram, Inner, held_at
 from ngmca.nnqp.pivoting import solve_rows

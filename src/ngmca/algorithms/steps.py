@@ -12,7 +12,7 @@ from ngmca.algorithms.constraint_arrays import (
     penalised_rows,
     without,
 )
-from ngmca.algorithms.kinetic_step import KineticModel, kinetic_step
+from ngmca.algorithms.kinetics.kinetic_step import KineticModel, kinetic_step
 from ngmca.algorithms.options import Options
 from ngmca.engines import Engine, Solve, Sweep
 from ngmca.nnqp.closed_rows import solve_closed

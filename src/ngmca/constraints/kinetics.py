@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support.arguments import as_array, check_count
 from ngmca._support.messages import ArgumentError, option
-from ngmca.algorithms.kinetic_step import KineticModel
+from ngmca.algorithms.kinetics.kinetic_step import KineticModel
 from ngmca.constraints.rate_law import RateLaw
 
 Law = Callable[[NDArray, NDArray], NDArray]

@@ -20,7 +20,7 @@ from ngmca.algorithms import (
     start_on_part,
 )
 from ngmca.algorithms.first_guess import first_guess, with_background
-from ngmca.algorithms.kinetic_errors import rates_of
+from ngmca.algorithms.kinetics.kinetic_errors import rates_of
 from ngmca.algorithms.noiseless_data import least_noise, precision_of_noiseless
 from ngmca.algorithms.reweighted_channels import iterate_reweighted
 from ngmca.algorithms.reweighting import Reweighting, reweighed

@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.kinetic_step import KineticFit, KineticModel
+from ngmca.algorithms.kinetics.kinetic_step import KineticFit, KineticModel
 from ngmca.engines import Engine, Sweep, everything
 from ngmca.result import Rates
 
