@@ -29,14 +29,14 @@ Constraint = (
     | ZeroMixing
     | ZeroSources
 )
-KINDS = get_args(Constraint)
+KINDS: tuple[type[Constraint], ...] = get_args(Constraint)
 Record = TypeVar("Record")
 SAME_VALUE = 1e-9  # relative difference up to which known values do not contradict each other
 
 
 def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
     """Return a tuple of constraints, one record of each class except for shapes of profiles."""
-    found = (given,) if isinstance(given, KINDS) else tuple(given)
+    found = (given,) if isinstance(given, Constraint) else tuple(given)
     for one in found:
         if not isinstance(one, KINDS):
             names = ", ".join(f"{kind.__name__}(...)" for kind in KINDS)
