@@ -206,7 +206,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ("posterior in wavelets",),
-        (*KNOWN, "Baseline"),
+        KNOWN,
         "all of A and S is sampled there",
         message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
     ),

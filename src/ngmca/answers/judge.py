@@ -10,6 +10,7 @@ from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.next_step import next_step
 from ngmca.answers.how_sure.verdict import Verdict
 from ngmca.answers.run import Run
+from ngmca.constraints import Baseline
 from ngmca.engines import open_data
 from ngmca.io import Dataset
 from ngmca.result import Separation
@@ -56,6 +57,13 @@ def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Ver
     found = run.verdict
     if found.colour == "green":
         return found
-    task = Task(len(separation.S)) if task is None else task
+    task = _default_task(separation) if task is None else task
     step = next_step(task, engine, separation, run.diagnostics, run.defects)
     return found if step is None else replace(found, next_step=rendered(step, str))
+
+
+def _default_task(separation: Separation) -> Task:
+    """Return the task with all defaults that has the background of a separation."""
+    found = separation.background
+    known = () if found is None else (Baseline(found.basis),)
+    return Task(len(separation.S), constraints=known)

@@ -49,7 +49,10 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
 def constraints_of(
     settings: Settings, data: Dataset, *, quiet: bool = False
 ) -> Iterator[known.Constraint]:
-    """Yield the constraints that were given."""
+    """Yield the constraints that were given.
+
+    Without any, there is an automatic baseline, as in Python.
+    """
     if settings.known_sources is not None:
         spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)
         yield known.KnownSources(spectra, settings.known_scale or "fixed")
@@ -63,10 +66,12 @@ def constraints_of(
         yield known.Unimodal()
     elif settings.profiles is not None:
         yield known.Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
-    if settings.baseline in backgrounds.KINDS:
-        yield known.Baseline(settings.baseline)
-    elif settings.baseline is not None:
-        yield known.Baseline(_spectra("Baseline", settings.baseline, data, quiet=quiet))
+    others = (settings.known_sources, settings.known_mixing, settings.closure, settings.profiles)
+    kind = settings.baseline or ("auto" if others == (None,) * len(others) else "none")
+    if kind in ("auto", *backgrounds.KINDS):
+        yield known.Baseline(kind)
+    elif kind != "none":
+        yield known.Baseline(_spectra("Baseline", kind, data, quiet=quiet))
 
 
 def noise_of(settings: Settings, data: Dataset) -> NoiseModel:

@@ -27,6 +27,7 @@ from ngmca.cli.option_files import check_early, task_of
 from ngmca.cli.options import as_flag
 from ngmca.cli.settings import AUTO, QUESTIONS, Settings, changed_input, provenance, to_toml
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
+from ngmca.constraints import Baseline
 from ngmca.engines import Engine, open_data
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
@@ -34,10 +35,12 @@ from ngmca.saving import large_results as large
 from ngmca.saving import result_folder, results
 from ngmca.saving.checksummed_files import load_interim, save_interim
 from ngmca.saving.folder_claim import Claim, claimed
+from ngmca.task.automatic_baseline import with_baseline
 from ngmca.task.checkpoints import Checkpoint
 from ngmca.task.driver import Prepared, StoppedRunError
 from ngmca.task.methods import Rival
 from ngmca.task.problem import features_of_data
+from ngmca.task.task import Task
 
 REPORT_BYTES = 6e6  # of Plotly and the page
 BYTES_PER_NUMBER = 50.0  # in result.nc and in a table
@@ -109,14 +112,14 @@ def _run(
             large.refuse(data, "an addition to a result", "give these options to `ngmca separate`")
             results.described(found.separation, data)
         # an earlier result is only sampled and described, which the GPU does not support
-        prepared = _prepared(data, settings if found is None else replace(settings, device="cpu"))
+        task, prepared = _prepared(data, settings, found)
         library = run_answers.opened_library(settings, data)
     claim.check_room(_size(data, settings, prepared))
     claim.begin(to_toml(settings, record), resume=resume)
     described = {"separate": settings.table(), "record": record}
     begun = time.monotonic()
     if found is None:
-        prepared, rank = _with_number(prepared, settings)
+        prepared, rank = _with_number(task, prepared, settings)
         separation, answered = None, Answers(rank)
     else:
         separation, answered = found.separation, replace(found.answers, refused=())
@@ -182,29 +185,42 @@ def _check_input(before: dict[str, Any], record: dict[str, Any], *, resume: bool
     note(message("{} {} changed since that run.toml was written.", other, has), quiet=quiet)
 
 
-def _prepared(data: Dataset, settings: Settings) -> Prepared:
-    """Return the checked task with its data; with -r auto for the largest number of sources."""
+def _prepared(data: Dataset, settings: Settings, found: Run | None) -> tuple[Task, Prepared]:
+    """Return the task, and checked with its data; with -r auto for the largest number of sources.
+
+    The automatic baseline of an earlier result is that of its separation.
+    """
+    if found is not None:
+        settings = replace(settings, device="cpu")
     engine = open_data(data, device=settings.device, lazily=large.is_large(data) or None)
     task = task_of(settings, data)
+    if found is not None:
+        kind = found.separation.background.found if found.separation.background else ""
+        baseline = Baseline(kind, found=True) if kind else None
+        task = replace(task, constraints=with_baseline(task.constraints, baseline))
     if settings.ambiguity:
         asked = rules.written(["ambiguity"])
         rules.check(task.features | features_of_data(engine) | asked)
     if settings.sources != AUTO:
-        return one_blas_thread(Prepared)(task, engine)
+        return task, one_blas_thread(Prepared)(task, engine)
     features = task.features | features_of_data(engine)
     rules.check(features | {"auto rank": option("r", AUTO)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # shown once the number is known
-        return one_blas_thread(Prepared)(replace(task, r=min(MAX_RANK, *engine.shape)), engine)
+        most = replace(
+            task, r=min(MAX_RANK, *engine.shape), constraints=with_baseline(task.constraints, None)
+        )
+        return task, one_blas_thread(Prepared)(most, engine)
 
 
-def _with_number(prepared: Prepared, settings: Settings) -> tuple[Prepared, RankChoice | None]:
+def _with_number(
+    task: Task, prepared: Prepared, settings: Settings
+) -> tuple[Prepared, RankChoice | None]:
     """Return the task with its number of sources, and with -r auto how it was chosen."""
-    choice = run_answers.counted(prepared, settings)
-    if choice is None:
+    if settings.sources != AUTO:
         return prepared, None
+    task, choice = run_answers.counted(task, prepared.engine)
     with as_bad_input():
-        task = replace(prepared.task, r=choice.rank)
         return one_blas_thread(Prepared)(task, prepared.engine), choice
 
 

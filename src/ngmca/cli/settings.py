@@ -38,7 +38,7 @@ WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or
     "known_sources": (),
     "known_mixing": (),
     "closure": (),
-    "baseline": backgrounds.KINDS,
+    "baseline": ("auto", "none", *backgrounds.KINDS),
     **dict.fromkeys(QUESTION_FILES, ()),
 }
 
@@ -139,7 +139,10 @@ class Settings:
         "Amounts are unimodal, increasing or decreasing along the measurements."
     )
     baseline: str | None = setting(
-        "Fit a smooth background in each measurement.", metavar="polynomial|splines|FILE"
+        "Smooth background in each measurement: none, "
+        f"{', '.join(backgrounds.KINDS)}, or a file of curves. auto looks whether there is one "
+        "(auto; none with other knowledge).",
+        metavar="auto|none|KIND|FILE",
     )
     penalised: str | None = setting("Which factor is sparse: sources S, amounts A, or both (S).")
     domain: str = setting(

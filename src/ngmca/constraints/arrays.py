@@ -76,6 +76,7 @@ def constraint_arrays(
     """Return the constraints on r sources of an engine's data, in units of their noise."""
     if not constraints and not penalise_both:
         return Constraints(r)
+    constraints = [one for one in constraints if not isinstance(one, Baseline) or one.is_decided]
     (m, n), (rows, columns) = engine.shape, levels.units(engine.shape)
     sources = _sources(constraints, engine, r, columns)
     extra = 0 if sources is None else len(sources) - r

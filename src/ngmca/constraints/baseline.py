@@ -3,9 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca.domains import backgrounds
+
+AUTO = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,8 +19,13 @@ class Baseline:
 
     Parameters
     ----------
-    kind : {"polynomial", "splines"} or (q, n) array
-        The curves: made by `ngmca.backgrounds`, or given, one curve in each row.
+    kind : {"auto", "constant", "linear", "quadratic", "polynomial", "splines"} or (q, n) array
+        The curves: made by `ngmca.backgrounds`, or given, one curve in each row. A polynomial has degree
+        4, and there are 8 splines. "auto" looks at the data before the separation and takes the
+        stiffest of these kinds that fits, or no baseline if there is none. It is decided for `Soft` with
+        automatic iterations, and for complete data in memory. In all other cases it is no baseline.
+    found : bool
+        Whether the data showed this kind; "auto" says so.
 
     Examples
     --------
@@ -29,10 +37,20 @@ class Baseline:
     """
 
     kind: str | ArrayLike = "splines"
+    found: bool = False
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the curves are known; those of "auto" are not."""
+        return not (isinstance(self.kind, str) and self.kind == AUTO)
 
     def basis(self, n: int) -> NDArray:
         """Return the curves (q, n)."""
         return backgrounds.basis(self.kind, n)
+
+    def __repr__(self) -> str:
+        shown = repr(self.kind) if isinstance(self.kind, str) else f"{len(np.asarray(self.kind))} curves"
+        return f"Baseline({shown})"
 
 
 def baseline_of(constraints: Iterable[object]) -> Baseline | None:

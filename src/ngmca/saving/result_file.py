@@ -81,6 +81,7 @@ def write_result(
         "stopped": separation.stopped,
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
+        "background_found": "" if separation.background is None else separation.background.found,
         # where the measurements of each data set end, if there are several
         "parts": json.dumps([int(part.stop) for part in parts] if len(parts) > 1 else []),
         "fortran": json.dumps([name for name in ("A", "S") if getattr(separation, name).flags.fnc]),
@@ -195,14 +196,19 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         restarts=_to_restarts(values),
         posterior=in_file.from_variables(values),
         domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
-        background=Background(values["background_weights"], values["background_basis"])
-        if "background_weights" in values
-        else None,
+        background=_to_background(values, attributes),
         outliers=values.get("outliers"),
         parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
         others=_to_others(values),
         ambiguity=_to_ambiguity(values),
     )
+
+
+def _to_background(values: dict[str, Any], attributes: Any) -> Background | None:
+    if "background_weights" not in values:
+        return None
+    found = str(attributes.get("background_found", ""))  # absent in older files
+    return Background(values["background_weights"], values["background_basis"], found)
 
 
 def _to_restarts(values: dict[str, Any]) -> tuple[Restart, ...]:

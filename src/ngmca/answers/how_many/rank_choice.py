@@ -57,6 +57,9 @@ class RankChoice:
         The sources of separations into rank - 1, rank and rank + 1 sources, without empty separations.
     channels : ndarray
         The positions of the columns of `sources` among the channels of the data.
+    background : str
+        The kind of smooth background that was found in the data, as ``"splines"``. It is not counted.
+        "" if none was found or looked for.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class RankChoice:
     halves: NDArray = field(repr=False)
     sources: tuple[NDArray, ...] = field(repr=False)
     channels: NDArray = field(repr=False)
+    background: str = ""
 
     @property
     def stability(self) -> NDArray:

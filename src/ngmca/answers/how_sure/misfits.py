@@ -11,7 +11,7 @@ from ngmca.result import Separation
 
 STRUCTURED = 1.2  # times the largest singular value that chance leaves
 SMALL_BESIDE_SOURCES = 0.1  # energy of what is left over, of that of the weakest source
-BACKGROUND, STRONG_BACKGROUND = 1.4, 2.5  # times that smooth curves lower the residual
+STRONG_BACKGROUND = 2.5  # times that smooth curves lower the residual
 SHIFTED = 0.3  # share of the residual that derivatives of the sources explain
 CORRELATED = 0.3  # correlation of neighbouring channels in the residual
 ODD = 4.0  # times the usual residual of a measurement
@@ -32,13 +32,13 @@ def is_structured(diagnostics: Diagnostics) -> bool:
 
 
 def _background(diagnostics: Diagnostics) -> list[Finding]:
-    if not diagnostics.baseline > BACKGROUND:
+    if not diagnostics.baseline > 1:
         return []
     text = message(
         "Smooth curves, another one for each measurement, would lower the residual to {} of what it is. "
         "The sources contain a part of this background, so spectra and amounts are wrong. Fit it "
-        "together with the sources: {}.",
-        percent(1 / diagnostics.baseline), option("Baseline", "splines"),
+        "together with the sources ({}).",
+        percent(1 / diagnostics.baseline), option("Baseline"),
     )  # fmt: skip
     grade = "red" if diagnostics.baseline > STRONG_BACKGROUND else "amber"
     return [Finding("baseline", "The data have a smooth background", text, 1.0, grade)]

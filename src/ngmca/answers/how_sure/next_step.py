@@ -17,7 +17,7 @@ from ngmca.answers.how_sure.diagnostics import Diagnostics, diagnose
 from ngmca.answers.how_sure.doubtful_sources import supported
 from ngmca.answers.how_sure.findings import findings
 from ngmca.answers.wording import GRADES, Finding, counted, listed
-from ngmca.constraints import Baseline, baseline_of
+from ngmca.constraints import Baseline, baseline_of, found_baseline
 from ngmca.engines import Engine, everything, without
 from ngmca.result import Separation
 from ngmca.task.driver import Prepared
@@ -92,7 +92,7 @@ def _changes_of_data(
 ) -> Iterator[Change]:
     """Yield the data without numbers of another kind; nothing else helps before that."""
     m, n = engine.shape
-    if task.constraints or task.noise is not None or task.sample_shape or len(engine.parts) > 1:
+    if _tied(task) or task.noise is not None or task.sample_shape or len(engine.parts) > 1:
         return  # these belong to the data as they are
     if "transposed" in kinds:
         words = "exchanges measurements and channels"
@@ -111,6 +111,11 @@ def _changes_of_data(
         yield Change(task, f"Leave out {named}", words, columns=kept)
 
 
+def _tied(task: Task) -> bool:
+    """Whether constraints belong to the data as they are; a background that was found does not."""
+    return any(not (isinstance(one, Baseline) and one.found) for one in task.constraints)
+
+
 def _changes_of_task(
     task: Task, engine: Engine, diagnostics: Diagnostics, kinds: set[str]
 ) -> Iterator[Change]:
@@ -120,8 +125,9 @@ def _changes_of_task(
     smooth = kinds & {"baseline", "structure"} and "negative" not in kinds
     if smooth and baseline_of(task.constraints) is None:
         words = "fits a smooth background together with the sources"
-        known = (*task.constraints, Baseline("splines"))
-        wanted.append(({"constraints": known}, option("Baseline", "splines"), words))
+        better = found_baseline(engine, r) or Baseline("splines")
+        known = (*task.constraints, better)
+        wanted.append(({"constraints": known}, option("Baseline", better.kind), words))
     if "growing" in kinds and task.noise is None and _looks_counted(engine):
         words = "gives each count the weight of its noise"
         wanted.append(({"noise": "poisson"}, option("noise", "poisson"), words))

@@ -9,7 +9,7 @@ from ngmca.answers.how_sure.ambiguity_words import ambiguity_sentences
 from ngmca.answers.how_sure.diagnostics import Diagnostics
 from ngmca.answers.wording import counted, percent
 from ngmca.engines import in_own_units
-from ngmca.result import Domain, Separation
+from ngmca.result import Background, Domain, Separation
 
 
 def summary(
@@ -58,10 +58,21 @@ def _besides_sources(separation: Separation, diagnostics: Diagnostics) -> Iterat
         count = len(separation.outliers)
         yield f"{count or 'No'} outlier{'s' * (count != 1)} had no weight in the fit."
     if separation.background is not None:
-        yield (
+        yield _background(separation.background)
+
+
+def _background(background: Background) -> str:
+    """Return where the background comes from."""
+    if not background.found:
+        return (
             "A smooth background was fitted to each measurement. It belongs to no source and is drawn "
             "separately."
         )
+    return message(
+        "A smooth background was found and fitted to each measurement ({}; {} switches it off). It "
+        "belongs to no source and is drawn separately.",
+        option("Baseline", background.found), option("Baseline", "none"),
+    )  # fmt: skip
 
 
 def _domain(domain: Domain) -> list[str]:
