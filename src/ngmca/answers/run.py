@@ -174,7 +174,8 @@ class Run:
             passed = ["nothing speaks against the result, but there are too few measurements to be sure"]
         if len(self.separation.restarts) > 1:
             passed.append("equally good starts agree")
-        return verdict(self.findings, passed, self.record.get("next_step"))
+        step = (self.record.get(name) for name in ("next_step", "next_command"))
+        return verdict(self.findings, passed, *step)
 
     @property
     def kept_record(self) -> dict[str, Any]:

@@ -63,6 +63,8 @@ def say_run(run: Run, *, quiet: bool = False) -> None:
     say(f"Verdict: {run.verdict.colour}. {run.verdict.text}", quiet=quiet)
     if run.verdict.next_step:
         say(f"Next step: {run.verdict.next_step}", quiet=quiet)
+    if run.verdict.command:
+        say(f"  {run.verdict.command}", quiet=quiet)
     for sentence in _answers(run):
         say(sentence, quiet=quiet)
     for finding in run.findings:

@@ -1,5 +1,7 @@
 """A run from its settings to a folder: read, separate, answer questions, write, print."""
 
+import os
+import shlex
 import time
 import warnings
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from typing import Any
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
 from ngmca._support.compiled import compile_notice
-from ngmca._support.messages import ArgumentError, message, option, rendered
+from ngmca._support.messages import ArgumentError, Option, message, option, rendered
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
 from ngmca.answers.how_many.condensed_data import MAX_RANK
@@ -143,12 +145,12 @@ def _run(
         diagnostics = replace(diagnostics, explained=seen.explained)
         record["shown"] = seen.told
     run = Run(seen.separation, diagnostics, seen.data, described, answers)
-    run = _with_next_step(run, prepared, seen.engine, quiet=quiet)
+    run = _with_next_step(run, prepared, seen.engine, claim.folder, quiet=quiet)
     results.write(claim.work, run)
     return run
 
 
-def _with_next_step(run: Run, prepared: Prepared, engine: Engine, *, quiet: bool) -> Run:
+def _with_next_step(run: Run, prepared: Prepared, engine: Engine, folder: Path, *, quiet: bool) -> Run:
     """Return the run with the change that helps most, if the verdict is not green."""
     if run.verdict.colour == "green" or engine is not prepared.engine:
         return run
@@ -158,9 +160,21 @@ def _with_next_step(run: Run, prepared: Prepared, engine: Engine, *, quiet: bool
         prepared.task, engine, run.separation, run.diagnostics, run.defects,
         chosen=run.answers.rank is not None,
     )  # fmt: skip
-    return (
-        run if step is None else replace(run, record=run.record | {"next_step": rendered(step, as_flag)})
-    )
+    if step is None:
+        return run
+    told = {"next_step": rendered(step, as_flag)}
+    change = step.parts[0]
+    if isinstance(change, Option):
+        told["next_command"] = _command(folder, as_flag(change))
+    return replace(run, record=run.record | told)
+
+
+def _command(folder: Path, change: str) -> str:
+    """Return the command line that repeats the run of a folder with one change."""
+    here = Path(os.path.relpath(folder))
+    short = folder if len(here.parts) > len(folder.parts) or ".." in here.parts else here
+    words = ["--config", str(short / result_folder.RECORD), *change.split(), "-o", f"{short}-next"]
+    return shlex.join(["ngmca", "separate", *words])
 
 
 def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
@@ -329,7 +343,9 @@ def print_run(run: Run, place: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result and its folder, as sentences or as JSON."""
     if as_json:
         warnings_of_run = [as_warning(finding) for finding in run.findings]
-        verdict = {name: getattr(run.verdict, name) for name in ("colour", "text", "next_step")}
+        verdict = {
+            name: getattr(run.verdict, name) for name in ("colour", "text", "next_step", "command")
+        }
         facts = {"out": str(place), "verdict": verdict, "warnings": warnings_of_run}
         facts |= run.record["record"]
         print_json(results.describe(run) | facts)

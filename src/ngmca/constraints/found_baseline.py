@@ -19,8 +19,8 @@ MIN_CHANNELS = 24
 SPARE_DIRECTIONS = 5  # beyond the sources, before the residual counts as noise
 MUCH_BETTER = 1.4  # times that curves lower the residual of as many sources
 AS_GOOD_AS_SOURCES = 0.9  # residual of one or two sources more, over that with a constant or a line
-BETTER_THAN_SOURCES = 1.1  # the same for more flexible curves, which must be better than two sources
-HARDLY_WORSE = 1.1  # times the residual of the best kind: a stiffer one is taken
+BETTER_THAN_SOURCES = 1.02  # the same for more flexible curves, which must be better than two sources
+HARDLY_WORSE = 1.02  # times the residual of the best kind: a stiffer one is taken
 WIDER_THAN_BANDS = 2.0  # times the width of bands that the finest feature of a background has
 BINS = 64  # of the axis, on which widths are measured
 ROUNDING = 1e-7  # of the data, below which a residual is no noise
@@ -50,7 +50,7 @@ def found_baseline(engine: Engine, r: int) -> Baseline | None:
     """
     if engine.place != "memory" or engine.weights is not None:
         return None
-    m, n = engine.shape
+    m = engine.shape[0]
     rows = spread(m, min(m, MAX_MEASUREMENTS), np.random.default_rng(0))
     Y = everything(engine.part(rows, slice(None))).astype(np.float64)
     found = smooth_part(binned(Y, MAX_CHANNELS), r)

@@ -3,7 +3,14 @@
 from dataclasses import replace
 
 from ngmca import rules
-from ngmca.constraints import Baseline, Constraint, KnownMixing, KnownSources, baseline_of, found_baseline
+from ngmca.constraints import (
+    Baseline,
+    Constraint,
+    KnownMixing,
+    KnownSources,
+    baseline_of,
+    found_baseline,
+)
 from ngmca.engines import Engine
 from ngmca.task.methods import Soft
 from ngmca.task.problem import features_of_data
@@ -35,9 +42,7 @@ def with_found_baseline(task: Task, engine: Engine) -> Task:
     return replace(task, constraints=with_baseline(task.constraints, found))
 
 
-def with_baseline(
-    constraints: tuple[Constraint, ...], found: Baseline | None
-) -> tuple[Constraint, ...]:
+def with_baseline(constraints: tuple[Constraint, ...], found: Baseline | None) -> tuple[Constraint, ...]:
     """Return constraints with a baseline in place of an automatic one, if they have one."""
     asked = baseline_of(constraints)
     if asked is None or asked.is_decided:
