@@ -20,9 +20,10 @@ SPARE_DIRECTIONS = 5  # beyond the sources, before the residual counts as noise
 MUCH_BETTER = 1.4  # times that curves lower the residual of as many sources
 AS_GOOD_AS_SOURCES = 0.9  # residual of one or two sources more, over that with a constant or a line
 BETTER_THAN_SOURCES = 1.02  # the same for more flexible curves, which must be better than two sources
-HARDLY_WORSE = 1.02  # times the residual of the best kind: a stiffer one is taken
-WIDER_THAN_BANDS = 2.0  # times the width of bands that the finest feature of a background has
+HARDLY_WORSE = 1.005  # times the residual of the best kind: a stiffer one is taken
+WIDER_THAN_BANDS = 2.5  # times the width of bands that the finest feature of a background has
 BINS = 64  # of the axis, on which widths are measured
+FAR_STRONGER = 10.0  # times the median norm of a measurement
 ROUNDING = 1e-7  # of the data, below which a residual is no noise
 
 
@@ -58,7 +59,12 @@ def found_baseline(engine: Engine, r: int) -> Baseline | None:
 
 
 def smooth_part(Y: NDArray, r: int) -> SmoothPart | None:
-    """Return the smooth background of measurements with r sources, or None."""
+    """Return the smooth background of measurements with r sources, or None.
+
+    Single measurements that are far stronger than the others, such as an axis, are not looked at.
+    """
+    size = np.linalg.norm(Y, axis=1)
+    Y = Y[size <= FAR_STRONGER * np.median(size)]
     m, n = Y.shape
     most = len(basis(KINDS[-1], max(n, MIN_CHANNELS)))
     if n < MIN_CHANNELS or min(m, n - most) <= 2 * (r + SPARE_DIRECTIONS):

@@ -37,12 +37,11 @@ def test_a_clean_mixture_is_green(kind):
 
 def test_a_background_is_named_and_the_next_step_helps():
     Y = with_background(1.0)
-    found = judged(Y)
+    found = judged(Y, constraints=())
     assert (found.colour, kinds(found)[0]) == ("red", "baseline")
-    assert found.next_step.startswith("Baseline")
-    plain, better = (
-        ngmca.separate(Y, 3, constraints=known, n_init=1) for known in ((), [ngmca.Baseline("splines")])
-    )
+    assert found.next_step.startswith("Baseline('splines'), which")
+    plain, better = (ngmca.separate(Y, 3, n_init=1, **known) for known in ({"constraints": ()}, {}))
+    assert better.background.found == "splines"
     before, after = (ngmca.evaluate(MIXTURE.S, one.S).mean_sdr for one in (plain, better))
     assert after > before + 5
     assert ngmca.judge(Y, better).colour == "green"
