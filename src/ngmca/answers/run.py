@@ -11,6 +11,7 @@ from ngmca._support.messages import joined, message, option
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.how_sure import Defect, Diagnostics, defects, findings, summary
+from ngmca.answers.how_sure.summary import found_background, how_sure
 from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import GRADES, Finding, counted
@@ -186,8 +187,12 @@ class Run:
     @property
     def answer_sentences(self) -> list[tuple[str, str]]:
         """The questions how many, which, how much and how sure, with their answers in words."""
-        sure = ("How sure?", self.verdict.text)
-        return [*self.answers.sentences(len(self.separation.S)), sure]
+        (asked, many), *others = self.answers.sentences(len(self.separation.S))
+        background = found_background(self.separation)
+        if background is not None and self.answers.rank is None:
+            many = message("{} {}", many, background)
+        sure = ("How sure?", how_sure(self.separation, self.diagnostics))
+        return [(asked, many), *others, sure]
 
     @property
     def labels(self) -> list[str]:

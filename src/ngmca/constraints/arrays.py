@@ -23,7 +23,10 @@ Record = TypeVar("Record")
 
 
 def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
-    """Return a tuple of constraints, one record of each class except for shapes of profiles."""
+    """Return a tuple of constraints, one record of each class except for shapes of profiles.
+
+    A baseline of the kind "none" is left out.
+    """
     found = (given,) if isinstance(given, KINDS) else tuple(given)
     for one in found:
         if not isinstance(one, KINDS):
@@ -37,7 +40,7 @@ def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint
             raise ArgumentError(
                 "{} is given {} times: put it into one record.", option(kind.__name__), count
             )
-    return found
+    return tuple(one for one in found if not (isinstance(one, Baseline) and one.is_none))
 
 
 def transposed(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ngmca.domains import backgrounds
 
-AUTO = "auto"
+AUTO, NONE = "auto", "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Baseline:
 
     Parameters
     ----------
-    kind : {"auto", "constant", "linear", "quadratic", "polynomial", "splines"} or (q, n) array
+    kind : {"auto", "none", "constant", "linear", "quadratic", "polynomial", "splines"} or (q, n) array
         The curves: made by `ngmca.backgrounds`, or given, one curve in each row. A polynomial has degree
         4, and there are 8 splines. "auto" looks at the data before the separation and takes the
         stiffest of these kinds that fits, or no baseline if there is none. It is decided for `Soft` with
@@ -43,6 +43,11 @@ class Baseline:
     def is_decided(self) -> bool:
         """Whether the curves are known; those of "auto" are not."""
         return not (isinstance(self.kind, str) and self.kind == AUTO)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether there is no baseline."""
+        return isinstance(self.kind, str) and self.kind == NONE
 
     def basis(self, n: int) -> NDArray:
         """Return the curves (q, n)."""

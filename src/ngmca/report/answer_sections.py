@@ -13,6 +13,7 @@ from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import percent
 from ngmca.engines import in_own_units
 from ngmca.report.answer_figures import calibrations, criteria, matches
+from ngmca.report.figures import peaks
 from ngmca.report.html_page import Section, paragraph, table
 from ngmca.report.plotly_style import MAX_ROWS, colour
 
@@ -30,11 +31,7 @@ def overview(run: Run, show: Callable[[Option], str] = str) -> Section:
     tiles = "".join(
         f"<div class=tile><b>{escape(a)}</b><span>{escape(b)}</span></div>" for a, b in numbers
     )
-    sentences = "".join(paragraph(rendered(sentence, show)) for sentence in run.summary)
-    body = (
-        f"{_verdict(run)}<div class=tiles>{tiles}</div>{opening(run, show)}{_warnings(run, show)}"
-        f"<div class=more>{sentences}</div>"
-    )
+    body = f"{_verdict(run)}{opening(run, show)}{_warnings(run, show)}<div class=tiles>{tiles}</div>"
     return Section("summary", "Summary", body)
 
 
@@ -54,6 +51,8 @@ def _verdict(run: Run) -> str:
     text = run.verdict.text.partition(": ")[2]
     step = run.verdict.next_step
     step = f"<p><b>Next step:</b> {escape(step, quote=False)}</p>" if step else ""
+    command = run.verdict.command
+    step += f"<pre>{escape(command, quote=False)}</pre>" if command else ""
     return (
         f"<div class='note {kind}' data-verdict='{run.verdict.colour}'>"
         f"<b>{title[run.verdict.colour]}:</b> {escape(text, quote=False)}{step}</div>"
@@ -78,10 +77,16 @@ def _signal_to_noise(run: Run) -> str:
 
 
 def source_answers(run: Run) -> str:
-    """Return a table with the substance and the amount of each source."""
-    head = "<th>source<th>substance<th>similarity<th>by chance<th>amount: median<th>range"
+    """Return a table with the substance, or the highest peaks, and the amount of each source."""
     count = min(len(run.separation.S), MAX_ROWS)
-    return table(head, [numbered(i) + _substance(run, i) + _amount(run, i) for i in range(count)])
+    if any(run.answers.substances(len(run.separation.S))) or run.answers.identification is not None:
+        named, head = [_substance(run, i) for i in range(count)], "substance<th>similarity<th>by chance"
+    else:
+        S, x = run.separation.answer[1], run.data.positions
+        named = [f"<td>{', '.join(f'{one:.4g}' for one in peaks(x, S[i])) or '-'}" for i in range(count)]
+        head = f"highest peaks at {escape(run.data.axis_label)}"
+    rows = [numbered(i) + named[i] + _amount(run, i) for i in range(count)]
+    return table(f"<th>source<th>{head}<th>amount: median<th>range", rows)
 
 
 def numbered(i: int) -> str:
@@ -178,14 +183,14 @@ def _cell(amounts: Amounts, i: int, j: int) -> str:
     return f"<td>{text}{' !' if amounts.outside[i, j] else ''}"
 
 
-def how_many(run: Run) -> list[Section]:
+def how_many(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
     """Return the section about the number of sources, if it was chosen from the data."""
     choice = run.answers.rank
     if choice is None:
         return []
     text = (
-        f"{choice.advice} Up to the right number, singular values are larger than those of residuals "
-        "whose rows are rotated at random, and every source lowers the error of held-out blocks by a "
+        f"{rendered(choice.advice, show)} Up to the right number, singular values are larger than those "
+        "of residuals whose rows are rotated at random, and every source lowers the error of held-out blocks by a "
         "fifth. All sources come again from halves of the data. The criteria can disagree: compare the "
         "sources for the numbers around the choice. rank.csv has the numbers."
     )

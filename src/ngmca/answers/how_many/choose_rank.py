@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.messages import ArgumentTypeError, option
+from ngmca._support.messages import ArgumentTypeError, message, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.answers.how_many import directions as above_rotated
@@ -106,7 +106,10 @@ def choose_rank(
         choice = choice if known is None else count(known)
     if known is None:
         return choice
-    text = f"{choice.advice} A smooth background ({known.kind}) was found and does not count."
+    text = message(
+        "{} A smooth background was found, which is no source ({}; {} switches it off).",
+        choice.advice, option("Baseline", known.kind), option("Baseline", "none"),
+    )  # fmt: skip
     return replace(choice, background=str(known.kind), advice=text)
 
 
