@@ -20,6 +20,9 @@ from ngmca.result import Separation
 
 NEGLIGIBLE_ENERGY = 0.01  # share of the energy that a source may have without a warning
 MUCH_NEGATIVE = 0.1  # share of the energy below 0 that non-negative sources cannot ignore
+LIKE_DERIVATIVES = (
+    "If these are derivatives, differences or centred spectra, use the spectra before that step. "
+)
 MANY_STARTS = 8  # for as many sources as measurements
 ACTIVE_NEARLY_EVERYWHERE = 0.8  # share of entries of S above 0 after thresholds
 SMOOTH_CORRELATION = 0.5  # of neighbouring channels; above it, the sources are bands
@@ -142,9 +145,10 @@ def _negative(diagnostics: Diagnostics) -> list[Finding]:
         return []
     text = message(
         "{} of the energy of the data is in entries far below 0 (more than {} standard deviations of "
-        "the noise). Non-negative sources cannot explain them. Check phase and baseline, or leave the "
+        "the noise). Non-negative sources cannot explain them. {}Check phase and baseline, or leave the "
         "region out ({}).",
-        percent(cost), FAR_BELOW_ZERO, option("Dataset.crop"),
+        *(percent(cost), FAR_BELOW_ZERO, LIKE_DERIVATIVES if cost > MUCH_NEGATIVE else ""),
+        option("Dataset.crop"),
     )  # fmt: skip
     grade = "red" if cost > MUCH_NEGATIVE else "amber"
     return [Finding("negative", "The data have strong negative parts", text, cost, grade)]
