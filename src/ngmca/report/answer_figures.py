@@ -11,10 +11,11 @@ from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.run import Run
 from ngmca.answers.wording import counted
+from ngmca.io import Dataset
 from ngmca.report import plotly_style as look
 
 
-def criteria(choice: RankChoice) -> Iterator[go.Figure]:
+def criteria(choice: RankChoice, data: Dataset) -> Iterator[go.Figure]:
     """Yield one figure for each criterion, and one of the sources for each number around the choice."""
     for k, (title, y, limit) in enumerate(choice.panels):
         figure = go.Figure(
@@ -31,21 +32,22 @@ def criteria(choice: RankChoice) -> Iterator[go.Figure]:
         elif np.nanmax(y, initial=0.0) > 0:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1)
         yield figure
+    x = np.interp(choice.channels, np.arange(len(data.positions)), data.positions)
     for S in choice.sources:
-        yield _stacked(choice.channels, S)
+        yield _stacked(x, S, data.axis_label)
 
 
-def _stacked(channels: NDArray, S: NDArray) -> go.Figure:
+def _stacked(x: NDArray, S: NDArray, axis: str) -> go.Figure:
     """Return sources above each other, each divided by its maximum."""
     shown = S / np.maximum(S.max(axis=1, keepdims=True), np.finfo(float).tiny)
-    step = max(1, len(channels) // 800)
+    step = max(1, len(x) // 800)
     figure = go.Figure([
-        go.Scatter(x=channels[::step], y=row[::step] + len(S) - 1 - i, mode="lines", name=str(i + 1),
+        go.Scatter(x=x[::step], y=row[::step] + len(S) - 1 - i, mode="lines", name=str(i + 1),
                    line={"color": look.colour(i), "width": 1}, hoverinfo="skip")
         for i, row in enumerate(shown)
     ])  # fmt: skip
     look.style(figure, 260, counted(len(S), "source"))
-    figure.update_xaxes(title="channel")
+    figure.update_xaxes(title=look.literal(axis))
     figure.update_yaxes(visible=False)
     return figure
 

@@ -194,7 +194,7 @@ def how_many(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
         "blocks by a fifth. All sources come again from halves of the data. The criteria can disagree: "
         "compare the sources for the numbers around the choice. rank.csv has the numbers."
     )
-    return [Section("rank", "How many", paragraph(text), tuple(criteria(choice)), 3)]
+    return [Section("rank", "How many", paragraph(text), tuple(criteria(choice, run.data)), 3)]
 
 
 def which(run: Run, show: Callable[[Option], str] = str) -> list[Section]:

@@ -35,7 +35,7 @@ def test_dissent_is_in_the_range():
     found = evidence(2, criteria, halves={2: 0.9, 3: -0.5}, spikes=2)
     assert found.range == (2, 20)
     assert advice(found) == (
-        "2 (2 to 20 or more): directions above rotated residuals suggest 20 or more, the prediction of "
+        "2 (2 to 20 or more): singular values suggest 20 or more, the prediction of "
         "held-out blocks suggests 5 and a third source does not come again from halves of the data and "
         "explains 0.2 %. 2 spikes were left out."
     )

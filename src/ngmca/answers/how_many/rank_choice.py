@@ -19,7 +19,7 @@ ORDINALS = (
     *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
 CRITERIA = {
-    "directions": "directions above rotated residuals suggest",
+    "directions": "singular values suggest",
     "held_out": "the prediction of held-out blocks suggests",
     "halves": "sources that come again from halves of the data suggest",
 }
@@ -96,8 +96,7 @@ class RankChoice:
         """Title, values and limit of each criterion, for pictures."""
         shown = {"directions": (self.directions, CLEARLY), "halves": (self.stability, AGAIN)}
         shown["held_out"] = (self.held_out, np.nan)
-        titles = {"directions": "singular values over rotated ones", "held_out": "held-out error"}
-        titles["halves"] = "sources from halves (1: the same)"
+        titles = {"directions": "singular values", "held_out": "held-out error", "halves": "halves"}
         numbers = {name: str(self.criteria.get(name, "left out")) for name in CRITERIA}
         return [(f"{titles[name]}: {numbers[name]}", *shown[name]) for name in CRITERIA]
 
