@@ -403,7 +403,7 @@ def test_constraints_that_are_wrong_are_named(mixture):
         ),
         (
             [ngmca.Closure(), ngmca.KnownMixing(np.full((M, 1), 2.0))],
-            "KnownMixing exceeds the total of Closure",
+            "known by KnownMixing or ZeroMixing contradict the total of Closure in measurement 0",
         ),
     ]:
         with pytest.raises(ValueError, match=words):

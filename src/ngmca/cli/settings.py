@@ -37,8 +37,10 @@ WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or
     "noise": ("poisson",),
     "known_sources": (),
     "known_mixing": (),
+    "known_mixing_sd": (),
     "closure": (),
     "baseline": ("auto", "none", *backgrounds.KINDS),
+    "times": (),
     **dict.fromkeys(QUESTION_FILES, ()),
 }
 
@@ -130,10 +132,28 @@ class Settings:
         "Ignore spikes that no source explains.", "--robust/--no-robust", default=False
     )
     known_sources: str | None = setting("Known spectra, for the first sources.", metavar="FILE")
-    known_mixing: str | None = setting("Known amounts, one row for each measurement.", metavar="FILE")
+    known_mixing: str | None = setting(
+        "Known amounts, one row for each measurement; empty cells are unknown.", metavar="FILE"
+    )
+    known_mixing_sd: float | str | None = setting(
+        "Standard deviations of --known-mixing (0: its values are exact).",
+        read=number_or_word,
+        metavar="VALUE|FILE",
+    )
     known_scale: str | None = setting("Whether the scale of --known-sources is fixed or free (fixed).")
     closure: float | str | None = setting(
         "Total of the amounts in each measurement.", read=number_or_word, metavar="TOTAL|FILE"
+    )
+    closure_kind: str | None = setting("Whether sums are equal, at most or at least --closure (equal).")
+    kinetics: str | None = setting(
+        "Amounts follow a rate law, as 'A -> B -> C', 'A + B -> C' or 'A <-> B, A -> C'."
+    )
+    kinetics_start: str | None = setting(
+        "Amounts at time 0 of --kinetics, as A=0.1,B=0.2 (1 of the first species)."
+    )
+    times: str | None = setting(
+        "Time of each measurement for --kinetics (names of the measurements if these are numbers).",
+        metavar="FILE",
     )
     profiles: str | None = setting(
         "Amounts are unimodal, increasing or decreasing along the measurements."

@@ -13,7 +13,7 @@ from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
-from ngmca.result import Ambiguity, Background, Domain, History, Others, Restart, Separation
+from ngmca.result import Ambiguity, Background, Domain, History, Others, Rates, Restart, Separation
 from ngmca.saving import variables_in_file as in_file
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
 from ngmca.saving.result_folder import find
@@ -82,6 +82,7 @@ def write_result(
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
         "background_found": "" if separation.background is None else separation.background.found,
+        "rates": json.dumps(None if separation.rates is None else separation.rates.facts),
         # where the measurements of each data set end, if there are several
         "parts": json.dumps([int(part.stop) for part in parts] if len(parts) > 1 else []),
         "fortran": json.dumps([name for name in ("A", "S") if getattr(separation, name).flags.fnc]),
@@ -184,6 +185,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
     history: dict[str, Any] = {
         part.name: values.get(f"history_{part.name}", unknown.get(part.name)) for part in fields(History)
     }
+    rates = json.loads(attributes.get("rates", "null"))
     return Separation(
         A=values["A"],
         S=values["S"],
@@ -201,6 +203,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
         others=_to_others(values),
         ambiguity=_to_ambiguity(values),
+        rates=None if rates is None else Rates.from_facts(rates),
     )
 
 

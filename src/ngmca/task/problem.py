@@ -20,6 +20,7 @@ from ngmca.algorithms import (
     start_on_part,
 )
 from ngmca.algorithms.first_guess import first_guess, with_background
+from ngmca.algorithms.kinetics.kinetic_errors import rates_of
 from ngmca.algorithms.noiseless_data import least_noise, precision_of_noiseless
 from ngmca.algorithms.reweighted_channels import iterate_reweighted
 from ngmca.algorithms.reweighting import Reweighting, reweighed
@@ -212,7 +213,7 @@ class Problem:
             following = _without_wavelets(engine, state, domain, options)
             if self.exchanged is None and reweighted_channels.suits(engine, state, options):
                 following = _reweighted(engine, state, domain, options)
-        for one in following:
+        for one in followed_by_rates(engine, following, options):
             noise = state.noise if options.noiseless else one.noise
             found = replace(one, noise=noise, outliers=state.outliers)
             yield self._returned(engine, found, own, levels, options)
@@ -266,6 +267,21 @@ class Problem:
         if self.options.warm:
             return start_on_part.start_on_part(engine, self.r, rng, replace(self.options, warm=False))
         return first_guess(engine, self.r, rng, self.options.known)
+
+
+def followed_by_rates(engine: Engine, states: Iterator[State], options: Options) -> Iterator[State]:
+    """Yield states, the last one with the rate constants of a rate law."""
+    known, state = options.known, None
+    for following in states:
+        if state is not None:
+            yield state
+        state = following
+    assert state is not None
+    if known.kinetics is not None:
+        values = known.physical_sources(state.A, state.S)
+        rates = rates_of(engine, state.A, fetched(state.S), known.kinetics, values)
+        state = replace(state, rates=rates)
+    yield state
 
 
 def unequal(noise: NDArray) -> bool:

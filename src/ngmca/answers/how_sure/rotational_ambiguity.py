@@ -164,7 +164,7 @@ class _Problem:
         units = np.linalg.norm(weighted, axis=0)
         units = np.where(units > 0, units, 1.0)
         weighted, S = weighted / units, S * (units / noise)[:, None]
-        closed = any(isinstance(one, Closure) for one in known)
+        closed = any(isinstance(one, Closure) and one.sums_up_all for one in known)
         if closed:  # T^-1 1, the scales that keep the sums of A, are not negative: one more channel
             size = np.linalg.norm(S) / np.sqrt(n * (units @ units))
             S = np.column_stack([S, size * units])
