@@ -17,6 +17,8 @@ PACKAGES = {
     "tensorly": ("tensorly==0.10.0", ()),
     "chemotools": ("chemotools==0.5.0", ()),
     "orange_spectroscopy": ("orange_spectroscopy==0.9.3", ()),
+    "wrighttools": ("WrightTools==3.6.4", SOURCE),
+    "kimopack": ("KiMoPack==7.14.1", SOURCE),
 }
 
 
@@ -69,3 +71,18 @@ def pines():
 def electron_microscope():
     """A spectral image in HyperSpy's format."""
     return next(folder_of("espm").glob("*/generated_datasets/88_*.hspy"))
+
+
+def infrared_microscopes():
+    """Files of infrared and X-ray microscopes."""
+    return folder_of("orange_spectroscopy") / "orangecontrib" / "spectroscopy" / "datasets"
+
+
+def ultrafast():
+    """Files of laser laboratories and spectrometers."""
+    return next(folder_of("wrighttools").glob("*/WrightTools/datasets"))
+
+
+def transient_absorption():
+    """Transient absorption as text and as tables of pandas."""
+    return next(folder_of("kimopack").glob("*/Tutorial_Notebooks/Data"))

@@ -31,7 +31,8 @@ METHOD_OPTIONS = {
     "penalised": "penalised",
 }
 QUESTION_FILES = ("library", "standards", "responses")
-READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns")
+READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns", "axes",
+           "axis_name", "axis_unit", "axis_direction")  # fmt: skip
 QUESTIONS = (*QUESTION_FILES, "tolerance")  # about the sources: they do not change the separation
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
     "noise": ("poisson",),
@@ -207,6 +208,10 @@ class Settings:
     header: int | None = setting("Line of a text file that names the columns; 0 for none (detected).")
     skip: int | None = setting("Lines to skip at the top of a text file (0).")
     columns: str | None = setting("Columns of a text file to read: 2-5,7 or names (all).")
+    axes: str | None = setting("What each dimension of an array is, as time,pixel,channel (detected).")
+    axis_name: str | None = setting("Name of the axis, as wavenumber (from the file).")
+    axis_unit: str | None = setting("Unit of the axis, as cm-1 (from the file).")
+    axis_direction: str | None = setting("How figures draw the axis: rising or falling (by its kind).")
 
     def changed(self, **given: Any) -> "Settings":
         """Return the settings with the values that are given; None stands for not given."""

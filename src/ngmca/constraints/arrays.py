@@ -15,8 +15,7 @@ from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 from ngmca.engines import Engine, Levels, by_part
-from ngmca.nnqp import pooling
-from ngmca.nnqp.profile_shapes import SHAPES
+from ngmca.nnqp.profile_shapes import nearest_in_shape
 
 Constraint = (
     Baseline
@@ -32,6 +31,7 @@ Constraint = (
 KINDS = get_args(Constraint)
 Record = TypeVar("Record")
 SAME_VALUE = 1e-9  # relative difference up to which known values do not contradict each other
+LARGEST_RATIO = 1e100  # of known sources to the data
 
 
 def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
@@ -136,7 +136,21 @@ def _sources(
     n = engine.shape[1]
     found = np.full((r, n), np.nan) if known is None else known.rows(r, n) / engine.unit
     if baseline is not None:
-        found = np.vstack([found, baseline.basis(n)])
+        curves = baseline.basis(n)
+        if len(curves) >= n:
+            raise ArgumentError(
+                "{} has {} curves for {} channels: they fit any data, and nothing is left for the "
+                "sources. Leave it out.",
+                *(option("Baseline"), len(curves), n),
+            )
+        found = np.vstack([found, curves])
+    peak = float(np.nanmax(np.abs(found[:r]), initial=0.0))
+    if peak and not 1 / LARGEST_RATIO < peak < LARGEST_RATIO:
+        raise ArgumentError(
+            "{} has a largest entry of {:.3g}, too far from the size of the data for floating-point "
+            "numbers. Give it in the unit of the data.",
+            *(option("KnownSources"), peak * engine.unit),
+        )
     return np.asarray(found / columns)
 
 
@@ -197,8 +211,7 @@ def _check_shapes_of_points(made: Constraints) -> None:
         shape = made.profiles[k]
         for part in made.parts:
             known = points[part, k][~np.isnan(points[part, k])]
-            nearest, free = np.empty(len(known)), np.full(len(known), np.nan)
-            pooling.best_column(SHAPES[shape], known, np.ones(len(known)), np.inf, free, nearest)
+            nearest = nearest_in_shape(known[:, None], [shape])[:, 0]
             if (np.abs(nearest - known) > SAME_VALUE * known.max(initial=0)).any():
                 raise ArgumentError(
                     "known values of source {} are not {}: correct them, give them a standard deviation "

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 UNIT_LAST = (
     re.compile(r"^(.*\S)\s*/\s*(\S+)$"),  # name/unit
-    re.compile(r"^(.*[^\s,_])[\s,_]+(\S+?)\.?$"),  # name unit
+    re.compile(r"^(.*?[^\s,_])(?:[\s,_]+in)?[\s,_]+(\S+?)\.?$"),  # name unit, name in unit
 )
 PANDAS_SUFFIX = re.compile(r"\.\d+$")  # pandas renames a second `wavelength` to `wavelength.1`
 BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]$")  # name [unit], name (unit)
+ENDS_IN_POSITION = re.compile(r"[a-zA-Z@_ ]\d{2,}(\.\d+)?$")
 NO_AXIS = "channel"  # the name of an unknown axis
 
 SHIFT = ("chemical shift", "ppm")
@@ -29,20 +30,23 @@ WORDS = {  # in lower case, for each name and unit of an axis
     ("wavelength", ""): ("wavelength", "wavelengths", "wl", "lambda", "λ"),
     ("Wellenlänge", ""): ("wellenlänge",),
     ("Wellenzahl", "cm-1"): ("wellenzahl",),
-    ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres"),
+    ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres", "nanometre"),
     ("wavelength", "um"): ("um", "µm", "micron", "microns", "micrometer", "micrometers", "micrometres"),
-    ("energy", ""): ("energy",),
+    ("energy", ""): ("energy", "photon energy", "energy loss"),
+    ("kinetic energy", ""): ("kinetic energy",),
+    ("binding energy", ""): ("binding energy",),
     ("energy", "eV"): ("ev",),
     ("energy", "keV"): ("kev",),
     ("frequency", ""): ("frequency",),
     ("frequency", "Hz"): ("hz",),
     MASS: ("m/z", "mz"),
+    ("q", ""): ("q", "scattering vector"),
     ("time", "s"): ("seconds",),
 }  # fmt: skip
 MEANINGS = {word: axis for axis, words in WORDS.items() for word in words}
 
 TIMES = {"time", "times", "t", "s", "sec", "second", "seconds", "ms", "us", "ns", "ps", "fs", "min",
-         "minute", "minutes", "h", "hour", "hours", "delay"}  # fmt: skip
+         "minute", "minutes", "h", "hour", "hours", "delay", "rt", "retention"}  # fmt: skip
 COUNTING = {"sample", "samples", "spectrum", "spectra", "index", "idx", "id", "no", "nr", "number",
             "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "temperature", "temp",
             "concentration", "conc", "ph", "dose", "depth", "position", "thickness", "size", "distance",
@@ -97,6 +101,8 @@ def role(text: str) -> str:
     """Return the role of a column with this heading: `spectral`, `channel`, `time`, `counting` or ``."""
     name, unit = heading(PANDAS_SUFFIX.sub("", text.strip()))
     if not text.strip() or is_place(name) or name[:1].isdigit():  # 400 nm is a position, not a name
+        return ""
+    if ENDS_IN_POSITION.search(name):  # Abs@400 nm
         return ""
     quantity = " ".join(name.lower().replace("_", " ").split())
     # a depth in um is not spectral

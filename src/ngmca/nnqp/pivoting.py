@@ -100,7 +100,7 @@ def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, grouped
     if X.dtype == np.float64:
         order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
         return float(_solve_rows(G, C.astype(np.float64, copy=False), X, shift, order))
-    worst, count = 0.0, max(1, ENTRIES_CAST_AT_ONCE // len(G))
+    worst, count = 0.0, max(1, ENTRIES_CAST_AT_ONCE // max(1, len(G)))
     for some in (slice(i, i + count) for i in range(0, len(X), count)):
         solution = X[some].astype(np.float64)
         worst = max(worst, _solve_in_double(G, C[some].astype(np.float64), solution, shift, grouped))

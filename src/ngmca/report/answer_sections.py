@@ -99,7 +99,8 @@ def _substance(run: Run, i: int) -> str:
     found, known = run.answers.identification, run.answers.substances(len(run.separation.S))[i]
     best = found.matches[i][0] if found is not None and found.matches[i] else None
     if best is None or (known and not best.confident):
-        return f"<td>{f'<b>{escape(known)}</b>, by standards' if known else '-'}<td>-<td>-"
+        name = f"<b>{escape(known)}</b>, by standards" if known else "-"
+        return f"<td>{name}<td>-<td>-" if found is not None else f"<td>{name}"
     name = f"<b>{escape(best.name)}</b>" if best.confident else f"uncertain: {escape(best.name)}?"
     return f"<td>{name}<td>{best.similarity:.2f}<td>{best.chance:.2g}"
 

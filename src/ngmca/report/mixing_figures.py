@@ -15,6 +15,7 @@ from ngmca.report.html_page import table
 from ngmca.result import Marginals, Posterior
 
 MAX_BARS = 400  # more measurements are drawn as a line
+MIN_COORDINATES = 5  # measurements that are drawn against their coordinates
 MAX_NAMES = 30  # more measurements are numbered
 LETTERS_BELOW_FIGURE = 110
 
@@ -23,11 +24,12 @@ def shares(run: Run) -> go.Figure:
     """Return the shares of all sources in the signal of every measurement, stacked."""
     parts, figure = 100 * run.separation.shares, go.Figure()
     m, r = parts.shape
+    barred = m <= MAX_BARS and coordinates(run.data) is None
     for i, column in enumerate(parts.T):
         shared = _trace(run, i, column.astype(np.float32), " %")
         figure.add_trace(
             go.Bar(**shared, marker_color=look.colour(i), marker_line_width=0, textposition="none")
-            if m <= MAX_BARS
+            if barred
             else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=look.colour(i))
         )
     bars: dict[str, Any] = {"barmode": "stack", "bargap": 0.15 if m < 80 else 0}
@@ -42,16 +44,19 @@ def weights(run: Run) -> go.Figure:
     """Return the weights of each source in every measurement, one row of bars for each source."""
     A = run.separation.answer[0]
     (m, r), tops, posterior = A.shape, A.max(axis=0), shown_posterior(run)
-    place = np.arange(1, m + 1)
+    place = _places(run.data, m)
+    barred = m <= MAX_BARS and coordinates(run.data) is None
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
         shared = _trace(run, i, column)
-        if m <= MAX_BARS:
+        if barred:
             trace = go.Bar(
                 **shared, marker_color=look.colour(i), marker_line_width=0, textposition="none"
             )
         else:
-            trace = go.Scatter(**shared, mode="lines", line={"color": look.colour(i), "width": 1})
+            mode = "lines+markers" if m <= MAX_BARS else "lines"
+            line, marker = {"color": look.colour(i), "width": 1}, {"color": look.colour(i), "size": 4}
+            trace = go.Scatter(**shared, mode=mode, line=line, marker=marker)
         figure.add_trace(trace, row=i + 1, col=1)
         for trace in _allowed(run, i, place):
             figure.add_trace(trace, row=i + 1, col=1)
@@ -72,7 +77,7 @@ def weights(run: Run) -> go.Figure:
 def _trace(run: Run, i: int, values: NDArray, unit: str = "") -> dict[str, Any]:
     """Return what bars and lines of source i share: places, values, names and texts."""
     return {
-        "x": np.arange(1, len(values) + 1),
+        "x": _places(run.data, len(values)),
         "y": values,
         "name": look.literal(look.shortened(run.labels[i], 34)),
         "text": [look.literal(name) for name in run.data.names],
@@ -124,9 +129,41 @@ def shown_posterior(run: Run) -> Posterior | None:
     return None if posterior is None or posterior.refuted else posterior
 
 
+def coordinates(data: Dataset) -> tuple[NDArray, str] | None:
+    """Return the coordinates of measurements whose names are numbers in order: times, concentrations.
+
+    The second part is what they are, if the names say so: `time=0.5`. None if there are none.
+    """
+    if len(data.row_names) < MIN_COORDINATES or data.image_shape or len(data.parts) > 1:
+        return None
+    words, _, numbers = zip(*(name.rpartition("=") for name in data.row_names), strict=True)
+    if len(set(words)) > 1:
+        return None
+    try:
+        found = np.array([float(number) for number in numbers])
+    except ValueError:
+        return None
+    steps = np.diff(found)
+    in_order = np.isfinite(found).all() and ((steps > 0).all() or (steps < 0).all())
+    counts = bool((np.abs(steps) == 1).all())
+    return (found, words[0].strip() or "measurement") if in_order and not counts else None
+
+
+def _places(data: Dataset, m: int) -> NDArray:
+    """Return where the measurements are drawn: at their coordinates, or at 1 to m."""
+    known = coordinates(data)
+    return np.arange(1, m + 1) if known is None or len(known[0]) != m else known[0]
+
+
 def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
     """Draw the axis of the measurements below the last row, with names if there is room."""
     m, place = len(run.separation.A), {} if row is None else {"row": row, "col": 1}
+    known = coordinates(run.data)
+    if known is not None and len(known[0]) == m:
+        figure.update_xaxes(title=look.literal(known[1]), **place)
+        room = 0.02 * float(np.ptp(known[0]))
+        figure.update_xaxes(range=[float(known[0].min()) - room, float(known[0].max()) + room])
+        return
     ticks: dict[str, Any] = {"title": "measurement", "tickformat": "d", "nticks": min(m + 1, 15)}
     if m <= MAX_NAMES and run.data.row_names:
         names = look.shortened_all(list(run.data.names))

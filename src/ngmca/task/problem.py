@@ -38,6 +38,7 @@ from ngmca.task.units_of_noise import exchanged, in_channels, inside, restored
 
 MIN_MEASUREMENTS_FOR_LEVELS = 2.0  # for each source: fewer do not tell their noise levels
 MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels in the residual
+ROUNDS_WITHOUT_SHAPES = 60  # to see which source has which shape
 UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
 
 
@@ -266,7 +267,20 @@ class Problem:
             return with_background(engine, *self.start, self.options.known)
         if self.options.warm:
             return start_on_part.start_on_part(engine, self.r, rng, replace(self.options, warm=False))
-        return first_guess(engine, self.r, rng, self.options.known)
+        return self._in_order(engine, *first_guess(engine, self.r, rng, self.options.known))
+
+    def _in_order(self, engine: Engine, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the first factors, where shapes differ between sources, with each source at its shape.
+
+        Nobody knows beforehand which source is which: a short fit without shapes tells.
+        """
+        known = self.options.known
+        if not known.exchangeable.size:
+            return A, S
+        free = replace(known, profiles=None, totals=None)
+        options = replace(self.options, known=free, method="soft", n_iter=ROUNDS_WITHOUT_SHAPES)
+        *_, last = iterate_thresholded(engine, A, S, options)
+        return known.matched(last.A, fetched(last.S))
 
 
 def followed_by_rates(engine: Engine, states: Iterator[State], options: Options) -> Iterator[State]:

@@ -105,10 +105,11 @@ def _overfit(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     known = max(diagnostics.rough_noise, float(np.median(separation.noise)))
     if r >= m or not residual < 0.6 * known:
         return []
+    fewer = f"fewer than {r} sources, or " if r > 1 else ""
     text = message(
         "The residual ({:.3g}) is far below the noise of the data ({:.3g}): some sources fit noise. Try "
-        "fewer than {} sources, or a larger {}.",
-        residual, known, r, option("tau"),
+        "{}a larger {}.",
+        residual, known, fewer, option("tau"),
     )  # fmt: skip
     cost = 1 - diagnostics.explained
     return [Finding("overfit", "The fit is closer than the noise: maybe fewer sources", text, cost)]
