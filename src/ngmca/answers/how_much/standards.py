@@ -16,6 +16,7 @@ from ngmca.io import ReadError
 from ngmca.io.tables.cells import Style
 
 MIN_STANDARDS = 2  # with a known amount of a substance
+MIN_FOR_REGRESSION = 6  # to calculate a substance from several sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,13 +151,14 @@ def _check_percent(known: NDArray, substances: Sequence[str], units: Sequence[st
 
 
 def check_standards(standards: Standards, r: int) -> None:
-    """Raise an error if no calibration lines can be drawn for r sources."""
-    q = len(standards.substances)
-    if q > r:
+    """Raise an error if there are too few standards for a calibration with r sources."""
+    q, fewest = len(standards.substances), int(np.isfinite(standards.known).sum(axis=0).min())
+    if q > r and fewest < MIN_FOR_REGRESSION:
         raise ArgumentError(
-            "{} have {} substances ({}), but there {} {}: separate more sources, or leave out columns.",
+            "{} have {} substances ({}), but there {} {}: separate more sources, leave out columns, or "
+            "give at least {} standards of each.",
             option("standards"), q, listed(standards.substances), "is" if r == 1 else "are",
-            counted(r, "source"),
+            counted(r, "source"), MIN_FOR_REGRESSION,
         )  # fmt: skip
     for name, column in zip(standards.substances, standards.known.T, strict=True):
         some = int(np.nansum(column > 0))
