@@ -112,7 +112,8 @@ class Answers:
                 self.identification, "claims", "words"
             )
         if self.amounts is not None:
-            plain["amounts"] = _fields(self.amounts, "substances", "sources", "by", "units", "how", "words")
+            names = ("substances", "sources", "by", "units", "how", "words")
+            plain["amounts"] = _fields(self.amounts, *names)
             plain["amounts"]["detection"] = self.amounts.detection.tolist()
             plain["amounts"]["leave_one_out"] = self.amounts.leave_one_out.tolist()
         return plain | ({"refused": list(self.refused)} if self.refused else {})

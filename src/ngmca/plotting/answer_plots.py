@@ -61,7 +61,7 @@ def amounts_picture(amounts: Any) -> "Figure":
         "relative amounts" if amounts.relative else f"amounts, {100 * amounts.level:g} % intervals",
         fontsize=10,
     )
-    panels[-1][-1].set_xlabel("measurement")
+    panels[-1][-1].set_xlabel(amounts.row_label or "measurement")
     return figure
 
 
@@ -77,7 +77,7 @@ def _standards(panel: "Axes", amounts: Any, j: int) -> None:
 
 def _amounts(panel: "Axes", amounts: Any, j: int) -> None:
     """Draw amounts in all measurements with their intervals, and standards as open circles."""
-    values, places = amounts.values[:, j], np.arange(1, len(amounts.values) + 1)
+    values, places = amounts.values[:, j], amounts.places
     ends = np.stack([values - amounts.low[:, j], amounts.high[:, j] - values])
     ends = np.where(np.isfinite(ends), np.maximum(ends, 0), 0)
     panel.errorbar(

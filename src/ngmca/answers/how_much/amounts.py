@@ -28,6 +28,10 @@ class Amounts:
         Ends of the intervals; NaN where no width can be given.
     measurements : tuple of str
         Names of the measurements, or their numbers from 1.
+    row_axis : ndarray of shape (m,) or None
+        Time or another coordinate of the measurements.
+    row_label : str
+        Name and unit of this coordinate.
     substances : tuple of str
         Names of the substances.
     sources : tuple of int or None
@@ -42,7 +46,8 @@ class Amounts:
     below : ndarray of bool, shape (m, k)
         Amounts below the limit of detection of their own measurement.
     outside : ndarray of bool, shape (m, k)
-        Amounts above the highest standard; if they come from several sources, also below the lowest.
+        Amounts above the highest standard; if they come from several sources, also intervals below the
+        lowest.
     leave_one_out : ndarray of shape (k,)
         Root mean square error of standards that are predicted by the other standards.
     known : ndarray of shape (m, k)
@@ -91,9 +96,16 @@ class Amounts:
     factors: NDArray = field(repr=False)
     level: float
     how: str
+    row_axis: NDArray | None = field(default=None, repr=False)
+    row_label: str = ""
     relative: bool = False
     words: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> NDArray:
+        """(m,) coordinates of the measurements, or their numbers from 1."""
+        return np.arange(1.0, len(self.values) + 1) if self.row_axis is None else self.row_axis
 
     @property
     def leave_one_out_relative(self) -> NDArray:
@@ -106,6 +118,8 @@ class Amounts:
     def table(self) -> list[tuple[str, list[str] | NDArray]]:
         """Return names and columns of a table: measurement, then amount, interval and remark of each."""
         columns: list[tuple[str, list[str] | NDArray]] = [("measurement", list(self.measurements))]
+        if self.row_axis is not None:
+            columns.append((self.row_label, self.row_axis))
         for j, (name, unit) in enumerate(zip(self.substances, self.units, strict=True)):
             heading = f"{name} ({unit})" if unit else name
             columns.append((heading, self.values[:, j]))

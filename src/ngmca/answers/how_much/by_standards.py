@@ -63,9 +63,7 @@ def best(tried: list[Calibrated]) -> Calibrated:
     """Return the simplest calibration that is about as good as the best; they are in this order."""
     least = min(one.error for one in tried)
     return next(
-        one
-        for one in tried
-        if one.error <= (AS_GOOD if one.source is None else LINE_AS_GOOD) * least
+        one for one in tried if one.error <= (AS_GOOD if one.source is None else LINE_AS_GOOD) * least
     )
 
 
@@ -121,11 +119,12 @@ def _joined(
     values = np.stack([one.values for one in chosen], axis=1)
     which = [one.source for one in chosen]
     found = sources.blank(values, standards.units, level, "", which)
-    lowest = np.where([one.source is None for one in chosen], np.nanmin(known, axis=0), 0.0)
-    outside = (values > np.nanmax(known, axis=0) * (1 + 1e-9)) | (values < lowest * (1 - 1e-9))
+    least = np.nanmin(known, axis=0)
     for j, one in enumerate(chosen):
         found.low[:, j], found.high[:, j] = one.low, one.high
         found.below[:, j] = values[:, j] < one.limit
+        beneath = one.high < least[j] if one.source is None else False  # a line begins at 0
+        found.outside[:, j] = (one.values > np.nanmax(known[:, j]) * (1 + 1e-9)) | beneath
         found.detection[j] = np.median(one.limit[one.seen]) if one.seen.any() else np.nan
     count = int(np.isfinite(known).any(axis=1).sum())
     found = replace(
@@ -136,7 +135,7 @@ def _joined(
         leave_one_out=np.array([one.error for one in chosen]),
         factors=np.array([one.factor for one in chosen]),
         by=tuple(one.by for one in chosen),
-        outside=outside & np.isnan(known),
+        outside=found.outside & np.isnan(known),
         how=f"{count} standards",
     )
     return amounts.without(found, ~np.stack([one.seen for one in chosen], axis=1))

@@ -10,6 +10,7 @@ with the distance from the standards, so that intervals of unusual measurements 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from scipy.special import stdtrit
 
 PENALTIES = 10.0 ** np.arange(-6, 2.1, 0.5)  # times the mean square of a group
 PERMUTATIONS = 399
+FEWEST_LEFT = 0.5  # degrees of freedom that a fit must leave
 SEED = 27
 
 
@@ -87,38 +89,50 @@ class Regression:
         return np.asarray(float(stdtrit(left, (1 + level) / 2)) * np.sqrt(self.variance))
 
 
+class Solved(NamedTuple):
+    """A penalty with the inverse of products + penalty, the same without the mean, and what it uses."""
+
+    penalty: float
+    inverse: NDArray
+    centred: NDArray
+    used: float
+
+
 def fitted(given: Products, rows: Sequence[int] | NDArray, y: NDArray) -> Regression:
     """Return the regression of concentrations y (k,) of the measurements `rows`.
 
     The columns of `given.inner` belong to the same measurements, in the same order.
     """
-    k, size = len(y), float(np.abs(y).max()) or 1.0
-    K, y = given.inner[rows], y / size
-    solved = [_inverses(K + penalty * np.eye(k)) for penalty in PENALTIES]
-    tried = np.array([np.mean(_left_out(Q, y[:, None]) ** 2) for _, Q in solved])
-    best = int(len(tried) - 1 - np.argmin(tried[::-1]))  # of equal ones the strongest penalty
-    penalty, (M, Q) = PENALTIES[best], solved[best]
-    ones = M.sum(axis=1)
+    size = float(np.abs(y).max()) or 1.0
+    y, tried = y / size, _solved(given.inner[rows])
+    scores = np.array([np.mean(_left_out(one.centred, y[:, None]) ** 2) for one in tried])
+    best = tried[int(len(scores) - 1 - np.argmin(scores[::-1]))]  # of equal ones the strongest penalty
+    M, ones = best.inverse, best.inverse.sum(axis=1)
     mean = float(ones @ y / ones.sum())
-    errors = _nested(solved, y)
-    scale = float(np.mean(errors**2 * np.diag(Q)))  # errors then have the size that the variance says
-    spread = penalty + given.own - np.einsum("mk,kl,ml->m", given.inner, M, given.inner)
+    errors = _nested(tried, y)
+    # errors have the size that the variance says
+    scale = float(np.mean(errors**2 * np.diag(best.centred)))
+    spread = best.penalty + given.own - np.einsum("mk,kl,ml->m", given.inner, M, given.inner)
     spread = spread + (1 - given.inner @ ones) ** 2 / ones.sum()
     return Regression(
-        size * (mean + given.inner @ (M @ (y - mean))),
-        size**2 * scale * np.maximum(spread, penalty),
-        size * y,
-        size * errors,
-        float(k - penalty * np.trace(Q)),
-        _chance(solved, y, float(tried[best])),
+        values=size * (mean + given.inner @ (M @ (y - mean))),
+        variance=size**2 * scale * np.maximum(spread, best.penalty),
+        known=size * y,
+        errors=size * errors,
+        used=best.used,
+        chance=_chance(tried, y, float(scores.min())),
     )
 
 
-def _inverses(K: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the inverse of K, and the same without the direction of a common mean."""
-    M = np.linalg.inv(K)
-    ones = M.sum(axis=1)
-    return M, M - np.outer(ones, ones) / ones.sum()
+def _solved(K: NDArray) -> list[Solved]:
+    """Return what is needed of products K (k, k) for each penalty that leaves a degree of freedom."""
+    found, k = [], len(K)
+    for penalty in PENALTIES:
+        M = np.linalg.inv(K + penalty * np.eye(k))
+        ones = M.sum(axis=1)
+        Q = M - np.outer(ones, ones) / ones.sum()
+        found.append(Solved(penalty, M, Q, float(k - penalty * np.trace(Q))))
+    return [one for one in found if one.used <= k - FEWEST_LEFT]
 
 
 def _left_out(Q: NDArray, Y: NDArray) -> NDArray:
@@ -126,15 +140,16 @@ def _left_out(Q: NDArray, Y: NDArray) -> NDArray:
     return np.asarray(Q @ Y / np.diag(Q)[:, None])
 
 
-def _nested(solved: Sequence[tuple[NDArray, NDArray]], y: NDArray) -> NDArray:
+def _nested(tried: Sequence[Solved], y: NDArray) -> NDArray:
     """Return predicted less known concentrations if the others also choose the penalty.
 
     The errors without standards i and j have a closed form, as those without one standard have. So it
     is known for each i which penalty the others choose.
     """
     k = len(y)
-    scores, errors = np.empty((len(solved), k)), np.empty((len(solved), k))
-    for row, (_, Q) in enumerate(solved):
+    scores, errors = np.empty((len(tried), k)), np.empty((len(tried), k))
+    for row, one in enumerate(tried):
+        Q = one.centred
         own, g = np.diag(Q), Q @ y
         pairs = np.outer(own, own) - Q**2
         np.fill_diagonal(pairs, 1.0)
@@ -144,9 +159,9 @@ def _nested(solved: Sequence[tuple[NDArray, NDArray]], y: NDArray) -> NDArray:
     return np.asarray(-errors[np.argmin(scores, axis=0), np.arange(k)])
 
 
-def _chance(solved: Sequence[tuple[NDArray, NDArray]], y: NDArray, reached: float) -> float:
+def _chance(tried: Sequence[Solved], y: NDArray, reached: float) -> float:
     """Return how often concentrations in random order are predicted as well, penalty chosen anew."""
     rng = np.random.default_rng(SEED)
     shuffled = rng.permuted(np.tile(y, (PERMUTATIONS, 1)), axis=1).T
-    best = np.min([np.mean(_left_out(Q, shuffled) ** 2, axis=0) for _, Q in solved], axis=0)
+    best = np.min([np.mean(_left_out(one.centred, shuffled) ** 2, axis=0) for one in tried], axis=0)
     return float((1 + np.count_nonzero(best <= reached * (1 + 1e-9))) / (1 + PERMUTATIONS))

@@ -170,6 +170,8 @@ class Sources:
             factors=np.full(k, np.nan),
             level=level,
             how=how,
+            row_axis=None if self.axis is None else self.axis.row_axis,
+            row_label="" if self.axis is None else self.axis.row_label,
         )
 
 

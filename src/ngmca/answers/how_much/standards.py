@@ -1,6 +1,7 @@
 """Standards: measurements of known composition."""
 
 import difflib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,7 +99,7 @@ def _place(cell: object, measurements: Sequence[str], where: str) -> int:
         cell = int(cell)  # pandas stores whole numbers beside gaps as floats
     name = " ".join(str(cell).split())
     exact = [i for i, one in enumerate(measurements) if " ".join(one.split()) == name]
-    found = exact or [i for i, one in enumerate(measurements) if one.casefold() == name.casefold()]
+    found = exact or [i for i, one in enumerate(measurements) if _same(one, name)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -112,6 +113,16 @@ def _place(cell: object, measurements: Sequence[str], where: str) -> int:
         f"{listed(list(map(repr, near)))}. The first column must have names of measurements, or their "
         "numbers from 1 if they have no names."
     )
+
+
+def _same(one: str, name: str) -> bool:
+    """Return whether two names differ in case only, or are the same number, as 2 and 2.0."""
+    if one.casefold() == name.casefold():
+        return True
+    try:
+        return math.isclose(float(one), float(name), rel_tol=1e-6)
+    except ValueError:
+        return False
 
 
 def _index(one: Any, measurements: Sequence[str]) -> int:
