@@ -102,13 +102,10 @@ def _substance(run: Run, i: int) -> str:
 def _amount(run: Run, i: int) -> str:
     """Return the cells with the median and the range of the amounts, or of shares of the signal."""
     amounts = run.answers.amounts
-    if amounts is None:
-        values, unit = 100 * run.separation.shares[:, i], "% of the signal"
-    elif i in amounts.sources:
+    values, unit = 100 * run.separation.shares[:, i], "% of the signal"
+    if amounts is not None and i in amounts.sources:
         j = amounts.sources.index(i)
         values, unit = amounts.values[:, j], amounts.units[j]
-    else:
-        return "<td>-<td>-"
     if not np.isfinite(values).any():
         return "<td>-<td>-"
     low, middle, high = np.nanquantile(values, (0, 0.5, 1))

@@ -38,8 +38,9 @@ def matched(sources: Sources, standards: Standards) -> list[Match]:
     chosen, sure, second = calibration.assigned(table, fixed)
     found = []
     for j, (name, known) in enumerate(zip(standards.substances, standards.known.T, strict=True)):
-        if fixed[j] is not None:
-            found.append(Match(fixed[j], _why(sources, name, known, fixed[j], "by its name")))
+        named = fixed[j]
+        if named is not None:
+            found.append(Match(named, _why(sources, name, known, named, "by its name")))
             continue
         i, other = chosen[j], second[j]
         chance = np.inf if i >= r else float(np.exp(min(none[j] - scores[j, i], 0)))
