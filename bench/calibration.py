@@ -212,7 +212,9 @@ def main() -> int:
         print(
             f"{name}: {len(data.Y)} x {data.Y.shape[1]}, {data.standards} standards, {data.sources} sources"
         )
-        print("| substance | even standards: ngmca, PLS | at random | ratio | intervals hold | mostly from |")
+        print(
+            "| substance | even standards: ngmca, PLS | at random | ratio | intervals hold | mostly from |"
+        )
         print("|---|---|---|---|---|---|")
         good &= compared(data, given.draws)
         sys.stdout.flush()
