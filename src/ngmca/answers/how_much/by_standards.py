@@ -62,9 +62,14 @@ def by_standards(sources: Sources, standards: Standards, level: float) -> amount
 def best(tried: list[Calibrated]) -> Calibrated:
     """Return the simplest calibration that is about as good as the best; they are in this order."""
     least = min(one.error for one in tried)
-    return next(
-        one for one in tried if one.error <= (AS_GOOD if one.source is None else LINE_AS_GOOD) * least
-    )
+    return next(one for one in tried if one.error <= _allowance(one) * least)
+
+
+def _allowance(one: Calibrated) -> float:
+    """Return how many times the smallest error a calibration may have; the mean must be the best."""
+    if one.source is not None:
+        return LINE_AS_GOOD
+    return 1.0 if one.by == MEAN else AS_GOOD
 
 
 def _candidates(
