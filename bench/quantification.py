@@ -49,7 +49,7 @@ def amounts_of(mixture, separation, count: int, rng) -> dict:
         if "cannot be told" not in str(error):
             raise
         return {"refused": 1.0, "wrong": 0.0}
-    wrong = any(i != p for i, p in zip(found.sources, pairs, strict=True))
+    wrong = any(i is not None and i != p for i, p in zip(found.sources, pairs, strict=True))
     return _errors(found, rest, true) | {"refused": 0.0, "wrong": float(wrong)}
 
 

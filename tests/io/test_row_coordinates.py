@@ -82,6 +82,8 @@ def test_coordinates_are_given_by_words_steps_or_a_file(tmp_path):
     file = tmp_path / "times.csv"
     file.write_text("sample,time (h)\na,1\nb,2\nc,4\nd,8\n")
     given = with_rows(data, str(file))
+    file.write_text("time (h)\n1\n2\n4\n8\n")
+    np.testing.assert_array_equal(with_rows(data, str(file)).row_axis, given.row_axis)
     np.testing.assert_array_equal(given.row_axis, [1, 2, 4, 8])
     assert given.row_label == "time [h]"
 

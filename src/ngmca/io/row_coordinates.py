@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from ngmca.io.axis_units import heading
 from ngmca.io.cell_grid import read_grid
 from ngmca.io.dataset import Dataset
+from ngmca.io.detect import format_of
 from ngmca.io.read_error import ReadError, printable
+from ngmca.io.tables.cells import Style
+from ngmca.io.tables.text_reader import decoded
 
 STEPS = re.compile(r"^(?P<label>.*?)\s+(?P<start>-?[\d.]+):(?P<step>-?[\d.]+)$")
 
@@ -64,8 +67,7 @@ def with_rows(data: Dataset, given: str) -> Dataset:
 
 def _of_table(data: Dataset, path: Path) -> Dataset:
     """Return the data set with the numbers in the last column of a table, in the order of its rows."""
-    lines, style = read_grid(path)
-    cells = [row[-1] for _, row in lines]
+    cells, style = _last_column(path)
     label = "" if style.number(cells[0]) is not None else cells.pop(0)
     found = [style.number(cell) for cell in cells]
     if len(found) != len(data.Y) or any(value is None for value in found):
@@ -73,6 +75,16 @@ def _of_table(data: Dataset, path: Path) -> Dataset:
             f"{path} must have one number for each of {len(data.Y)} measurements in its last column."
         )
     return _labelled(data, np.array(found, dtype=float), label or path.stem)
+
+
+def _last_column(path: Path) -> tuple[list[str], Style]:
+    """Return the cells of the last column; a heading such as `time (h)` alone in its line is one cell."""
+    if format_of(path) == "text":
+        lines = [line.strip() for line in decoded(path).splitlines() if line.strip()]
+        if not any(mark in line for line in lines for mark in ",;\t"):
+            return lines, Style()
+    rows, style = read_grid(path)
+    return [row[-1] for _, row in rows], style
 
 
 def _labelled(data: Dataset, values: NDArray, label: str) -> Dataset:
