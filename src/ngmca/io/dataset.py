@@ -29,6 +29,10 @@ class Dataset:
         Name and unit of the axis, such as "wavelength" and "nm".
     row_names : tuple of str
         One name for each measurement, or an empty tuple.
+    row_axis : (m,) array or None
+        Time, temperature or another coordinate of each measurement.
+    row_label : str
+        Name and unit of this coordinate, such as "time [h]".
     image_shape : (int, int) or None
         Rows and columns of an image whose pixels are the measurements.
     meta : dict
@@ -53,6 +57,8 @@ class Dataset:
     image_shape: tuple[int, int] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    row_axis: NDArray | None = None
+    row_label: str = ""
 
     @property
     def positions(self) -> NDArray:

@@ -74,6 +74,9 @@ def write_result(
         "axis": ("sample", data.positions, axis_attributes),
         "name": ("measurement", [printable(name) for name in data.names]),  # HDF5 accepts no NUL
     }
+    if data.row_axis is not None:
+        label = {"long_name": printable(data.row_label)}
+        coordinates["row_axis"] = ("measurement", data.row_axis, label)
     parts = separation.parts
     attributes = {
         "ngmca": 1,  # version of this layout
@@ -87,6 +90,7 @@ def write_result(
         "parts": json.dumps([int(part.stop) for part in parts] if len(parts) > 1 else []),
         "fortran": json.dumps([name for name in ("A", "S") if getattr(separation, name).flags.fnc]),
         "has_names": int(bool(data.row_names)),
+        "row_label": printable(data.row_label),
         "image_shape": list(data.image_shape or ()),
         "meta": json.dumps(data.meta, default=str),
         "notes": json.dumps(data.notes),
@@ -254,6 +258,8 @@ def _to_dataset(values: dict[str, Any], attributes: Any, axis: Any) -> Dataset:
         image_shape=(shape[0], shape[1]) if len(shape) == 2 else None,
         meta=json.loads(attributes["meta"]),
         notes=tuple(json.loads(attributes["notes"])),
+        row_axis=values.get("row_axis"),
+        row_label=str(attributes.get("row_label", "")),
     )
 
 

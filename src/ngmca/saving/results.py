@@ -185,6 +185,8 @@ def _write_tables(folder: Path, run: Run) -> None:
     if data.image_shape:
         place = np.indices(data.image_shape).reshape(2, -1)
         rows = [("row", place[0]), ("column", place[1])]
+    if data.row_axis is not None:
+        rows.append((data.row_label, data.row_axis))
     rows += zip(names, separation.A.T, strict=True)
     rows += zip([f"{name} share (%)" for name in names], 100 * separation.shares.T, strict=True)
     if posterior is not None:
