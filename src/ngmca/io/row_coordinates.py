@@ -78,7 +78,7 @@ def _of_table(data: Dataset, path: Path) -> Dataset:
 
 
 def _last_column(path: Path) -> tuple[list[str], Style]:
-    """Return the cells of the last column; a heading such as `time (h)` alone in its line is one cell."""
+    """Return the cells of the last column; `time (h)` alone in its line is one cell."""
     if format_of(path) == "text":
         lines = [line.strip() for line in decoded(path).splitlines() if line.strip()]
         if not any(mark in line for line in lines for mark in ",;\t"):
