@@ -258,6 +258,16 @@ def test_missing_entries_background_and_empty_sources():
     assert one.found.tolist() == pytest.approx([1])
 
 
+def test_data_of_zeros_and_a_smooth_residual_without_noise():
+    found = ngmca.ambiguity(np.zeros((10, 30)), ngmca.separate(np.zeros((10, 30)), 2))
+    assert not found.found.any()
+    assert found.converged.all()
+    A, S, _ = mixture()
+    rest = 1e-9 * np.outer(np.ones(25), np.ones(150))  # is far below what counts as noise
+    exact, smooth = (ngmca.ambiguity(A @ S + x, separation_of(A, S, noise=1e-12)) for x in (0, rest))
+    np.testing.assert_allclose(smooth.highest, exact.highest, rtol=1e-6)
+
+
 def test_errors_name_the_argument():
     A, S, Y = mixture()
     separation = separation_of(A, S)

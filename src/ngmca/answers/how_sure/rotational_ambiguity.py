@@ -155,8 +155,8 @@ class _Problem:
         S, unit = in_own_units(np.asarray(separation.S, dtype=float))
         A = np.asarray(separation.A, dtype=float)
         signal = np.sqrt(max(np.vdot(A.T @ A, S @ S.T), 0.0) / (m * n))
-        levels = np.maximum(np.nan_to_num(separation.noise / unit), FAINTEST_NOISE * signal)
-        levels *= np.sqrt(growth)
+        levels = np.nan_to_num(separation.noise / unit) * np.sqrt(growth)
+        levels = np.maximum(levels, FAINTEST_NOISE * signal or 1.0)
         seen = np.maximum(observed_in(without(engine, separation.outliers), 1), 1) / n
         noise = float(np.exp(np.mean(np.log(levels))))
         plain = levels / noise / np.sqrt(seen)  # a measurement with few entries counts less
