@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ngmca.constraints import Baseline
 from ngmca.engines import Engine, everything, spread
-from ngmca.engines.neighbouring_channels import noise_of_differences
 
 MAX_MEASUREMENTS, MAX_CHANNELS = 300, 2000
 MIN_MEASUREMENTS, MIN_CHANNELS = 5, 24  # outside the span of A
@@ -39,15 +38,12 @@ class Structure:
         Share of this direction that derivatives of the sources explain and the sources do not.
     baseline : float
         How much smooth curves lower the residual beyond what they do to noise.
-    misfit : float
-        Residual over the noise of second differences; NaN if these do not show white noise.
     """
 
     strength: float = np.nan
     left_over: float = 0.0
     shift: float = 0.0
     baseline: float = 1.0
-    misfit: float = np.nan
 
 
 def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) -> Structure:
@@ -55,7 +51,7 @@ def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) ->
     part = _Part.of(engine, A, S, sigma)
     m, n = part.Y.shape
     if m - r < MIN_MEASUREMENTS or n < MIN_CHANNELS:
-        return Structure(misfit=_misfit(engine, A, S))
+        return Structure()
     Q = np.linalg.qr(part.A[:, :r])[0]
     R = part.Y - part.A @ part.S
     R = R - Q @ (Q.T @ R)  # inside the span of A it holds what thresholds removed from the sources
@@ -69,7 +65,6 @@ def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) ->
         left_over=size**2 / weakest,
         shift=_shift(R, part.S[:r]),
         baseline=_baseline(part.Y, r) if len(S) == r else 1.0,
-        misfit=_misfit(engine, A, S),
     )
 
 
@@ -174,18 +169,3 @@ def _baseline(Y: NDArray, r: int) -> float:
     rest = noise - (noise @ Q) @ Q.T
     usual = np.sqrt(np.sum(noise**2) / n / max(np.sum(rest**2) / (n - q), 1e-300))
     return float(levels[0] / max(levels[1], 1e-300) / max(usual, 1.0))
-
-
-def _misfit(engine: Engine, A: NDArray, S: NDArray) -> float:
-    """Return the residual over the noise of second differences."""
-    differences, white = noise_of_differences(engine)
-    if not white or not differences.any():
-        return np.nan
-    rest = np.zeros(len(A))
-    seen = np.zeros(len(A))
-    for start in range(0, len(A), 64):
-        rows = slice(start, start + 64)
-        part = engine.pick(rows, slice(None)) - A[rows] @ S
-        there = np.ones(part.shape) if engine.weights is None else engine.weights[rows] > 0
-        rest[rows], seen[rows] = np.sum(part**2 * there, axis=1), np.sum(there, axis=1)
-    return float(np.sqrt(rest.sum() / max(seen.sum(), 1) / np.mean(differences**2)))
