@@ -40,6 +40,7 @@ MIN_MEASUREMENTS_FOR_LEVELS = 2.0  # for each source: fewer do not tell their no
 MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels in the residual
 ROUNDS_WITHOUT_SHAPES = 60  # to see which source has which shape
 UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
+CHANCE_OF_LEVELS = 2.7  # over the channels: twice the variance of the logarithm of a level by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +163,7 @@ class Problem:
         A residual whose neighbouring channels are correlated holds signal that the fit missed. Its size
         says nothing about the noise.
         """
-        if not self._may_repeat or not unequal(noise):
+        if not self._may_repeat or not unequal(noise, self.engine.shape[1]):
             return False
         return residual_correlation(self.engine, A, S) < MAX_CORRELATION_OF_NOISE
 
@@ -298,9 +299,14 @@ def followed_by_rates(engine: Engine, states: Iterator[State], options: Options)
     yield state
 
 
-def unequal(noise: NDArray) -> bool:
-    """Whether the noise levels of the measurements clearly differ."""
-    return bool((noise > 0).all()) and float(np.std(np.log(noise))) > UNEQUAL_NOISE
+def unequal(noise: NDArray, channels: int) -> bool:
+    """Whether the noise levels of the measurements clearly differ, by more than chance.
+
+    A median deviation of n entries has an efficiency of 0.37, so its logarithm has a variance of 1.36/n.
+    """
+    if not (noise > 0).all():
+        return False
+    return float(np.var(np.log(noise))) > UNEQUAL_NOISE**2 + CHANCE_OF_LEVELS / channels
 
 
 def _without_wavelets(engine: Engine, state: State, domain: Domain, options: Options) -> Iterator[State]:
