@@ -131,8 +131,8 @@ def shown_posterior(run: Run) -> Posterior | None:
 def coordinates(run: Run) -> tuple[NDArray, str] | None:
     """Return time or another coordinate of the measurements, and what it is.
 
-    Names that are numbers in order, as `0.5` or `time (s)=0.5`, are coordinates too. None if there are no
-    coordinates, or if they go back and forth.
+    Names that are numbers in order, as `0.5` or `time (s)=0.5`, are coordinates too. None if there are
+    none, or if they go back and forth.
     """
     own = (
         _numbers_in_names(run) if run.data.row_axis is None else (run.data.row_axis, run.data.row_label)
