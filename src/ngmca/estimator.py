@@ -262,7 +262,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> NDArray:
         """Return the measurements that weights X (n_samples, n_components) describe."""
         check_is_fitted(self)
-        as_array(X, "X")
+        _refuse_missing(as_array(X, "X"), "`inverse_transform`")
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if X.shape[1] != len(self.components_):
             raise ArgumentError(
@@ -306,7 +306,9 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return rows of finite numbers, NaN where entries are missing."""
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
-        as_array(X, "X")  # scikit-learn would take numbers in text
+        array = as_array(X, "X")  # scikit-learn would take numbers in text
+        if not self._allows_missing:
+            _refuse_missing(array, f"the method {self.method!r}")
         finite = "allow-nan" if self._allows_missing else True
         kinds = [np.float64, np.float32]
         return validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=finite)
@@ -353,6 +355,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._allows_missing
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _refuse_missing(X: NDArray, what: str) -> None:
+    """Raise an error for missing entries that names them; scikit-learn would recommend other methods."""
+    if X.dtype.kind == "f" and np.isnan(X).any():
+        raise ArgumentError(
+            "{} contains NaN in {} of its entries, and {} does not support missing entries. Leave out "
+            "these rows, or take {}.",
+            *(option("X"), int(np.isnan(X).sum()), what, option("method", "soft")),
+        )
 
 
 def _seed(random_state: Any) -> int | None:

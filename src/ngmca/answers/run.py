@@ -96,7 +96,8 @@ class Answers:
         names = self.names(r)
         if self.amounts is not None and not self.amounts.relative:
             for i, substance in zip(self.amounts.sources, self.amounts.substances, strict=True):
-                names[i] = names[i] or substance
+                if i is not None:
+                    names[i] = names[i] or substance
         return names
 
     def labels(self, r: int) -> list[str]:
@@ -116,7 +117,8 @@ class Answers:
                 self.identification, "claims", "words"
             )
         if self.amounts is not None:
-            plain["amounts"] = _fields(self.amounts, "substances", "sources", "units", "how", "words")
+            names = ("substances", "sources", "by", "units", "how", "words")
+            plain["amounts"] = _fields(self.amounts, *names)
             plain["amounts"]["detection"] = self.amounts.detection.tolist()
             plain["amounts"]["leave_one_out"] = self.amounts.leave_one_out.tolist()
         return plain | ({"refused": list(self.refused)} if self.refused else {})

@@ -9,6 +9,7 @@ from ngmca.constraints.arrays import Constraint, as_constraints, constraint_arra
 from ngmca.constraints.baseline import Baseline, baseline_of
 from ngmca.constraints.closure import Closure
 from ngmca.constraints.found_baseline import found_baseline, smooth_part
+from ngmca.constraints.kinetics import Kinetics
 from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
@@ -17,6 +18,7 @@ __all__ = [
     "Baseline",
     "Closure",
     "Constraint",
+    "Kinetics",
     "KnownMixing",
     "KnownSources",
     "Monotonic",

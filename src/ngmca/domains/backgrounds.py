@@ -74,7 +74,7 @@ def polynomial(n: int, degree: int = 4) -> NDArray:
     x = np.linspace(0, 1, n)
     k = np.arange(arguments.check_count(degree, "degree", low=0) + 1)[:, None]
     found = comb(degree, k) * x**k * (1 - x) ** (degree - k)
-    return np.asarray(found / found.max(axis=1, keepdims=True))
+    return np.asarray(found / np.maximum(found.max(axis=1, keepdims=True), 1e-300))
 
 
 def splines(n: int, count: int = 8) -> NDArray:

@@ -10,6 +10,7 @@ from ngmca.plotting import sources_plot
 from ngmca.result.ambiguity import Ambiguity
 from ngmca.result.error_bars import Posterior
 from ngmca.result.large_sources import in_memory
+from ngmca.result.rates import Rates
 from ngmca.result.states import DIRECT, Background, Domain, History, Line, State, squared
 
 
@@ -117,6 +118,8 @@ class Separation:
         The range of answers that fit as well and differ.
     ambiguity : Ambiguity or None
         The range of factorisations that the data allow, from `ngmca.ambiguity`.
+    rates : Rates or None
+        Rate constants with their error bars, with `Kinetics`.
     """
 
     A: NDArray = field(repr=False)
@@ -135,6 +138,7 @@ class Separation:
     parts: tuple[slice, ...] = (slice(None),)
     others: Others | None = field(default=None, repr=False)
     ambiguity: Ambiguity | None = field(default=None, repr=False)
+    rates: Rates | None = field(default=None, repr=False)
 
     @property
     def answer(self) -> tuple[NDArray, NDArray]:
@@ -235,4 +239,5 @@ def recorded(last: State, lines: list[Line]) -> Separation:
         domain=last.domain,
         background=last.background,
         outliers=last.outliers,
+        rates=last.rates,
     )

@@ -6,6 +6,8 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.result.rates import Rates
+
 Cost = TypeVar("Cost", float, NDArray)
 Line = tuple[float, NDArray, float, float, float]
 
@@ -106,6 +108,8 @@ class State:
         The background, with a `Baseline`.
     outliers : (k, 2) array or None
         Measurement and channel of every spike, with ``robust=True``.
+    rates : Rates or None
+        Rate constants, with `Kinetics`: those of the last state.
     """
 
     k: int
@@ -121,6 +125,7 @@ class State:
     domain: Domain = field(default=DIRECT, repr=False)
     background: Background | None = field(default=None, repr=False)
     outliers: NDArray | None = field(default=None, repr=False)
+    rates: Rates | None = field(default=None, repr=False)
 
     def scaled(self, unit: float) -> Self:
         """Return the same for data that are `unit` times as large."""

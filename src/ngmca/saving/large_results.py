@@ -97,6 +97,7 @@ def shown(engine: Engine, separation: Separation, data: Dataset) -> Shown:
         Y=everything(part) * part.dtype.type(part.unit),
         axis=columns.astype(float) if data.axis is None else data.axis[columns],
         row_names=tuple(str(i + 1) for i in rows),
+        row_axis=None if data.row_axis is None else data.row_axis[rows],
         image_shape=image,
         # without entries that have one value for each measurement
         meta={k: v for k, v in data.meta.items() if np.size(v) != m} | {"whole": [m, n]},

@@ -11,7 +11,7 @@ from ngmca import rules
 from ngmca._support.arguments import check_choice, check_count, check_switch
 from ngmca._support.messages import ArgumentTypeError, Option, option
 from ngmca._support.seeds import Seed, generator
-from ngmca.constraints import Baseline, Constraint, KnownSources, as_constraints
+from ngmca.constraints import Baseline, Constraint, KnownMixing, KnownSources, as_constraints
 from ngmca.engines import DEVICES, Counts
 from ngmca.task.methods import Fista, Method, Rival, Soft, as_method
 
@@ -180,13 +180,16 @@ def _features_of_constraints(constraints: tuple[Constraint, ...]) -> Iterable[st
     decided = (one for one in constraints if not isinstance(one, Baseline) or one.is_decided)
     kinds = {type(one).__name__: one for one in decided}
     yield from kinds
-    if "Closure" not in kinds:
-        return
-    known = kinds.get("KnownSources")
-    if isinstance(known, KnownSources) and known.scale == "fixed":
-        yield "Closure with KnownSources"
-    if "KnownMixing" in kinds:
-        yield "Closure with KnownMixing"
+    known, mixing = kinds.get("KnownSources"), kinds.get("KnownMixing")
+    if isinstance(known, KnownSources):
+        if known.in_windows:
+            yield "known channels"
+        if known.scale == "free":
+            yield "known shape"
+        if known.scale == "fixed" and "Closure" in kinds:
+            yield "Closure with KnownSources"
+    if isinstance(mixing, KnownMixing) and mixing.sd is not None:
+        yield "uncertain mixing"
 
 
 def _features_of_noise(noise: NoiseModel) -> dict[str, Option | str]:

@@ -50,6 +50,11 @@ def test_sources_that_do_not_come_again_lower_the_range():
     )
 
 
+def test_one_source_that_does_not_come_again():
+    found = evidence(1, {"directions": 1, "held_out": 1}, halves={1: 0.1})
+    assert advice(found).endswith("agree and this source does not come again from halves of the data.")
+
+
 def test_why_criteria_were_left_out_is_said():
     why = {"directions": "4 channels are too few", "halves": "9 measurements are too few"}
     found = evidence(2, {"held_out": 2}, left_out=why, halves={2: 0.1})

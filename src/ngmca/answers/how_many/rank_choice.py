@@ -204,7 +204,8 @@ def _sources_again(evidence: Evidence) -> list[str]:
     """Return what halves of the data say about the chosen number and the next one, if that is of use."""
     rank, words = evidence.rank, []
     if evidence.again(rank) is False and "halves" not in evidence.left_out:
-        words.append(f"not all of the {rank} sources come again from halves of the data")
+        which = f"not all of the {rank} sources come" if rank > 1 else "this source does not come"
+        words.append(f"{which} again from halves of the data")
     following = evidence.again(rank + 1)
     high = evidence.range[1] > rank
     if following is not None and (following or high):

@@ -103,6 +103,7 @@ def _odd_measurements(diagnostics: Diagnostics, data: Dataset | None) -> list[Fi
     times = rest[odd[0]] / np.median(rest)
     text = (
         f"The residual of {named} is up to {times:.2g} times as large as usual: no mixture of these "
-        "sources explains it. Look at the fit, and leave it out if something went wrong there."
+        "sources explains that. Look at the fit, and leave out what went wrong."
     )
-    return [Finding("odd", f"{capitalised(named)} is not explained", text, 1e-3)]
+    verb = "is" if odd.size == 1 else "are"
+    return [Finding("odd", f"{capitalised(named)} {verb} not explained", text, 1e-3)]

@@ -82,7 +82,7 @@ def next_step(
         tried = _tried(change, engine)
         if tried is None or _residual(tried[0]) > MUCH_LARGER * _residual(diagnostics):
             continue
-        if tried[1] < here and (best is None or tried[1] < best[0]):
+        if _is_better(tried[1], here) and (best is None or tried[1] < best[0]):
             best = tried[1], _words(change, diagnostics, tried[0])
     return None if best is None else best[1]
 
@@ -98,7 +98,7 @@ def _changes_of_data(
         words = "exchanges measurements and channels"
         yield Change(task, option("transpose", True), words, transposed=True)
     wrong = sorted({one.measurement for one in defects if one.kind == "axis"})
-    if wrong and "axis" in kinds:
+    if "axis" in kinds and 0 < len(wrong) < m:
         named = listed([i + 1 for i in wrong])
         asked = f"Leave out measurement{'s' * (len(wrong) > 1)} {named}"
         kept = np.delete(np.arange(m), wrong)
@@ -196,6 +196,11 @@ def _score(found: list[Finding], diagnostics: Diagnostics) -> tuple[float, ...]:
     """Return how bad a result is: red warnings, then amber ones, then structure of the residual."""
     counts = [sum(one.grade == grade for one in found) for grade in GRADES[:2]]
     return (*counts, float(np.nan_to_num(diagnostics.structure, nan=1.0)))
+
+
+def _is_better(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Return whether a score has fewer warnings, or as many and clearly less structure."""
+    return one[:2] < other[:2] or (one[:2] == other[:2] and one[2] < CLEARLY_SMALLER * other[2])
 
 
 def _residual(diagnostics: Diagnostics) -> float:

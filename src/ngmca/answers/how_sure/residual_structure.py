@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ngmca.constraints import smooth_part
 from ngmca.engines import Engine, everything, spread
-from ngmca.engines.neighbouring_channels import noise_of_differences
 
 MAX_MEASUREMENTS, MAX_CHANNELS = 300, 2000
 MIN_MEASUREMENTS, MIN_CHANNELS = 5, 24  # outside the span of A
@@ -38,15 +37,12 @@ class Structure:
         Share of this direction that derivatives of the sources explain and the sources do not.
     baseline : float
         How many times a smooth background lowers the residual; 1 if there is none, or if it is fitted.
-    misfit : float
-        Residual over the noise of second differences; NaN if these do not show white noise.
     """
 
     strength: float = np.nan
     left_over: float = 0.0
     shift: float = 0.0
     baseline: float = 1.0
-    misfit: float = np.nan
 
 
 def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) -> Structure:
@@ -54,7 +50,7 @@ def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) ->
     part = _Part.of(engine, A, S, sigma)
     m, n = part.Y.shape
     if m - r < MIN_MEASUREMENTS or n < MIN_CHANNELS:
-        return Structure(misfit=_misfit(engine, A, S))
+        return Structure()
     Q = np.linalg.qr(part.A[:, :r])[0]
     R = part.Y - part.A @ part.S
     R = R - Q @ (Q.T @ R)  # inside the span of A it holds what thresholds removed from the sources
@@ -69,7 +65,6 @@ def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) ->
         left_over=size**2 / weakest,
         shift=_shift(R, part.S[:r]),
         baseline=1.0 if smooth is None else smooth.lowers,
-        misfit=_misfit(engine, A, S),
     )
 
 
@@ -152,18 +147,3 @@ def _shift(R: NDArray, S: NDArray) -> float:
     slopes = np.linalg.qr(np.gradient(S, axis=1).T)[0]
     alone = float(np.sum((sources.T @ direction) ** 2))
     return float(np.sum((slopes.T @ direction) ** 2)) - alone
-
-
-def _misfit(engine: Engine, A: NDArray, S: NDArray) -> float:
-    """Return the residual over the noise of second differences."""
-    differences, white = noise_of_differences(engine)
-    if not white or not differences.any():
-        return np.nan
-    rest = np.zeros(len(A))
-    seen = np.zeros(len(A))
-    for start in range(0, len(A), 64):
-        rows = slice(start, start + 64)
-        part = engine.pick(rows, slice(None)) - A[rows] @ S
-        there = np.ones(part.shape) if engine.weights is None else engine.weights[rows] > 0
-        rest[rows], seen[rows] = np.sum(part**2 * there, axis=1), np.sum(there, axis=1)
-    return float(np.sqrt(rest.sum() / max(seen.sum(), 1) / np.mean(differences**2)))

@@ -28,6 +28,7 @@ def summary(
         *_besides_sources(separation, diagnostics),
         *_domain(separation.domain),
         _end(separation),
+        *(separation.rates.words() if separation.rates is not None else []),
         *_error_bars(separation),
         *ambiguity_sentences(separation),
     ]
