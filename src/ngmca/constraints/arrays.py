@@ -14,6 +14,7 @@ from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 from ngmca.engines import Engine, Levels, by_part
+from ngmca.io.technique import borders
 
 Constraint = (
     Baseline | Closure | KnownMixing | KnownSources | Monotonic | Unimodal | ZeroMixing | ZeroSources
@@ -115,7 +116,7 @@ def _sources(
     n = engine.shape[1]
     found = np.full((r, n), np.nan) if known is None else known.rows(r, n) / engine.unit
     if baseline is not None:
-        found = np.vstack([found, baseline.basis(n)])
+        found = np.vstack([found, baseline.basis(n, borders(engine.techniques))])
     return np.asarray(found / columns)
 
 

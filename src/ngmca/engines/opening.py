@@ -74,6 +74,7 @@ def open_data(
             data.Y, mask=mask, threads=threads, lazily=lazily, scratch=scratch, device=device
         )
         engine.parts = getattr(data, "parts", engine.parts)
+        engine.techniques = getattr(data, "techniques", ())
         return engine
     if device == "cuda":
         if lazily or scratch is not None:

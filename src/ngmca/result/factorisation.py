@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io.technique import Technique
 from ngmca.plotting import sources_plot
 from ngmca.result.ambiguity import Ambiguity
 from ngmca.result.error_bars import Posterior
 from ngmca.result.large_sources import in_memory
 from ngmca.result.states import DIRECT, Background, Domain, History, Line, State, squared
+from ngmca.result.technique_parts import part_of
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,9 @@ class Separation:
         The range of answers that fit as well and differ.
     ambiguity : Ambiguity or None
         The range of factorisations that the data allow, from `ngmca.ambiguity`.
+    joined : tuple of Technique
+        Channels and units of several techniques with a common A. S holds their sources one after the
+        other, each in units of the noise of its technique; `techniques` has them in their own units.
     """
 
     A: NDArray = field(repr=False)
@@ -135,6 +140,15 @@ class Separation:
     parts: tuple[slice, ...] = (slice(None),)
     others: Others | None = field(default=None, repr=False)
     ambiguity: Ambiguity | None = field(default=None, repr=False)
+    joined: tuple[Technique, ...] = ()
+
+    @property
+    def techniques(self) -> "tuple[Separation, ...]":
+        """The separation of each of several techniques, with the same A; of one technique only itself.
+
+        S, its error bars and its background are on the axis and in the unit of the technique.
+        """
+        return tuple(part_of(self, one) for one in self.joined) if len(self.joined) > 1 else (self,)
 
     @property
     def answer(self) -> tuple[NDArray, NDArray]:
@@ -218,7 +232,8 @@ class Separation:
         end = "settled after" if self.stopped == "settled" else "after"
         sources = f"{r} source{'s' * (r != 1)}"
         iterations = f"{self.n_iter} iteration{'s' * (self.n_iter != 1)}"
-        return f"Separation: {sources} in {m} x {n} data, {end} {iterations}{bars}"
+        some = f" of {len(self.joined)} techniques" if len(self.joined) > 1 else ""
+        return f"Separation: {sources} in {m} x {n} data{some}, {end} {iterations}{bars}"
 
 
 def recorded(last: State, lines: list[Line]) -> Separation:

@@ -11,7 +11,7 @@ from ngmca import rules
 from ngmca._support.arguments import check_choice, check_count, check_switch
 from ngmca._support.messages import ArgumentTypeError, Option, option
 from ngmca._support.seeds import Seed, generator
-from ngmca.constraints import Constraint, KnownSources, as_constraints
+from ngmca.constraints import Baseline, Constraint, KnownSources, as_constraints
 from ngmca.engines import DEVICES, Counts
 from ngmca.task.methods import Fista, Method, Rival, Soft, as_method
 
@@ -175,6 +175,9 @@ def _features_of_constraints(constraints: tuple[Constraint, ...]) -> Iterable[st
     """Return the features of the constraints, some of which stand for two of them."""
     kinds = {type(one).__name__: one for one in constraints}
     yield from kinds
+    baseline = kinds.get("Baseline")
+    if isinstance(baseline, Baseline) and not isinstance(baseline.kind, str):
+        yield "curves of a baseline"
     if "Closure" not in kinds:
         return
     known = kinds.get("KnownSources")
