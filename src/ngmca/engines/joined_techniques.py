@@ -14,7 +14,7 @@ from ngmca.engines.derived import everything
 from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.engines.opening import is_dask, is_large, open_data
 from ngmca.io import Dataset, as_dataset
-from ngmca.io.technique import Technique
+from ngmca.io.technique import MAX_TECHNIQUES, Technique
 from ngmca.io.technique_matching import joined_facts, matched, own_names
 
 LEAST_NOISE = 1e-4  # of the root mean square of a technique: cleaner data count as if they had it
@@ -109,10 +109,12 @@ def _parts(data: Given, mask: Any) -> list[Dataset]:
     """Return one Dataset for each technique, with its name, and NaN where entries are missing."""
     names = list(data) if isinstance(data, Mapping) else None
     given = list(data.values()) if isinstance(data, Mapping) else data
-    if isinstance(given, np.ndarray | Dataset) or not isinstance(given, Sequence) or len(given) < 2:
+    if isinstance(given, np.ndarray | Dataset) or not isinstance(given, Sequence):
+        given = [given]
+    if not 2 <= len(given) <= MAX_TECHNIQUES:
         raise ArgumentTypeError(
-            "{} needs a list or a dict with the data of each technique, at least two.",
-            option("shared", "mixing"),
+            "{} needs a list or a dict with the data of each technique, from 2 to {} of them, got {}.",
+            *(option("shared", "mixing"), MAX_TECHNIQUES, len(given)),
         )
     masks = [None] * len(given) if mask is None else list(mask)
     if len(masks) != len(given):
@@ -161,9 +163,9 @@ def _levels(noise: Any, parts: Sequence[Dataset]) -> list[Any]:
         rules.check(rules.written(["techniques", "one noise"]))
     found = []
     for given, part in zip(noise, parts, strict=True):
-        level = np.asarray(given, dtype=float) if np.ndim(given) else float(given)
-        if np.ndim(level) == 1 and len(level) == len(part.Y):
-            level = np.asarray(level)[:, None]
+        level = np.asarray(given, dtype=float)
+        if level.shape == (len(part.Y),):
+            level = level[:, None]
         if not np.all(np.isfinite(level)) or np.min(level) <= 0:
             raise ArgumentError("{} must be above 0 in every technique.", option("noise"))
         try:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from ngmca.io.axis_units import NO_AXIS
 
+MAX_TECHNIQUES = 9
+
 
 @dataclass(frozen=True)
 class Technique:

@@ -56,7 +56,7 @@ def matched(parts: Sequence[Dataset]) -> tuple[tuple[str, ...], list[NDArray], l
 
 def _some(names: Sequence[str], which: NDArray) -> list[str]:
     """Return some of the names, at most five."""
-    found = [names[i] for i in np.flatnonzero(which)]
+    found = [names[i] for i in np.flatnonzero(which).tolist()]
     return [*found[:5], "..."] if len(found) > 5 else found
 
 

@@ -61,15 +61,26 @@ def sources(run: Run) -> Section:
             "root mean square. The column 'contribution' is the range of the norm of a source in the "
             "data over that of the whole signal."
         )
-    return Section("sources", "Sources", paragraph(text) + _source_table(run), (figures.sources(run),))
+    if len(run.techniques) > 1:
+        text += " Each technique has a column of figures, on its own axis and in its own unit."
+    plots = tuple(figures.sources(one) for one in run.techniques)
+    body = paragraph(text) + _source_table(run)
+    return Section("sources", "Sources", body, plots, _columns(run, 1))
+
+
+def _columns(run: Run, usual: int) -> int:
+    """Return how many figures stand side by side: one for each technique, if there are several."""
+    return min(len(run.techniques), 3) if len(run.techniques) > 1 else usual
 
 
 def _source_table(run: Run) -> str:
-    S, x, alike = run.separation.answer[1], run.data.positions, agreement(run.separation)
+    S, alike = run.separation.answer[1], agreement(run.separation)
+    axes = [(one.separation.answer[1], one.data) for one in run.techniques]
     rows = []
     head, sure = _uncertainty_cells(run)
-    for i, row in enumerate(S[:MAX_ROWS]):
-        places = ", ".join(f"{place:.4g}" for place in figures.peaks(x, row)) or "none"
+    for i in range(min(len(S), MAX_ROWS)):
+        peaks = (figures.peaks(data.positions, spectra[i]) for spectra, data in axes)
+        places = "<td>".join(", ".join(f"{place:.4g}" for place in some) or "none" for some in peaks)
         other = ""
         if alike is not None:  # above 40 dB no difference is visible
             other = "<td>the same" if alike[i] > 40 else f"<td>{alike[i]:.0f} dB"
@@ -78,8 +89,9 @@ def _source_table(run: Run) -> str:
             f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}{sure[i]}<td>{places}"
         )
     other = ("" if alike is None else "<th>other starts") + head
-    axis = escape(run.data.axis_label)
-    return table(f"<th>source<th>share of energy<th>not 0{other}<th>highest peaks at {axis}", rows)
+    labels = [f"{one.technique} {one.data.axis_label}".strip() for one in run.techniques]
+    peaks_at = "".join(f"<th>highest peaks at {escape(label)}" for label in labels)
+    return table(f"<th>source<th>share of energy<th>not 0{other}{peaks_at}", rows)
 
 
 def _uncertainty_cells(run: Run) -> tuple[str, list[str]]:
@@ -149,8 +161,8 @@ def background(run: Run) -> list[Section]:
         "background.csv has it. The data cannot tell a smooth part of a spectrum from the background, "
         "so the background takes it: the feet of broad bands are a convention here."
     )
-    plots = figures.background(run)
-    return [Section("background", "Background", paragraph(text), plots)]
+    plots = tuple(plot for one in run.techniques for plot in figures.background(one))
+    return [Section("background", "Background", paragraph(text), plots, _columns(run, 1))]
 
 
 def outliers(run: Run) -> list[Section]:
@@ -212,8 +224,9 @@ def fits(run: Run) -> Section:
         "Some measurements, from the best to the worst explained one. Dotted lines are twice the noise "
         "level."
     )
-    plots = tuple(figures.fit(run, pick) for pick in range(len(run.diagnostics.picks)))
-    return Section("fits", "Measurements and their fit", paragraph(text), plots, 2)
+    picks = range(len(run.diagnostics.picks))
+    plots = tuple(figures.fit(one, pick) for pick in picks for one in run.techniques)
+    return Section("fits", "Measurements and their fit", paragraph(text), plots, _columns(run, 2))
 
 
 def residual(run: Run) -> Section:
@@ -226,7 +239,7 @@ def residual(run: Run) -> Section:
     )
     plots = [
         quality_figures.histogram(run),
-        quality_figures.along_axis(run),
+        *(quality_figures.along_axis(one) for one in run.techniques),
         quality_figures.per_measurement(run),
     ]
     if len(d.singular):
