@@ -244,8 +244,8 @@ RULES: tuple[Rule, ...] = (
         _LEAVE_OUT_ONE,
     ),
     Rule(
-        ("techniques",),
         ("library", "responses"),
+        ("techniques",),
         "these spectra belong to one technique",
         message(
             "In Python, call identify or quantify with one of Separation.techniques and its own data."

@@ -47,7 +47,9 @@ def sources(run: Run) -> Section:
         "sources. Drag to zoom, double-click to reset."
     )
     if run.separation.S.shape[1] > MAX_POINTS:
-        text += " Long lines are drawn by their extremes; sources.csv has every channel."
+        text += " Long lines are drawn by their extremes; {} has every channel.".format(
+            _table(run, "sources")
+        )
     if agreement(run.separation) is not None:
         text += (
             " The column 'other starts' compares each source with its counterpart in other starts that "
@@ -73,6 +75,11 @@ def _columns(run: Run, usual: int) -> int:
     return min(len(run.techniques), 3) if len(run.techniques) > 1 else usual
 
 
+def _table(run: Run, name: str) -> str:
+    """Return the name of a table, or that of the first of several techniques."""
+    return f"{name}_1.csv (and so on)" if len(run.techniques) > 1 else f"{name}.csv"
+
+
 def _source_table(run: Run) -> str:
     S, alike = run.separation.answer[1], agreement(run.separation)
     axes = [(one.separation.answer[1], one.data) for one in run.techniques]
@@ -89,7 +96,7 @@ def _source_table(run: Run) -> str:
             f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}{sure[i]}<td>{places}"
         )
     other = ("" if alike is None else "<th>other starts") + head
-    labels = [f"{one.technique} {one.data.axis_label}".strip() for one in run.techniques]
+    labels = [f"{one.technique and one.technique + ': '}{one.data.axis_label}" for one in run.techniques]
     peaks_at = "".join(f"<th>highest peaks at {escape(label)}" for label in labels)
     return table(f"<th>source<th>share of energy<th>not 0{other}{peaks_at}", rows)
 
@@ -119,7 +126,7 @@ def _about_other_starts(run: Run) -> str:
     starts = "another start that fits" if others.count == 1 else f"{others.count} starts that fit"
     return (
         f" Dotted lines are the lowest and the highest values of the source in {starts} equally well, "
-        "scaled to the same norm; sources.csv and mixing.csv have them too."
+        f"scaled to the same norm; {_table(run, 'sources')} and mixing.csv have them too."
     )
 
 
@@ -158,8 +165,8 @@ def background(run: Run) -> list[Section]:
     text = (
         "The background is the smooth part of a measurement that belongs to no source, such as "
         "fluorescence or an offset. The figures of sources and weights do not contain it. "
-        "background.csv has it. The data cannot tell a smooth part of a spectrum from the background, "
-        "so the background takes it: the feet of broad bands are a convention here."
+        f"{_table(run, 'background')} has it. The data cannot tell a smooth part of a spectrum from the "
+        "background, so the background takes it: the feet of broad bands are a convention here."
     )
     plots = tuple(plot for one in run.techniques for plot in figures.background(one))
     return [Section("background", "Background", paragraph(text), plots, _columns(run, 1))]

@@ -174,16 +174,22 @@ class Separation:
         total = signal.sum(axis=1, keepdims=True)
         return np.divide(signal, total, out=np.zeros(signal.shape), where=total > 0)
 
+    @property
+    def _spectra(self) -> list[tuple[str, NDArray]]:
+        """Name and sources of each technique."""
+        return [(one.joined[0].name if one.joined else "", one.answer[1]) for one in self.techniques]
+
     def plot(self, data: Any = None) -> Any:
         """Return a matplotlib figure: each source along the axis, and its share in every measurement.
 
         Parameters
         ----------
         data : Dataset, DataFrame or DataArray, optional
-            The data that were separated, for the axis and the names.
+            The data that were separated, for the axis and the names; several techniques joined by
+            `ngmca.join_techniques`.
         """
         found = self.in_memory()
-        return sources_plot.picture(found.answer[1], found.shares, data)
+        return sources_plot.picture(found._spectra, found.shares, data)
 
     def to_dataframe(self, data: Any = None) -> tuple[Any, Any]:
         """Return two pandas DataFrames: sources by channel, and mixing by measurement.
@@ -193,10 +199,11 @@ class Separation:
         Parameters
         ----------
         data : Dataset, DataFrame or DataArray, optional
-            The data that were separated, for the axis and the names.
+            The data that were separated, for the axis and the names; several techniques joined by
+            `ngmca.join_techniques`.
         """
         found = self.in_memory()
-        return sources_plot.tables(*found.answer, found.shares, data)
+        return sources_plot.tables(found.answer[0], found._spectra, found.shares, data)
 
     def in_memory(self) -> "Separation":
         """Return the same with S as an array, where it lies on disk or on a cluster.
