@@ -50,9 +50,9 @@ def pair(
 
 ROWS: dict[str, Callable[[int], tuple[Mixture, Mixture]]] = {
     "20 and 20 dB": pair,
+    "compounds alike": lambda seed: pair(seed, alike=0.7),
     "10 and 10 dB": lambda seed: pair(seed, snr=(10.0, 10.0)),
     "30 and 30 dB": lambda seed: pair(seed, snr=(30.0, 30.0)),
-    "compounds alike": lambda seed: pair(seed, alike=0.7),
     "10 samples": lambda seed: pair(seed, m=10),
     "20 and 5 dB": lambda seed: pair(seed, snr=(20.0, 5.0)),
 }

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from ngmca import rules
 from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
-from ngmca.engines.derived import everything
-from ngmca.engines.neighbouring_channels import noise_of_differences
-from ngmca.engines.opening import is_dask, is_large, open_data
+from ngmca.engines.opening import is_dask, is_large
+from ngmca.engines.units import in_own_units
 from ngmca.io import Dataset, as_dataset
 from ngmca.io.technique import MAX_TECHNIQUES, Technique
 from ngmca.io.technique_matching import joined_facts, matched, own_names
 
 LEAST_NOISE = 1e-4  # of the root mean square of a technique: cleaner data count as if they had it
-MAX_ROWS_FOR_LEVEL = 1000  # measurements from which a level is estimated by singular values
+MAX_ROWS_FOR_LEVEL = 1000  # measurements from which a level is estimated
+NOISE_QUANTILE = 0.3  # of singular values: up to it they belong to noise
 
 Given = Sequence[Any] | Mapping[str, Any]
 
@@ -140,6 +140,8 @@ def _part(data: Any, mask: Any) -> Dataset:
         raise ArgumentError(
             "the data of a technique must be measurements x channels, got the shape {}.", known.Y.shape
         )
+    if np.isnan(known.Y).all() or np.isinf(known.Y).any():
+        raise ArgumentError("the data of a technique must have numbers, and none that is infinite.")
     Y = known.Y if known.Y.dtype.kind == "f" else known.Y.astype(float)
     if mask is not None:
         gone = np.asarray(mask, dtype=bool)
@@ -181,33 +183,26 @@ def _levels(noise: Any, parts: Sequence[Dataset]) -> list[Any]:
 
 
 def _level(Y: NDArray) -> float:
-    """Return the level of the noise: by differences of channels, or by singular values.
+    """Return the level of white noise whose small singular values are those of the data.
 
-    Differences show noise that is white along the channels only. Half of the singular values belong to
-    noise if there are at least twice as many measurements as sources.
+    The small ones belong to noise, whatever the spectra look like and however the noise is correlated
+    along the channels. Differences of neighbouring channels would need smooth spectra and white noise.
     """
-    engine = open_data(Y[~np.isnan(Y).all(axis=1)])
-    values = everything(engine)
-    levels, white = noise_of_differences(engine)
-    level = _rms(levels)
-    if not white or level == 0:
-        level = _level_by_singular_values(values if engine.weights is None else _filled(engine))
-    return engine.unit * (max(level, LEAST_NOISE * _rms(values)) or 1.0)
+    Y = Y[~np.isnan(Y).all(axis=1)]
+    values, unit = in_own_units(_bridged(Y[:: -(-len(Y) // MAX_ROWS_FOR_LEVEL) or 1].astype(float)))
+    noise = np.random.default_rng(0).standard_normal(values.shape)
+    own, other = (np.linalg.svd(one, compute_uv=False) for one in (values, noise))
+    level = float(np.quantile(own, NOISE_QUANTILE) / np.quantile(other, NOISE_QUANTILE))
+    return unit * (max(level, LEAST_NOISE * _rms(values)) or 1.0)
 
 
-def _level_by_singular_values(Y: NDArray) -> float:
-    """Return the level of white noise whose median singular value is that of Y."""
-    Y = Y[:: -(-len(Y) // MAX_ROWS_FOR_LEVEL)].astype(float)
-    noise = np.random.default_rng(0).standard_normal(Y.shape)
-    own, other = (np.median(np.linalg.svd(one, compute_uv=False)) for one in (Y, noise))
-    return float(own / other)
-
-
-def _filled(engine: Any) -> NDArray:
-    """Return the data with the mean of a channel in place of missing entries."""
-    Y, seen = everything(engine), engine.weights > 0
-    mean = np.where(seen, Y, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-    return np.where(seen, Y, mean)
+def _bridged(Y: NDArray) -> NDArray:
+    """Return rows with a straight line in place of missing entries."""
+    places = np.arange(Y.shape[1])
+    for row in Y:
+        seen = ~np.isnan(row)
+        row[~seen] = np.interp(places[~seen], places[seen], row[seen])
+    return Y
 
 
 def _rms(values: Any) -> float:
