@@ -1,4 +1,4 @@
-"""Infrared and Raman of the same samples: write both tables, separate each alone and both together, and draw them.
+"""Infrared and Raman of the same samples: both tables are written, separated alone and together, and drawn.
 
 Two of the three compounds have similar infrared spectra, two have similar Raman spectra.
 """
@@ -14,6 +14,7 @@ import ngmca
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 SAMPLES, COMPOUNDS = 30, 3
 AXES = {
@@ -28,7 +29,9 @@ def simulated(seed: int) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, n
     A = rng.random((SAMPLES, COMPOUNDS))
     spectra, measured = {}, {}
     for k, (name, (_, axis, height)) in enumerate(AXES.items()):
-        S = ngmca.simulate.bands(1, len(axis), COMPOUNDS, bands=8, fwhm=(8.0, 30.0), snr=None, seed=rng).S
+        S = ngmca.simulate.bands(
+            1, len(axis), COMPOUNDS, bands=8, fwhm=(8.0, 30.0), snr=None, seed=rng
+        ).S
         S[k + 1] = 0.3 * S[k + 1] + 0.7 * S[k]
         spectra[name] = height * S
         clean = A @ spectra[name]
@@ -59,11 +62,19 @@ def main() -> None:
         print(f"amounts, {name:>14}: SDR {ngmca.evaluate(A.T, found.T).mean_sdr:4.1f} dB")
     for name in AXES:
         before, after = (ngmca.evaluate(spectra[name], one[name].S) for one in (alone, parts))
-        print(f"spectra, {name:>14}: SDR {before.mean_sdr:4.1f} dB alone, {after.mean_sdr:4.1f} dB with both")
+        print(
+            f"spectra, {name:>14}: SDR {before.mean_sdr:4.1f} dB alone, {after.mean_sdr:4.1f} dB with both"
+        )
     draw(A, spectra, alone, parts, amounts).savefig(args.out / "techniques.png", dpi=100)
 
 
-def draw(A, spectra, alone, parts, amounts):
+def draw(
+    A: np.ndarray,
+    spectra: dict[str, np.ndarray],
+    alone: dict[str, ngmca.Separation],
+    parts: dict[str, ngmca.Separation],
+    amounts: dict[str, np.ndarray],
+) -> Figure:
     """One column of spectra for each technique, and true against found amounts."""
     figure, panels = plt.subplots(
         COMPOUNDS, 3, figsize=(11, 6.5), width_ratios=(2, 2, 1), layout="constrained", sharex="col"
@@ -88,7 +99,7 @@ def draw(A, spectra, alone, parts, amounts):
     panels[-1][2].set_xlabel("true amount")
     panels[0][2].set_title("found amount")
     panels[0][0].legend(fontsize=8)
-    panels[0][2].legend(amounts, fontsize=7, markerscale=1.5)
+    panels[0][2].legend(list(amounts), fontsize=7, markerscale=1.5)
     return figure
 
 

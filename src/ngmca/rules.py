@@ -12,7 +12,7 @@ from ngmca._support.messages import ArgumentError, Message, Option, message, opt
 
 KNOWN = ("KnownSources", "KnownMixing", "ZeroSources", "ZeroMixing")
 SHAPES = ("Unimodal", "Monotonic")
-CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES)
+CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES, "Kinetics")
 ARGUMENTS = (
     *("sample_shape", "noise", "mask", "checkpoint", "out", "start", "n_init", "threads", "columns"),
     *("standards", "responses", "library"),
@@ -30,7 +30,9 @@ FEATURES: Mapping[str, Option | str] = {
     "wavelet": option("domain", "wavelet"),
     **{name: option(name) for name in (*CONSTRAINTS, *ARGUMENTS)},
     "Closure with KnownSources": "Closure with KnownSources of a fixed scale",
-    "Closure with KnownMixing": "Closure with KnownMixing",
+    "known channels": "KnownSources at some of the channels",
+    "known shape": "KnownSources with scale='free'",
+    "uncertain mixing": "KnownMixing with standard deviations",
     "shapes of some sources": "a shape of some of the sources",
     "robust": option("robust", True),
     "counts": option("noise", "poisson"),
@@ -104,11 +106,10 @@ RULES: tuple[Rule, ...] = (
     Rule(("wavelet",), ("penalised A",), "columns of A have no order along the channels", _USE_DIRECT),
     Rule(
         ("wavelet",),
-        ("ZeroSources", "Closure with KnownSources"),
+        ("ZeroSources", "Closure with KnownSources", "known channels"),
         "this constraint holds for single channels",
         _USE_DIRECT,
     ),
-    Rule(("Closure",), SHAPES, "no method of ngmca does both", _LEAVE_OUT_ONE),
     Rule(
         ("Closure",),
         ("penalised A", "penalised both"),
@@ -116,15 +117,20 @@ RULES: tuple[Rule, ...] = (
         message("Use {}.", option("penalised", "S")),
     ),
     Rule(
-        ("Closure with KnownMixing",),
-        ("ZeroMixing",),
-        "no method of ngmca does all three",
+        ("Kinetics",),
+        ("Closure", "KnownMixing", "ZeroMixing", *SHAPES),
+        "the rate law gives the whole profiles",
         _LEAVE_OUT_ONE,
     ),
-    Rule(SHAPES, ("ZeroMixing",), "a profile with zeros inside has no single shape", _LEAVE_OUT_ONE),
+    Rule(
+        ("Kinetics",),
+        ("known shape",),
+        "amounts of a rate law need the scale of a known spectrum",
+        message("Use {}.", option("scale", "fixed")),
+    ),
     Rule(
         ("penalised A",),
-        (*SHAPES, "Baseline"),
+        ("Kinetics", *SHAPES, "Baseline", "uncertain mixing"),
         "this constraint does not hold for the transposed data",
         message("Use {}.", option("penalised", "both")),
     ),
@@ -203,13 +209,13 @@ RULES: tuple[Rule, ...] = (
     Rule(("ambiguity",), BLOCKS, "all data must be in memory", _USE_A_PART),
     Rule(
         ("posterior",),
-        ("Closure", *SHAPES, "penalised A", "penalised both"),
+        ("Closure", "Kinetics", *SHAPES, "uncertain mixing", "penalised A", "penalised both"),
         "the sampler does not support this constraint",
         _leave_out("posterior"),
     ),
     Rule(
         ("posterior in wavelets",),
-        (*KNOWN, "Baseline"),
+        KNOWN,
         "all of A and S is sampled there",
         message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
     ),
@@ -263,7 +269,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ("auto rank",),
-        (*KNOWN, "shapes of some sources"),
+        (*KNOWN, "Kinetics", "shapes of some sources"),
         "sources are counted without this constraint",
         message("Give a number of sources."),
     ),

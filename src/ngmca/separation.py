@@ -20,7 +20,14 @@ from ngmca.result.large_sources import check_target, scratch_beside, stored
 from ngmca.task import driver
 from ngmca.task.checkpoints import Checkpoint, as_checkpoint
 from ngmca.task.methods import Method, Rival
-from ngmca.task.task import Factors, NoiseModel, Sampling, Task, as_task
+from ngmca.task.task import (
+    AUTOMATIC_BASELINE,
+    Factors,
+    NoiseModel,
+    Sampling,
+    Task,
+    as_task,
+)
 
 SHARED = ("sources", "mixing")
 
@@ -36,7 +43,7 @@ def separate(
     noise: NoiseModel = None,
     mask: ArrayLike | None = None,
     robust: bool = False,
-    constraints: Iterable[Constraint] = (),
+    constraints: Iterable[Constraint] = AUTOMATIC_BASELINE,
     start: Factors | tuple[ArrayLike, ArrayLike] | None = None,
     n_init: int | str = "auto",
     posterior: bool | Sampling = False,
@@ -83,7 +90,9 @@ def separate(
         cosmic rays. `Separation.outliers` lists them.
     constraints : list of constraints
         What is known beforehand: `Closure`, `Unimodal`, `Monotonic`, `KnownSources`, `KnownMixing`,
-        `ZeroSources`, `ZeroMixing`, `Baseline`.
+        `ZeroSources`, `ZeroMixing`, `Baseline`. By default, ``[Baseline("auto")]``, a smooth background
+        is fitted if the data show one; an empty list switches that off. `Separation.background` is the
+        background, or None.
     start : (A, S), optional
         A first guess, as a pair or as an object with these attributes. By default it is drawn.
     n_init : int or "auto"

@@ -52,9 +52,9 @@ class Options:
 
     def without_closure(self) -> "Options":
         """Return the same without a closure, for steps whose thresholds shrink the sources."""
-        if self.known.totals is None or self.method == "anls":
+        if self.method == "anls":
             return self
-        return replace(self, known=replace(self.known, totals=None))
+        return replace(self, known=self.known.without_closure())
 
     @property
     def transformed(self) -> bool:

@@ -11,6 +11,7 @@ from ngmca._support.messages import joined, message, option
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.how_sure import Defect, Diagnostics, defects, findings, summary
+from ngmca.answers.how_sure.summary import found_background, how_sure
 from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import GRADES, Finding, counted
@@ -93,7 +94,8 @@ class Answers:
         names = self.names(r)
         if self.amounts is not None and not self.amounts.relative:
             for i, substance in zip(self.amounts.sources, self.amounts.substances, strict=True):
-                names[i] = names[i] or substance
+                if i is not None:
+                    names[i] = names[i] or substance
         return names
 
     def labels(self, r: int) -> list[str]:
@@ -113,7 +115,8 @@ class Answers:
                 self.identification, "claims", "words"
             )
         if self.amounts is not None:
-            plain["amounts"] = _fields(self.amounts, "substances", "sources", "units", "how", "words")
+            names = ("substances", "sources", "by", "units", "how", "words")
+            plain["amounts"] = _fields(self.amounts, *names)
             plain["amounts"]["detection"] = self.amounts.detection.tolist()
             plain["amounts"]["leave_one_out"] = self.amounts.leave_one_out.tolist()
         return plain | ({"refused": list(self.refused)} if self.refused else {})
@@ -176,7 +179,8 @@ class Run:
             passed = ["nothing speaks against the result, but there are too few measurements to be sure"]
         if len(self.separation.restarts) > 1:
             passed.append("equally good starts agree")
-        return verdict(self.findings, passed, self.record.get("next_step"))
+        step = (self.record.get(name) for name in ("next_step", "next_command"))
+        return verdict(self.findings, passed, *step)
 
     @property
     def kept_record(self) -> dict[str, Any]:
@@ -187,8 +191,12 @@ class Run:
     @property
     def answer_sentences(self) -> list[tuple[str, str]]:
         """The questions how many, which, how much and how sure, with their answers in words."""
-        sure = ("How sure?", self.verdict.text)
-        return [*self.answers.sentences(len(self.separation.S)), sure]
+        (asked, many), *others = self.answers.sentences(len(self.separation.S))
+        background = found_background(self.separation)
+        if background is not None and self.answers.rank is None:
+            many = message("{} {}", many, background)
+        sure = ("How sure?", how_sure(self.separation, self.diagnostics))
+        return [(asked, many), *others, sure]
 
     @property
     def labels(self) -> list[str]:

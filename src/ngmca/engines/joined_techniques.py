@@ -14,7 +14,7 @@ from ngmca.engines.opening import is_dask, is_large
 from ngmca.engines.units import in_own_units
 from ngmca.io import Dataset, as_dataset
 from ngmca.io.technique import MAX_TECHNIQUES, Technique
-from ngmca.io.technique_matching import joined_facts, matched, own_names
+from ngmca.io.technique_matching import joined_facts, matched, own_names, row_coordinates
 
 LEAST_NOISE = 1e-4  # of the root mean square of a technique: cleaner data count as if they had it
 MAX_ROWS_FOR_LEVEL = 1000  # measurements from which a level is estimated
@@ -91,7 +91,9 @@ def joined(
     axis = np.concatenate([part.positions for part in parts])
     shapes = {part.image_shape for part in parts}
     whole = Dataset(Y, axis, row_names=names, meta=joined_facts(parts, techniques))
-    whole = replace(whole, image_shape=shapes.pop() if len(shapes) == 1 else None)
+    place, label = row_coordinates(parts, rows)
+    image = shapes.pop() if len(shapes) == 1 else None
+    whole = replace(whole, image_shape=image, row_axis=place, row_label=label)
     notes = dict.fromkeys(text for part in parts for text in part.notes)
     told = ", ".join(f"{one.name} {one.unit:.3g}" for one in techniques)
     whole = whole.with_notes(*notes, *note, f"each technique is divided by its noise level: {told}.")

@@ -70,3 +70,11 @@ def joined_facts(parts: Sequence[Dataset], techniques: Sequence[Technique]) -> d
         folders = [Path(str(part.meta["path"])).absolute().parent for part in parts]
         meta["path"] = os.path.commonpath(folders)
     return meta | {"techniques": [asdict(one) for one in techniques]}
+
+
+def row_coordinates(parts: Sequence[Dataset], rows: Sequence[NDArray]) -> tuple[NDArray | None, str]:
+    """Return coordinates of the measurements and their label, from a technique that has all of them."""
+    for part, where in zip(parts, rows, strict=True):
+        if part.row_axis is not None and (where >= 0).all():
+            return part.row_axis[where], part.row_label
+    return None, ""

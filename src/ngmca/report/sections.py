@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ngmca._support.messages import Option
+from ngmca._support.messages import Option, rendered
 from ngmca.answers.how_sure import agreement
 from ngmca.answers.how_sure.ambiguity_words import noise_widths, plus_minus
 from ngmca.answers.run import Run
@@ -25,7 +25,7 @@ def sections(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
     """Return all sections in their order; `show` writes the arguments that texts mention."""
     return [
         overview(run, show),
-        *how_many(run),
+        *how_many(run, show),
         *which(run, show),
         *how_much(run, show),
         sources(run),
@@ -35,7 +35,7 @@ def sections(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
         fits(run),
         *outliers(run),
         residual(run),
-        convergence(run),
+        convergence(run, show),
         details(run),
     ]
 
@@ -254,8 +254,9 @@ def residual(run: Run) -> Section:
     return Section("residual", "Residual", paragraph(text), tuple(plots), 2)
 
 
-def convergence(run: Run) -> Section:
-    """Return the course of the iterations."""
+def convergence(run: Run, show: Callable[[Option], str] = str) -> Section:
+    """Return how the sources were calculated, and the course of the iterations."""
+    words = "".join(paragraph(rendered(sentence, show)) for sentence in run.summary)
     violation, measure = run.separation.violation, "relative KKT violation"
     text = "The threshold falls to the noise level while sources and weights are estimated in turn."
     if run.separation.domain.name == "wavelet":
@@ -267,7 +268,8 @@ def convergence(run: Run) -> Section:
     if not math.isnan(violation):
         text += f" The sources are optimal to {violation:.1e} ({measure})."
     plots = tuple(quality_figures.convergence_figures(run))
-    return Section("convergence", "Convergence", paragraph(text), plots, 2, folded=True)
+    body = words + paragraph(text)
+    return Section("convergence", "How it was calculated", body, plots, 2, folded=True)
 
 
 def details(run: Run) -> Section:

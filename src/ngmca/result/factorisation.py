@@ -11,6 +11,7 @@ from ngmca.plotting import sources_plot
 from ngmca.result.ambiguity import Ambiguity
 from ngmca.result.error_bars import Posterior
 from ngmca.result.large_sources import in_memory
+from ngmca.result.rates import Rates
 from ngmca.result.states import DIRECT, Background, Domain, History, Line, State, squared
 from ngmca.result.technique_parts import part_of
 
@@ -119,6 +120,8 @@ class Separation:
         The range of answers that fit as well and differ.
     ambiguity : Ambiguity or None
         The range of factorisations that the data allow, from `ngmca.ambiguity`.
+    rates : Rates or None
+        Rate constants with their error bars, with `Kinetics`.
     joined : tuple of Technique
         Channels and units of several techniques with a common A. S holds their sources one after the
         other, each in units of the noise of its technique; `techniques` has them in their own units.
@@ -140,6 +143,7 @@ class Separation:
     parts: tuple[slice, ...] = (slice(None),)
     others: Others | None = field(default=None, repr=False)
     ambiguity: Ambiguity | None = field(default=None, repr=False)
+    rates: Rates | None = field(default=None, repr=False)
     joined: tuple[Technique, ...] = ()
 
     @property
@@ -257,4 +261,5 @@ def recorded(last: State, lines: list[Line]) -> Separation:
         domain=last.domain,
         background=last.background,
         outliers=last.outliers,
+        rates=last.rates,
     )

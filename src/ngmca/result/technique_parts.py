@@ -61,4 +61,5 @@ def _background(given: Background, one: Technique) -> Background:
     """Return the curves that are not 0 in this technique, with their weights."""
     basis = given.basis[:, one.channels]
     own = basis.any(axis=1)
-    return Background(given.weights[:, own] * one.unit, np.ascontiguousarray(basis[own]))
+    weights = given.weights[:, own] * one.unit
+    return replace(given, weights=weights, basis=np.ascontiguousarray(basis[own]))

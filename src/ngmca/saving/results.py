@@ -214,6 +214,8 @@ def _mixing(run: Run) -> Columns:
     if data.image_shape:
         place = np.indices(data.image_shape).reshape(2, -1)
         rows = [("row", place[0]), ("column", place[1])]
+    if data.row_axis is not None:
+        rows.append((data.row_label, data.row_axis))
     rows += zip(names, separation.A.T, strict=True)
     rows += zip([f"{name} share (%)" for name in names], 100 * separation.shares.T, strict=True)
     if posterior is not None:
@@ -314,6 +316,7 @@ def describe(run: Run) -> dict[str, Any]:
         **plain,
         **({"answers": run.answers.facts} if run.answers.facts else {}),
         **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
+        **({} if s.rates is None else {"rates": s.rates.facts}),
         **({} if s.ambiguity is None else {"ambiguity": _allowed(s.ambiguity)}),
     }
 

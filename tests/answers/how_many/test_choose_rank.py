@@ -230,8 +230,7 @@ def test_more_may_be_found_than_was_allowed():
     found = ngmca.choose_rank(ngmca.simulate.sparse(40, 80, 6, snr=30, seed=0).Y, 3, seed=0)
     assert (found.rank, found.range) == (3, (3, 6))
     assert found.advice == (
-        "3 (3 to 6): directions above rotated residuals suggest 6 and the prediction of held-out blocks "
-        "suggests 6."
+        "3 (3 to 6): singular values suggest 6 and the prediction of held-out blocks suggests 6."
     )
 
 

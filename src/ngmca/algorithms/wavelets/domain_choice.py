@@ -57,8 +57,8 @@ def _reason_for_channels(S: NDArray, options: Options, correlated: float) -> str
         return ""
     if options.warm:
         return "data of this size are fitted in wavelets only if asked for"
-    if known.zero_sources is not None:
-        return "channels in which a source is 0 are given one by one"
+    if known.zero_sources is not None or known.windows.any():
+        return "channels in which a source is known are given one by one"
     if n < MIN_CHANNELS_FOR_BANDS:
         return f"fewer than {MIN_CHANNELS_FOR_BANDS} channels are too few to show bands"
     if not correlated > MAX_CORRELATION_OF_NOISE:

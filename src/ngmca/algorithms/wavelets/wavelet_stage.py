@@ -141,7 +141,7 @@ def iterate_bands(
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
         SS, YS = data.moments(S)
-        stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
+        stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, sigma, options)
         active = np.count_nonzero(S) / S.size
         state = State(
             domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
@@ -326,7 +326,13 @@ class _Momentum:
 
 
 def _mixing(
-    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, S: NDArray, options: Options
+    engine: Engine,
+    SS: Gram,
+    YS: NDArray,
+    A: NDArray,
+    S: NDArray,
+    sigma: NDArray,
+    options: Options,
 ) -> tuple[NDArray, float]:
     """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate.
 
@@ -335,7 +341,7 @@ def _mixing(
     YS = YS.astype(np.float64)
     if options.known.any:
         sweep = Sweep(S, SS, YS, np.nan, np.nan, np.nan)
-        X, quality = a_step(engine, sweep, A, options, bounded=True)
+        X, quality = a_step(engine, sweep, A, options, bounded=True, noise=sigma)
     else:
         X, quality = engine.solve_mixing(SS, YS, A, np.ones(A.shape[1], dtype=bool))
     norm = np.linalg.norm(X, axis=0)

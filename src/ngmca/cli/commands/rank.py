@@ -7,13 +7,14 @@ import numpy as np
 import typer
 
 from ngmca._support.atomic_files import atomic_file, check_free, write_atomically
+from ngmca._support.messages import rendered
 from ngmca.answers.how_many.choose_rank import choose_rank
 from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.cli.console import note, print_json, say
 from ngmca.cli.errors import as_bad_input, one_line_errors
 from ngmca.cli.option_files import check_early, constraints_of, noise_of
-from ngmca.cli.options import AsJson, Data, takes
+from ngmca.cli.options import AsJson, Data, as_flag, takes
 from ngmca.cli.settings import READING, Settings
 from ngmca.constraints import baseline_of
 from ngmca.io import ReadError, write_table
@@ -75,7 +76,7 @@ def facts(choice: RankChoice) -> dict[str, Any]:
     return {
         "rank": choice.rank,
         "range": list(choice.range),
-        "advice": choice.advice,
+        "advice": rendered(choice.advice, as_flag),
         "criteria": choice.criteria,
         "left_out": choice.left_out,
         "table": {name: column.tolist() for name, column in choice.table()},
