@@ -1,6 +1,6 @@
 """What a run leaves: the separation, its diagnostics, and the answers that were asked for."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,9 @@ from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import GRADES, Finding, counted
 from ngmca.io import Dataset
+from ngmca.io.technique import Technique
 from ngmca.result import Separation
+from ngmca.result.technique_parts import outliers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,11 +212,47 @@ class Run:
         """Sentences about the separation."""
         return summary(self.separation, self.diagnostics, self.shape)
 
+    @cached_property
+    def techniques(self) -> "tuple[Run, ...]":
+        """The run of each technique, on its own axis and in its own unit; of one only itself."""
+        several = self.separation.joined
+        if len(several) < 2:
+            return (self,)
+        parts = zip(several, self.separation.techniques, self.data.split(), strict=True)
+        return tuple(
+            replace(
+                self,
+                separation=found,
+                data=data,
+                diagnostics=_of_technique(self.diagnostics, one, self.separation.outliers),
+            )
+            for one, found, data in parts
+        )
+
+    @property
+    def technique(self) -> str:
+        """The name of the technique, if this run is that of one of several."""
+        only = self.separation.joined
+        return only[0].name if len(only) == 1 else ""
+
     @property
     def shape(self) -> tuple[int, int]:
         """Measurements and channels of all data; the run of large data shows a part of them."""
         m, n = self.data.meta.get("whole", (len(self.separation.A), self.separation.S.shape[1]))
         return int(m), int(n)
+
+
+def _of_technique(given: Diagnostics, one: Technique, outliers: NDArray | None) -> Diagnostics:
+    """Return the diagnostics with channels and values of one technique."""
+    here = np.zeros(0, dtype=bool) if outliers is None else outliers_of(outliers, one)[0]
+    return replace(
+        given,
+        sigma=given.sigma * one.unit,
+        row_rms=given.row_rms * one.unit,
+        column_rms=given.column_rms[one.channels],
+        picked=given.picked[:, one.channels] * given.picked.dtype.type(one.unit),
+        outlying=given.outlying[here] * one.unit if len(here) else given.outlying,
+    )
 
 
 def _without_outliers(Y: NDArray, outliers: NDArray | None) -> NDArray:

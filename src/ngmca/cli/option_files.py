@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import constraints as known
-from ngmca import io
+from ngmca import io, rules
 from ngmca._support.arguments import check_choice
 from ngmca.cli.console import note
 from ngmca.cli.known_amounts import known_amounts
@@ -19,6 +19,7 @@ from ngmca.io import Dataset, ReadError
 from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
 from ngmca.saving.sources_in_file import sources_in
+from ngmca.separation import SHARED
 from ngmca.task.methods import method_with
 from ngmca.task.task import AUTOMATIC_BASELINE, DOMAINS, NoiseModel, Sampling, Task
 
@@ -29,6 +30,16 @@ def check_early(settings: Settings) -> None:
     """Raise an error for a wrong method, one of its options or a wrong domain, before data are read."""
     method_with(settings.method, settings.method_options)
     check_choice(settings.domain, "domain", DOMAINS)
+    check_choice(settings.shared, "shared", SHARED)
+    if settings.shared == "mixing":
+        asked = {
+            "one noise": settings.noise is not None,
+            "KnownSources": settings.known_sources is not None,
+            "curves of a baseline": "baseline" in settings.files,
+            "library": settings.library is not None,
+            "responses": settings.responses is not None,
+        }
+        rules.check(rules.written(["techniques", *(name for name, given in asked.items() if given)]))
 
 
 def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:

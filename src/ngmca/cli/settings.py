@@ -15,12 +15,14 @@ import tomli_w
 import typer
 
 from ngmca import io
+from ngmca._support.arguments import check_choice
 from ngmca._support.messages import ArgumentError, Message, message, option
 from ngmca.domains import backgrounds
-from ngmca.engines import DEVICES
+from ngmca.engines import DEVICES, join_techniques
 from ngmca.io import Dataset, ReadError
 from ngmca.io.row_coordinates import with_rows
 from ngmca.saving import result_folder
+from ngmca.separation import SHARED
 from ngmca.task.methods import METHOD_NAMES, OWN_METHODS, Soft
 from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
@@ -105,6 +107,12 @@ class Settings:
         *("-r", "--sources"),
         read=count_or_auto,
         metavar="NUMBER|auto",
+    )
+    shared: str = setting(
+        "What several files share: sources (they are rows of one table), or mixing (techniques such as "
+        "infrared and Raman that measured the same samples).",
+        default="sources",
+        autocompletion=lambda: SHARED,
     )
     method: str = setting(
         f"Algorithm: {', '.join(METHOD_NAMES)} (soft).",
@@ -200,7 +208,10 @@ class Settings:
         "Spectra of pure substances at concentration 1, to calibrate all amounts.", metavar="FILE"
     )
     transpose: bool | None = setting("Each row is a channel (detected).", "--transpose/--no-transpose")
-    range: str | None = setting("Use this part of the axis only, as 0.5:9.5.", metavar="LOW:HIGH")
+    range: str | None = setting(
+        "Use this part of the axis only, as 0.5:9.5.",
+        metavar="LOW:HIGH",
+    )
     dataset: str | None = setting("Name of the data, in a file with several.")
     nucleus: str | None = setting("Read NMR experiments of this nucleus only, as 1H.")
     axis: str | None = setting(
@@ -233,8 +244,10 @@ class Settings:
 
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""
-        one = self.data[0] if len(self.data) == 1 else self.data
         options = {name: getattr(self, name) for name in READING if name not in ("range", "rows")}
+        if check_choice(self.shared, "shared", SHARED) == "mixing":
+            return self._read_techniques(options)
+        one = self.data[0] if len(self.data) == 1 else self.data
         data = io.read(one, large="leave", **options)
         data = data if self.rows is None else with_rows(data, self.rows)
         if data.in_memory:
@@ -249,6 +262,18 @@ class Settings:
                 "cpu, or in Python ngmca.separate(numpy.load(..., mmap_mode='r'), ..., device='cuda')."
             )
         return data
+
+    def _read_techniques(self, options: dict[str, Any]) -> Dataset:
+        """Return the files of several techniques, joined along the channels."""
+        parts = [io.read(one, **options) for one in self.data]
+        ends = [parse_range(one) for one in self.range.split(",")] if self.range else []
+        if len(ends) not in (0, 1, len(parts)):
+            raise ReadError(f"--range {self.range} has {len(ends)} ranges for {len(parts)} techniques.")
+        if ends:
+            ends = ends * len(parts) if len(ends) == 1 else ends
+            parts = [part.crop(*both) for part, both in zip(parts, ends, strict=True)]
+        data = join_techniques(parts)
+        return data if self.rows is None else with_rows(data, self.rows)
 
     @property
     def method_options(self) -> dict[str, Any]:

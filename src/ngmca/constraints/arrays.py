@@ -15,6 +15,7 @@ from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 from ngmca.engines import Engine, Levels, by_part
+from ngmca.io.technique import borders
 from ngmca.nnqp.profile_shapes import nearest_in_shape
 
 Constraint = (
@@ -136,7 +137,7 @@ def _sources(
     n = engine.shape[1]
     found = np.full((r, n), np.nan) if known is None else known.rows(r, n) / engine.unit
     if baseline is not None:
-        curves = baseline.basis(n)
+        curves = baseline.basis(n, borders(engine.techniques))
         if len(curves) >= n:
             raise ArgumentError(
                 "{} has {} curves for {} channels: they fit any data, and nothing is left for the "

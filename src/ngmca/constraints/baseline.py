@@ -1,10 +1,11 @@
 """A smooth background in every measurement."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import block_diag
 
 from ngmca.domains import backgrounds
 
@@ -15,7 +16,8 @@ AUTO, NONE = "auto", "none"
 class Baseline:
     """Each measurement has a smooth non-negative background that belongs to no source.
 
-    The background is a non-negative sum of fixed smooth curves. `Separation.background` holds it.
+    The background is a non-negative sum of fixed smooth curves. `Separation.background` holds it. Each
+    of several techniques has curves of its own.
 
     Parameters
     ----------
@@ -49,9 +51,12 @@ class Baseline:
         """Whether there is no baseline."""
         return isinstance(self.kind, str) and self.kind == NONE
 
-    def basis(self, n: int) -> NDArray:
-        """Return the curves (q, n)."""
-        return backgrounds.basis(self.kind, n)
+    def basis(self, n: int, borders: Sequence[int] = ()) -> NDArray:
+        """Return the curves (q, n); made curves begin anew at each border."""
+        if not isinstance(self.kind, str) or not borders:
+            return backgrounds.basis(self.kind, n)
+        sizes = np.diff([0, *borders, n])
+        return np.asarray(block_diag(*(backgrounds.basis(self.kind, int(size)) for size in sizes)))
 
     def __repr__(self) -> str:
         shown = repr(self.kind) if isinstance(self.kind, str) else f"{len(np.asarray(self.kind))} curves"

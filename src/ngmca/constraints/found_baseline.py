@@ -54,8 +54,10 @@ def found_baseline(engine: Engine, r: int) -> Baseline | None:
     m = engine.shape[0]
     rows = spread(m, min(m, MAX_MEASUREMENTS), np.random.default_rng(0))
     Y = everything(engine.part(rows, slice(None))).astype(np.float64)
-    found = smooth_part(binned(Y, MAX_CHANNELS), r)
-    return None if found is None else Baseline(found.kind, found=True)
+    spans = [one.channels for one in engine.techniques] or [slice(None)]
+    found = [smooth_part(binned(Y[:, span], MAX_CHANNELS), r) for span in spans]
+    kinds = [one.kind for one in found if one is not None]  # the most flexible one is for all techniques
+    return Baseline(max(kinds, key=KINDS.index), found=True) if kinds else None
 
 
 def smooth_part(Y: NDArray, r: int) -> SmoothPart | None:

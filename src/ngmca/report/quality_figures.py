@@ -113,7 +113,9 @@ def along_axis(run: Run) -> go.Figure:
         look.line(run.data, run.diagnostics.column_rms, "residual", look.COLOURS[0], width=1)
     )
     figure.add_hline(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.2})
-    look.style(figure, 300, "Residual along the axis")
+    look.style(
+        figure, 300, look.literal(f"Residual along the axis{run.technique and ': '}{run.technique}")
+    )
     figure.update_yaxes(title="residual / noise", rangemode="tozero")
     look.axis_of(figure, run.data)
     return figure

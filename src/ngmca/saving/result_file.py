@@ -13,6 +13,7 @@ from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
+from ngmca.io.technique import Technique
 from ngmca.result import Ambiguity, Background, Domain, History, Others, Rates, Restart, Separation
 from ngmca.saving import variables_in_file as in_file
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
@@ -88,6 +89,7 @@ def write_result(
         "rates": json.dumps(None if separation.rates is None else separation.rates.facts),
         # where the measurements of each data set end, if there are several
         "parts": json.dumps([int(part.stop) for part in parts] if len(parts) > 1 else []),
+        "techniques": json.dumps([asdict(one) for one in separation.joined]),
         "fortran": json.dumps([name for name in ("A", "S") if getattr(separation, name).flags.fnc]),
         "has_names": int(bool(data.row_names)),
         "row_label": printable(data.row_label),
@@ -207,6 +209,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
         others=_to_others(values),
         ambiguity=_to_ambiguity(values),
+        joined=tuple(Technique(**one) for one in json.loads(attributes.get("techniques", "[]"))),
         rates=None if rates is None else Rates.from_facts(rates),
     )
 

@@ -168,7 +168,8 @@ class Prepared:
             found = runs.best(engine, threads, checkpoint, first).scaled(engine.unit)
             if self._problem.options.solver == "pivot":
                 _warn_if_far(found)
-        return _with_kind(replace(found, parts=engine.parts), baseline_of(self.task.constraints))
+        found = replace(found, parts=engine.parts, joined=engine.techniques)
+        return _with_kind(found, baseline_of(self.task.constraints))
 
     def with_error_bars(
         self, found: Separation, *, threads: int | None = None, progress: bool = False
@@ -244,7 +245,10 @@ class _Starts:
             if first is None:
                 runs = [self._first(engine, rngs[0], checkpoint)]
                 for watcher in self._watchers:
-                    watcher.first_start_ends(replace(runs[0].scaled(engine.unit), parts=engine.parts))
+                    kept = replace(
+                        runs[0].scaled(engine.unit), parts=engine.parts, joined=engine.techniques
+                    )
+                    watcher.first_start_ends(kept)
             else:
                 runs = [first.scaled(1 / engine.unit)]
             if self._starts > 1:

@@ -31,6 +31,7 @@ from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
 from ngmca.engines import Engine, Levels, by_part, fetched
 from ngmca.engines.neighbouring_channels import residual_correlation
+from ngmca.io.technique import borders
 from ngmca.result import Domain, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
@@ -117,6 +118,7 @@ class Problem:
             noise=levels.noise(engine.shape[0]),
             domain=domain,
             sample_shape=shape,
+            borders=borders(engine.techniques),
             known=arrays,
         )
         whitened = levels.applied(engine)
@@ -329,6 +331,7 @@ def features_of_data(engine: Engine) -> dict[str, Option | str]:
     names: list[str] = [engine.place]
     names += ["missing entries"] if engine.weights is not None else []
     names += ["several"] if len(engine.parts) > 1 else []
+    names += ["techniques"] if engine.techniques else []
     return rules.written(names)
 
 

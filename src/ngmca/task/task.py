@@ -180,6 +180,9 @@ def _features_of_constraints(constraints: tuple[Constraint, ...]) -> Iterable[st
     decided = (one for one in constraints if not isinstance(one, Baseline) or one.is_decided)
     kinds = {type(one).__name__: one for one in decided}
     yield from kinds
+    baseline = kinds.get("Baseline")
+    if isinstance(baseline, Baseline) and not isinstance(baseline.kind, str):
+        yield "curves of a baseline"
     known, mixing = kinds.get("KnownSources"), kinds.get("KnownMixing")
     if isinstance(known, KnownSources):
         if known.in_windows:

@@ -241,8 +241,6 @@ def test_what_is_wrong_is_said(mixture):
         ngmca.choose_rank(mixture.Y, 40)
     with pytest.raises(ValueError, match=r"too small to choose .* Use at least 3 of both\.$"):
         ngmca.choose_rank(mixture.Y[:2])
-    with pytest.raises(TypeError, match=r"Y is a Dataset: .* data\.Y"):
-        ngmca.choose_rank(ngmca.io.Dataset(mixture.Y))
     with pytest.raises(ValueError, match="all entries of Y are missing"):
         ngmca.choose_rank(np.full((5, 6), np.nan))
     with pytest.raises(ValueError, match="noise must be"):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.messages import ArgumentTypeError, message, option
+from ngmca._support.messages import message, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.answers.how_many import directions as above_rotated
@@ -33,7 +33,7 @@ FEW_MEASUREMENTS = 3  # times the number of sources in half of the measurements
 
 @one_blas_thread
 def choose_rank(
-    Y: ArrayLike | Engine,
+    Y: ArrayLike | Dataset | Engine,
     max_rank: int | None = None,
     *,
     mask: ArrayLike | None = None,
@@ -51,7 +51,7 @@ def choose_rank(
 
     Parameters
     ----------
-    Y : array-like of shape (m, n), or an engine
+    Y : array-like of shape (m, n), Dataset, or an engine
         Measurements x channels; NaN is a missing entry. Clear spikes, as of cosmic rays, count as
         missing. The advice says how many there are. Large data are condensed first.
     max_rank : int or None
@@ -88,8 +88,6 @@ def choose_rank(
     >>> choice.advice
     '2: all criteria agree.'
     """
-    if isinstance(Y, Dataset):
-        raise ArgumentTypeError("{} is a Dataset: pass its matrix, data.Y.", option("Y"))
     engine = open_data(Y, mask=mask, threads=threads)
     if max_rank is not None:
         arguments.check_count(max_rank, "max_rank")

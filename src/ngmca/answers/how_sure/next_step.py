@@ -92,7 +92,8 @@ def _changes_of_data(
 ) -> Iterator[Change]:
     """Yield the data without numbers of another kind; nothing else helps before that."""
     m, n = engine.shape
-    if _tied(task) or task.noise is not None or task.sample_shape or len(engine.parts) > 1:
+    several = len(engine.parts) > 1 or engine.techniques
+    if _tied(task) or task.noise is not None or task.sample_shape or several:
         return  # these belong to the data as they are
     if "transposed" in kinds:
         words = "exchanges measurements and channels"

@@ -23,6 +23,7 @@ def summary(
     return [
         f"{counted(r, 'source')} {'explains' if r == 1 else 'explain'} {percent(diagnostics.explained)} "
         f"of the energy of {counted(m, 'measurement')} with {n} channels each.",
+        *_techniques(separation),
         _noise(diagnostics),
         *([f"{percent(active)} of the entries of the sources are not 0."] if channels else []),
         *_besides_sources(separation, diagnostics),
@@ -63,6 +64,19 @@ def found_background(separation: Separation) -> Message | None:
         "A smooth background was found and fitted ({}; {} switches it off).",
         option("Baseline", found.found), option("Baseline", "none"),
     )  # fmt: skip
+
+
+def _techniques(separation: Separation) -> Iterator[str]:
+    """Yield a sentence about techniques with a common A, if there are several."""
+    several = separation.joined
+    if len(several) > 1:
+        told = " and ".join(
+            f"{one.name} ({one.end - one.first} channels, divided by {one.unit:.3g})" for one in several
+        )
+        yield (
+            f"{len(several)} techniques have the same amounts: {told}. Each was divided by its noise "
+            "level, so that noise levels near 1 are expected below."
+        )
 
 
 def _noise(diagnostics: Diagnostics) -> str:
