@@ -63,6 +63,9 @@ ASKED = {
     "missing entries": {"missing": True},
     "mask": {"mask": GAP},
     "several": {"place": "several"},
+    "techniques": {"shared": "mixing"},
+    "one noise": {"shared": "mixing", "noise": 0.5},
+    "curves of a baseline": {"Baseline": ngmca.Baseline(np.ones((1, N)))},
     "memory": {"place": "memory"},
     "disk": {"place": "disk"},
     "dask": {"place": "dask"},
@@ -85,6 +88,8 @@ INCLUDED = {
     "known shape": ("KnownSources",),
     "uncertain mixing": ("KnownMixing",),
     "shapes of some sources": ("Unimodal",),
+    "one noise": ("techniques", "noise"),
+    "curves of a baseline": ("Baseline",),
     "counts": ("noise",),
     "noise of entries": ("noise",),
     "noise of channels": ("noise",),
@@ -96,12 +101,13 @@ INCLUDED = {
 TOGETHER = {  # two features that make a third one
     ("Closure", "KnownSources"): "Closure with KnownSources",
     ("posterior", "wavelet"): "posterior in wavelets",
+    ("techniques", "noise"): "one noise",
     ("Monotonic", "auto rank"): "shapes of some sources",
 }
 METHOD = {"solver", "tau", "penalised"}
 MODEL = {"domain", "sample_shape", "robust", "noise", "n_init", "posterior", "device"}
 WORDS = {  # what each door can be asked for
-    "separate": MODEL | {"mask", "checkpoint", "out", "start", "threads"},
+    "separate": MODEL | {"mask", "checkpoint", "out", "start", "threads", "shared"},
     "auto rank": MODEL,
     "partial_fit": MODEL,
     "known A": {"domain", "noise", "mask", "threads"},
@@ -121,7 +127,9 @@ def request(one, other):
         record = OWN_METHODS[words["method"]].__dataclass_fields__
         if not own <= record.keys():
             return None
-    if words["place"] == "several" and words["door"] in ("auto rank", "partial_fit"):
+    if words["place"] == "several" and (
+        "shared" in words or words["door"] in ("auto rank", "partial_fit")
+    ):
         return None
     if {"Unimodal", "Monotonic"} <= words.keys():
         words["Unimodal"] = ngmca.Unimodal([0])  # not the same source
@@ -164,6 +172,10 @@ def data_of(words):
     given = np.where(GAP, np.nan, Y) if words.get("missing") else Y
     if words["place"] == "several":
         return [given[:5], given[5:]]
+    if "shared" in words:
+        cut = [given[:, :30], given[:, 30:]]
+        return [data_of({"place": words["place"], "given": one}) for one in cut]
+    given = words.get("given", given)
     if words["place"] == "dask":
         return da.from_array(given, chunks=(M, 32))
     return zarr.array(given) if words["place"] == "disk" else given
@@ -180,6 +192,8 @@ def run(words):
     given = {"domain": "direct", "n_init": 1} | {k: v for k, v in words.items() if k in WORDS[door]}
     if words["place"] == "several" and "mask" in given:
         given["mask"] = [GAP[:5], GAP[5:]]
+    if "shared" in words and "mask" in given:
+        given["mask"] = [GAP[:, :30], GAP[:, 30:]]
     if door == "known A":
         del given["n_init"]
         own = {"n_samples": 4, "burn": 2, "seed": 0, "constraints": constraints}
@@ -251,7 +265,7 @@ def test_every_pair_of_the_table_can_be_asked_for_or_not_at_all():
     """A rule that nobody can break would be a line too many in the documentation."""
     asked = {frozenset(pair) for pair in PAIRS}
     # of `posterior`, `quantify` and `ambiguity`
-    elsewhere = {"columns", "standards", "responses", "totals", "ambiguity"}
+    elsewhere = {"columns", "standards", "responses", "library", "totals", "ambiguity"}
     assert set(ASKED) | elsewhere == set(rules.FEATURES)
     for rule in rules.RULES:
         if elsewhere & {*rule.ones}:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ngmca.constraints import ZeroSources as ZeroSources
     from ngmca.domains import backgrounds as backgrounds
     from ngmca.engines import Counts as Counts
+    from ngmca.engines import join_techniques as join_techniques
     from ngmca.estimator import NGMCA as NGMCA
     from ngmca.metrics import evaluate as evaluate
     from ngmca.result import Ambiguity as Ambiguity
@@ -99,6 +100,7 @@ _HOME = {
     "evaluate": "metrics",
     "identify": "answers.which.identify",
     "iterate": "separation",
+    "join_techniques": "engines",
     "judge": "answers.judge",
     "load": "saving",
     "posterior": "sampling",

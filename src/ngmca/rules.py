@@ -15,7 +15,7 @@ SHAPES = ("Unimodal", "Monotonic")
 CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES, "Kinetics")
 ARGUMENTS = (
     *("sample_shape", "noise", "mask", "checkpoint", "out", "start", "n_init", "threads", "columns"),
-    *("standards", "responses"),
+    *("standards", "responses", "library"),
 )
 UNEQUAL = ("missing entries", "noise of entries", "counts", "robust")
 BLOCKS = ("disk", "dask")
@@ -40,6 +40,9 @@ FEATURES: Mapping[str, Option | str] = {
     "noise of channels": "a noise level for each channel",
     "missing entries": "missing entries",
     "several": "several data sets",
+    "techniques": option("shared", "mixing"),
+    "one noise": "one noise level for all techniques",
+    "curves of a baseline": "a baseline with given curves",
     "memory": "data in memory",
     "disk": "data that are read in blocks",
     "dask": "a Dask array",
@@ -213,7 +216,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ("posterior in wavelets",),
-        (*KNOWN, "Baseline"),
+        KNOWN,
         "all of A and S is sampled there",
         message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
     ),
@@ -232,6 +235,33 @@ RULES: tuple[Rule, ...] = (
         "the data are read in blocks then",
         message("Pass one array with all rows."),
     ),
+    Rule(
+        ("techniques",),
+        ("one noise", "counts"),
+        "each technique has its own noise",
+        message(
+            "Leave out {}: it is estimated. In Python, it may be a list, one noise for each.",
+            option("noise"),
+        ),
+    ),
+    Rule(
+        ("techniques",),
+        ("KnownSources", "curves of a baseline"),
+        "curves would have to be given on the axis of every technique",
+        _LEAVE_OUT_ONE,
+    ),
+    Rule(
+        ("library", "responses"),
+        ("techniques",),
+        "these spectra belong to one technique",
+        message(
+            "In Python, call identify or quantify with one of Separation.techniques and its own data."
+        ),
+    ),
+    Rule(
+        ("techniques",), ("sample_shape",), "channels of several techniques are no image", _LEAVE_OUT_ONE
+    ),
+    Rule(("techniques",), ("out", *BLOCKS), "all data must be in memory", _USE_A_PART),
     Rule(
         ("start",),
         ("n_init",),

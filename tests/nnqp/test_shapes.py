@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-import cvxpy
 import numpy as np
 import pytest
+from cone_solver import minimum
 from sklearn.isotonic import isotonic_regression
 
 from ngmca.algorithms.steps import SHAPED_ROUNDS, SHAPED_TOL
@@ -12,8 +12,6 @@ from ngmca.nnqp import Solution, pivot, pooling, shaped
 from ngmca.nnqp import profile_shapes as shapes
 from ngmca.nnqp.gram import Gram
 from ngmca.nnqp.profile_shapes import descend_shaped, residual_shaped
-
-EXACT = {"solver": "CLARABEL", "tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
 
 
 def descend_each(H, which, C, bound, X, max_iter, tol, fixed=None):
@@ -145,14 +143,22 @@ def value(A, y, X):
 
 
 def by_cone(A, y, names, bound):
-    X = cvxpy.Variable((A.shape[2], len(A)), nonneg=True)
-    task = [X[k, 1:] >= X[k, :-1] for k, name in enumerate(names) if name == "increasing"]
-    task += [X[k, 1:] <= X[k, :-1] for k, name in enumerate(names) if name == "decreasing"]
-    task += [cvxpy.norm(X[k]) <= bound[k] for k in range(len(names)) if np.isfinite(bound[k])]
-    misfits = [cvxpy.sum_squares(A[t] @ X[:, t] - y[t]) / 2 for t in range(len(A))]
-    task = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(misfits)), task)
-    task.solve(**EXACT)
-    return task.value
+    """The least misfit, by an interior-point method; x holds the profiles one after the other."""
+    m, _, r = A.shape
+    P, q = np.zeros((r, m, r, m)), -np.einsum("tnj,tn->jt", A, y).ravel()
+    for t in range(m):
+        P[:, t, :, t] = A[t].T @ A[t]
+    entries = np.eye(r * m).reshape(r, m, r * m)  # entries[k, t] @ x is X[k, t]
+    rising = [np.diff(entries[k], axis=0) for k, name in enumerate(names) if name == "increasing"]
+    falling = [-np.diff(entries[k], axis=0) for k, name in enumerate(names) if name == "decreasing"]
+    linear = np.concatenate([*entries, *rising, *falling])
+    norms = [
+        ("norm", np.vstack([np.zeros(r * m), entries[k]]), np.append(bound[k], np.zeros(m)))
+        for k in range(r)
+        if np.isfinite(bound[k])
+    ]
+    signs = ("nonnegative", linear, np.zeros(len(linear)))
+    return minimum(P.reshape(r * m, -1), q, signs, *norms)[1] + np.sum(y**2) / 2
 
 
 def check(solve, family, *, limited, warm=False, count=60):
@@ -442,12 +448,14 @@ def test_nearly_equal_profiles_reach_their_minimum_and_it_is_said_how_far_they_a
 
 def by_cone_with_points(b, w, points, rising):
     """The monotone projection with points, by a cone solver: signs say where x rises and falls."""
-    x = cvxpy.Variable(len(b), nonneg=True)
-    steps = [s * (after - before) >= 0 for s, (before, after) in zip(rising, pairwise(x), strict=True)]
-    known = [x[i] == points[i] for i in np.flatnonzero(~np.isnan(points))]
-    task = cvxpy.Problem(cvxpy.Minimize(w @ cvxpy.square(x - b)), [*steps, *known])
-    task.solve(**EXACT)
-    return x.value if task.status == "optimal" else None
+    m, known = len(b), ~np.isnan(points)
+    steps = rising[:, None] * np.diff(np.eye(m), axis=0)
+    return minimum(
+        np.diag(2 * w),
+        -2 * w * b,
+        ("zero", np.eye(m)[known], -points[known]),
+        ("nonnegative", np.vstack([np.eye(m), steps]), np.zeros(2 * m - 1)),
+    )[0]
 
 
 def test_projections_with_known_points_against_a_cone_solver():

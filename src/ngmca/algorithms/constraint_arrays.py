@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from ngmca.algorithms.kinetics.kinetic_step import KineticModel
 from ngmca.engines import Solve
 from ngmca.nnqp.gram import Gram, Inner, held_at
 from ngmca.nnqp.pivoting import solve_rows
 from ngmca.nnqp.pooling import best_column
-from ngmca.nnqp.profile_shapes import SHAPES
+from ngmca.nnqp.profile_shapes import SHAPES, nearest_in_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +266,45 @@ class Constraints:
         if self.rigid:
             scaled[columns] = values[columns]
         return np.where(np.isnan(values), np.nan, scaled)
+
+    def in_shape(self, columns: NDArray, which: NDArray) -> NDArray:
+        """Return columns of A for these sources, as near as possible in the shape of its profile."""
+        if self.profiles is None:
+            return columns
+        unit = np.ones(len(columns)) if self.rows is None else self.rows
+        found = columns * unit[:, None]
+        for part in self.parts:
+            found[part] = nearest_in_shape(found[part], [self.profiles[i] for i in which])
+        return np.asarray(found / unit[:, None], dtype=columns.dtype)
+
+    @property
+    def exchangeable(self) -> NDArray:
+        """Indices of free sources that differ in the shapes of their profiles and in nothing else."""
+        if self.profiles is None:
+            return np.empty(0, dtype=int)
+        bound = self.given | self.windows | self.pointed | self.modelled
+        if self.summed is not None:
+            bound |= self.closed
+        for zeros, axis in ((self.zero_sources, 1), (self.zero_mixing, 0)):
+            bound |= False if zeros is None else zeros.any(axis=axis)
+        found = np.flatnonzero(~bound[: self.r])
+        return found if len({self.profiles[i] for i in found}) > 1 else found[:0]
+
+    def matched(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+        """Return A and S with each exchangeable source at the shape that its profile is nearest to."""
+        which = self.exchangeable
+        if self.profiles is None or not which.size:
+            return A, S
+        energy = np.einsum("ij,ij->i", S[which], S[which], dtype=np.float64)
+        costs = np.empty((which.size, which.size))  # of a source (row) with a shape (column)
+        for j, i in enumerate(which):
+            moved = self.in_shape(A[:, which], np.full(which.size, i)) - A[:, which]
+            costs[:, j] = np.sum(moved**2, axis=0) * energy
+        source, shape = linear_sum_assignment(costs)
+        A, S = A.copy(), S.copy(order="K")
+        A[:, which[shape]], S[which[shape]] = A[:, which[source]], S[which[source]]
+        A[:, which] = self.in_shape(A[:, which], which)
+        return A, S
 
     def sizes_of(self, A: NDArray, S: NDArray) -> NDArray:
         """Return the norms (R,) of the columns of A in physical units; 0 for those of a baseline.

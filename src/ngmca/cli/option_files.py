@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import constraints as known
-from ngmca import io
+from ngmca import io, rules
 from ngmca._support.arguments import check_choice
 from ngmca.cli.console import note
 from ngmca.cli.known_amounts import known_amounts
@@ -19,8 +19,9 @@ from ngmca.io import Dataset, ReadError
 from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
 from ngmca.saving.sources_in_file import sources_in
+from ngmca.separation import SHARED
 from ngmca.task.methods import method_with
-from ngmca.task.task import DOMAINS, NoiseModel, Sampling, Task
+from ngmca.task.task import AUTOMATIC_BASELINE, DOMAINS, NoiseModel, Sampling, Task
 
 PROFILES = ("unimodal", "increasing", "decreasing")
 
@@ -29,6 +30,16 @@ def check_early(settings: Settings) -> None:
     """Raise an error for a wrong method, one of its options or a wrong domain, before data are read."""
     method_with(settings.method, settings.method_options)
     check_choice(settings.domain, "domain", DOMAINS)
+    check_choice(settings.shared, "shared", SHARED)
+    if settings.shared == "mixing":
+        asked = {
+            "one noise": settings.noise is not None,
+            "KnownSources": settings.known_sources is not None,
+            "curves of a baseline": "baseline" in settings.files,
+            "library": settings.library is not None,
+            "responses": settings.responses is not None,
+        }
+        rules.check(rules.written(["techniques", *(name for name, given in asked.items() if given)]))
 
 
 def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
@@ -50,7 +61,10 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
 def constraints_of(
     settings: Settings, data: Dataset, *, quiet: bool = False
 ) -> Iterator[known.Constraint]:
-    """Yield the constraints that were given."""
+    """Yield the constraints that were given.
+
+    Without any, there is an automatic baseline, as in Python.
+    """
     if settings.known_sources is not None:
         spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)
         yield known.KnownSources(spectra, settings.known_scale or "fixed")
@@ -77,10 +91,14 @@ def constraints_of(
         yield known.Unimodal()
     elif settings.profiles is not None:
         yield known.Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
-    if settings.baseline in backgrounds.KINDS:
-        yield known.Baseline(settings.baseline)
-    elif settings.baseline is not None:
-        yield known.Baseline(_spectra("Baseline", settings.baseline, data, quiet=quiet))
+    others = (settings.known_sources, settings.known_mixing, settings.closure, settings.profiles)
+    kind = settings.baseline or ("auto" if others == (None,) * len(others) else "none")
+    if kind == "auto":
+        yield from AUTOMATIC_BASELINE
+    elif kind in backgrounds.KINDS:
+        yield known.Baseline(kind)
+    elif kind != "none":
+        yield known.Baseline(_spectra("Baseline", kind, data, quiet=quiet))
 
 
 def noise_of(settings: Settings, data: Dataset) -> NoiseModel:

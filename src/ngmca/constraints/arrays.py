@@ -15,8 +15,8 @@ from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 from ngmca.engines import Engine, Levels, by_part
-from ngmca.nnqp import pooling
-from ngmca.nnqp.profile_shapes import SHAPES
+from ngmca.io.technique import borders
+from ngmca.nnqp.profile_shapes import nearest_in_shape
 
 Constraint = (
     Baseline
@@ -32,10 +32,14 @@ Constraint = (
 KINDS: tuple[type[Constraint], ...] = get_args(Constraint)
 Record = TypeVar("Record")
 SAME_VALUE = 1e-9  # relative difference up to which known values do not contradict each other
+LARGEST_RATIO = 1e100  # of known sources to the data
 
 
 def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
-    """Return a tuple of constraints, one record of each class except for shapes of profiles."""
+    """Return a tuple of constraints, one record of each class except for shapes of profiles.
+
+    A baseline of the kind "none" is left out.
+    """
     found = (given,) if isinstance(given, Constraint) else tuple(given)
     for one in found:
         if not isinstance(one, KINDS):
@@ -49,7 +53,7 @@ def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint
             raise ArgumentError(
                 "{} is given {} times: put it into one record.", option(kind.__name__), count
             )
-    return found
+    return tuple(one for one in found if not (isinstance(one, Baseline) and one.is_none))
 
 
 def transposed(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
@@ -88,6 +92,7 @@ def constraint_arrays(
     """Return the constraints on r sources of an engine's data, in units of their noise."""
     if not constraints and not penalise_both:
         return Constraints(r)
+    constraints = [one for one in constraints if not isinstance(one, Baseline) or one.is_decided]
     (m, n), (rows, columns) = engine.shape, levels.units(engine.shape)
     sources = _sources(constraints, engine, r, columns)
     extra = 0 if sources is None else len(sources) - r
@@ -132,7 +137,21 @@ def _sources(
     n = engine.shape[1]
     found = np.full((r, n), np.nan) if known is None else known.rows(r, n) / engine.unit
     if baseline is not None:
-        found = np.vstack([found, baseline.basis(n)])
+        curves = baseline.basis(n, borders(engine.techniques))
+        if len(curves) >= n:
+            raise ArgumentError(
+                "{} has {} curves for {} channels: they fit any data, and nothing is left for the "
+                "sources. Leave it out.",
+                *(option("Baseline"), len(curves), n),
+            )
+        found = np.vstack([found, curves])
+    peak = float(np.nanmax(np.abs(found[:r]), initial=0.0))
+    if peak and not 1 / LARGEST_RATIO < peak < LARGEST_RATIO:
+        raise ArgumentError(
+            "{} has a largest entry of {:.3g}, too far from the size of the data for floating-point "
+            "numbers. Give it in the unit of the data.",
+            *(option("KnownSources"), peak * engine.unit),
+        )
     return np.asarray(found / columns)
 
 
@@ -193,8 +212,7 @@ def _check_shapes_of_points(made: Constraints) -> None:
         shape = made.profiles[k]
         for part in made.parts:
             known = points[part, k][~np.isnan(points[part, k])]
-            nearest, free = np.empty(len(known)), np.full(len(known), np.nan)
-            pooling.best_column(SHAPES[shape], known, np.ones(len(known)), np.inf, free, nearest)
+            nearest = nearest_in_shape(known[:, None], [shape])[:, 0]
             if (np.abs(nearest - known) > SAME_VALUE * known.max(initial=0)).any():
                 raise ArgumentError(
                     "known values of source {} are not {}: correct them, give them a standard deviation "

@@ -125,6 +125,17 @@ def descend_shaped(
     return int(rounds)
 
 
+def nearest_in_shape(X: NDArray, shapes: Sequence[str]) -> NDArray:
+    """Return the nearest columns to those of X (m, r) that have these shapes and are not negative."""
+    found = np.empty(X.shape)
+    for k, shape in enumerate(shapes):
+        column = np.ascontiguousarray(X[:, k], dtype=np.float64)
+        nearest, free = np.empty(len(column)), np.full(len(column), np.nan)
+        pooling.best_column(SHAPES[shape], column, np.ones(len(column)), np.inf, free, nearest)
+        found[:, k] = nearest
+    return found
+
+
 def residual_shaped(
     G: NDArray,
     C: NDArray,

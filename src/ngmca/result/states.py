@@ -53,10 +53,14 @@ class Background:
         Non-negative weights.
     basis : (q, n) array
         Smooth curves.
+    found : str
+        The kind of the curves, as "splines", if the data decided that there is a background; "" if it
+        was asked for.
     """
 
     weights: NDArray = field(repr=False)
     basis: NDArray = field(repr=False)
+    found: str = ""
 
     @property
     def values(self) -> NDArray:
@@ -68,7 +72,7 @@ class Background:
         return replace(self, weights=self.weights * unit)
 
     def __repr__(self) -> str:
-        return f"Background of {len(self.basis)} smooth parts"
+        return f"Background of {len(self.basis)} smooth parts{', found' * bool(self.found)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
 from ngmca.engines import Engine, Levels, by_part, fetched
 from ngmca.engines.neighbouring_channels import residual_correlation
+from ngmca.io.technique import borders
 from ngmca.result import Domain, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
@@ -38,7 +39,9 @@ from ngmca.task.units_of_noise import exchanged, in_channels, inside, restored
 
 MIN_MEASUREMENTS_FOR_LEVELS = 2.0  # for each source: fewer do not tell their noise levels
 MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels in the residual
+ROUNDS_WITHOUT_SHAPES = 60  # to see which source has which shape
 UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
+CHANCE_OF_LEVELS = 2.7  # over the channels: twice the variance of the logarithm of a level by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +118,7 @@ class Problem:
             noise=levels.noise(engine.shape[0]),
             domain=domain,
             sample_shape=shape,
+            borders=borders(engine.techniques),
             known=arrays,
         )
         whitened = levels.applied(engine)
@@ -161,7 +165,7 @@ class Problem:
         A residual whose neighbouring channels are correlated holds signal that the fit missed. Its size
         says nothing about the noise.
         """
-        if not self._may_repeat or not unequal(noise):
+        if not self._may_repeat or not unequal(noise, self.engine.shape[1]):
             return False
         return residual_correlation(self.engine, A, S) < MAX_CORRELATION_OF_NOISE
 
@@ -266,7 +270,20 @@ class Problem:
             return with_background(engine, *self.start, self.options.known)
         if self.options.warm:
             return start_on_part.start_on_part(engine, self.r, rng, replace(self.options, warm=False))
-        return first_guess(engine, self.r, rng, self.options.known)
+        return self._in_order(engine, *first_guess(engine, self.r, rng, self.options.known))
+
+    def _in_order(self, engine: Engine, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the first factors, where shapes differ between sources, with each source at its shape.
+
+        Nobody knows beforehand which source is which: a short fit without shapes tells.
+        """
+        known = self.options.known
+        if not known.exchangeable.size:
+            return A, S
+        free = replace(known, profiles=None, totals=None)
+        options = replace(self.options, known=free, method="soft", n_iter=ROUNDS_WITHOUT_SHAPES)
+        *_, last = iterate_thresholded(engine, A, S, options)
+        return known.matched(last.A, fetched(last.S))
 
 
 def followed_by_rates(engine: Engine, states: Iterator[State], options: Options) -> Iterator[State]:
@@ -284,9 +301,14 @@ def followed_by_rates(engine: Engine, states: Iterator[State], options: Options)
     yield state
 
 
-def unequal(noise: NDArray) -> bool:
-    """Whether the noise levels of the measurements clearly differ."""
-    return bool((noise > 0).all()) and float(np.std(np.log(noise))) > UNEQUAL_NOISE
+def unequal(noise: NDArray, channels: int) -> bool:
+    """Whether the noise levels of the measurements clearly differ, by more than chance.
+
+    A median deviation of n entries has an efficiency of 0.37, so its logarithm has a variance of 1.36/n.
+    """
+    if not (noise > 0).all():
+        return False
+    return float(np.var(np.log(noise))) > UNEQUAL_NOISE**2 + CHANCE_OF_LEVELS / channels
 
 
 def _without_wavelets(engine: Engine, state: State, domain: Domain, options: Options) -> Iterator[State]:
@@ -309,6 +331,7 @@ def features_of_data(engine: Engine) -> dict[str, Option | str]:
     names: list[str] = [engine.place]
     names += ["missing entries"] if engine.weights is not None else []
     names += ["several"] if len(engine.parts) > 1 else []
+    names += ["techniques"] if engine.techniques else []
     return rules.written(names)
 
 
