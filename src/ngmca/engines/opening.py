@@ -75,6 +75,7 @@ def open_data(
             data.Y, mask=mask, threads=threads, lazily=lazily, scratch=scratch, device=device
         )
         engine.parts = getattr(data, "parts", engine.parts)
+        engine.techniques = getattr(data, "techniques", ())
         return engine
     check_orientation(data, "Y")
     if device == "cuda":

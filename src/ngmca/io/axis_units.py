@@ -51,6 +51,8 @@ COUNTING = {"sample", "samples", "spectrum", "spectra", "index", "idx", "id", "n
             "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "temperature", "temp",
             "concentration", "conc", "ph", "dose", "depth", "position", "thickness", "size", "distance",
             "potential", "voltage", "pressure", "specimen"}  # fmt: skip
+QUANTITIES = {"temperature", "temp", "concentration", "conc", "ph", "dose", "depth", "position",
+              "thickness", "size", "distance", "potential", "voltage", "pressure"}  # fmt: skip
 PLACES = {"x", "y", "z", "x position", "y position", "z position"}
 CHANNELS = {"channel", "channels", "pixel", "pixels", "point", "points"}
 MEASURED = {"au", "a.u.", "a.u", "abs", "absorbance", "counts", "cts", "cnt", "intensity", "int.",
@@ -114,6 +116,14 @@ def role(text: str) -> str:
     if words & CHANNELS:
         return "channel"
     return "counting" if words & COUNTING else ""
+
+
+def row_label(text: str) -> str:
+    """Return name and unit, as `time [h]`, if a heading is a coordinate of measurements; else ""."""
+    name, unit = heading(PANDAS_SUFFIX.sub("", text.strip()))
+    if role(text) == "time" or name.strip().lower() in QUANTITIES:
+        return f"{name} [{unit}]" if unit else name
+    return ""
 
 
 def is_place(name: str) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ngmca._support.arguments import as_array
 from ngmca._support.messages import ArgumentTypeError, option
 from ngmca.io.axis_names import quantity_of, with_axis_words
-from ngmca.io.axis_units import NO_AXIS, heading, role
+from ngmca.io.axis_units import NO_AXIS, heading, role, row_label
 from ngmca.io.containers.netcdf_and_xarray import dimension_role, from_xarray
 from ngmca.io.dataset import Dataset, monotonic, note_missing
 from ngmca.io.read_error import ReadError, printable
@@ -62,7 +62,10 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
     index = data.index  # pandas counts from 0 by default
     counts = index.dtype.kind in "iu" and list(index) == list(range(len(index)))
     names = () if counts else tuple(printable(row) for row in index)
-    found = Dataset(as_array(data, name).astype(float), axis, axis_name, unit, names)
+    label = "" if index.dtype.kind not in "fiu" else row_label(_text(index.name))
+    along = np.asarray(index, dtype=float) if label else None
+    Y = as_array(data, name).astype(float)
+    found = Dataset(Y, axis, axis_name, unit, names, row_axis=along, row_label=label)
     return with_axis_words(found, {})
 
 

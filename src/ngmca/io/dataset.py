@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.read_error import ReadError, printable
+from ngmca.io.technique import Technique
 
 Axis = tuple[NDArray | None, str, str]  # positions, name and unit
 
@@ -29,6 +30,10 @@ class Dataset:
         Name and unit of the axis, such as "wavelength" and "nm".
     row_names : tuple of str
         One name for each measurement, or an empty tuple.
+    row_axis : (m,) array or None
+        Time, temperature or another coordinate of each measurement.
+    row_label : str
+        Name and unit of this coordinate, such as "time [h]".
     image_shape : (int, int) or None
         Rows and columns of an image whose pixels are the measurements.
     meta : dict
@@ -53,6 +58,8 @@ class Dataset:
     image_shape: tuple[int, int] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    row_axis: NDArray | None = None
+    row_label: str = ""
 
     @property
     def positions(self) -> NDArray:
@@ -83,9 +90,37 @@ class Dataset:
             return (slice(None),)
         return tuple(slice(a, b) for a, b in pairwise(ends))
 
+    @property
+    def techniques(self) -> tuple[Technique, ...]:
+        """The techniques whose channels follow each other; empty if the data are of one technique."""
+        return tuple(Technique(**one) for one in self.meta.get("techniques", ()))
+
+    def split(self) -> "tuple[Dataset, ...]":
+        """Return the data of each technique on its own axis and in its own unit.
+
+        Returns
+        -------
+        tuple of Dataset
+            Only this data set if there is one technique.
+        """
+        meta = {name: value for name, value in self.meta.items() if name != "techniques"}
+        return tuple(
+            replace(
+                self,
+                Y=self.Y[:, one.channels] * self.Y.dtype.type(one.unit),
+                axis=self.positions[one.channels],
+                axis_name=one.axis_name,
+                axis_unit=one.axis_unit,
+                meta=meta | {"title": one.name},
+            )
+            for one in self.techniques
+        ) or (self,)
+
     def __repr__(self) -> str:
         words = [" x ".join(map(str, self.Y.shape)), printable(self.axis_label)]
-        if self.axis is not None and len(self.axis):
+        if self.techniques:
+            words[-1] += f" of {len(self.techniques)} techniques"
+        elif self.axis is not None and len(self.axis):
             words[-1] += f" from {self.axis[0]:g} to {self.axis[-1]:g}"
         if self.image_shape:
             words.append("an image of {} x {}".format(*self.image_shape))
@@ -132,6 +167,8 @@ class Dataset:
         >>> Dataset(np.ones((2, 4)), np.array([9.0, 7.0, 5.0, 3.0])).crop(4, 8)
         Dataset: 2 x 2, channel from 7 to 5
         """
+        if self.techniques:
+            raise ReadError("the axes of several techniques are joined: crop the data of each before.")
         low, high = sorted((low, high))
         keep = (self.positions >= low) & (self.positions <= high)
         if not keep.any():

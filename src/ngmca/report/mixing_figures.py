@@ -23,13 +23,12 @@ LETTERS_BELOW_FIGURE = 110
 def shares(run: Run) -> go.Figure:
     """Return the shares of all sources in the signal of every measurement, stacked."""
     parts, figure = 100 * run.separation.shares, go.Figure()
-    m, r = parts.shape
-    barred = m <= MAX_BARS and coordinates(run.data) is None
+    (m, r), bars_fit = parts.shape, _bars_fit(run)
     for i, column in enumerate(parts.T):
         shared = _trace(run, i, column.astype(np.float32), " %")
         figure.add_trace(
             go.Bar(**shared, marker_color=look.colour(i), marker_line_width=0, textposition="none")
-            if barred
+            if bars_fit
             else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=look.colour(i))
         )
     bars: dict[str, Any] = {"barmode": "stack", "bargap": 0.15 if m < 80 else 0}
@@ -44,19 +43,19 @@ def weights(run: Run) -> go.Figure:
     """Return the weights of each source in every measurement, one row of bars for each source."""
     A = run.separation.answer[0]
     (m, r), tops, posterior = A.shape, A.max(axis=0), shown_posterior(run)
-    place = _places(run.data, m)
-    barred = m <= MAX_BARS and coordinates(run.data) is None
+    place, bars_fit = places(run), _bars_fit(run)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
         shared = _trace(run, i, column)
-        if barred:
+        if bars_fit:
             trace = go.Bar(
                 **shared, marker_color=look.colour(i), marker_line_width=0, textposition="none"
             )
         else:
-            mode = "lines+markers" if m <= MAX_BARS else "lines"
-            line, marker = {"color": look.colour(i), "width": 1}, {"color": look.colour(i), "size": 4}
-            trace = go.Scatter(**shared, mode=mode, line=line, marker=marker)
+            mode = "lines" if m > MAX_BARS else "lines+markers"
+            trace = go.Scatter(
+                **shared, mode=mode, line={"color": look.colour(i), "width": 1}, marker={"size": 4}
+            )
         figure.add_trace(trace, row=i + 1, col=1)
         for trace in _allowed(run, i, place):
             figure.add_trace(trace, row=i + 1, col=1)
@@ -77,7 +76,7 @@ def weights(run: Run) -> go.Figure:
 def _trace(run: Run, i: int, values: NDArray, unit: str = "") -> dict[str, Any]:
     """Return what bars and lines of source i share: places, values, names and texts."""
     return {
-        "x": _places(run.data, len(values)),
+        "x": places(run),
         "y": values,
         "name": look.literal(look.shortened(run.labels[i], 34)),
         "text": [look.literal(name) for name in run.data.names],
@@ -129,40 +128,54 @@ def shown_posterior(run: Run) -> Posterior | None:
     return None if posterior is None or posterior.refuted else posterior
 
 
-def coordinates(data: Dataset) -> tuple[NDArray, str] | None:
-    """Return the coordinates of measurements whose names are numbers in order: times, concentrations.
+def coordinates(run: Run) -> tuple[NDArray, str] | None:
+    """Return time or another coordinate of the measurements, and what it is.
 
-    The second part is what they are, if the names say so: `time=0.5`. None if there are none.
+    Names that are numbers in order, as `0.5` or `time (s)=0.5`, are coordinates too. None if there are
+    none, or if they go back and forth.
     """
-    if len(data.row_names) < MIN_COORDINATES or data.image_shape or len(data.parts) > 1:
+    own = (
+        _numbers_in_names(run) if run.data.row_axis is None else (run.data.row_axis, run.data.row_label)
+    )
+    if own is None or len(own[0]) != len(run.separation.A):
         return None
-    words, _, numbers = zip(*(name.rpartition("=") for name in data.row_names), strict=True)
-    if len(set(words)) > 1:
+    steps = np.diff(own[0])
+    return own if (steps >= 0).all() or (steps <= 0).all() else None
+
+
+def _numbers_in_names(run: Run) -> tuple[NDArray, str] | None:
+    """Return the numbers that the names of measurements are, unless they only count."""
+    names = run.data.row_names
+    if len(names) < MIN_COORDINATES or run.data.image_shape or len(run.data.parts) > 1:
         return None
+    words, _, numbers = zip(*(name.rpartition("=") for name in names), strict=True)
     try:
         found = np.array([float(number) for number in numbers])
     except ValueError:
         return None
-    steps = np.diff(found)
-    in_order = np.isfinite(found).all() and ((steps > 0).all() or (steps < 0).all())
-    counts = bool((np.abs(steps) == 1).all())
-    return (found, words[0].strip() or "measurement") if in_order and not counts else None
+    counts = bool((np.abs(np.diff(found)) == 1).all())
+    if len(set(words)) > 1 or counts or not np.isfinite(found).all():
+        return None
+    return found, words[0].strip() or "measurement"
 
 
-def _places(data: Dataset, m: int) -> NDArray:
-    """Return where the measurements are drawn: at their coordinates, or at 1 to m."""
-    known = coordinates(data)
-    return np.arange(1, m + 1) if known is None or len(known[0]) != m else known[0]
+def places(run: Run) -> NDArray:
+    """Return where measurements are drawn: at their coordinates, or at their numbers from 1."""
+    own = coordinates(run)
+    return np.arange(1.0, len(run.separation.A) + 1) if own is None else own[0]
+
+
+def _bars_fit(run: Run) -> bool:
+    """Return whether measurements are drawn as bars: few, and without coordinates."""
+    return len(run.separation.A) <= MAX_BARS and coordinates(run) is None
 
 
 def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
     """Draw the axis of the measurements below the last row, with names if there is room."""
     m, place = len(run.separation.A), {} if row is None else {"row": row, "col": 1}
-    known = coordinates(run.data)
-    if known is not None and len(known[0]) == m:
-        figure.update_xaxes(title=look.literal(known[1]), **place)
-        room = 0.02 * float(np.ptp(known[0]))
-        figure.update_xaxes(range=[float(known[0].min()) - room, float(known[0].max()) + room])
+    own = coordinates(run)
+    if own is not None:
+        figure.update_xaxes(title=look.literal(own[1]), **place)
         return
     ticks: dict[str, Any] = {"title": "measurement", "tickformat": "d", "nticks": min(m + 1, 15)}
     if m <= MAX_NAMES and run.data.row_names:

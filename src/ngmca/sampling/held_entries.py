@@ -62,11 +62,19 @@ def start(
         scale = float(S[k] @ profile / (profile @ profile)) or 1.0
         S[k], A[:, k] = (profile, A[:, k] * scale) if made.rigid else (profile * scale, A[:, k])
     for k in np.flatnonzero(columns):
-        column = made.mixing[:, k] * made.sizes[k]  # type: ignore[index]
+        column = made.mixing[:, k]  # type: ignore[index]
         S[k] *= np.linalg.norm(A[:, k]) / np.linalg.norm(column)
         A[:, k] = column
     sources[given], mixing[:, columns] = True, True
-    sized = given | columns
+    if made.mixing is not None:
+        some = ~np.isnan(made.mixing)
+        A[some], mixing = made.mixing[some], mixing | some
+    for k in np.flatnonzero(made.windows):
+        some = ~np.isnan(made.sources[k])  # type: ignore[index]
+        values = made.sources[k, some]  # type: ignore[index]
+        scale = 1.0 if made.rigid else float(S[k, some] @ values / (values @ values)) or 1.0
+        S[k, some], sources[k, some] = values * scale, True
+    sized = given | columns | made.pointed | made.windows
     if background is not None:
         A, S = np.hstack([A, background.weights / engine.unit]), np.vstack([S, background.basis])
         q = len(S) - r

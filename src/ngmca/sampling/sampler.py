@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +13,8 @@ from ngmca._support.messages import warn_user
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.constraints import Constraint, as_constraints
-from ngmca.engines import Counts, Engine, open_data, require_whole
+from ngmca.constraints import Baseline, Constraint, as_constraints
+from ngmca.engines import Counts, Engine, everything, open_data, require_whole
 from ngmca.result import Posterior
 from ngmca.sampling.columns import Columns
 from ngmca.sampling.posterior_from_chains import collect
@@ -75,7 +76,7 @@ def posterior(
     constraints : sequence of constraints
         Those of the separation. Known entries are fixed, with a standard deviation of 0. A known source
         of a free scale keeps the scale that the separation found. The weights of a baseline are sampled
-        too.
+        too; in the domain "wavelet" they stay as they were fitted.
     columns : int or array_like of int, optional
         Sample only some channels, for data that are too large to sample completely; in the domain
         "direct" only. A number takes that many channels, in 64 stretches spread over the data. Sorted
@@ -133,7 +134,9 @@ def posterior(
         arguments.check_count(burn, "burn", low=0)
     arguments.check_count(n_chains, "n_chains", low=2)
     threads = available() if threads is None else arguments.check_count(threads, "threads")
-    known = as_constraints(constraints)
+    known = [
+        one for one in as_constraints(constraints) if not isinstance(one, Baseline) or one.is_decided
+    ]
     wavelet = _is_wavelet(domain, separation, A)
     engine = open_data(Y, mask=mask)
     chosen: Columns | None = None
@@ -149,6 +152,9 @@ def posterior(
         noise = chosen.noise(noise, engine)
         separation = chosen.separation(separation)
         engine = engine.part(slice(None), chosen.sampled)
+    if wavelet and getattr(separation, "background", None) is not None:
+        engine, separation = _without_background(engine, separation)
+        known = [one for one in known if not isinstance(one, Baseline)]
     problem = Target.of(engine, separation, A, noise, known, wavelet=wavelet)
     chains = problem.chains(seed, n_chains, threads)
     before = chains.length.burn if burn == "auto" else int(burn)
@@ -162,6 +168,14 @@ def posterior(
         return found
     wanted = np.searchsorted(chosen.sampled, chosen.wanted)
     return replace(found, S=found.S.at(wanted), columns=chosen.wanted)
+
+
+def _without_background(engine: Engine, separation: Any) -> tuple[Engine, Any]:
+    """Return the data and the separation without its background, which is held as it was fitted."""
+    Y = everything(engine) * engine.unit - separation.background.values
+    missing = None if engine.weights is None else engine.weights <= 0
+    kept = open_data(np.asarray(Y, dtype=engine.dtype), mask=missing)
+    return kept, replace(separation, background=None)
 
 
 def _is_wavelet(domain: str, separation: Factorisation | None, A: ArrayLike | None) -> bool:

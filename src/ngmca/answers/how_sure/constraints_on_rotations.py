@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ngmca.answers.how_sure.feasible_rotations import Derivative, Projection
 from ngmca.constraints import (
     Constraint,
+    Kinetics,
     KnownMixing,
     KnownSources,
     Monotonic,
@@ -31,9 +32,11 @@ def free_entries(
     held = np.zeros(r, dtype=bool)
     for one in known:
         if isinstance(one, KnownSources):  # row l of T^-1 is that of the identity, and so is that of T
-            rows = rows | ~np.isnan(one.rows(r, n)).all(axis=1)
+            rows = rows | ~np.isnan(one.rows(r, n)).any(axis=1)
         if isinstance(one, KnownMixing):
-            held = ~np.isnan(one.columns(m, r)).all(axis=0)
+            held = ~np.isnan(one.columns(m, r)).any(axis=0) & (one.deviations(m, r) == 0).all(axis=0)
+        if isinstance(one, Kinetics):
+            held = held | one.modelled(m, r)
     return ~np.eye(r, dtype=bool) & ~rows[:, None] & ~(columns | held), held
 
 
@@ -63,7 +66,8 @@ def nearest_mixing(known: Sequence[Constraint], separation: Separation, plain: N
         for k, shape in shapes.items():
             for part in separation.parts:  # A times the noise levels has the shape
                 h, x = 1 / plain[part] ** 2, np.empty(len(plain[part]))
-                best_column(SHAPES[shape], A[part, k] / plain[part], h, np.inf, x)
+                free = np.full(len(h), np.nan)
+                best_column(SHAPES[shape], A[part, k] / plain[part], h, np.inf, free, x)
                 found[part, k] = x / plain[part]
         return found
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ngmca._support.messages import message, option
 from ngmca.io.array_choice import MAX_DIMENSIONS, choose_array, other_arrays
-from ngmca.io.axis_units import is_place, is_spectral, known_unit, meaning, role
+from ngmca.io.axis_units import is_place, is_spectral, known_unit, meaning, role, row_label
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.hdf5_and_zarr import written_notes
 from ngmca.io.containers.safety_checks import check_hdf5
@@ -81,6 +81,7 @@ def from_xarray(
         values.reshape(-1, values.shape[-1]),
         *_axis(array, channels),
         row_names=_row_names(array, others),
+        **_row_axis(array, others),
         image_shape=(values.shape[0], values.shape[1]) if values.ndim == 3 else None,
         meta={"dataset": str(array.name)} if array.name is not None else {},
         notes=tuple(notes),
@@ -153,6 +154,15 @@ def _axis(array: Any, dim: Any) -> tuple[Any, str, str]:
     name = coordinate.attrs.get("long_name", known[0])
     unit = known_unit(str(coordinate.attrs.get("units", known[1])))
     return (values if monotonic(values) or len(values) == 1 else None), str(name), unit
+
+
+def _row_axis(array: Any, others: list[Any]) -> dict[str, Any]:
+    """Return the coordinate of the measurements with its label, if it is a time or temperature."""
+    if len(others) != 1 or not _numeric(array, others[0]):
+        return {}
+    values, name, unit = _axis(array, others[0])
+    label = row_label(f"{name} [{unit}]" if unit else name)
+    return {"row_axis": values, "row_label": label} if label and values is not None else {}
 
 
 def _row_names(array: Any, others: list[Any]) -> tuple[str, ...]:

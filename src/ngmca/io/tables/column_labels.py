@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import option
-from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role
+from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role, row_label
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SAFE_LENGTH, in_spectral_range, is_counter, is_even
@@ -137,6 +137,14 @@ def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
         ", ".join(m + cell for m, cell in zip(marks, row, strict=True))
         for row in zip(*columns, strict=True)
     )
+
+
+def row_coordinate(table: Table, others: Sequence[int]) -> tuple[NDArray, str] | None:
+    """Return values and label of the one column beside the data that is a time or temperature."""
+    found = [j for j in others if table.names and j not in table.words and row_label(table.names[j])]
+    if len(found) != 1 or not np.isfinite(table.values[:, found[0]]).all():
+        return None
+    return table.values[:, found[0]], row_label(table.names[found[0]])
 
 
 def coordinates(table: Table, others: Sequence[int]) -> tuple[NDArray, NDArray] | None:

@@ -37,6 +37,8 @@ class Reading:
         x and y of each measurement.
     notes : tuple of str
         Remarks for the user.
+    along : pair of an (m,) array and str, or None
+        Time or another coordinate of the measurements, and its name with its unit.
     """
 
     layout: str
@@ -47,6 +49,7 @@ class Reading:
     points: Points = field(default_factory=list)
     places: tuple[NDArray, NDArray] | None = None
     notes: tuple[str, ...] = ()
+    along: tuple[NDArray, str] | None = None
 
     @property
     def score(self) -> float:
@@ -222,6 +225,7 @@ def across(table: Table, asked: bool = False) -> Reading | None:
         name,
         labels.beside(table, others),
         places=labels.coordinates(table, others),
+        along=labels.row_coordinate(table, others),
     )
     points = evidence.smoothness(Y)
     if any(k.startswith("axistype") and v.lower() == "spectr" for k, v in table.facts.items()):
@@ -275,7 +279,13 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
         left = ", ".join(f"{table.columns[j] + 1}" for j in others)
         notes = (f"columns that were left out: {left}.",) if others else ()
         return Reading("none", Y.T, rows=rows if any(rows) else (), notes=notes)
-    return Reading("none", Y, rows=labels.beside(table, others), points=evidence.smoothness(Y))
+    return Reading(
+        "none",
+        Y,
+        rows=labels.beside(table, others),
+        points=evidence.smoothness(Y),
+        along=labels.row_coordinate(table, others),
+    )
 
 
 def _is_label(table: Table) -> bool:

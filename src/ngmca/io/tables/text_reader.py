@@ -121,20 +121,23 @@ def dataset_of(reading: Reading, table: Table) -> Dataset:
     name, unit = dialects.axis_name_and_unit(table, reading.name)
     file = printable(Path(table.where).name)
     m, n = reading.Y.shape
+    along: dict[str, Any] = dict(zip(("row_axis", "row_label"), reading.along or (), strict=False))
     if reading.axis is None:
         what = (
             f"its rows are taken as {m} measurements" if len(table.values) == m else "it is one spectrum"
         )
         note = f"{file} has no axis: {what} of {n} channels."
         return Dataset(
-            reading.Y, None, NO_AXIS, "", reading.rows, notes=(note, *table.remarks, *reading.notes)
-        )
+            reading.Y, None, NO_AXIS, "", reading.rows, notes=(note, *table.remarks, *reading.notes),
+            **along,
+        )  # fmt: skip
     ends = f"{reading.axis[0]:g} to {reading.axis[-1]:g}"
     why = f" ({reading.why})" if reading.why else ""
     note = f"the {reading.layout.replace('-', ' ')} of {file} is the axis, {ends}{why}."
     data = Dataset(
-        reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks, *reading.notes)
-    )
+        reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks, *reading.notes),
+        **along,
+    )  # fmt: skip
     return data if reading.places is None else maps.placed(data, *reading.places)
 
 
