@@ -43,11 +43,11 @@ def test_profiles_hold_for_dead_and_revived_sources(shape, seed):
 
 def test_contradictions_are_refused():
     mixing = np.array([0.1, 0.5, 0.2, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2])[:, None]
-    with pytest.raises(ArgumentError, match="KnownMixing of source 0 is not increasing"):
+    with pytest.raises(ArgumentError, match="known values of source 0 are not increasing"):
         run(Y, 2, ngmca.KnownMixing(mixing), ngmca.Monotonic("increasing"))
     run(Y, 2, ngmca.KnownMixing(np.sort(mixing, axis=0)), ngmca.Monotonic("increasing"))
     whole = np.full((10, 3), 0.25)
-    with pytest.raises(ArgumentError, match="measurement 0 do not sum to the total of Closure"):
+    with pytest.raises(ArgumentError, match="contradict the total of Closure in measurement 0"):
         run(Y, 3, ngmca.KnownMixing(whole), ngmca.Closure(1.0))
     run(Y, 3, ngmca.KnownMixing(whole), ngmca.Closure(0.75))
     with pytest.raises(ArgumentError, match="k at most 2, got"):
