@@ -130,7 +130,7 @@ def _about_error_bars(run: Run) -> str:
     if posterior.refuted:
         return " There are no error bars: the result contradicts their model (see the warning above)."
     care = " (see the warning above)" if posterior.warnings else ""
-    if posterior.model == "bands":
+    if posterior.around_answer:
         return f" The dark band is the 90 % interval around the answer{care}."
     return (
         " The answer is the mean of the posterior, which no threshold has reduced. The tables have it "
