@@ -161,7 +161,7 @@ def _exchanged(problem: Target, A: NDArray, S: NDArray) -> tuple[NDArray, NDArra
     answer = Answer(
         A[:, :r], S[:r], levels,
         known=problem.known_sources[:r],
-        fixed=held.mixing[:, :r].all(axis=0) if held.mixing.size else none,
+        fixed=np.asarray(held.mixing[:, :r].all(axis=0)) if held.mixing.size else none,
         kept=none if held.sized is None else held.sized[:r],
         closed=profiles.closed,
         off_shape=lambda k, column: profiles.off_shape(k, column, levels),

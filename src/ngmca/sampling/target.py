@@ -163,14 +163,13 @@ class Target:
         children = streams(seed, n_chains)
         if self.wavelet:
             engine, free = self._without_known()
-            given = ((self.A * self.norm)[:, free], (self.S / self.norm[:, None])[free], self.variance)
-            tracks = [
-                Track(
-                    WaveletChain(Filled.of(engine), *given, self, np.flatnonzero(free), seed=child),
-                    WaveletSums, (m, n), r,
-                )
+            A, S = (self.A * self.norm)[:, free], (self.S / self.norm[:, None])[free]
+            places = np.flatnonzero(free)
+            chains = [
+                WaveletChain(Filled.of(engine), A, S, self.variance, self, places, seed=child)
                 for child in children
-            ]  # fmt: skip
+            ]
+            tracks = [Track(chain, WaveletSums, (m, n), r) for chain in chains]
             # a sweep has only two products that use threads: more threads than chains hardly help
             return Chains(tracks, min(threads, n_chains), True)
         count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
@@ -190,7 +189,7 @@ class Target:
     def known_sources(self) -> NDArray:
         """Which of the sources (R,) are known in all channels."""
         held = self.rules.held.sources
-        return held.all(axis=0) if held.size else np.zeros(len(self.S), bool)
+        return np.asarray(held.all(axis=0)) if held.size else np.zeros(len(self.S), bool)
 
     def _without_known(self) -> tuple[Engine, NDArray]:
         """Return the data without the known sources and the baseline, and which sources are left."""

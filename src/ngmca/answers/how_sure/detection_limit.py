@@ -208,7 +208,7 @@ class _Plan:
         shape = (len(separation.A), separation.S.shape[1])
         if engine.shape != shape:
             raise wrong_shape(engine.shape, shape)
-        rows = spread(shape[0], MAX_ROWS, np.random.default_rng(0))
+        rows = np.arange(shape[0])[spread(shape[0], MAX_ROWS, np.random.default_rng(0))]
         Y = with_gaps(without(engine, separation.outliers), rows).astype(float) * engine.unit
         if separation.background is not None:
             Y -= separation.background.weights[rows] @ separation.background.basis
