@@ -123,6 +123,17 @@ def test_no_folder_is_too_full():
     assert {str(folder): count for folder, count in counts.items() if count > 20} == {}
 
 
+def test_files_and_functions_are_short():
+    """A docstring does not count as lines of its function."""
+    for path in MODULES:
+        text = path.read_text()
+        assert text.count("\n") <= 460, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[ast.get_docstring(node) is not None :] or node.body
+                assert node.end_lineno - body[0].lineno < 70, f"{path}: {node.name}"
+
+
 def test_few_files_share_a_name():
     counts = Counter(path.name for path in MODULES if path.name != "__init__.py")
     shared = sorted(name for name, count in counts.items() if count > 1)

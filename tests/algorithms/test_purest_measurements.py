@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import real_data
 
 import ngmca
 from ngmca.task import purest_measurements
@@ -47,6 +48,27 @@ def test_without_pure_measurements_nothing_is_replaced(monkeypatch):
     with warnings.catch_warnings(action="error"):
         found = ngmca.separate(Y, 3)
     assert len(found.restarts) == 5
+
+
+@pytest.mark.parametrize(("sparse", "starts"), [(False, 6), (True, 5)])
+def test_unrelated_starts_of_dense_sources_are_settled(monkeypatch, sparse, starts):
+    """Sparsity can choose among unrelated answers only if the sources have zeros."""
+    monkeypatch.setattr(purest_measurements, "UNRELATED", np.inf)
+    monkeypatch.setattr(purest_measurements, "DIFFERENT", (np.inf, np.inf))
+    Y = ngmca.simulate.nmr(m=20, n=300, r=3, snr=30, seed=0).Y if sparse else edges(0, pure=False)[0]
+    with warnings.catch_warnings(action="ignore"):
+        assert len(ngmca.separate(Y, 3).restarts) == starts
+
+
+def test_infrared_spectra_of_a_fermentation():
+    """Starts found unrelated sources, and the chosen one followed the glucose by 0.3."""
+    folder = real_data.folder_of("chemotools") / "chemotools/datasets/data"
+    table = np.genfromtxt(folder / "train_spectra.csv", delimiter=",")
+    Y = table[1:, (table[0] > 950) & (table[0] < 1550)]
+    glucose = np.genfromtxt(folder / "train_hplc.csv", skip_header=1)
+    with pytest.warns(UserWarning, match="the data do not determine the sources"):
+        found = ngmca.separate(Y, 4, constraints=[])
+    assert max(np.corrcoef(column, glucose)[0, 1] for column in found.A.T) > 0.75
 
 
 @pytest.mark.parametrize("kind", ["bands", "spectra", "sparse"])

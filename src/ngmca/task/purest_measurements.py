@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngmca import rivals
 from ngmca._support.messages import warn_user
 from ngmca.algorithms.restarts import with_restarts
-from ngmca.engines import in_its_unit, residual_energy
+from ngmca.engines import Engine, in_its_unit, residual_energy
 from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.result import Domain, Separation
 from ngmca.task.checkpoints import Recording
@@ -21,26 +22,26 @@ from ngmca.task.problem import Problem
 
 MAX_MISFIT = 4.0  # energy of the residual, over that of the noise in second differences
 DIFFERENT = 36.0, 45.0  # dB: mean SDR of one start as an estimate of another, below which they differ
+UNRELATED = 20.0  # dB: below it, starts have found other sources altogether
+NEARLY_ZERO = 0.01  # of the largest entry of a source
+FEW_ZEROS = 0.1  # share of nearly zero entries of S, below which sparsity tells nothing
 
 
 def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separation]) -> Separation:
     """Return the best of several starts, or plain factorisation from the purest measurements.
 
     The second is returned if the starts differ and the purest measurements alone fit as well as the best
-    of them.
+    of them. It is also returned if the starts found unrelated sources that are hardly ever 0: sparsity
+    then cannot choose among them.
     """
-    if not _applies(problem) or min(one.agreement for one in found.restarts) >= DIFFERENT[1]:
+    agreement = min(one.agreement for one in found.restarts)
+    if not _applies(problem) or agreement >= DIFFERENT[1]:
         return found
-    engine = problem.engine
-    differences, _ = noise_of_differences(engine)
-    noise = engine.shape[1] * float(differences @ differences)
-    clear = 10 * np.log10(engine.energy / max(noise, 1e-15 * engine.energy))  # dB: with little noise
-    if min(one.agreement for one in found.restarts) >= np.clip(clear, *DIFFERENT):
-        return found
+    engine, here = problem.engine, found.in_memory()
     purest = rivals.as_separation("spa", in_its_unit(engine), problem.r, None)
-    here = found.in_memory()
-    best, own = (residual_energy(engine, one.A, one.S) for one in (here, purest))
-    if own > min(best, MAX_MISFIT * noise):
+    if not (agreement < UNRELATED and _hardly_zero(here.S)) and not _explain(
+        engine, agreement, here, purest
+    ):
         return found
     options = replace(problem.options, method="anls", n_iter="auto", domain="direct", warm=False)
     plain = replace(problem, options=options, start=(purest.A, np.maximum(purest.S, 0)), again=None)
@@ -58,6 +59,20 @@ def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separa
     )
     costs = [one.cost for one in found.restarts]
     return with_restarts([answer, *runs], [min(costs), *costs], engine.energy)
+
+
+def _hardly_zero(S: NDArray) -> bool:
+    """Whether the sources are above 0 nearly everywhere."""
+    return float(np.mean(NEARLY_ZERO * S.max(axis=1, keepdims=True) > S)) < FEW_ZEROS
+
+
+def _explain(engine: Engine, agreement: float, found: Separation, purest: Separation) -> bool:
+    """Whether starts differ by more than the noise, and the purest measurements fit as well as they."""
+    differences, _ = noise_of_differences(engine)
+    noise = engine.shape[1] * float(differences @ differences)
+    clear = 10 * np.log10(engine.energy / max(noise, 1e-15 * engine.energy))  # dB: with little noise
+    best, own = (residual_energy(engine, one.A, one.S) for one in (found, purest))
+    return bool(agreement < np.clip(clear, *DIFFERENT) and own <= min(best, MAX_MISFIT * noise))
 
 
 def _applies(problem: Problem) -> bool:

@@ -36,12 +36,12 @@ def decide(state: State, options: Options) -> Domain:
     if options.domain != "auto":
         return Domain(options.domain, "it was asked for", correlated)
     level = in_gradient(A, state.noise)
-    if S.shape[1] >= MIN_CHANNELS_FOR_LINES and peaks(S, level) < MAX_PEAKS_OF_LINES:
-        what = "the sources are small spots" if shape else "the spectra are a few separate lines"
-        return Domain("wavelet", what, correlated)
     ordered = correlated > (MIN_CORRELATION_OF_IMAGES if shape else MIN_CORRELATION_OF_BANDS)
     if ordered and code(S, level, shape) < MAX_LENGTH_OF_BANDS:
         what = "the sources are smooth images" if shape else "the spectra are smooth bands"
+        return Domain("wavelet", what, correlated)
+    if S.shape[1] >= MIN_CHANNELS_FOR_LINES and peaks(S, level) < MAX_PEAKS_OF_LINES:
+        what = "the sources are small spots" if shape else "the spectra are a few separate lines"
         return Domain("wavelet", what, correlated)
     return Domain("direct", "wavelets do not describe the sources with fewer numbers", correlated)
 
