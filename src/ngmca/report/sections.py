@@ -87,7 +87,7 @@ def _uncertainty_cells(run: Run) -> tuple[str, list[str]]:
     noise, found = noise_widths(run.separation), run.separation.ambiguity
     head, cells = "", [""] * len(run.separation.S)
     if noise is not None:
-        head += "<th>noise"
+        head += "<th>error bars"
         cells = [f"<td>{plus_minus(width)}" for width in noise]
     if found is not None:
         head += "<th>other mixtures<th>contribution"

@@ -144,7 +144,8 @@ class Answer:
         J += centred.T @ centred
         H += np.diag(np.sqrt(np.diag(J) + slope**2) / self._largest()[tuple(pairs.T)])
         J += np.diag(np.diag(J))
-        inverse = np.linalg.pinv(H, hermitian=True)
+        unit = 1 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))  # sources may be weak or strong
+        inverse = np.linalg.pinv(H * np.outer(unit, unit), hermitian=True) * np.outer(unit, unit)
         step = inverse @ slope
         return inverse @ J @ inverse + np.outer(step, step)
 

@@ -287,7 +287,7 @@ def test_words_and_warnings():
     bars.columns, bars.around_answer = None, True
     (warning,) = ambiguity_findings(replace(wide, posterior=bars))
     assert warning.title == "Error bars are narrower than what the data allow"
-    assert "noise ±" in ambiguity_sentences(replace(wide, posterior=bars))[0]
+    assert "error bars ±" in ambiguity_sentences(replace(wide, posterior=bars))[0]
     narrow = replace(found, lowest=found.found, highest=found.found)
     assert ambiguity_findings(replace(separation, ambiguity=narrow)) == []
     figure = found.plot()
