@@ -90,45 +90,45 @@ def reaction(seed: int, *, baseline: bool = False) -> Mixture:
     return Mixture(Y=A @ S + noise + rest, A=A, S=S, noise=noise)
 
 
-def paired(data: Mixture, S: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the truth, with columns of A of norm 1, in the order of the sources that were found."""
+def paired(data: Mixture, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the truth in the order of the sources that were found, in their scale: norm 1, or as it was known."""
     order = np.argsort(ngmca.evaluate(data.S, S).order)
-    norm = np.linalg.norm(data.A, axis=0)
-    return (data.A / norm)[:, order], (data.S * norm[:, None])[order]
+    known = np.abs(np.linalg.norm(A, axis=0) - 1) > 1e-6
+    norm = np.where(known, 1.0, np.linalg.norm(data.A, axis=0)[order])
+    return data.A[:, order] / norm, data.S[order] * norm[:, None]
 
 
 def by_source(
     truth: NDArray, answer: NDArray, ends: tuple[NDArray, NDArray], counted: NDArray
 ) -> tuple[NDArray, NDArray, float]:
     """Return by row: the share inside, half width over the error; and the share of all entries inside."""
-    inside, half = (ends[0] <= truth) & (truth <= ends[1]), (ends[1] - ends[0]) / 2
+    rounding = 1e-6 * truth.max()
+    inside = (ends[0] <= truth + rounding) & (truth - rounding <= ends[1])
+    half = (ends[1] - ends[0]) / 2
 
     def size(values: NDArray) -> NDArray:
         return np.sqrt(np.mean(np.square(values, where=counted, out=np.zeros_like(values)), axis=1))
 
     shares = np.sum(inside & counted, axis=1) / counted.sum(axis=1)
-    return shares, size(half) / size(truth - answer), float(np.mean(inside[counted]))
+    return shares, size(half) / np.maximum(size(truth - answer), 1e-12), float(np.mean(inside[counted]))
 
 
 def score(data: Mixture, constraints: Sequence = ()) -> dict[str, float]:
-    """Return what the intervals of one mixture hold, all of them for columns of A of norm 1."""
+    """Return what the intervals of one mixture hold, in the scale of the answer."""
     begun = time.perf_counter()
     found = ngmca.separate(data.Y, len(data.S), constraints=constraints, posterior=True, seed=0)
     bars = found.posterior
     assert bars is not None
     A, S = found.answer
-    true_A, true_S = paired(data, S)
-    norm = np.linalg.norm(A, axis=0)
+    true_A, true_S = paired(data, A, S)
     in_A, wide_A, all_A = by_source(
         true_A.T,
-        (A / norm).T,
-        tuple((end / norm).T for end in bars.A.interval(0.9)),  # type: ignore[arg-type]
+        A.T,
+        tuple(end.T for end in bars.A.interval(0.9)),  # type: ignore[arg-type]
         np.ones(true_A.T.shape, bool),
     )
     counted = true_S > NOTICED * true_S.max(axis=1, keepdims=True)
-    in_S, wide_S, all_S = by_source(
-        true_S, S * norm[:, None], tuple(end * norm[:, None] for end in bars.S.interval(0.9)), counted
-    )
+    in_S, wide_S, all_S = by_source(true_S, S, bars.S.interval(0.9), counted)
     return {
         "A": all_A, "S": all_S, "worst A": in_A.min(), "worst S": in_S.min(),
         "width A": float(np.median(wide_A)), "width S": float(np.median(wide_S)),

@@ -12,7 +12,9 @@ from ngmca.sampling.target import Target
 
 FEW = ngmca.Sampling(n_samples=60, burn=30)
 BRIEF = {"n_samples": 40, "burn": 20, "seed": 0}
-pytestmark = pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.* went silent")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the chains disagree", "ignore:.* went silent", "ignore:the data hardly determine"
+)
 
 
 def small(seed=0, **settings):
@@ -196,7 +198,7 @@ def test_known_sums_bind_the_noise_of_the_mixing():
     np.testing.assert_allclose(_noise_of_mixing(problem, S)[5], closed.std(axis=1), rtol=0.06)
 
 
-def test_a_baseline_among_bands_stays_as_it_was_fitted():
+def test_a_baseline_among_bands_is_exchanged_with_the_sources():
     A, S, Y = bands()
     t = np.linspace(0, 1, Y.shape[1])
     basis = np.array([1 - t, t])
@@ -210,7 +212,7 @@ def test_a_baseline_among_bands_stays_as_it_was_fitted():
     low, high = bars.S.interval(0.9)
     truth = S * norm[:, None]
     counted = truth > 0.05 * truth.max()
-    assert np.mean(((low <= truth) & (truth <= high))[counted]) > 0.7  # it is not exchanged
+    assert np.mean(((low <= truth) & (truth <= high))[counted]) > 0.9
     np.testing.assert_allclose(bars.noise.mean, 0.02, rtol=0.2)
 
 

@@ -80,7 +80,7 @@ def test_rows_with_known_sums_keep_them():
     """The columns move together: the covariance of the shears leaves the sums as they are."""
     rng = np.random.default_rng(4)
     A, S = rng.dirichlet(np.ones(3), 30), lines(rng, 6) + 0.2
-    closed = answer(A, S, closed=True, kept=np.ones(3, bool))
+    closed = answer(A, S, summed=3, kept=np.ones(3, bool))
     pairs = np.argwhere(closed._free)
     moves = np.zeros((len(pairs), 30))
     for k in range(3):

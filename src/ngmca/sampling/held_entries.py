@@ -90,7 +90,7 @@ class Profiles:
 
     def off_shape(self, k: int, column: NDArray, levels: NDArray) -> NDArray:
         """Return how far a column of A, with noise of these levels, is from the nearest of its shape."""
-        if not self.shapes or self.shapes[k] == "free":
+        if k >= len(self.shapes) or self.shapes[k] == "free":
             return np.minimum(column, 0)
         return column - nearest_profile(self.shapes[k], column, levels**-2.0, self._parts)
 

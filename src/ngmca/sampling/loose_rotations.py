@@ -50,13 +50,13 @@ class Answer:
     levels : ndarray of shape (m,)
         Noise level of each measurement.
     known : ndarray of bool of shape (r,)
-        Sources that stay as they are.
+        Sources that stay as they are, because they are known or belong to a baseline.
     fixed : ndarray of bool of shape (r,)
         Columns of A that stay as they are.
     kept : ndarray of bool of shape (r,)
         Columns of A that keep their scale; all others keep their norm.
-    closed : bool
-        Whether the rows of A keep their sums.
+    summed : int
+        The sums over this many columns of A, the first ones, stay as they are; 0 if no sums are known.
     off_shape : callable
         How far a column of A is off its shape.
     """
@@ -67,7 +67,7 @@ class Answer:
     known: NDArray
     fixed: NDArray
     kept: NDArray
-    closed: bool = False
+    summed: int = 0
     off_shape: OffShape = negative_parts
     _norm: NDArray = field(init=False)
     _free: NDArray = field(init=False)  # (r, r), which shears are possible
@@ -105,10 +105,10 @@ class Answer:
             growth = 0.0  # of the source, against which the column shrinks
             if i == k:  # s_k - c s_j
                 of_S[a] -= S[j]
-                growth = norm[j] / norm[k] if self.closed else 0.0
+                growth = norm[j] / norm[k] if max(j, k) < self.summed else 0.0
             else:  # a_k + c a_i
                 of_A[a] += A[:, i]
-                growth = 0.0 if self.closed or self.kept[k] else float(A[:, i] @ A[:, k])
+                growth = 0.0 if self.kept[k] else float(A[:, i] @ A[:, k])
             of_A[a] -= growth * A[:, k]
             of_S[a] += growth * S[k]
         return of_A, of_S

@@ -154,21 +154,18 @@ def _collect_answer(chains: Chains, problem: Target, *, final: bool) -> Posterio
 
 
 def _exchanged(problem: Target, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
-    """Return the spread of A and S along shears; a baseline stays as it was fitted."""
-    r, held, profiles = problem.r, problem.rules.held, problem.profiles
+    """Return the spread of A and S along shears, also of those with a baseline."""
+    held, profiles = problem.rules.held, problem.profiles
     levels = np.sqrt(problem.growth * problem.variance) * problem.spread
-    none = np.zeros(r, bool)
-    answer = Answer(
-        A[:, :r], S[:r], levels,
-        known=problem.known_sources[:r],
-        fixed=np.asarray(held.mixing[:, :r].all(axis=0)) if held.mixing.size else none,
-        kept=none if held.sized is None else held.sized[:r],
-        closed=profiles.closed,
+    none = np.zeros(len(S), bool)
+    return Answer(
+        A, S, levels,
+        known=problem.known_sources,
+        fixed=np.asarray(held.mixing.all(axis=0)) if held.mixing.size else none,
+        kept=none if held.sized is None else held.sized,
+        summed=problem.r if profiles.closed else 0,
         off_shape=lambda k, column: profiles.off_shape(k, column, levels),
-    )  # fmt: skip
-    of_A, of_S = np.zeros_like(A), np.zeros_like(S)
-    of_A[:, :r], of_S[:r] = answer.spread()
-    return of_A, of_S
+    ).spread()  # fmt: skip
 
 
 def _noise_of_mixing(problem: Target, S: NDArray) -> NDArray:

@@ -78,7 +78,7 @@ def posterior(
     constraints : sequence of constraints
         Those of the separation. Known entries are fixed, with a standard deviation of 0. A known source
         of a free scale keeps the scale that the separation found. The weights of a baseline are sampled
-        too; where the separation is the answer, the baseline stays as it was fitted.
+        too; where the separation is the answer, only their exchange with the sources is.
     columns : int or array_like of int, optional
         Sample only some channels, for data that are too large to sample completely; in the domain
         "direct" only. A number takes that many channels, in 64 stretches spread over the data. Sorted
