@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
-from calibration import Score, by_source, judge
+from interval_scores import Score, by_source, judge
 from timing import side_by_side
 
 import ngmca

@@ -1,6 +1,6 @@
 """How much: `python bench/quantification.py [--seeds 12] [SECTION ...]`, figures of docs/how-much.md.
 
-Sections: standards, numbers, unequal, designs, references, fermentation. Mixtures of 40 measurements at 25 dB are separated by
+Sections: standards, numbers, unequal, designs, references. Mixtures of 40 measurements at 25 dB are separated by
 `ngmca.separate(Y, r, seed=0)`; `ngmca.quantify` gets 5 of them (drawn anew 5 times for each seed) as standards and
 finds out itself which source is which. Printed are, over the others: the median relative error, the share of amounts
 within 5 %, the share that has an interval, how many of these 90 % intervals hold the truth, their median half width over
@@ -8,9 +8,6 @@ the truth, the leave-one-out error over the mean concentration, and how often a 
 has 2 to 10 standards, `unequal` noise levels over a factor of 10, `designs` standards unlike the other measurements,
 `references` amounts by spectra of known response and by totals. The exit status is 1 if `standards` misses a median of
 5 %, intervals that hold 80 to 97 %, or has a wrong match.
-
-`fermentation` is the example of docs/how-much.md, real spectra beside a chromatograph's concentrations, in the package
-chemotools, which is downloaded once; it draws docs/pictures/how-much.png.
 """
 
 import argparse
@@ -26,12 +23,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 import infrared
-from infrared import real_data
 
 import ngmca
 from ngmca.simulate.mixture import Mixture, mix
 
-PICTURE = Path(__file__).parent.parent / "docs" / "pictures" / "how-much.png"
 M, DRAWS = 40, 5
 KINDS: dict[str, Callable[[int], Mixture]] = {
     "infrared, r = 5": lambda s: infrared.infrared(M, 5, snr=25, seed=s),
@@ -54,7 +49,7 @@ def amounts_of(mixture, separation, count: int, rng) -> dict:
         if "cannot be told" not in str(error):
             raise
         return {"refused": 1.0, "wrong": 0.0}
-    wrong = any(i != p for i, p in zip(found.sources, pairs, strict=True))
+    wrong = any(i is not None and i != p for i, p in zip(found.sources, pairs, strict=True))
     return _errors(found, rest, true) | {"refused": 0.0, "wrong": float(wrong)}
 
 
@@ -169,58 +164,6 @@ def references(seeds: int) -> dict[str, list[dict]]:
     return rows
 
 
-def fermentation(_: int) -> dict[str, list[dict]]:
-    """Glucose in a fermentation: every fourth of 21 readings of a chromatograph is a standard, the others tests."""
-    names, Y, glucose = _fermentation()
-    separation = ngmca.separate(Y, 3, seed=0, n_init=1)
-    read = np.flatnonzero(glucose > 4.1)  # all readings after 20 h are 4.0: the least that it writes
-    rows: dict[str, list[dict]] = {}
-    called = None  # the first table tells which source it is; in others more than one falls with it
-    for first in range(4):
-        chosen = read[first::4]
-        table = {"time": [names[i] for i in chosen], "glucose (g/L)": glucose[chosen]}
-        found = ngmca.quantify(separation, table, data=names, names=called)
-        called = ["glucose" if i == found.sources[0] else None for i in range(3)]
-        rest = np.setdiff1d(read, chosen)
-        rows[f"standards from reading {first + 1} on"] = [_errors(found, rest, glucose[rest][:, None])]
-        if first == 0:
-            print("\n".join(found.words))
-            figure = found.plot()
-            figure.axes[1].plot(rest + 1, glucose[rest], "kx", markersize=4)
-            figure.set_size_inches(9, 3.4)
-            figure.savefig(PICTURE, dpi=110)
-    return rows
-
-
-def _fermentation() -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Times, spectra between 970 and 1180 1/cm less a baseline, and glucose in g/L by chromatography."""
-    folder = real_data.folder_of("chemotools") / "chemotools" / "datasets" / "data"
-    with (folder / "fermentation_spectra.csv").open() as file:
-        axis = np.array(file.readline().split(","), dtype=float)
-        spectra = np.loadtxt(file, delimiter=",")
-    hours, glucose = np.loadtxt(
-        folder / "fermentation_hplc.csv", delimiter=",", skiprows=1, usecols=(0, 1)
-    ).T
-    places = np.rint(hours * 60 / 1.25).astype(int)  # a spectrum every 1.25 minutes
-    kept = (axis >= 970) & (axis <= 1180)
-    near = [spectra[max(0, i - 3) : i + 4, kept].mean(axis=0) for i in places]
-    Y = np.stack([row - _below(axis[kept], row) for row in near])
-    return [f"{hour:.1f} h" for hour in hours], Y, glucose
-
-
-def _below(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The lower convex hull of a spectrum."""
-    corners: list[int] = []
-    for i in range(len(x)):
-        while len(corners) > 1:
-            a, b = corners[-2:]
-            if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
-                break
-            corners.pop()
-        corners.append(i)
-    return np.interp(x, x[corners], y[corners])
-
-
 COLUMNS = ("error", "within 5 %", "barred", "held", "width", "left out", "refused", "wrong")
 
 
@@ -251,7 +194,6 @@ def main() -> int:
         "unequal": unequal,
         "designs": designs,
         "references": references,
-        "fermentation": fermentation,
     }
     missed = False
     for name in given.sections:

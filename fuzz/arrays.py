@@ -159,7 +159,7 @@ def _check_message(error):
 
 def _check_factors(found, Y, r, options):
     m, n = Y.shape
-    kind = np.float32 if Y.dtype == np.float32 else np.float64
+    kind = np.float32 if Y.dtype.newbyteorder("=") == np.float32 else np.float64
     expect(found.A.shape == (m, r) and found.S.shape == (r, n), f"A {found.A.shape}, S {found.S.shape}")
     expect(found.A.dtype == found.S.dtype == kind, f"A {found.A.dtype}, S {found.S.dtype}, Y {Y.dtype}")
     for name in ("A", "S", "noise"):

@@ -1,5 +1,6 @@
 """Damaged files of every format: a valid data set, or a `ReadError` that names the file."""
 
+import os
 import shutil
 import tempfile
 from functools import cache
@@ -13,6 +14,7 @@ from outcome import ACCEPTED, expect, read_error
 
 from ngmca import io
 from ngmca._support.isolated_process import IsolatedProcess
+from ngmca.io import reading
 
 FORMATS_WITHOUT_SIZE = ("text, ", "folder of text")  # a cut file looks complete
 TEXT_WITH_SIZE = "text, gzip"
@@ -30,7 +32,10 @@ def prepare():
     """Return the folder with all samples, the file to read in each, and the data in it."""
     folder = Path(tempfile.mkdtemp(prefix="samples-", dir=".")).absolute()
     entries = samples.write_all(folder)
-    return folder, entries, {name: _read(folder / name / entry) for name, entry in entries.items()}
+    limit = {"NGMCA_READ_SECONDS": "600"}  # other processes may compile at the same time
+    with mock.patch.dict(os.environ, limit):
+        whole = {name: read(folder / name / entry) for name, entry in entries.items()}
+    return folder, entries, whole
 
 
 @cache
@@ -38,8 +43,9 @@ def _process():
     return ReusedProcess(2e9)
 
 
-def _read(path):
-    with mock.patch.object(io, "IsolatedProcess", return_value=_process()):
+def read(path):
+    """Read a file in the process that is kept for all cases."""
+    with mock.patch.object(reading, "IsolatedProcess", return_value=_process()):
         return io.read(path)
 
 
@@ -54,7 +60,7 @@ def case(rng, folder):
     path = folder / entries[name]
     (folder.parent / "what.txt").write_text(f"{name}: {done}\nread({path.name})\n")
     try:
-        data = _read(path.absolute())
+        data = read(path.absolute())
     except io.ReadError as error:
         return read_error(str(error), path.name)
     check_dataset(data)

@@ -21,7 +21,16 @@ from pathlib import Path
 import worker
 from outcome import OUTCOMES
 
-KINDS = {"readers": 4, "arrays": 3, "nnqp": 1, "results": 1, "checkpoints": 1, "runs": 1, "commands": 2}
+KINDS = {
+    "readers": 4,
+    "layouts": 2,
+    "arrays": 3,
+    "nnqp": 1,
+    "results": 1,
+    "checkpoints": 1,
+    "runs": 1,
+    "commands": 2,
+}
 FOUND = Path(__file__).with_name("found")
 SECONDS_PER_CASE = 60.0
 SECONDS_TO_START = 1200.0  # everything is compiled

@@ -26,12 +26,14 @@ def kinds():
     sys.path.append(str(Path(__file__).parents[1] / "tests"))  # for task_options
     import arrays
     import commands
+    import layouts
     import problems
     import readers
     import saved
 
     return {
         "readers": (readers.prepare, readers.case),
+        "layouts": (layouts.prepare, layouts.case),
         "arrays": (arrays.prepare, arrays.case),
         "nnqp": (problems.prepare, problems.case),
         "results": (saved.prepare, saved.results_case),

@@ -41,6 +41,11 @@ for known in (ngmca.Closure(), ngmca.Unimodal(), ngmca.Baseline("splines"), spec
     ngmca.separate(mixture.Y, 3, method=few, constraints=[known], n_init=1)
 ngmca.separate(mixture.Y, 3, method=few, domain="wavelet", sample_shape=(8, 12), n_init=1)
 ngmca.separate(np.where(mixture.Y > 0, mixture.Y, np.nan), 3, method=few, n_init=1)
+for name in ("hals", "hoyer", "sparse_hals"):
+    ngmca.separate(mixture.Y, 3, method=ngmca.Rival(name, n_iter=2))
+with_gaps = np.where(np.arange(96) % 7 > 0, mixture.Y, np.nan)
+found = ngmca.separate(with_gaps, 3, method=few, domain="direct", n_init=1)
+ngmca.posterior(with_gaps, found, n_samples=4, burn=2, n_chains=2, seed=0)
 for domain in ("direct", "wavelet"):
     found = ngmca.separate(mixture.Y, 3, method=few, domain=domain, n_init=1)
     ngmca.posterior(mixture.Y, found, n_samples=4, burn=2, n_chains=2, seed=0)

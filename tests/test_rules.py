@@ -20,6 +20,7 @@ M, R, SHAPE = 12, 3, (8, 8)
 N = SHAPE[0] * SHAPE[1]
 RNG = np.random.default_rng(0)
 A = RNG.dirichlet(np.ones(R), M)
+A = A[np.argsort(A[:, 2])]  # the known column has a shape
 S = 100 * np.exp(-0.5 * ((np.arange(N) - np.array([[12], [30], [50]])) / 3.0) ** 2)
 S *= S > 1
 Y = A @ S + 0.5 * RNG.standard_normal((M, N))
@@ -35,6 +36,7 @@ CONSTRAINTS = {
     "KnownMixing": ngmca.KnownMixing(A[:, 2:], sources=[2]),
     "ZeroSources": ngmca.ZeroSources(S == 0),
     "ZeroMixing": ngmca.ZeroMixing(ABSENT & (A < 0.3)),
+    "Kinetics": ngmca.Kinetics("A -> B", sources=[0, 1]),
     "Unimodal": ngmca.Unimodal(),
     "Monotonic": ngmca.Monotonic("increasing", sources=[1]),
 }
@@ -49,7 +51,9 @@ ASKED = {
     "sample_shape": {"sample_shape": SHAPE},
     **{name: {name: record} for name, record in CONSTRAINTS.items()},
     "Closure with KnownSources": {name: CONSTRAINTS[name] for name in ("Closure", "KnownSources")},
-    "Closure with KnownMixing": {name: CONSTRAINTS[name] for name in ("Closure", "KnownMixing")},
+    "known shape": {"KnownSources": ngmca.KnownSources(S[:1], "free")},
+    "known channels": {"KnownSources": ngmca.KnownSources(np.where(np.arange(N) < 9, S[:1], np.nan))},
+    "uncertain mixing": {"KnownMixing": ngmca.KnownMixing(A[:, 2:], sources=[2], sd=0.1)},
     "shapes of some sources": {"Unimodal": ngmca.Unimodal([0])},
     "robust": {"robust": True},
     "counts": {"noise": "poisson"},
@@ -59,6 +63,9 @@ ASKED = {
     "missing entries": {"missing": True},
     "mask": {"mask": GAP},
     "several": {"place": "several"},
+    "techniques": {"shared": "mixing"},
+    "one noise": {"shared": "mixing", "noise": 0.5},
+    "curves of a baseline": {"Baseline": ngmca.Baseline(np.ones((1, N)))},
     "memory": {"place": "memory"},
     "disk": {"place": "disk"},
     "dask": {"place": "dask"},
@@ -77,8 +84,12 @@ ASKED = {
 INCLUDED = {
     "gmca": ("rival",),
     "Closure with KnownSources": ("Closure", "KnownSources"),
-    "Closure with KnownMixing": ("Closure", "KnownMixing"),
+    "known channels": ("KnownSources",),
+    "known shape": ("KnownSources",),
+    "uncertain mixing": ("KnownMixing",),
     "shapes of some sources": ("Unimodal",),
+    "one noise": ("techniques", "noise"),
+    "curves of a baseline": ("Baseline",),
     "counts": ("noise",),
     "noise of entries": ("noise",),
     "noise of channels": ("noise",),
@@ -89,14 +100,14 @@ INCLUDED = {
 }
 TOGETHER = {  # two features that make a third one
     ("Closure", "KnownSources"): "Closure with KnownSources",
-    ("Closure", "KnownMixing"): "Closure with KnownMixing",
     ("posterior", "wavelet"): "posterior in wavelets",
+    ("techniques", "noise"): "one noise",
     ("Monotonic", "auto rank"): "shapes of some sources",
 }
 METHOD = {"solver", "tau", "penalised"}
 MODEL = {"domain", "sample_shape", "robust", "noise", "n_init", "posterior", "device"}
 WORDS = {  # what each door can be asked for
-    "separate": MODEL | {"mask", "checkpoint", "out", "start", "threads"},
+    "separate": MODEL | {"mask", "checkpoint", "out", "start", "threads", "shared"},
     "auto rank": MODEL,
     "partial_fit": MODEL,
     "known A": {"domain", "noise", "mask", "threads"},
@@ -116,7 +127,9 @@ def request(one, other):
         record = OWN_METHODS[words["method"]].__dataclass_fields__
         if not own <= record.keys():
             return None
-    if words["place"] == "several" and words["door"] in ("auto rank", "partial_fit"):
+    if words["place"] == "several" and (
+        "shared" in words or words["door"] in ("auto rank", "partial_fit")
+    ):
         return None
     if {"Unimodal", "Monotonic"} <= words.keys():
         words["Unimodal"] = ngmca.Unimodal([0])  # not the same source
@@ -159,6 +172,10 @@ def data_of(words):
     given = np.where(GAP, np.nan, Y) if words.get("missing") else Y
     if words["place"] == "several":
         return [given[:5], given[5:]]
+    if "shared" in words:
+        cut = [given[:, :30], given[:, 30:]]
+        return [data_of({"place": words["place"], "given": one}) for one in cut]
+    given = words.get("given", given)
     if words["place"] == "dask":
         return da.from_array(given, chunks=(M, 32))
     return zarr.array(given) if words["place"] == "disk" else given
@@ -175,6 +192,8 @@ def run(words):
     given = {"domain": "direct", "n_init": 1} | {k: v for k, v in words.items() if k in WORDS[door]}
     if words["place"] == "several" and "mask" in given:
         given["mask"] = [GAP[:5], GAP[5:]]
+    if "shared" in words and "mask" in given:
+        given["mask"] = [GAP[:, :30], GAP[:, 30:]]
     if door == "known A":
         del given["n_init"]
         own = {"n_samples": 4, "burn": 2, "seed": 0, "constraints": constraints}
@@ -246,7 +265,7 @@ def test_every_pair_of_the_table_can_be_asked_for_or_not_at_all():
     """A rule that nobody can break would be a line too many in the documentation."""
     asked = {frozenset(pair) for pair in PAIRS}
     # of `posterior`, `quantify` and `ambiguity`
-    elsewhere = {"columns", "standards", "responses", "totals", "ambiguity"}
+    elsewhere = {"columns", "standards", "responses", "library", "totals", "ambiguity"}
     assert set(ASKED) | elsewhere == set(rules.FEATURES)
     for rule in rules.RULES:
         if elsewhere & {*rule.ones}:
@@ -270,12 +289,13 @@ def test_no_pair_is_in_the_table_twice():
 
 def test_an_error_names_both_and_says_what_to_do():
     with pytest.raises(ArgumentError) as raised:
-        rules.check(rules.written(["Closure", "Unimodal"]))
+        rules.check(rules.written(["posterior", "Unimodal"]))
     assert str(raised.value) == (
-        "Closure cannot be combined with Unimodal: no method of ngmca does both. Leave out one of them."
+        "posterior=True cannot be combined with Unimodal: the sampler does not support this constraint. "
+        "Leave out posterior."
     )
-    assert raised.value.message.names == ("Closure", "Unimodal")
-    assert rules.reason_against("Unimodal", "Closure") is rules.reason_against("Closure", "Unimodal")
+    assert raised.value.message.names[:2] == ("posterior", "Unimodal")
+    assert rules.reason_against("Unimodal", "posterior") is rules.reason_against("posterior", "Unimodal")
     assert rules.reason_against("Closure", "robust") is None
 
 

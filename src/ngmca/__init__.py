@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ngmca.answers.which.identify import identify as identify
     from ngmca.constraints import Baseline as Baseline
     from ngmca.constraints import Closure as Closure
+    from ngmca.constraints import Kinetics as Kinetics
     from ngmca.constraints import KnownMixing as KnownMixing
     from ngmca.constraints import KnownSources as KnownSources
     from ngmca.constraints import Monotonic as Monotonic
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
     from ngmca.constraints import ZeroSources as ZeroSources
     from ngmca.domains import backgrounds as backgrounds
     from ngmca.engines import Counts as Counts
+    from ngmca.engines import join_techniques as join_techniques
     from ngmca.estimator import NGMCA as NGMCA
     from ngmca.metrics import evaluate as evaluate
     from ngmca.result import Ambiguity as Ambiguity
     from ngmca.result import History as History
     from ngmca.result import Others as Others
     from ngmca.result import Posterior as Posterior
+    from ngmca.result import Rates as Rates
     from ngmca.result import Restart as Restart
     from ngmca.result import Separation as Separation
     from ngmca.result import State as State
@@ -74,6 +77,7 @@ _HOME = {
     "Hard": "task.methods",
     "History": "result",
     "Identification": "answers.which.identification",
+    "Kinetics": "constraints",
     "KnownMixing": "constraints",
     "KnownSources": "constraints",
     "Monotonic": "constraints",
@@ -81,6 +85,7 @@ _HOME = {
     "Others": "result",
     "Posterior": "result",
     "RankChoice": "answers.how_many.rank_choice",
+    "Rates": "result",
     "Restart": "result",
     "Rival": "task.methods",
     "Sampling": "task.task",
@@ -99,6 +104,7 @@ _HOME = {
     "evaluate": "metrics",
     "identify": "answers.which.identify",
     "iterate": "separation",
+    "join_techniques": "engines",
     "judge": "answers.judge",
     "load": "saving",
     "posterior": "sampling",

@@ -17,13 +17,13 @@ from ngmca._support.messages import ArgumentError, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.streaming import Stream
-from ngmca.answers.how_many.choose_rank import choose_rank
+from ngmca.answers.how_many.choose_rank import with_counted_sources
 from ngmca.answers.how_many.rank_choice import RankChoice
-from ngmca.constraints import Closure, Constraint, baseline_of, constraint_arrays
+from ngmca.constraints import Closure, Constraint, constraint_arrays
 from ngmca.task import driver
 from ngmca.task.methods import Method, Rival, Soft, as_method, options_of
 from ngmca.task.problem import features_of_data
-from ngmca.task.task import NoiseModel, Sampling, Task
+from ngmca.task.task import AUTOMATIC_BASELINE, NoiseModel, Sampling, Task
 
 
 class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -102,7 +102,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         sample_shape: tuple[int, int] | None = None,
         noise: NoiseModel = None,
         robust: bool = False,
-        constraints: Iterable[Constraint] = (),
+        constraints: Iterable[Constraint] = AUTOMATIC_BASELINE,
         n_init: int | str = "auto",
         posterior: bool | Sampling = False,
         forgetting: float = 1.0,
@@ -153,10 +153,9 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         engine = self._opened(X, reset=True, device=self.device)
         if hasattr(self, "stream_"):
             del self.stream_  # its sums belong to other data
-        self.rank_choice_ = self._choice(engine)
-        chosen = self.rank_choice_.rank if self.rank_choice_ else self.n_components
-        self.n_components_ = check_rank(chosen, engine.shape, "n_components", warn=False)
-        prepared = driver.Prepared(self._task(self.n_components_), engine)
+        task, self.rank_choice_ = self._counted(engine)
+        self.n_components_ = check_rank(task.r, engine.shape, "n_components", warn=False)
+        prepared = driver.Prepared(task, engine)
         with driver.shown_progress(bool(self.verbose)) as watchers:
             found = engines.returned(engine, prepared.find(watchers=watchers))
         self.separation_ = prepared.with_error_bars(found, progress=bool(self.verbose))
@@ -220,7 +219,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 *(len(X), r),
             )
         soft = isinstance(as_method(self.method), Soft)
-        first = clone(self).set_params(domain="direct" if soft else "auto").fit(X)
+        first = clone(self).set_params(domain="direct" if soft else "auto", constraints=()).fit(X)
         if not first.separation_.S.any():
             raise ArgumentError("the first batch contains no signal: begin with another.")
         self.separation_, self.posterior_, self.n_iter_ = first.separation_, None, 0
@@ -263,7 +262,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> NDArray:
         """Return the measurements that weights X (n_samples, n_components) describe."""
         check_is_fitted(self)
-        as_array(X, "X")
+        _refuse_missing(as_array(X, "X"), "`inverse_transform`")
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X")
         if X.shape[1] != len(self.components_):
             raise ArgumentError(
@@ -280,33 +279,36 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         _check_n_features(self, np.empty((0, engine.shape[1])), reset=reset)
         return engine
 
-    def _choice(self, engine: engines.Engine) -> RankChoice | None:
-        """Return how many sources there are, if that is asked for."""
+    def _counted(self, engine: engines.Engine) -> tuple[Task, RankChoice | None]:
+        """Return the task, and how many sources there are if that is asked for."""
         if not isinstance(self.n_components, str):
-            return None
+            r = check_rank(self.n_components, engine.shape, "n_components", warn=False)
+            return self._task(r), None
         if self.n_components != "auto":
             raise ArgumentError(
                 "{} must be a number of sources or 'auto', got {!r}.",
                 *(option("n_components"), self.n_components),
             )
-        features = self._task(1).features | features_of_data(engine)
+        task = self._task(1)
+        features = task.features | features_of_data(engine)
         if any(getattr(one, "sources", None) is not None for one in self.constraints):
             features |= rules.written(["shapes of some sources"])
         rules.check(features | {"auto rank": option("n_components", "auto")})
-        seed = _seed(self.random_state)
-        choice = choose_rank(engine, noise=self.noise, baseline=baseline_of(self.constraints), seed=seed)
+        task, choice = with_counted_sources(task, engine)
         if not choice.rank:
             raise ArgumentError(
                 "{} finds no source in X ({}): give a number to separate anyway.",
                 *(option("n_components", "auto"), choice.advice.rstrip(".")),
             )
-        return choice
+        return task, choice
 
     def _checked(self, X: Any, *, reset: bool) -> NDArray:
         """Return rows of finite numbers, NaN where entries are missing."""
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
-        as_array(X, "X")  # scikit-learn would take numbers in text
+        array = as_array(X, "X")  # scikit-learn would take numbers in text
+        if not self._allows_missing:
+            _refuse_missing(array, f"the method {self.method!r}")
         finite = "allow-nan" if self._allows_missing else True
         kinds = [np.float64, np.float32]
         return validate_data(self, X, dtype=kinds, reset=reset, ensure_all_finite=finite)
@@ -353,6 +355,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._allows_missing
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _refuse_missing(X: NDArray, what: str) -> None:
+    """Raise an error for missing entries that names them; scikit-learn would recommend other methods."""
+    if X.dtype.kind == "f" and np.isnan(X).any():
+        raise ArgumentError(
+            "{} contains NaN in {} of its entries, and {} does not support missing entries. Leave out "
+            "these rows, or take {}.",
+            *(option("X"), int(np.isnan(X).sum()), what, option("method", "soft")),
+        )
 
 
 def _seed(random_state: Any) -> int | None:

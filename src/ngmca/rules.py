@@ -12,10 +12,10 @@ from ngmca._support.messages import ArgumentError, Message, Option, message, opt
 
 KNOWN = ("KnownSources", "KnownMixing", "ZeroSources", "ZeroMixing")
 SHAPES = ("Unimodal", "Monotonic")
-CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES)
+CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES, "Kinetics")
 ARGUMENTS = (
     *("sample_shape", "noise", "mask", "checkpoint", "out", "start", "n_init", "threads", "columns"),
-    *("standards", "responses"),
+    *("standards", "responses", "library"),
 )
 UNEQUAL = ("missing entries", "noise of entries", "counts", "robust")
 BLOCKS = ("disk", "dask")
@@ -30,7 +30,9 @@ FEATURES: Mapping[str, Option | str] = {
     "wavelet": option("domain", "wavelet"),
     **{name: option(name) for name in (*CONSTRAINTS, *ARGUMENTS)},
     "Closure with KnownSources": "Closure with KnownSources of a fixed scale",
-    "Closure with KnownMixing": "Closure with KnownMixing",
+    "known channels": "KnownSources at some of the channels",
+    "known shape": "KnownSources with scale='free'",
+    "uncertain mixing": "KnownMixing with standard deviations",
     "shapes of some sources": "a shape of some of the sources",
     "robust": option("robust", True),
     "counts": option("noise", "poisson"),
@@ -38,6 +40,9 @@ FEATURES: Mapping[str, Option | str] = {
     "noise of channels": "a noise level for each channel",
     "missing entries": "missing entries",
     "several": "several data sets",
+    "techniques": option("shared", "mixing"),
+    "one noise": "one noise level for all techniques",
+    "curves of a baseline": "a baseline with given curves",
     "memory": "data in memory",
     "disk": "data that are read in blocks",
     "dask": "a Dask array",
@@ -101,11 +106,10 @@ RULES: tuple[Rule, ...] = (
     Rule(("wavelet",), ("penalised A",), "columns of A have no order along the channels", _USE_DIRECT),
     Rule(
         ("wavelet",),
-        ("ZeroSources", "Closure with KnownSources"),
+        ("ZeroSources", "Closure with KnownSources", "known channels"),
         "this constraint holds for single channels",
         _USE_DIRECT,
     ),
-    Rule(("Closure",), SHAPES, "no method of ngmca does both", _LEAVE_OUT_ONE),
     Rule(
         ("Closure",),
         ("penalised A", "penalised both"),
@@ -113,15 +117,20 @@ RULES: tuple[Rule, ...] = (
         message("Use {}.", option("penalised", "S")),
     ),
     Rule(
-        ("Closure with KnownMixing",),
-        ("ZeroMixing",),
-        "no method of ngmca does all three",
+        ("Kinetics",),
+        ("Closure", "KnownMixing", "ZeroMixing", *SHAPES),
+        "the rate law gives the whole profiles",
         _LEAVE_OUT_ONE,
     ),
-    Rule(SHAPES, ("ZeroMixing",), "a profile with zeros inside has no single shape", _LEAVE_OUT_ONE),
+    Rule(
+        ("Kinetics",),
+        ("known shape",),
+        "amounts of a rate law need the scale of a known spectrum",
+        message("Use {}.", option("scale", "fixed")),
+    ),
     Rule(
         ("penalised A",),
-        (*SHAPES, "Baseline"),
+        ("Kinetics", *SHAPES, "Baseline", "uncertain mixing"),
         "this constraint does not hold for the transposed data",
         message("Use {}.", option("penalised", "both")),
     ),
@@ -200,8 +209,8 @@ RULES: tuple[Rule, ...] = (
     Rule(("ambiguity",), BLOCKS, "all data must be in memory", _USE_A_PART),
     Rule(
         ("posterior",),
-        ("penalised A", "penalised both"),
-        "the sampler does not know that A is sparse",
+        ("Kinetics", "uncertain mixing", "penalised A", "penalised both"),
+        "the sampler does not support this constraint",
         _leave_out("posterior"),
     ),
     Rule(("known A",), CONSTRAINTS, "a known mixing leaves only the sources to sample", _LEAVE_OUT_ONE),
@@ -220,6 +229,33 @@ RULES: tuple[Rule, ...] = (
         message("Pass one array with all rows."),
     ),
     Rule(
+        ("techniques",),
+        ("one noise", "counts"),
+        "each technique has its own noise",
+        message(
+            "Leave out {}: it is estimated. In Python, it may be a list, one noise for each.",
+            option("noise"),
+        ),
+    ),
+    Rule(
+        ("techniques",),
+        ("KnownSources", "curves of a baseline"),
+        "curves would have to be given on the axis of every technique",
+        _LEAVE_OUT_ONE,
+    ),
+    Rule(
+        ("library", "responses"),
+        ("techniques",),
+        "these spectra belong to one technique",
+        message(
+            "In Python, call identify or quantify with one of Separation.techniques and its own data."
+        ),
+    ),
+    Rule(
+        ("techniques",), ("sample_shape",), "channels of several techniques are no image", _LEAVE_OUT_ONE
+    ),
+    Rule(("techniques",), ("out", *BLOCKS), "all data must be in memory", _USE_A_PART),
+    Rule(
         ("start",),
         ("n_init",),
         "a given start is one start",
@@ -227,7 +263,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ("auto rank",),
-        (*KNOWN, "shapes of some sources"),
+        (*KNOWN, "Kinetics", "shapes of some sources"),
         "sources are counted without this constraint",
         message("Give a number of sources."),
     ),

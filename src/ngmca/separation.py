@@ -8,19 +8,28 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ngmca import rules
-from ngmca._support.arguments import as_array
+from ngmca._support.arguments import as_array, check_choice
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import one_blas_thread
 from ngmca.constraints import Constraint
-from ngmca.engines import is_engine, open_data, returned
+from ngmca.engines import is_engine, joined, open_data, returned
 from ngmca.engines.opening import is_dask, is_several, is_sliceable
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_target, scratch_beside, stored
 from ngmca.task import driver
 from ngmca.task.checkpoints import Checkpoint, as_checkpoint
 from ngmca.task.methods import Method, Rival
-from ngmca.task.task import Factors, NoiseModel, Sampling, Task, as_task
+from ngmca.task.task import (
+    AUTOMATIC_BASELINE,
+    Factors,
+    NoiseModel,
+    Sampling,
+    Task,
+    as_task,
+)
+
+SHARED = ("sources", "mixing")
 
 
 @one_blas_thread
@@ -34,7 +43,7 @@ def separate(
     noise: NoiseModel = None,
     mask: ArrayLike | None = None,
     robust: bool = False,
-    constraints: Iterable[Constraint] = (),
+    constraints: Iterable[Constraint] = AUTOMATIC_BASELINE,
     start: Factors | tuple[ArrayLike, ArrayLike] | None = None,
     n_init: int | str = "auto",
     posterior: bool | Sampling = False,
@@ -44,6 +53,7 @@ def separate(
     progress: bool = False,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     out: Any = None,
+    shared: str = "sources",
 ) -> Separation:
     """Find r non-negative sparse sources S and their mixing A in noisy measurements Y ~ A S.
 
@@ -53,6 +63,7 @@ def separate(
         Measurements x channels. Negative entries are normal: they are noise. NaN and masked entries
         are missing. A list of such matrices with the same channels is several data sets with common
         sources: the rows of A follow each other, and `Separation.parts` says which belong to which.
+        See `shared` for matrices with the same measurements.
         Arrays that can be sliced (memory maps, HDF5, Zarr) are read in blocks where they are large;
         Dask arrays stay on their workers.
     r : int
@@ -79,7 +90,9 @@ def separate(
         cosmic rays. `Separation.outliers` lists them.
     constraints : list of constraints
         What is known beforehand: `Closure`, `Unimodal`, `Monotonic`, `KnownSources`, `KnownMixing`,
-        `ZeroSources`, `ZeroMixing`, `Baseline`.
+        `ZeroSources`, `ZeroMixing`, `Baseline`. By default, ``[Baseline("auto")]``, a smooth background
+        is fitted if the data show one; an empty list switches that off. `Separation.background` is the
+        background, or None.
     start : (A, S), optional
         A first guess, as a pair or as an object with these attributes. By default it is drawn.
     n_init : int or "auto"
@@ -104,6 +117,12 @@ def separate(
     out : path or array, optional
         Where S goes when it is too large for the memory: a Zarr store that is created, or an array
         (r, n) that can be written to. The data are then read in blocks.
+    shared : {"sources", "mixing"}
+        What several data sets have in common. With "mixing", `data` is a list or dict of techniques,
+        such as infrared and Raman, that measured the same samples on different axes: they have one A.
+        Each counts by its noise, which is estimated, or given as a list in `noise`; `mask` is a list
+        too. `join_techniques` says how measurements are matched. `Separation.techniques` holds the
+        sources of each technique.
 
     Returns
     -------
@@ -125,6 +144,11 @@ def separate(
     >>> bool(ngmca.evaluate(x.S, found.S).mean_sdr > 15)
     True
     """
+    check_choice(shared, "shared", SHARED)
+    if shared == "mixing":
+        if out is not None:
+            rules.check(rules.written(["techniques", "out"]))
+        data, noise, mask = *joined(data, noise, mask), None
     task = Task(
         *(r, method, domain, sample_shape, noise, robust, constraints),  # type: ignore[arg-type]
         *(start, n_init, posterior, seed, device),  # type: ignore[arg-type]

@@ -403,7 +403,7 @@ def test_constraints_that_are_wrong_are_named(mixture):
         ),
         (
             [ngmca.Closure(), ngmca.KnownMixing(np.full((M, 1), 2.0))],
-            "KnownMixing exceeds the total of Closure",
+            "known by KnownMixing or ZeroMixing contradict the total of Closure in measurement 0",
         ),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -499,3 +499,15 @@ def test_only_constraints_with_a_counterpart_are_exchanged():
     np.testing.assert_array_equal(turned.flags(2, 5), np.eye(2, 5, dtype=bool))
     with pytest.raises(TypeError, match="Closure has no counterpart"):
         constraints.transposed([absent, ngmca.Closure()])
+
+
+def test_thresholds_belong_to_the_sources_in_units_of_the_data():
+    """At the minimum, the gradient where a source is above 0 is its threshold."""
+    x = ngmca.simulate.sparse(20, 60, 3, snr=None, seed=0)
+    levels = 0.1 * np.geomspace(0.2, 5, 20)
+    Y = x.Y + levels[:, None] * np.random.default_rng(0).standard_normal(x.Y.shape)
+    found = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=40), noise=levels, domain="direct", n_init=1)
+    weights = (np.exp(np.log(levels).mean()) / levels) ** 2
+    pull = found.A.T @ (weights[:, None] * (Y - found.A @ found.S))
+    for lam, row, on in zip(found.lam, pull, found.S > 0, strict=True):
+        np.testing.assert_allclose(row[on], lam, rtol=1e-6)

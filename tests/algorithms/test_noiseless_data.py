@@ -83,6 +83,32 @@ def test_a_run_goes_on_to_the_same_bits():
     assert states[-1].lam.max() < 1e-8 * states[0].lam.max()
 
 
+def outer(m, n):
+    rng = np.random.default_rng(0)
+    return np.outer(rng.random(m), rng.random(n))
+
+
+@pytest.mark.parametrize(
+    ("Y", "r"),
+    [
+        (np.ones((6, 20)), 1),
+        (outer(8, 30), 1),
+        (outer(8, 30), 2),
+        (np.kron(np.eye(2), np.ones((4, 9))), 2),
+    ],
+)
+def test_a_mixing_that_is_right_at_once_does_not_end_the_run_at_a_high_threshold(Y, r):
+    found = ngmca.separate(Y, r, n_init=1)
+    np.testing.assert_allclose(found.A @ found.S, Y, atol=1e-8)
+
+
+@needs_compiler
+def test_one_source_in_a_batch_has_all_of_its_height(monkeypatch):
+    monkeypatch.setattr(opening, "open_device", HostDevice)
+    found = ngmca.separate(outer(8, 30), 1, n_init=2, device="cuda")
+    np.testing.assert_allclose(found.A @ found.S, outer(8, 30), atol=1e-8)
+
+
 @needs_compiler
 def test_several_starts_in_a_batch_find_the_same(monkeypatch):
     monkeypatch.setattr(opening, "open_device", HostDevice)

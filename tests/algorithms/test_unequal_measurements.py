@@ -31,6 +31,15 @@ def test_levels_that_are_found_gain_nearly_what_known_ones_gain(monkeypatch, kin
     assert found > known - 1
 
 
+def test_equal_levels_of_few_channels_differ_only_by_chance(monkeypatch):
+    for seed in (0, 2, 3):
+        Y = ngmca.simulate.sparse(20, 16, 2, p_S=0.3, snr=20, seed=seed).Y
+        found = ngmca.separate(Y, 2, n_init=1)
+        with monkeypatch.context() as patched:
+            patched.setattr(problem, "UNEQUAL_NOISE", np.inf)
+            np.testing.assert_array_equal(ngmca.separate(Y, 2, n_init=1).S, found.S)
+
+
 def test_a_residual_with_signal_in_it_says_nothing_about_the_noise(monkeypatch):
     """With too few sources, levels of the residual differ because signal is left over."""
     x = ngmca.simulate.bands(m=30, n=300, r=6, snr=40, seed=0)

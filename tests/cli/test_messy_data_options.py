@@ -158,6 +158,40 @@ def test_known_weights(tmp_path, truth):
     np.testing.assert_allclose(ngmca.load(tmp_path / "out").A[:, 0], truth.A[:, 2], rtol=1e-6)
 
 
+def test_empty_cells_of_known_amounts_are_unknown(tmp_path, truth):
+    table, known = spectra(tmp_path / "a.csv", truth.Y), tmp_path / "k.csv"
+    cells = np.full((M, 2), "", dtype=object)
+    cells[3], cells[7, 1] = truth.A[3, :2], truth.A[7, 1]
+    rows = (",".join(map(str, row)) for row in cells)
+    known.write_text("acid,base\n" + "\n".join(rows) + "\n")
+    options = ("--known-mixing", known, "--iterations", 20)
+    run("separate", table, *QUICK, "-o", tmp_path / "exact", *options)
+    found = ngmca.load(tmp_path / "exact").A
+    np.testing.assert_allclose([*found[3, :2], found[7, 1]], [*truth.A[3, :2], truth.A[7, 1]], rtol=1e-6)
+    run("separate", table, *QUICK, "-o", tmp_path / "about", *options, "--known-mixing-sd", 0.05)
+    about = ngmca.load(tmp_path / "about").A
+    assert np.abs(about[[3, 7], 1] / truth.A[[3, 7], 1] - 1).max() > 1e-6
+    np.testing.assert_allclose(about[[3, 7], 1], truth.A[[3, 7], 1], atol=0.2)
+
+
+def test_rate_constants_are_found_kept_and_told(tmp_path):
+    rng, times = np.random.default_rng(0), np.linspace(0, 6, 30)
+    A = np.column_stack([np.exp(-0.5 * times), 1 - np.exp(-0.5 * times)])
+    S = np.exp(-0.5 * ((np.arange(60) - np.array([[20], [35]])) / 8) ** 2)
+    Y = A @ S + 0.01 * rng.standard_normal((30, 60))
+    table = spectra(tmp_path / "a.csv", Y, axis=np.arange(60))
+    clock = column(tmp_path / "t.csv", times)
+    options = ("-r", 2, "--n-init", 1, "--domain", "direct", "--kinetics", "A -> B", "--times", clock)
+    told = run("separate", table, *options, "-o", tmp_path / "out").stdout
+    found = ngmca.load(tmp_path / "out").rates
+    assert found.names == ("A -> B",)
+    assert found.low[0] < 0.5 < found.high[0]
+    assert "A -> B: 0.5" in told
+    assert "A -&gt; B: 0.5" in (tmp_path / "out" / "report.html").read_text()
+    told = run("separate", table, *options, "-o", tmp_path / "x", "--kinetics-start", "C=1", code=2)
+    assert "names C, but the species are A, B" in told.stderr
+
+
 def test_a_background_is_kept_apart(tmp_path, truth):
     hills = np.outer(np.linspace(1, 2, M), ngmca.backgrounds.polynomial(N)[1]) * truth.Y.max()
     table, out = spectra(tmp_path / "a.csv", truth.Y + hills), tmp_path / "out"
@@ -201,7 +235,9 @@ def test_files_share_sources_and_profiles_hold_within_each(tmp_path, truth):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--closure", 1, "--profiles", "unimodal"], "--closure cannot be combined with --profiles: "),
+        (["--closure", 1, "--kinetics", "A -> B"], "--kinetics cannot be combined with --closure: "),
+        (["--closure-kind", "at most"], "--closure-kind needs --closure"),
+        (["--kinetics", "A B"], "--kinetics cannot read 'A B': write steps as "),
         (
             ["--penalised", "A", "--baseline", "splines"],
             "--penalised A cannot be combined with --baseline: ",

@@ -165,6 +165,7 @@ def test_json_is_json_and_quiet_is_quiet(table, tmp_path):
     assert silent.stderr == ""
 
 
+@pytest.mark.tries
 def test_warnings_reach_the_terminal(table, tmp_path):
     told = run("separate", table, "-r", 2, "--iterations", 60, "-o", tmp_path / "a").stdout
     assert "residual has structure: maybe more sources" in told

@@ -4,7 +4,7 @@ import cvxpy
 import numpy as np
 import pytest
 
-from ngmca.domains import analysis
+from ngmca.domains import analysis, frame_of
 from ngmca.domains.frame import analyse, frame, noise_under, synthesise
 
 WAVELETS = ("haar", "sym4", "linear", "cubic")
@@ -184,3 +184,31 @@ def test_source_without_mixing_stays_empty():
     found = analysis.solve(A.T @ A, A.T @ Y, W, Lam, tol=1e-6, max_iter=20_000)
     assert np.isfinite(found.gap)
     assert not found.S[1].any()
+
+
+def test_blocks_of_channels_have_frames_of_their_own():
+    """Each is as if it were alone, also a short one with fewer levels; W'W = 1, and W' is adjoint."""
+    sizes, rng = (100, 9, 37), np.random.default_rng(0)
+    W = frame(sum(sizes), "sym4", 4, None, (100, 109))
+    assert W.depths.tolist() == [4, 1, 3]
+    x, c = rng.standard_normal((2, W.n)), rng.standard_normal((2, W.bands, W.period))
+    found, variance = analyse(W, x), rng.random((2, W.n))
+    noise = noise_under(W, variance)
+    for first, size, depth in zip((0, 100, 109), sizes, W.depths, strict=True):
+        own = frame(size, "sym4", 4)
+        place = slice(2 * first, 2 * (first + size))
+        kept = [*range(depth), W.bands - 1]
+        inside = slice(first, first + size)
+        np.testing.assert_array_equal(found[:, kept, place], analyse(own, x[:, inside]))
+        assert not found[:, depth:-1, place].any()
+        np.testing.assert_allclose(noise[:, kept, place], noise_under(own, variance[:, inside]))
+    np.testing.assert_allclose(synthesise(W, found), x, atol=1e-13)
+    assert np.vdot(found, c) == pytest.approx(np.vdot(x, synthesise(W, c)))
+    assert np.isfinite(noise).all()
+
+
+def test_a_jump_between_blocks_costs_nothing():
+    """Two constants need no details; in one frame the border between them needs many."""
+    x = np.repeat([[1.0, 5.0]], 64, axis=1)
+    assert np.abs(analyse(frame_of(128, None, (64,)), x)[:, :-1]).max() < 1e-10
+    assert np.abs(analyse(frame_of(128), x)[:, :-1]).max() > 0.1

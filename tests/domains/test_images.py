@@ -1,5 +1,7 @@
 """Frames for images: what must hold, and that planted mistakes are found."""
 
+from dataclasses import replace
+
 import cvxpy
 import numpy as np
 import pytest
@@ -39,7 +41,7 @@ def test_planted_adjoints_are_found():
     order = (order % channels) * channels + order // channels
     swapped = np.concatenate([level * (channels**2 - 1) + order for level in range(W.levels)])
     assert adjoint_error(W, analyse, lambda W, c: synthesise(W, c[:, [*swapped, W.bands - 1]])) > 1e-3
-    even = type(W)(W.n, W.levels, W.period, W.filters, W.centre, np.abs(W.parity), W.height)
+    even = replace(W, parity=np.abs(W.parity))
     assert adjoint_error(W, analyse, lambda W, c: synthesise(even, c)) > 1e-3
 
 

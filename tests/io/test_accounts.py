@@ -92,7 +92,7 @@ READ = {
         ["wavelength,a,b,comment", *(row + "," for row in lines(WL, *Y[:2]))], Y[:2], WL, ["a", "b"]),
     "an index without a name": (
         pd.DataFrame(MANY, index=range(101, 141), columns=[f"A{i}" for i in range(400, 900)]).to_csv(),
-        MANY, None, [str(i) for i in range(101, 141)]),
+        MANY, np.arange(400.0, 900.0), [str(i) for i in range(101, 141)]),
     "an index before the axis": (
         pd.DataFrame(np.vstack([WL, Y[:3]]).T, columns=["wl", "a", "b", "c"]).to_csv(),
         Y[:3], WL, ["a", "b", "c"]),
@@ -288,7 +288,7 @@ def test_options_settle_what_is_asked(tmp_path):
     assert (data.axis_name, data.row_names) == ("wavelength", ("a", "b", "c"))
     assert any("left out: 2." in note for note in data.notes)
     written(tmp_path, "t.csv", across(np.linspace(0.5, 30, 12), corner="ppm"))
-    assert read(path, axis="first-row").axis_name == "channel"
+    assert read(path, axis="first-row").axis_name == "wavelength"
 
 
 CELLS = ["ND", "1,234", "~5", "", "45%", "-", "x", "400 nm", "#3", "1_000", "12-13"]

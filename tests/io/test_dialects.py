@@ -59,7 +59,7 @@ LABRAM = [
 WAVES = "\t".join(f"{x:.4f}" for x in X)
 MAP = ["\t".join([str(10 + i % 3), str(5 + i // 3), *map(str, row)]) for i, row in enumerate(Y6)]
 TIMES = np.array([0.0, 2.0, 4.0])
-NM, CM, UNKNOWN = ("wavelength", "nm"), ("wavenumber", "cm-1"), ("channel", "")
+NM, CM = ("wavelength", "nm"), ("wavenumber", "cm-1")
 
 # lines of a file; Y, axis, its name and unit, names of rows, shape of the image
 READ = {
@@ -91,21 +91,21 @@ READ = {
         [*lines(X, Y1[0], sep="\t"), "", "", "Date and Time:\tTue Mar 02 14:08:17 2021",
          "Software Version:\t4.31", "Model:\tDV420", "Exposure Time (secs):\t0.1", "Gain level:\t1",
          "Wavelength (nm):\t500.2", "Data Type:\tCounts"],
-        Y1, X, UNKNOWN, None, None),
+        Y1, X, NM, None, None),
     "Andor, series.asc": (
         [*lines(X, *Y6), "", "Date and Time,Tue Mar 02 14:08:17 2021", "Exposure Time (secs),0.1"],
-        Y6, X, UNKNOWN, None, None),
+        Y6, X, NM, None, None),
     "Orange.tab": (
         ["name\t" + "\t".join(f"{x:.0f}" for x in X) + "\tkind",
          "string\t" + "\t".join(["c"] * 31) + "\td",
          "meta\t" + "\t".join([""] * 31) + "\tclass",
          *["\t".join([f"s{i}", *map(str, row), "ab"[i % 2]]) for i, row in enumerate(Y6)]],
-        Y6, X, UNKNOWN, tuple(f"name=s{i}, kind={'ab'[i % 2]}" for i in range(6)), None),
+        Y6, X, NM, tuple(f"name=s{i}, kind={'ab'[i % 2]}" for i in range(6)), None),
     "Orange.csv": (
         ["mS#name," + ",".join(f"C#{x:.0f}" for x in X),
          *[",".join([f"s{i}", *map(str, row)]) for i, row in enumerate(Y6)]],
-        Y6, X, UNKNOWN, tuple(f"s{i}" for i in range(6)), None),
-    "Omnic.csv": (lines(WN, Y1[0]), Y1, WN, UNKNOWN, (), None),
+        Y6, X, NM, tuple(f"s{i}" for i in range(6)), None),
+    "Omnic.csv": (lines(WN, Y1[0]), Y1, WN, CM, (), None),
     "Shimadzu.txt": (
         ['"sample - RawData"', '"Wavelength nm.","Abs."', *lines(X, Y1[0])], Y1, X, ("Wavelength", "nm"),
         ("Abs.",), None),
@@ -114,11 +114,11 @@ READ = {
          "Integration Time (usec): 100000 (USB4000)", "Spectra Averaged: 5", "Boxcar Smoothing: 0",
          "Number of Pixels in File: 31", ">>>>>Begin Processed Spectral Data<<<<<",
          *lines(X, Y1[0], sep="\t"), ">>>>>End Processed Spectral Data<<<<<"],
-        Y1, X, UNKNOWN, None, None),
+        Y1, X, NM, None, None),
     "OceanView, decimal commas.txt": (
         ["Data from a Node", "", "Date: Tue Mar 02", "Integration Time (sec): 1,000000E-1",
          "XAxis mode: Wavelengths", ">>>>>Begin Spectral Data<<<<<", *comma(lines(X, Y1[0], sep="\t"))],
-        Y1, X, UNKNOWN, None, None),
+        Y1, X, NM, None, None),
     "Avantes.txt": (
         ["Integration time [ms]: 10.000", "Averaging Nr. [scans]: 10",
          "Timestamp [10 microseconds ticks]: 2",
@@ -146,12 +146,12 @@ READ = {
     "named map.csv": (
         ["y,x," + ",".join(f"{x:g}" for x in X),
          *[",".join([str(i // 3), str(i % 3), *map(str, row)]) for i, row in enumerate(Y6)]],
-        Y6, X, UNKNOWN, tuple(f"y={i // 3}, x={i % 3}" for i in range(6)), (2, 3)),
+        Y6, X, NM, tuple(f"y={i // 3}, x={i % 3}" for i in range(6)), (2, 3)),
     "Renishaw map.txt": (
         ["#X\t\t#Y\t\t#Wave\t\t#Intensity", *["\t\t".join(f"{v:.6f}" for v in row) for row in long()]],
         Y6, WN, ("wave", ""), tuple(f"X={10 + i % 3}, Y={-4 + 2 * (i // 3)}" for i in range(6)), (2, 3)),
     "long, no names.txt": (
-        [" ".join(f"{v:.6f}" for v in row) for row in long()], Y6, WN, UNKNOWN, None, (2, 3)),
+        [" ".join(f"{v:.6f}" for v in row) for row in long()], Y6, WN, CM, None, (2, 3)),
     "long, axis first.csv": (
         ["x,y,wavenumber,intensity", *[",".join(f"{v:.6f}" for v in row) for row in long(False)]],
         Y6, WN, CM, None, (2, 3)),
@@ -163,7 +163,7 @@ READ = {
     "Renishaw spectrum.txt": (
         ["#Wave\t\t#Intensity", *lines(WN, Y1[0], sep="\t\t")], Y1, WN, ("wave", ""), None, None),
     "pairs.csv": (
-        lines(X, Y3[0], X, Y3[1], X, Y3[2]), Y3, X, UNKNOWN, ("1", "2", "3"), None),
+        lines(X, Y3[0], X, Y3[1], X, Y3[2]), Y3, X, NM, ("1", "2", "3"), None),
     "pairs by pandas.csv": (
         ["wavelength,a,wavelength.1,b", *lines(X, Y3[0], X, Y3[1])], Y3[:2], X, ("wavelength", ""),
         ("a", "b"), None),
@@ -173,16 +173,16 @@ READ = {
         Y3, X, ("Wavelength", "nm"), ("Sample 0", "Sample 1", "Sample 2"), None),
     "blocks, blank lines.txt": (
         [line for k in range(3) for line in (*lines(X, Y3[k], sep=" "), "", "")],
-        Y3, X, UNKNOWN, ("1", "2", "3"), None),
+        Y3, X, NM, ("1", "2", "3"), None),
     "blocks, comments.txt": (
         [line for k in range(3) for line in (f"# spectrum {k}", *lines(X, Y3[k], sep="  "))],
-        Y3, X, UNKNOWN, ("spectrum 0", "spectrum 1", "spectrum 2"), None),
+        Y3, X, NM, ("spectrum 0", "spectrum 1", "spectrum 2"), None),
     "names in a comment.txt": (
         ["# made by me", "# wavelength a b c", *lines(X, *Y3, sep=" ")], Y3, X, ("wavelength", ""),
         ("a", "b", "c"), None),
     "axis in a comment.txt": (
         ["# " + " ".join(map(str, X)), *[" ".join(map(str, row)) for row in Y6]],
-        Y6, X, UNKNOWN, (), None),
+        Y6, X, NM, (), None),
     "commas above, tabs below.txt": (
         ["wavelength,a,b,c", *lines(X, *Y3, sep="\t")],
         Y3, X, ("wavelength", ""), ("a", "b", "c"), None),
@@ -199,12 +199,12 @@ READ = {
         ["counts,wavelength (nm)", *lines(Y1[0], X)], Y1, X, NM, ("counts",), None),
     "a 0 in the corner.txt": (
         [" ".join(map(str, [0, *np.arange(6) * 50.0 + 25])), *lines(X, *Y6, sep=" ")],
-        Y6, X, UNKNOWN, None, None),
+        Y6, X, NM, None, None),
     "their number first.txt": (
-        ["31", *lines(X, Y1[0], sep=" ")], Y1, X, UNKNOWN, None, None),
+        ["31", *lines(X, Y1[0], sep=" ")], Y1, X, NM, None, None),
     "nan in the corner.txt": (
         [" ".join(map(str, ["nan", *np.arange(6) * 50.0 + 25])), *lines(X, *Y6, sep=" ")],
-        Y6, X, UNKNOWN, None, None),
+        Y6, X, NM, None, None),
 }  # fmt: skip
 
 

@@ -141,8 +141,11 @@ def test_lines_to_skip_and_the_line_of_names(tmp_path):
 
 def test_options_for_tables_are_not_passed_over(tmp_path):
     np.save(tmp_path / "d.npy", Y)
-    with pytest.raises(ReadError, match=r"d\.npy is not a table: leave out axis"):
-        read(tmp_path / "d.npy", axis="none")
+    with pytest.raises(ReadError, match=r"d\.npy is not a table: leave out header"):
+        read(tmp_path / "d.npy", header=1)
+    (tmp_path / "t.csv").write_text("1,2,3\n4,5,6\n")
+    with pytest.raises(ReadError, match=r"has no array with several dimensions: leave out axes"):
+        read(tmp_path / "t.csv", axes="time,channel")
 
 
 def test_options_of_the_command_line_stay_in_run_toml(tmp_path):

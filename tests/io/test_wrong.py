@@ -67,7 +67,10 @@ FILES = {
     "objects.npy": (npy_bytes(np.array([Evil(), None]), allow_pickle=True), "(a pickle)"),
     "pickle.npy": (pickle.dumps(Evil()), "is a Python pickle"),
     "complex.npy": (npy_bytes(Y + 1j), "is complex"),
-    "flat4.npy": (npy_bytes(np.zeros((2, 2, 2, 2))), "has shape (2, 2, 2, 2)"),
+    "flat4.npy": (
+        npy_bytes(np.zeros((2, 2, 2, 2))),
+        "nothing says which one holds the",
+    ),
     "endless.npy": (npy_bytes(np.where(Y > 2.2, np.inf, Y)), "has infinity at index"),
     "nothing.npy": (npy_bytes(np.full((5, 40), np.nan)), "all 200 entries are missing"),
     "words.npy": (npy_bytes(np.array([["a", "b"]])), "holds text, not numbers"),

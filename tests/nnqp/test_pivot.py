@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import nnls
 
 from ngmca.nnqp import Solution, duality_gap, fista, objective, pivot, violation
-from ngmca.nnqp.pivoting import solve_rows
+from ngmca.nnqp.pivoting import _solve_rows, solve_rows
 
 FAMILIES = ("well-conditioned", "rank-deficient", "badly scaled", "duplicated", "nearly singular")
 COUNT = 1000
@@ -316,3 +316,20 @@ def test_duality_gap_bounds_the_distance_to_the_minimum(definite):
 def test_bad_problems_are_refused(G, C, message):
     with pytest.raises(ValueError, match=message):
         pivot(G, C)
+
+
+def test_the_kernel_is_compiled_once_whatever_the_layout_of_arrays():
+    """Each further version would take seconds to compile."""
+    rng = np.random.default_rng(0)
+    A = rng.random((20, 4))
+    G, C = A.T @ A, rng.standard_normal((50, 4))
+    expected = np.zeros((50, 4))
+    solve_rows(G, C, expected)
+    for layout in (np.asfortranarray, lambda array: np.repeat(array, 2, axis=1)[:, ::2]):
+        for which in range(3):
+            given = [
+                layout(one) if i == which else one for i, one in enumerate((G, C, np.zeros((50, 4))))
+            ]
+            solve_rows(*given)
+            np.testing.assert_allclose(given[2], expected, rtol=1e-12)
+    assert len(_solve_rows.signatures) == 1

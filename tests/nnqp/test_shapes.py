@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-import cvxpy
 import numpy as np
 import pytest
+from cone_solver import minimum
 from sklearn.isotonic import isotonic_regression
 
 from ngmca.algorithms.steps import SHAPED_ROUNDS, SHAPED_TOL
@@ -12,8 +12,6 @@ from ngmca.nnqp import Solution, pivot, pooling, shaped
 from ngmca.nnqp import profile_shapes as shapes
 from ngmca.nnqp.gram import Gram
 from ngmca.nnqp.profile_shapes import descend_shaped, residual_shaped
-
-EXACT = {"solver": "CLARABEL", "tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8}
 
 
 def descend_each(H, which, C, bound, X, max_iter, tol, fixed=None):
@@ -25,10 +23,11 @@ def descend_each(H, which, C, bound, X, max_iter, tol, fixed=None):
 def projection(shape):
     """The nearest vector b >= 0 in a shape, each entry with its own weight."""
 
-    def project(b, w=1.0):
+    def project(b, w=1.0, points=np.nan):
         b = np.array(b, dtype=float)
         w, x = np.broadcast_to(w, b.shape).astype(float), np.empty(b.shape)
-        pooling.best_column(shapes.SHAPES[shape], b * w, w, np.inf, x)
+        points = np.broadcast_to(points, b.shape).astype(float)
+        pooling.best_column(shapes.SHAPES[shape], b * w, w, np.inf, points, x)
         return x
 
     return project
@@ -144,14 +143,22 @@ def value(A, y, X):
 
 
 def by_cone(A, y, names, bound):
-    X = cvxpy.Variable((A.shape[2], len(A)), nonneg=True)
-    task = [X[k, 1:] >= X[k, :-1] for k, name in enumerate(names) if name == "increasing"]
-    task += [X[k, 1:] <= X[k, :-1] for k, name in enumerate(names) if name == "decreasing"]
-    task += [cvxpy.norm(X[k]) <= bound[k] for k in range(len(names)) if np.isfinite(bound[k])]
-    misfits = [cvxpy.sum_squares(A[t] @ X[:, t] - y[t]) / 2 for t in range(len(A))]
-    task = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(misfits)), task)
-    task.solve(**EXACT)
-    return task.value
+    """The least misfit, by an interior-point method; x holds the profiles one after the other."""
+    m, _, r = A.shape
+    P, q = np.zeros((r, m, r, m)), -np.einsum("tnj,tn->jt", A, y).ravel()
+    for t in range(m):
+        P[:, t, :, t] = A[t].T @ A[t]
+    entries = np.eye(r * m).reshape(r, m, r * m)  # entries[k, t] @ x is X[k, t]
+    rising = [np.diff(entries[k], axis=0) for k, name in enumerate(names) if name == "increasing"]
+    falling = [-np.diff(entries[k], axis=0) for k, name in enumerate(names) if name == "decreasing"]
+    linear = np.concatenate([*entries, *rising, *falling])
+    norms = [
+        ("norm", np.vstack([np.zeros(r * m), entries[k]]), np.append(bound[k], np.zeros(m)))
+        for k in range(r)
+        if np.isfinite(bound[k])
+    ]
+    signs = ("nonnegative", linear, np.zeros(len(linear)))
+    return minimum(P.reshape(r * m, -1), q, signs, *norms)[1] + np.sum(y**2) / 2
 
 
 def check(solve, family, *, limited, warm=False, count=60):
@@ -437,3 +444,47 @@ def test_nearly_equal_profiles_reach_their_minimum_and_it_is_said_how_far_they_a
     distance = np.abs(early - best).max() / early.max()
     assert distance > 0.05
     assert distance / 3 < gram.distance(C, early, np.full(4, np.inf), names) < 30 * distance
+
+
+def by_cone_with_points(b, w, points, rising):
+    """The monotone projection with points, by a cone solver: signs say where x rises and falls."""
+    m, known = len(b), ~np.isnan(points)
+    steps = rising[:, None] * np.diff(np.eye(m), axis=0)
+    return minimum(
+        np.diag(2 * w),
+        -2 * w * b,
+        ("zero", np.eye(m)[known], -points[known]),
+        ("nonnegative", np.vstack([np.eye(m), steps]), np.zeros(2 * m - 1)),
+    )[0]
+
+
+def test_projections_with_known_points_against_a_cone_solver():
+    rng, met = np.random.default_rng(3), 0
+    for _ in range(12):
+        m = int(rng.integers(3, 10))
+        b, w = rng.standard_normal(m) + 0.5, 10.0 ** rng.uniform(-1, 1, m)
+        truth = unimodal(rng.random(m))
+        points = np.where(rng.random(m) < 0.4, truth, np.nan)
+        x, known = unimodal(b, w, points), ~np.isnan(points)
+        np.testing.assert_array_equal(x[known], points[known])
+        fits = [
+            by_cone_with_points(b, w, points, np.where(np.arange(m - 1) < p, 1, -1)) for p in range(m)
+        ]
+        least = min(misfit(b, w, fit) for fit in fits if fit is not None)
+        assert misfit(b, w, x) <= least + 1e-6
+        peak = int(x.argmax())
+        assert (np.diff(x[: peak + 1]) >= 0).all()
+        assert (np.diff(x[peak:]) <= 0).all()
+        met += misfit(b, w, x) > misfit(b, w, unimodal(b, w)) + 1e-3
+        rises = np.where(known, np.sort(truth), np.nan)
+        expected = by_cone_with_points(b, w, rises, np.ones(m - 1))
+        np.testing.assert_allclose(increasing(b, w, rises), expected, atol=1e-5)
+        np.testing.assert_allclose(decreasing(b[::-1], w[::-1], rises[::-1])[::-1], expected, atol=1e-5)
+    assert met > 6
+
+
+def test_points_without_weight_hold_and_neighbours_follow():
+    b, w = np.array([9.0, 0.0, 1.0, 5.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    points = np.array([np.nan, 2.0, np.nan, np.nan])
+    np.testing.assert_array_equal(increasing(b, w, points), [0, 2, 2, 5])
+    np.testing.assert_array_equal(unimodal(b, w, points), [0, 2, 2, 5])

@@ -11,7 +11,7 @@ import ngmca
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Answers, Run
 from ngmca.io import Dataset
-from ngmca.report import answer_figures, html
+from ngmca.report import answer_figures, html, mixing_figures
 from ngmca.report.answer_sections import amount_table, opening
 from ngmca.report.sections import sections
 
@@ -42,7 +42,9 @@ def test_the_report_opens_with_the_answers(run):
     questions = ("How many?", "Which?", "How much?", "How sure?")
     order = [first.body.index(word) for word in ("data-verdict", *questions)]
     assert order == sorted(order)
-    assert run.answers.rank.advice in first.body
+    assert "3 sources, chosen from the data." in first.body
+    assert "iterations" not in first.body
+    assert run.answers.rank.advice in later[0].body
     assert "&lt;b&gt;one&lt;/b&gt;" in first.body  # a name is no markup
     assert "<b>one</b>" not in html(run).replace("&lt;b&gt;one&lt;/b&gt;", "")
     assert [one.anchor for one in later[:3]] == ["rank", "which", "amounts"]
@@ -69,13 +71,30 @@ def test_each_source_is_drawn_above_its_reference(run):
         assert figure.data[0].yaxis != figure.data[1].yaxis
 
 
-def test_standards_lie_where_the_line_is_drawn_through_them(run):
+def test_amounts_are_drawn_with_intervals_beside_standards_that_the_others_predict(run):
     amounts = run.answers.amounts
-    for j, figure in enumerate(answer_figures.calibrations(amounts)):
-        drawn, points = figure.data
+    for j, figure in enumerate(answer_figures.amounts_of(amounts)):
+        drawn, circles, diagonal, points = figure.data
+        np.testing.assert_allclose(drawn.y, amounts.values[:, j])
+        np.testing.assert_allclose(drawn.y + drawn.error_y.array, amounts.high[:, j])
+        np.testing.assert_array_equal(circles.y, amounts.known[:, j])
         np.testing.assert_array_equal(points.x, amounts.known[:5, j])
-        slope = drawn.y[1] / drawn.x[1]
-        np.testing.assert_allclose(points.y, slope * points.x, rtol=0.1, atol=0.02)
+        np.testing.assert_allclose(points.y, points.x, rtol=0.1, atol=0.05)
+        assert diagonal.x == diagonal.y
+    hours = np.arange(12) / 4
+    timed = replace(amounts, row_axis=hours, row_label="time [h]")
+    figure = next(answer_figures.amounts_of(timed))
+    np.testing.assert_array_equal(figure.data[0].x, hours)
+    assert figure.layout.xaxis.title.text == "time [h]"
+
+
+def test_weights_and_shares_are_drawn_over_time_if_it_does_not_go_back(run):
+    hours = np.arange(12) / 4
+    timed = replace(run, data=replace(run.data, row_axis=hours, row_label="time [h]"))
+    for figure in (mixing_figures.weights(timed), mixing_figures.shares(timed)):
+        np.testing.assert_array_equal(figure.data[0].x, hours)
+    back = replace(run, data=replace(run.data, row_axis=hours % 1, row_label="time [h]"))
+    np.testing.assert_array_equal(mixing_figures.weights(back).data[0].x, np.arange(1, 13))
 
 
 def test_without_answers_it_is_said_what_is_not_known(run):

@@ -16,8 +16,9 @@ from ngmca.io import Dataset
 from ngmca.report import figures, html, write
 from ngmca.report import plotly_style as drawing
 from ngmca.report import quality_figures as residual_figures
+from ngmca.report.answer_sections import source_answers
 from ngmca.report.figures import peaks
-from ngmca.report.mixing_figures import image, shares
+from ngmca.report.mixing_figures import image, shares, weights
 from ngmca.report.sections import composition, fits, sources
 from ngmca.result import Others, Restart
 from ngmca.saving.results import _write_tables
@@ -363,3 +364,51 @@ def test_shares_are_told_as_shares_of_energy_and_the_axis_has_channels():
     assert "measurements x channels" in body
     assert "samples" not in body
     assert "--" not in re.sub(r"<style.*?</style>", "", body, flags=re.DOTALL)
+
+
+def test_a_direction_that_was_asked_for_is_drawn():
+    for unit, asked, falls in (("nm", "falling", True), ("cm-1", "rising", False)):
+        data = Dataset(np.ones((2, 3)), np.arange(3.0), "x", unit, meta={"axis_direction": asked})
+        assert drawing.is_reversed(data) is falls
+
+
+def test_twenty_four_sources_have_colours_of_their_own():
+    assert len({drawing.colour(i) for i in range(24)}) == 24
+    assert all(re.fullmatch(r"#[0-9A-Fa-f]{6}", drawing.colour(i)) for i in range(24))
+
+
+def test_masses_are_drawn_as_sticks():
+    run = made_run()
+    y = np.where(np.arange(200) % 5 == 0, 1.0, 0.0)
+    data = replace(run.data, axis_name="m/z")
+    stick = drawing.line(data, y, "a", "#000000", width=1, fill="tozeroy")
+    assert len(stick.x) == 3 * 40
+    np.testing.assert_array_equal(stick.y[:2], [0, 1])
+    assert np.isnan(stick.y[2])
+    assert stick.fill is None
+    assert len(drawing.line(run.data, y, "a", "#000000", width=1).x) == 200
+
+
+@pytest.mark.parametrize(
+    ("names", "expected", "title"),
+    [
+        (("0", "0.5", "1", "2", "5", "9", "20", "60"), [0, 0.5, 1, 2, 5, 9, 20, 60], "measurement"),
+        (tuple(f"time (s)={2.5 * i:g}" for i in range(8)), 2.5 * np.arange(8), "time (s)"),
+        (tuple("12345678"), np.arange(1, 9), None),
+        (tuple("abcdefgh"), np.arange(1, 9), None),
+        (("3", "1", "2", "5", "4", "7", "6", "8"), np.arange(1, 9), None),
+    ],
+)
+def test_amounts_are_drawn_against_the_coordinates_of_measurements(names, expected, title):
+    run = made_run(row_names=names)
+    for figure in (shares(run), weights(run)):
+        np.testing.assert_allclose(figure.data[0].x, expected)
+        axes = [axis.title.text for axis in figure.select_xaxes()]
+        assert title is None or title in axes
+
+
+def test_there_are_no_empty_columns_without_a_library():
+    page = source_answers(made_run())
+    assert "similarity" not in page
+    assert "substance" not in page
+    assert page.count("<th>") == 4 + 3  # of the head with the highest peaks, and one for each source

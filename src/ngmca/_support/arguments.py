@@ -35,7 +35,9 @@ def check_data(Y: ArrayLike, name: str = "Y") -> NDArray:
             "{} is the name of a file: read it first, with ngmca.io.read({!r}).", option(name), str(Y)
         )
     array = as_array(Y, name)
-    if array.dtype != np.float32:
+    if array.dtype.newbyteorder("=") == np.float32:
+        array = array.astype(np.float32, copy=False)  # in the byte order of this machine
+    else:
         with np.errstate(over="ignore"):  # numbers beyond float64 become infinite and are refused below
             array = array.astype(np.float64, copy=False)
     if array.ndim != 2:

@@ -34,7 +34,9 @@ class Option:
     def __str__(self) -> str:
         if not self.has_value:
             return self.name
-        return f"{self.name}()" if self.name[0].isupper() else f"{self.name}={self.value!r}"
+        if not self.name[0].isupper():
+            return f"{self.name}={self.value!r}"
+        return f"{self.name}({self.value!r})" if isinstance(self.value, str) else f"{self.name}()"
 
 
 def option(name: str, value: object = ...) -> Option:

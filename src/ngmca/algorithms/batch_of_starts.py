@@ -115,7 +115,7 @@ class _Batch:
             A = self._pulled(found, going.last)
             return replace(following, seen=self._stacks.see(A), lam=lam, last=found), unsettled
         distance = xp.sqrt(((found - A) ** 2).sum(axis=(1, 2)) / self._r)
-        settled = self._device.host(distance <= schedule.tol)
+        settled = self._device.host(distance <= schedule.tol) & schedule.settles
         if not schedule.accelerated:
             A = self._pulled(found, going.last)
             following = replace(following, lam=schedule.decay * going.lam, last=found)

@@ -96,7 +96,7 @@ def revive(engine: Engine, A: NDArray, S: NDArray, known: Constraints = FREE) ->
     blank = np.flatnonzero(~directions.any(axis=0))  # nothing is left over: any will do
     if blank.size:
         directions[:, blank] = _any_directions(len(A), blank)
-    A[:, dead] = directions
+    A[:, dead] = known.in_shape(directions, dead)
     if known.zero_mixing is not None:
         A[known.zero_mixing] = 0
     return A, S

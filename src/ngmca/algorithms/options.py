@@ -22,6 +22,8 @@ class Options:
         Where sources are sparse.
     sample_shape : (int, int) or None
         Height and width of sources that are images.
+    borders : tuple of int
+        First channels of the second and later techniques, where the axis begins anew.
     noise : (m,) array or None
         Known noise level of each measurement, in units of the engine; None estimates it.
     known : Constraints
@@ -42,6 +44,7 @@ class Options:
     tol: float | None = None
     domain: str = "auto"
     sample_shape: tuple[int, int] | None = None
+    borders: tuple[int, ...] = ()
     noise: NDArray | None = None
     known: Constraints = field(default=FREE, compare=False)
     warm: bool = False
@@ -49,9 +52,9 @@ class Options:
 
     def without_closure(self) -> "Options":
         """Return the same without a closure, for steps whose thresholds shrink the sources."""
-        if self.known.totals is None or self.method == "anls":
+        if self.method == "anls":
             return self
-        return replace(self, known=replace(self.known, totals=None))
+        return replace(self, known=self.known.without_closure())
 
     @property
     def transformed(self) -> bool:

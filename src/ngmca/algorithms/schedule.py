@@ -29,6 +29,11 @@ class Schedule:
         """Whether the threshold begins as high as the gradient at the first guess."""
         return self.n_decrease > 1 or self.decay < 1
 
+    @property
+    def settles(self) -> bool:
+        """Whether the run ends when A stays. It does not while the threshold still falls."""
+        return self.decay == 1
+
 
 def schedule(
     method: str,
@@ -48,7 +53,7 @@ def schedule(
     most = AUTO_ITERATIONS if automatic else int(n_iter)
     if noiseless:
         steps = int(np.log(noiseless * LAST_THRESHOLD) / np.log(DECAY))
-        found = Schedule(min(most, steps), 1, pull=0.9, decay=DECAY, begins_at=0.05, tol=1e-14)
+        found = Schedule(min(most, steps), 1, pull=0.9, decay=DECAY, begins_at=0.05)
     elif method == "anls":
         found = Schedule(most, 1, accelerated=True, tol=1e-5)
     elif method == "soft" and automatic and tau > 0:

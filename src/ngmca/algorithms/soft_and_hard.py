@@ -53,7 +53,7 @@ def iterate_thresholded(
             A_next, quality = a_step(engine, sweep, A, options, lam, bounded=bounded)
             A_next, S = revive(engine, A_next, sweep.S, options.known)  # while A S is still the fit
             A_next, S = options.known.imposed(*unit_columns(A_next, S, scale=_uses_values(options)))
-            settled = not falls and _distance(A_next, A) <= schedule.tol
+            settled = not falls and schedule.settles and _distance(A_next, A) <= schedule.tol
             # a shape is that of A as the A-step leaves it: the last S is found for that
             pure = options.known.shaped and (settled or k == schedule.n_iter - 1)
         if last or ended or (settled and not pure):

@@ -1,25 +1,27 @@
 """The two steps: the sources for a given mixing, and the mixing for given sources."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.constraint_arrays import (
     Constraints,
-    Inner,
     constrained,
     exact_rows,
-    forbid,
     penalised_rows,
     without,
 )
+from ngmca.algorithms.kinetics.kinetic_step import KineticModel, kinetic_step
 from ngmca.algorithms.options import Options
 from ngmca.engines import Engine, Solve, Sweep
-from ngmca.nnqp.closed_rows import solve_closed, violation_closed
+from ngmca.nnqp.closed_rows import solve_closed
+from ngmca.nnqp.closed_shapes import solve_closed_shapes
 from ngmca.nnqp.forward_backward import accelerated
-from ngmca.nnqp.gram import Gram, unit_rows
+from ngmca.nnqp.gram import Gram, Inner, held_at, unit_rows
 from ngmca.nnqp.profile_shapes import descend_shaped
 
-CLOSED_ROUNDS, CLOSED_TOL = 100, 1e-9  # of sources under a closure and a baseline in turn
+ROUNDING_OF_SUMS = 1e-12  # what known values leave of a total counts as 0 below this share of it
 SHAPED_ROUNDS, SHAPED_TOL = 3000, 1e-8  # of profiles in their shapes
 
 
@@ -44,13 +46,16 @@ def a_step(
     lam: NDArray | None = None,
     *,
     bounded: bool,
+    noise: NDArray | None = None,
 ) -> tuple[NDArray, float]:
     """Return argmin_{A >= 0} 1/2 |Y - AS|^2 and its certificate; if bounded, column norms are at most 1.
 
-    `lam` are the thresholds of A, if A is penalised too.
+    `lam` are the thresholds of A, if A is penalised too. The `noise` (m,) weighs values of A that are
+    known up to a standard deviation; by default it is the known one, or that of the residual.
     """
     if options.known.any:
-        return _constrained_a_step(engine, sweep, A, options.known, lam, bounded=bounded)
+        options = options if noise is None else replace(options, noise=noise)
+        return _constrained_a_step(engine, sweep, A, options, lam, bounded=bounded)
     if options.solver == "pivot":
         bounds = np.ones(A.shape[1], dtype=bool) if bounded else None
         X, quality = engine.solve_mixing(sweep.SS, sweep.YS, A.astype(np.float64), bounds)
@@ -67,72 +72,181 @@ def a_step(
 
 
 def _constrained_a_step(
-    engine: Engine, sweep: Sweep, A: NDArray, known: Constraints, lam: NDArray | None, *, bounded: bool
+    engine: Engine, sweep: Sweep, A: NDArray, options: Options, lam: NDArray | None, *, bounded: bool
 ) -> tuple[NDArray, float]:
-    """Return the A-step under constraints: each kind has its own solver."""
-    held, free = np.flatnonzero(known.held), np.flatnonzero(~known.held)
+    """Return the A-step under constraints: closure and shapes have their own solvers."""
+    known, shrunk = options.known, bounded or (lam is not None and bool(lam.any()))
+    physical = known.points is not None or known.expected is not None or known.totals is not None
+    size = known.sizes_of(A, sweep.S) if physical else np.ones(known.total)
+    drifting = known.pointed & ~known.held & ~known.scaled_elsewhere
+    if shrunk and drifting.any():
+        # where thresholds shrink S, A grows, but for its points: their size is that of A without them
+        without_points = replace(options, known=known.without_points(drifting))
+        X, _ = _constrained_a_step(engine, sweep, A, without_points, lam, bounded=bounded)
+        size[drifting] = known.sizes_of(X, sweep.S)[drifting]
+    fixed = known.held | known.modelled
+    held, free = np.flatnonzero(fixed), np.flatnonzero(~fixed)
     G = sweep.SS
     C = without(G, sweep.YS, A.astype(np.float64), held, free)
     G = G.among(free)
     if known.both and lam is not None:
         C = C - lam[free] * np.sqrt(G.diagonals)
-    if known.zero_mixing is not None:
-        forbid(C, known.zero_mixing[:, free], closed=known.totals is not None)
+    size = np.where(size > 0, size, 1.0)
+    if known.expected is not None:
+        G, C = _expecting(G, C, engine, sweep, options, size, free)
     X = np.array(A[:, free], dtype=np.float64, order="C")
-    if known.totals is not None:
-        quality = _closed(G, C, X, known, free, A, sweep.S)
-    elif known.profiles is not None:
-        quality = _shaped(G, C, X, known, free)
+    points = known.points
+    points = np.full(X.shape, np.nan) if points is None else (points / size)[:, free]
+    if known.profiles is not None:
+        quality = _shaped(G, C, X, known, free, A, size, points)
+    elif known.totals is not None:
+        quality = _closed(G, C, X, known, free, A, size, points)
     else:
-        X, quality = engine.solve_mixing(G, C, X, ~known.given[free] if bounded else None)
+        limits = known.boundable[free] if bounded else None
+
+        def solve(G: Gram, C: NDArray, X: NDArray) -> float:
+            X[:], quality = engine.solve_mixing(G, C, X, limits)
+            return quality
+
+        quality = _with_points(points, G, C, X, solve)
     found = A.astype(np.float64)
     found[:, free] = X
+    if known.kinetics is not None:
+        quality = max(quality, _follow_law(engine, sweep, found, known, known.kinetics))
     return found.astype(A.dtype, copy=False), quality
 
 
-def _closed(
-    G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray, A: NDArray, S: NDArray
+def _follow_law(
+    engine: Engine, sweep: Sweep, A: NDArray, known: Constraints, model: KineticModel
 ) -> float:
-    """Solve for rows of A that sum to their totals in physical units; a baseline is not part of the sum.
+    """Give some columns of A, in place, the best profiles of a rate law; how far the parameters may be.
 
-    Sources and baseline are solved in turn, each exactly, until both are optimal together.
+    The columns have the scale at which A S is a fit with the sources before the step.
     """
-    assert known.totals is not None
-    size, held = known.sizes_of(A, S), known.held
-    totals = np.maximum(known.totals - A[:, held] @ size[held], 0)
-    inside, outside = np.flatnonzero(free < known.r), np.flatnonzero(free >= known.r)
-    unit = 1 / size[free[inside]]
-    quality = np.inf
-    for _ in range(CLOSED_ROUNDS if outside.size else 1):
-        rest = without(G, C, X, outside, inside)
-        H = G.among(inside).in_units(unit)
-        shares = X[:, inside] / unit
-        if outside.size:  # whether the sources are still optimal for the new baseline
-            quality = violation_closed(H.values, rest * unit, totals, shares, H.which)
-            if quality < CLOSED_TOL:
-                break
-        quality = solve_closed(H.values, rest * unit, totals, shares, H.which)
-        X[:, inside] = shares * unit
-        if outside.size:
-            part = np.ascontiguousarray(X[:, outside])
-            exact_rows(G.among(outside), without(G, C, X, inside, outside), part)
-            X[:, outside] = part
+    columns, values = list(model.columns), known.physical_sources(A, sweep.S)
+    profiles, S, quality = kinetic_step(engine, A, sweep.S, model, values)
+    before = np.einsum("kj,kj->k", sweep.S[columns], sweep.S[columns])
+    along = np.einsum("kj,kj->k", S[columns], sweep.S[columns])
+    factor = np.divide(along, before, out=np.ones(len(columns)), where=(before > 0) & (along > 0))
+    A[:, columns] = profiles[:, columns] * factor
     return quality
 
 
-def _shaped(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) -> float:
+def _expecting(
+    G: Gram,
+    C: NDArray,
+    engine: Engine,
+    sweep: Sweep,
+    options: Options,
+    size: NDArray,
+    free: NDArray,
+) -> tuple[Gram, NDArray]:
+    """Return the problem with 1/2 |(A - expected) / sd|^2 added, in units of the noise."""
+    known = options.known
+    assert known.expected is not None
+    assert known.sd is not None
+    variance = _noise_variance(engine, sweep, options)
+    weight = np.nan_to_num(variance[:, None] * (size / known.sd) ** 2)[:, free]
+    target = np.nan_to_num(known.expected / size)[:, free]
+    return G.with_diagonal(weight), C + weight * target
+
+
+def _noise_variance(engine: Engine, sweep: Sweep, options: Options) -> NDArray:
+    """Return the variance (m,) of the noise: the known one, or that of the residual."""
+    m, n = engine.shape
+    if options.noise is not None:
+        return np.asarray(options.noise) ** 2
+    r = options.known.r
+    seen = m * n if engine.weights is None else int(np.count_nonzero(engine.weights))
+    return np.full(m, 2 * sweep.cost / max(seen - r * (m + n - r), 1))
+
+
+def _with_points(points: NDArray, G: Gram, C: NDArray, X: NDArray, solve: Inner) -> float:
+    """Solve for X, in place, with its points."""
+    known = ~np.isnan(points)
+    if not known.any():
+        return solve(G, C, X)
+    return held_at(np.nan_to_num(points), known, G, C, X, solve)
+
+
+def _closed(
+    G: Gram,
+    C: NDArray,
+    X: NDArray,
+    known: Constraints,
+    free: NDArray,
+    A: NDArray,
+    size: NDArray,
+    points: NDArray,
+) -> float:
+    """Solve for rows of A that sum to their totals in physical units; a baseline is not part of the sum.
+
+    Where the sum is at most, or at least, its total, rows are solved without it. Those that break it
+    then have the total as their sum.
+    """
+    assert known.totals is not None
+    unit, inside = 1 / size[free], known.closed[free]
+    held = np.nan_to_num(points) * inside
+    totals = _left(known, A, size) - (held / unit).sum(axis=1)
+    totals[totals <= ROUNDING_OF_SUMS * known.totals] = 0
+    H, over = G.in_units(unit), np.ones(len(X), dtype=bool)
+    quality = 0.0
+    if known.sense != "equal":
+        quality = _with_points(points, G, C, X, exact_rows)
+        sums = ((X - held) * inside / unit).sum(axis=1)
+        over = (sums > totals) if known.sense == "at most" else (sums < totals)
+
+    def solve(H: Gram, C: NDArray, X: NDArray) -> float:
+        counted = inside & np.isnan(points[over])
+        part = None if counted.all() else counted
+        return solve_closed(H.values, C, totals[over], X, H.which, part)
+
+    shares = X[over] / unit
+    own = Gram(H.values, None if H.which is None else H.which[over])
+    quality = max(quality, _with_points(points[over] / unit, own, C[over] * unit, shares, solve))
+    X[over] = shares * unit
+    return quality
+
+
+def _left(known: Constraints, A: NDArray, size: NDArray) -> NDArray:
+    """Return what known columns of A leave of the totals."""
+    assert known.totals is not None
+    held = known.held & known.closed
+    return np.asarray(np.maximum(known.totals - A[:, held] @ size[held], 0))
+
+
+def _shaped(
+    G: Gram,
+    C: NDArray,
+    X: NDArray,
+    known: Constraints,
+    free: NDArray,
+    A: NDArray,
+    size: NDArray,
+    points: NDArray,
+) -> float:
     """Solve for profiles in their shapes, separately for each part of the measurements."""
     assert known.profiles is not None
     shapes = [known.profiles[i] for i in free]
     unit = np.ones(len(X)) if known.rows is None else known.rows  # shapes are those of unit * X
-    H = G.scaled(unit**-2.0)
+    factor, H = unit[:, None], G.scaled(unit**-2.0)
     assert H.which is not None
-    physical, C, worst = X * unit[:, None], C / unit[:, None], 0.0
+    physical, C, points, worst = X * factor, C / factor, points * factor, 0.0
+    weights = np.where(known.closed, size, 0)[free]
+    totals = None if known.totals is None else _left(known, A, size) * unit
     for part in known.parts:
-        own, rest, found = Gram(H.values, H.which[part]), C[part], np.ascontiguousarray(physical[part])
-        problem = own.values, rest, found, shapes
-        descend_shaped(*problem, which=own.which, max_iter=SHAPED_ROUNDS, tol=SHAPED_TOL)
-        worst = max(worst, own.distance(rest, found, np.full(len(free), np.inf), shapes))
+        own, found = Gram(H.values, H.which[part]), np.ascontiguousarray(physical[part])
+        rest, pinned = C[part], points[part]
+        if totals is None:
+            given = {"which": own.which, "points": pinned}
+            descend_shaped(
+                own.values, rest, found, shapes, **given, max_iter=SHAPED_ROUNDS, tol=SHAPED_TOL
+            )
+            far = own.distance(rest, found, np.full(len(free), np.inf), shapes, pinned)
+        else:
+            sums = {"totals": totals[part], "weights": weights, "sense": known.sense}
+            far = solve_closed_shapes(own, rest, found, shapes=shapes, points=pinned, **sums)
+        worst = max(worst, far)
         physical[part] = found
-    X[:] = physical / unit[:, None]
+    X[:] = physical / factor
     return worst

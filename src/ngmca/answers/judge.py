@@ -3,15 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ngmca._support.messages import rendered
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.next_step import next_step
 from ngmca.answers.how_sure.verdict import Verdict
+from ngmca.answers.missing_entries import with_gaps
 from ngmca.answers.run import Run
+from ngmca.constraints import Baseline
 from ngmca.engines import open_data
 from ngmca.io import Dataset
+from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Separation
 from ngmca.task.task import Task
 
@@ -26,7 +27,7 @@ def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Ver
     Parameters
     ----------
     data : array-like of shape (m, n), Dataset, DataFrame or DataArray
-        The data of the separation.
+        The data of the separation. Entries that are NaN, or masked in a masked array, are missing.
     separation : Separation
         The result of `ngmca.separate`.
     task : Task or None
@@ -36,6 +37,11 @@ def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Ver
     -------
     Verdict
         Its colour, green, amber or red, the reasons, and the next step.
+
+    Raises
+    ------
+    ValueError
+        If the data have another shape than those of the separation.
 
     Examples
     --------
@@ -51,11 +57,21 @@ def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Ver
     'r=3'
     """
     engine = open_data(data)
-    known = data if isinstance(data, Dataset) else Dataset(np.asarray(data, dtype=float))
+    shape = (len(separation.A), separation.S.shape[1])
+    if engine.shape != shape:
+        raise wrong_shape(engine.shape, shape)
+    known = data if isinstance(data, Dataset) else Dataset(with_gaps(engine, slice(None)))
     run = Run(separation, diagnose(engine, separation), known)
     found = run.verdict
     if found.colour == "green":
         return found
-    task = Task(len(separation.S)) if task is None else task
+    task = _default_task(separation) if task is None else task
     step = next_step(task, engine, separation, run.diagnostics, run.defects)
     return found if step is None else replace(found, next_step=rendered(step, str))
+
+
+def _default_task(separation: Separation) -> Task:
+    """Return the task with all defaults that has the background of a separation."""
+    found = separation.background
+    known = () if found is None else (Baseline(found.basis),)
+    return Task(len(separation.S), constraints=known)

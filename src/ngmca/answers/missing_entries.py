@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import Engine, everything, in_memory, weighing
+from ngmca.engines import Choice, Engine, everything, in_memory, weighing
 
 
 def without(engine: Engine, outliers: NDArray | None) -> Engine:
@@ -23,7 +23,7 @@ def filled(engine: Engine, A: NDArray, S: NDArray) -> Engine:
     return in_memory(Y.astype(engine.dtype), unit=engine.unit)
 
 
-def with_gaps(engine: Engine, rows: NDArray) -> NDArray:
+def with_gaps(engine: Engine, rows: Choice) -> NDArray:
     """Return some measurements, NaN where entries are missing."""
     Y = engine.pick(rows, slice(None))
     return Y if engine.weights is None else np.where(engine.weights[rows] > 0, Y, Y.dtype.type(np.nan))

@@ -1,6 +1,6 @@
 """What a run leaves: the separation, its diagnostics, and the answers that were asked for."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,14 @@ from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.how_sure import Defect, Diagnostics, defects, findings, summary
 from ngmca.answers.how_sure.detection_limit import DetectionLimit
+from ngmca.answers.how_sure.summary import found_background, how_sure
 from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import GRADES, Finding, counted
 from ngmca.io import Dataset
+from ngmca.io.technique import Technique
 from ngmca.result import Separation
+from ngmca.result.technique_parts import outliers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,11 @@ class Answers:
         ]
 
     def _how_many(self, r: int) -> str:
-        return f"{counted(r, 'source')}, as requested." if self.rank is None else self.rank.advice
+        if self.rank is None:
+            return f"{counted(r, 'source')}, as requested."
+        low, high = self.rank.range
+        others = f" ({low} to {high} are possible)" if low < high else ""
+        return f"{counted(r, 'source')}{others}, chosen from the data."
 
     def _which(self, r: int) -> str:
         if self.identification is None:
@@ -96,7 +103,8 @@ class Answers:
         names = self.names(r)
         if self.amounts is not None and not self.amounts.relative:
             for i, substance in zip(self.amounts.sources, self.amounts.substances, strict=True):
-                names[i] = names[i] or substance
+                if i is not None:
+                    names[i] = names[i] or substance
         return names
 
     def labels(self, r: int) -> list[str]:
@@ -116,7 +124,8 @@ class Answers:
                 self.identification, "claims", "words"
             )
         if self.amounts is not None:
-            plain["amounts"] = _fields(self.amounts, "substances", "sources", "units", "how", "words")
+            names = ("substances", "sources", "by", "units", "how", "words")
+            plain["amounts"] = _fields(self.amounts, *names)
             plain["amounts"]["detection"] = self.amounts.detection.tolist()
             plain["amounts"]["leave_one_out"] = self.amounts.leave_one_out.tolist()
         if self.detection is not None:
@@ -181,7 +190,8 @@ class Run:
             passed = ["nothing speaks against the result, but there are too few measurements to be sure"]
         if len(self.separation.restarts) > 1:
             passed.append("equally good starts agree")
-        return verdict(self.findings, passed, self.record.get("next_step"))
+        step = (self.record.get(name) for name in ("next_step", "next_command"))
+        return verdict(self.findings, passed, *step)
 
     @property
     def kept_record(self) -> dict[str, Any]:
@@ -192,8 +202,12 @@ class Run:
     @property
     def answer_sentences(self) -> list[tuple[str, str]]:
         """The questions how many, which, how much and how sure, with their answers in words."""
-        sure = ("How sure?", self.verdict.text)
-        return [*self.answers.sentences(len(self.separation.S)), sure]
+        (asked, many), *others = self.answers.sentences(len(self.separation.S))
+        background = found_background(self.separation)
+        if background is not None:
+            many = message("{} {}", many, background)
+        sure = ("How sure?", how_sure(self.separation, self.diagnostics))
+        return [(asked, many), *others, sure]
 
     @property
     def labels(self) -> list[str]:
@@ -205,11 +219,47 @@ class Run:
         """Sentences about the separation."""
         return summary(self.separation, self.diagnostics, self.shape)
 
+    @cached_property
+    def techniques(self) -> "tuple[Run, ...]":
+        """The run of each technique, on its own axis and in its own unit; of one only itself."""
+        several = self.separation.joined
+        if len(several) < 2:
+            return (self,)
+        parts = zip(several, self.separation.techniques, self.data.split(), strict=True)
+        return tuple(
+            replace(
+                self,
+                separation=found,
+                data=data,
+                diagnostics=_of_technique(self.diagnostics, one, self.separation.outliers),
+            )
+            for one, found, data in parts
+        )
+
+    @property
+    def technique(self) -> str:
+        """The name of the technique, if this run is that of one of several."""
+        only = self.separation.joined
+        return only[0].name if len(only) == 1 else ""
+
     @property
     def shape(self) -> tuple[int, int]:
         """Measurements and channels of all data; the run of large data shows a part of them."""
         m, n = self.data.meta.get("whole", (len(self.separation.A), self.separation.S.shape[1]))
         return int(m), int(n)
+
+
+def _of_technique(given: Diagnostics, one: Technique, outliers: NDArray | None) -> Diagnostics:
+    """Return the diagnostics with channels and values of one technique."""
+    here = np.zeros(0, dtype=bool) if outliers is None else outliers_of(outliers, one)[0]
+    return replace(
+        given,
+        sigma=given.sigma * one.unit,
+        row_rms=given.row_rms * one.unit,
+        column_rms=given.column_rms[one.channels],
+        picked=given.picked[:, one.channels] * given.picked.dtype.type(one.unit),
+        outlying=given.outlying[here] * one.unit if len(here) else given.outlying,
+    )
 
 
 def _without_outliers(Y: NDArray, outliers: NDArray | None) -> NDArray:

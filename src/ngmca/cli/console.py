@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from rich.console import Console
 from rich.text import Text
 
-from ngmca._support.messages import rendered
+from ngmca._support.messages import message, rendered
 from ngmca.answers.how_sure import Finding
 from ngmca.answers.run import Run
 from ngmca.cli.options import as_flag
@@ -59,10 +59,14 @@ def print_to_stderr(text: Text) -> None:
 
 
 def say_run(run: Run, *, quiet: bool = False) -> None:
-    """Print the verdict and the next step, the answers to questions, the warnings, and the summary."""
+    """Print the verdict with the next step, an answer to each question, the warnings, and the rest."""
     say(f"Verdict: {run.verdict.colour}. {run.verdict.text}", quiet=quiet)
     if run.verdict.next_step:
         say(f"Next step: {run.verdict.next_step}", quiet=quiet)
+    if run.verdict.command:
+        say(f"  {run.verdict.command}", quiet=quiet)
+    for question, answer in run.answer_sentences:
+        say(message("{} {}", question, answer), quiet=quiet)
     for sentence in _answers(run):
         say(sentence, quiet=quiet)
     for finding in run.findings:
@@ -75,7 +79,9 @@ def say_run(run: Run, *, quiet: bool = False) -> None:
 def _answers(run: Run) -> list[str]:
     """Return the answers to questions about the sources, without their warnings."""
     asked = run.answers
-    sentences = [] if asked.rank is None else [f"Number of sources: {asked.rank.advice}"]
+    sentences: list[str] = []
+    if asked.rank is not None:
+        sentences.append(message("Number of sources: {}", asked.rank.advice))
     for answer in (asked.identification, asked.amounts):
         if answer is not None:
             sentences += [sentence for sentence in answer.words if sentence not in answer.warnings]

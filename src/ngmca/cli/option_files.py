@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import constraints as known
-from ngmca import io
+from ngmca import io, rules
 from ngmca._support.arguments import check_choice
 from ngmca.cli.console import note
+from ngmca.cli.known_amounts import known_amounts
 from ngmca.cli.options import flag_of
 from ngmca.cli.settings import Settings
 from ngmca.domains import backgrounds
@@ -18,8 +19,9 @@ from ngmca.io import Dataset, ReadError
 from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
 from ngmca.saving.sources_in_file import sources_in
+from ngmca.separation import SHARED
 from ngmca.task.methods import method_with
-from ngmca.task.task import DOMAINS, NoiseModel, Sampling, Task
+from ngmca.task.task import AUTOMATIC_BASELINE, DOMAINS, NoiseModel, Sampling, Task
 
 PROFILES = ("unimodal", "increasing", "decreasing")
 
@@ -28,6 +30,16 @@ def check_early(settings: Settings) -> None:
     """Raise an error for a wrong method, one of its options or a wrong domain, before data are read."""
     method_with(settings.method, settings.method_options)
     check_choice(settings.domain, "domain", DOMAINS)
+    check_choice(settings.shared, "shared", SHARED)
+    if settings.shared == "mixing":
+        asked = {
+            "one noise": settings.noise is not None,
+            "KnownSources": settings.known_sources is not None,
+            "curves of a baseline": "baseline" in settings.files,
+            "library": settings.library is not None,
+            "responses": settings.responses is not None,
+        }
+        rules.check(rules.written(["techniques", *(name for name, given in asked.items() if given)]))
 
 
 def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
@@ -49,24 +61,44 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
 def constraints_of(
     settings: Settings, data: Dataset, *, quiet: bool = False
 ) -> Iterator[known.Constraint]:
-    """Yield the constraints that were given."""
+    """Yield the constraints that were given.
+
+    Without any, there is an automatic baseline, as in Python.
+    """
     if settings.known_sources is not None:
         spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)
         yield known.KnownSources(spectra, settings.known_scale or "fixed")
     elif settings.known_scale is not None:
         raise ReadError("--known-scale needs --known-sources: give a file of spectra, or leave it out.")
     if settings.known_mixing is not None:
-        yield known.KnownMixing(_mixing(settings.known_mixing, data))
+        yield known.KnownMixing(
+            known_amounts(settings.known_mixing, data), sd=_deviations(settings.known_mixing_sd, data)
+        )
+    elif settings.known_mixing_sd is not None:
+        raise ReadError("--known-mixing-sd needs --known-mixing: give that too, or leave it out.")
     if settings.closure is not None:
-        yield known.Closure(_totals(settings.closure, data))
+        totals = _numbers(settings.closure, data, "closure", "total")
+        yield known.Closure(totals, settings.closure_kind or "equal")
+    elif settings.closure_kind is not None:
+        raise ReadError("--closure-kind needs --closure: give that too, or leave it out.")
+    if settings.kinetics is not None:
+        yield known.Kinetics(
+            settings.kinetics, start=_start(settings.kinetics_start), times=_times(settings.times, data)
+        )
+    elif settings.kinetics_start is not None or settings.times is not None:
+        raise ReadError("--kinetics-start and --times need --kinetics: give it, or leave them out.")
     if settings.profiles == "unimodal":
         yield known.Unimodal()
     elif settings.profiles is not None:
         yield known.Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
-    if settings.baseline in backgrounds.KINDS:
-        yield known.Baseline(settings.baseline)
-    elif settings.baseline is not None:
-        yield known.Baseline(_spectra("Baseline", settings.baseline, data, quiet=quiet))
+    others = (settings.known_sources, settings.known_mixing, settings.closure, settings.profiles)
+    kind = settings.baseline or ("auto" if others == (None,) * len(others) else "none")
+    if kind == "auto":
+        yield from AUTOMATIC_BASELINE
+    elif kind in backgrounds.KINDS:
+        yield known.Baseline(kind)
+    elif kind != "none":
+        yield known.Baseline(_spectra("Baseline", kind, data, quiet=quiet))
 
 
 def noise_of(settings: Settings, data: Dataset) -> NoiseModel:
@@ -123,23 +155,45 @@ def _on_axis(found: Dataset, path: str, data: Dataset, name: str) -> NDArray:
     return interpolate(there, here, X)
 
 
-def _mixing(path: str, data: Dataset) -> NDArray:
-    """Return known columns of the mixing, one row for each measurement."""
-    Y = _read(path, numbers=True).Y
-    return Y.T if len(Y) == 1 != len(data.Y) else Y
+def _deviations(given: float | str | None, data: Dataset) -> float | NDArray | None:
+    """Return standard deviations of known amounts: one number, or a table like that of the amounts."""
+    return known_amounts(given, data) if isinstance(given, str) else given
 
 
-def _totals(closure: float | str, data: Dataset) -> float | NDArray:
-    """Return one total, or one for each measurement."""
-    if not isinstance(closure, str):
-        return closure
-    totals = _read(closure, numbers=True).Y
-    if totals.size != len(data.Y):
+def _numbers(given: float | str, data: Dataset, name: str, word: str) -> float | NDArray:
+    """Return a number, or one for each measurement from a file."""
+    if not isinstance(given, str):
+        return given
+    found = _read(given, numbers=True).Y
+    if found.size != len(data.Y):
         raise ReadError(
-            f"{closure} has {totals.size} numbers: --closure needs one total for each of "
+            f"{given} has {found.size} numbers: {flag_of(name)} needs one {word} for each of "
             f"{len(data.Y)} measurements."
         )
-    return totals.ravel()
+    return found.ravel()
+
+
+def _times(path: str | None, data: Dataset) -> float | NDArray | None:
+    """Return the times in a file, or those that the names of the measurements are."""
+    if path is not None:
+        return _numbers(path, data, "times", "time")
+    try:
+        found = np.array([float(name) for name in data.row_names])
+    except ValueError:
+        return None
+    rising = len(found) == len(data.Y) and (found >= 0).all() and (np.diff(found) >= 0).all()
+    return found if rising else None
+
+
+def _start(text: str | None) -> dict[str, float] | None:
+    """Return the amounts in a text such as A=0.1,B=0.2."""
+    if text is None:
+        return None
+    parts = [part.partition("=") for part in text.split(",")]
+    try:
+        return {name.strip(): float(amount) for name, _, amount in parts}
+    except ValueError:
+        raise ReadError(f"--kinetics-start {text} is not a list of amounts, as A=0.1,B=0.2.") from None
 
 
 def _read(path: str, *, numbers: bool) -> Dataset:

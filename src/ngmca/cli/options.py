@@ -25,6 +25,7 @@ OTHER_NAMES = {  # arguments of the library whose option has another name
     "Dataset.crop": "--range",
     "Unimodal": "--profiles",
     "Monotonic": "--profiles",
+    "names": "names in Python",  # the command line has no such option
 }
 _SETTINGS = {part.name: part for part in fields(Settings) if part.metadata}
 _OF_OTHERS = {"max_rank", "force", "compounds", "peaks", "snr"}

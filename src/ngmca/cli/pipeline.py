@@ -1,5 +1,7 @@
 """A run from its settings to a folder: read, separate, answer questions, write, print."""
 
+import os
+import shlex
 import time
 import warnings
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from typing import Any
 from ngmca import rules
 from ngmca._support.atomic_files import write_atomically
 from ngmca._support.compiled import compile_notice
-from ngmca._support.messages import ArgumentError, message, option, rendered
+from ngmca._support.messages import ArgumentError, Option, message, option, rendered
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.compile_ahead import meanwhile
 from ngmca.answers.how_many.condensed_data import MAX_RANK
@@ -27,6 +29,7 @@ from ngmca.cli.option_files import check_early, task_of
 from ngmca.cli.options import as_flag
 from ngmca.cli.settings import AUTO, QUESTIONS, Settings, changed_input, provenance, to_toml
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
+from ngmca.constraints import Baseline
 from ngmca.engines import Engine, open_data
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
@@ -34,10 +37,12 @@ from ngmca.saving import large_results as large
 from ngmca.saving import result_folder, results
 from ngmca.saving.checksummed_files import load_interim, save_interim
 from ngmca.saving.folder_claim import Claim, claimed
+from ngmca.task.automatic_baseline import with_baseline
 from ngmca.task.checkpoints import Checkpoint
 from ngmca.task.driver import Prepared, StoppedRunError
 from ngmca.task.methods import Rival
 from ngmca.task.problem import features_of_data
+from ngmca.task.task import Task
 
 REPORT_BYTES = 6e6  # of Plotly and the page
 BYTES_PER_NUMBER = 50.0  # in result.nc and in a table
@@ -109,14 +114,14 @@ def _run(
             large.refuse(data, "an addition to a result", "give these options to `ngmca separate`")
             results.described(found.separation, data)
         # an earlier result is only sampled and described, which the GPU does not support
-        prepared = _prepared(data, settings if found is None else replace(settings, device="cpu"))
+        task, prepared = _prepared(data, settings, found)
         library = run_answers.opened_library(settings, data)
     claim.check_room(_size(data, settings, prepared))
     claim.begin(to_toml(settings, record), resume=resume)
     described = {"separate": settings.table(), "record": record}
     begun = time.monotonic()
     if found is None:
-        prepared, rank = _with_number(prepared, settings)
+        prepared, rank = _with_number(task, prepared, settings)
         separation, answered = None, Answers(rank)
     else:
         separation, answered = found.separation, replace(found.answers, refused=())
@@ -140,12 +145,12 @@ def _run(
         diagnostics = replace(diagnostics, explained=seen.explained)
         record["shown"] = seen.told
     run = Run(seen.separation, diagnostics, seen.data, described, answers)
-    run = _with_next_step(run, prepared, seen.engine, quiet=quiet)
+    run = _with_next_step(run, prepared, seen.engine, claim.folder, quiet=quiet)
     results.write(claim.work, run)
     return run
 
 
-def _with_next_step(run: Run, prepared: Prepared, engine: Engine, *, quiet: bool) -> Run:
+def _with_next_step(run: Run, prepared: Prepared, engine: Engine, folder: Path, *, quiet: bool) -> Run:
     """Return the run with the change that helps most, if the verdict is not green."""
     if run.verdict.colour == "green" or engine is not prepared.engine:
         return run
@@ -155,9 +160,21 @@ def _with_next_step(run: Run, prepared: Prepared, engine: Engine, *, quiet: bool
         prepared.task, engine, run.separation, run.diagnostics, run.defects,
         chosen=run.answers.rank is not None,
     )  # fmt: skip
-    return (
-        run if step is None else replace(run, record=run.record | {"next_step": rendered(step, as_flag)})
-    )
+    if step is None:
+        return run
+    told = {"next_step": rendered(step, as_flag)}
+    change = step.parts[0]
+    if isinstance(change, Option):
+        told["next_command"] = _command(folder, as_flag(change))
+    return replace(run, record=run.record | told)
+
+
+def _command(folder: Path, change: str) -> str:
+    """Return the command line that repeats the run of a folder with one change."""
+    here = Path(os.path.relpath(folder))
+    short = folder if len(here.parts) > len(folder.parts) or ".." in here.parts else here
+    words = ["--config", str(short / result_folder.RECORD), *change.split(), "-o", f"{short}-next"]
+    return shlex.join(["ngmca", "separate", *words])
 
 
 def _read(settings: Settings, *, quiet: bool) -> tuple[Dataset, dict[str, Any]]:
@@ -182,29 +199,42 @@ def _check_input(before: dict[str, Any], record: dict[str, Any], *, resume: bool
     note(message("{} {} changed since that run.toml was written.", other, has), quiet=quiet)
 
 
-def _prepared(data: Dataset, settings: Settings) -> Prepared:
-    """Return the checked task with its data; with -r auto for the largest number of sources."""
+def _prepared(data: Dataset, settings: Settings, found: Run | None) -> tuple[Task, Prepared]:
+    """Return the task, and checked with its data; with -r auto for the largest number of sources.
+
+    The automatic baseline of an earlier result is that of its separation.
+    """
+    if found is not None:
+        settings = replace(settings, device="cpu")
     engine = open_data(data, device=settings.device, lazily=large.is_large(data) or None)
     task = task_of(settings, data)
+    if found is not None:
+        kind = found.separation.background.found if found.separation.background else ""
+        baseline = Baseline(kind, found=True) if kind else None
+        task = replace(task, constraints=with_baseline(task.constraints, baseline))
     if settings.ambiguity:
         asked = rules.written(["ambiguity"])
         rules.check(task.features | features_of_data(engine) | asked)
     if settings.sources != AUTO:
-        return one_blas_thread(Prepared)(task, engine)
+        return task, one_blas_thread(Prepared)(task, engine)
     features = task.features | features_of_data(engine)
     rules.check(features | {"auto rank": option("r", AUTO)})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # shown once the number is known
-        return one_blas_thread(Prepared)(replace(task, r=min(MAX_RANK, *engine.shape)), engine)
+        most = replace(
+            task, r=min(MAX_RANK, *engine.shape), constraints=with_baseline(task.constraints, None)
+        )
+        return task, one_blas_thread(Prepared)(most, engine)
 
 
-def _with_number(prepared: Prepared, settings: Settings) -> tuple[Prepared, RankChoice | None]:
+def _with_number(
+    task: Task, prepared: Prepared, settings: Settings
+) -> tuple[Prepared, RankChoice | None]:
     """Return the task with its number of sources, and with -r auto how it was chosen."""
-    choice = run_answers.counted(prepared, settings)
-    if choice is None:
+    if settings.sources != AUTO:
         return prepared, None
+    task, choice = run_answers.counted(task, prepared.engine)
     with as_bad_input():
-        task = replace(prepared.task, r=choice.rank)
         return one_blas_thread(Prepared)(task, prepared.engine), choice
 
 
@@ -313,7 +343,9 @@ def print_run(run: Run, place: Path, *, quiet: bool, as_json: bool) -> None:
     """Print a result and its folder, as sentences or as JSON."""
     if as_json:
         warnings_of_run = [as_warning(finding) for finding in run.findings]
-        verdict = {name: getattr(run.verdict, name) for name in ("colour", "text", "next_step")}
+        verdict = {
+            name: getattr(run.verdict, name) for name in ("colour", "text", "next_step", "command")
+        }
         facts = {"out": str(place), "verdict": verdict, "warnings": warnings_of_run}
         facts |= run.record["record"]
         print_json(results.describe(run) | facts)

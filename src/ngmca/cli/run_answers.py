@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ngmca._support.arguments import check_number
 from ngmca._support.messages import ArgumentError
-from ngmca.answers.how_many.choose_rank import choose_rank
+from ngmca.answers.how_many.choose_rank import with_counted_sources
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
@@ -20,10 +20,10 @@ from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, on_axis, open_library
 from ngmca.cli.errors import as_bad_input
 from ngmca.cli.settings import AUTO, Settings
-from ngmca.constraints import Closure, baseline_of
+from ngmca.constraints import Closure
+from ngmca.engines import Engine
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
-from ngmca.task.driver import Prepared
 from ngmca.task.task import Task
 
 
@@ -53,20 +53,15 @@ def opened_library(settings: Settings, data: Dataset) -> Library | None:
     return open_library(settings.library, data.axis_unit, data.axis_name)
 
 
-def counted(prepared: Prepared, settings: Settings) -> RankChoice | None:
-    """Return the choice of the number of sources with -r auto, otherwise None."""
-    if settings.sources != AUTO:
-        return None
-    task = prepared.task
+def counted(task: Task, engine: Engine) -> tuple[Task, RankChoice]:
+    """Return a task with the number of sources that its data show, and how it was chosen."""
     with as_bad_input():
-        choice = choose_rank(
-            prepared.engine, noise=task.noise, baseline=baseline_of(task.constraints), seed=settings.seed
-        )
+        task, choice = with_counted_sources(task, engine)
     if not choice.rank:
         raise ReadError(
             f"no source was found: {choice.advice} To separate anyway, give a number, as -r 2."
         )
-    return choice
+    return task, choice
 
 
 def totals_of(task: Task) -> ArrayLike | Sequence[ArrayLike] | None:

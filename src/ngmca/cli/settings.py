@@ -15,11 +15,14 @@ import tomli_w
 import typer
 
 from ngmca import io
+from ngmca._support.arguments import check_choice
 from ngmca._support.messages import ArgumentError, Message, message, option
 from ngmca.domains import backgrounds
-from ngmca.engines import DEVICES
+from ngmca.engines import DEVICES, join_techniques
 from ngmca.io import Dataset, ReadError
+from ngmca.io.row_coordinates import with_rows
 from ngmca.saving import result_folder
+from ngmca.separation import SHARED
 from ngmca.task.methods import METHOD_NAMES, OWN_METHODS, Soft
 from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
@@ -31,15 +34,18 @@ METHOD_OPTIONS = {
     "penalised": "penalised",
 }
 QUESTION_FILES = ("library", "standards", "responses")
-READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns")
+READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns", "axes",
+           "axis_name", "axis_unit", "axis_direction", "rows")  # fmt: skip
 # questions about the sources, which do not change the separation
 QUESTIONS = (*QUESTION_FILES, "tolerance", "detect")
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
     "noise": ("poisson",),
     "known_sources": (),
     "known_mixing": (),
+    "known_mixing_sd": (),
     "closure": (),
-    "baseline": backgrounds.KINDS,
+    "baseline": ("auto", "none", *backgrounds.KINDS),
+    "times": (),
     **dict.fromkeys(QUESTION_FILES, ()),
 }
 
@@ -103,6 +109,12 @@ class Settings:
         read=count_or_auto,
         metavar="NUMBER|auto",
     )
+    shared: str = setting(
+        "What several files share: sources (they are rows of one table), or mixing (techniques such as "
+        "infrared and Raman that measured the same samples).",
+        default="sources",
+        autocompletion=lambda: SHARED,
+    )
     method: str = setting(
         f"Algorithm: {', '.join(METHOD_NAMES)} (soft).",
         default="soft",
@@ -131,16 +143,37 @@ class Settings:
         "Ignore spikes that no source explains.", "--robust/--no-robust", default=False
     )
     known_sources: str | None = setting("Known spectra, for the first sources.", metavar="FILE")
-    known_mixing: str | None = setting("Known amounts, one row for each measurement.", metavar="FILE")
+    known_mixing: str | None = setting(
+        "Known amounts, one row for each measurement; empty cells are unknown.", metavar="FILE"
+    )
+    known_mixing_sd: float | str | None = setting(
+        "Standard deviations of --known-mixing (0: its values are exact).",
+        read=number_or_word,
+        metavar="VALUE|FILE",
+    )
     known_scale: str | None = setting("Whether the scale of --known-sources is fixed or free (fixed).")
     closure: float | str | None = setting(
         "Total of the amounts in each measurement.", read=number_or_word, metavar="TOTAL|FILE"
+    )
+    closure_kind: str | None = setting("Whether sums are equal, at most or at least --closure (equal).")
+    kinetics: str | None = setting(
+        "Amounts follow a rate law, as 'A -> B -> C', 'A + B -> C' or 'A <-> B, A -> C'."
+    )
+    kinetics_start: str | None = setting(
+        "Amounts at time 0 of --kinetics, as A=0.1,B=0.2 (1 of the first species)."
+    )
+    times: str | None = setting(
+        "Time of each measurement for --kinetics (names of the measurements if these are numbers).",
+        metavar="FILE",
     )
     profiles: str | None = setting(
         "Amounts are unimodal, increasing or decreasing along the measurements."
     )
     baseline: str | None = setting(
-        "Fit a smooth background in each measurement.", metavar="polynomial|splines|FILE"
+        "Smooth background in each measurement: none, "
+        f"{', '.join(backgrounds.KINDS)}, or a file of curves. auto looks whether there is one "
+        "(auto; none with other knowledge).",
+        metavar="auto|none|KIND|FILE",
     )
     penalised: str | None = setting("Which factor is sparse: sources S, amounts A, or both (S).")
     domain: str = setting(
@@ -180,7 +213,10 @@ class Settings:
         "Spectra of pure substances at concentration 1, to calibrate all amounts.", metavar="FILE"
     )
     transpose: bool | None = setting("Each row is a channel (detected).", "--transpose/--no-transpose")
-    range: str | None = setting("Use this part of the axis only, as 0.5:9.5.", metavar="LOW:HIGH")
+    range: str | None = setting(
+        "Use this part of the axis only, as 0.5:9.5.",
+        metavar="LOW:HIGH",
+    )
     dataset: str | None = setting("Name of the data, in a file with several.")
     nucleus: str | None = setting("Read NMR experiments of this nucleus only, as 1H.")
     axis: str | None = setting(
@@ -189,6 +225,15 @@ class Settings:
     header: int | None = setting("Line of a text file that names the columns; 0 for none (detected).")
     skip: int | None = setting("Lines to skip at the top of a text file (0).")
     columns: str | None = setting("Columns of a text file to read: 2-5,7 or names (all).")
+    axes: str | None = setting("What each dimension of an array is, as time,pixel,channel (detected).")
+    axis_name: str | None = setting("Name of the axis, as wavenumber (from the file).")
+    axis_unit: str | None = setting("Unit of the axis, as cm-1 (from the file).")
+    axis_direction: str | None = setting("How figures draw the axis: rising or falling (by its kind).")
+    rows: str | None = setting(
+        "Coordinates of the measurements: 'time [h]' if their names are numbers, 'time [h] 0:0.5', or a "
+        "file with one number for each.",
+        metavar="TEXT|FILE",
+    )
 
     def changed(self, **given: Any) -> "Settings":
         """Return the settings with the values that are given; None stands for not given."""
@@ -204,9 +249,12 @@ class Settings:
 
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""
+        options = {name: getattr(self, name) for name in READING if name not in ("range", "rows")}
+        if check_choice(self.shared, "shared", SHARED) == "mixing":
+            return self._read_techniques(options)
         one = self.data[0] if len(self.data) == 1 else self.data
-        options = {name: getattr(self, name) for name in READING if name != "range"}
         data = io.read(one, large="leave", **options)
+        data = data if self.rows is None else with_rows(data, self.rows)
         if data.in_memory:
             return data.crop(*parse_range(self.range)) if self.range else data
         if self.range:
@@ -220,6 +268,18 @@ class Settings:
             )
         return data
 
+    def _read_techniques(self, options: dict[str, Any]) -> Dataset:
+        """Return the files of several techniques, joined along the channels."""
+        parts = [io.read(one, **options) for one in self.data]
+        ends = [parse_range(one) for one in self.range.split(",")] if self.range else []
+        if len(ends) not in (0, 1, len(parts)):
+            raise ReadError(f"--range {self.range} has {len(ends)} ranges for {len(parts)} techniques.")
+        if ends:
+            ends = ends * len(parts) if len(ends) == 1 else ends
+            parts = [part.crop(*both) for part, both in zip(parts, ends, strict=True)]
+        data = join_techniques(parts)
+        return data if self.rows is None else with_rows(data, self.rows)
+
     @property
     def method_options(self) -> dict[str, Any]:
         """Options of the method that were given, by their names in the library."""
@@ -230,10 +290,12 @@ class Settings:
     def files(self) -> dict[str, str]:
         """The paths of all files that the settings name, except the data."""
         values = {name: getattr(self, name) for name in WORDS_FOR_FILES}
+        if self.rows is not None and Path(self.rows).is_file():
+            values["rows"] = self.rows
         return {
             name: value
             for name, value in values.items()
-            if isinstance(value, str) and value not in WORDS_FOR_FILES[name]
+            if isinstance(value, str) and value not in WORDS_FOR_FILES.get(name, ())
         }
 
     @property

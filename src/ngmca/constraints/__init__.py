@@ -8,6 +8,8 @@ the checks of its own values, translate it in `arrays.constraint_arrays`, solve 
 from ngmca.constraints.arrays import Constraint, as_constraints, constraint_arrays, transposed
 from ngmca.constraints.baseline import Baseline, baseline_of
 from ngmca.constraints.closure import Closure
+from ngmca.constraints.found_baseline import found_baseline, smooth_part
+from ngmca.constraints.kinetics import Kinetics
 from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
@@ -16,6 +18,7 @@ __all__ = [
     "Baseline",
     "Closure",
     "Constraint",
+    "Kinetics",
     "KnownMixing",
     "KnownSources",
     "Monotonic",
@@ -25,5 +28,7 @@ __all__ = [
     "as_constraints",
     "baseline_of",
     "constraint_arrays",
+    "found_baseline",
+    "smooth_part",
     "transposed",
 ]

@@ -1,7 +1,7 @@
 """Constraint records translated to arrays in the units of an engine."""
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,36 @@ from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.constraints.baseline import Baseline
 from ngmca.constraints.closure import Closure
+from ngmca.constraints.kinetics import Kinetics
 from ngmca.constraints.known_values import KnownMixing, KnownSources
 from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 from ngmca.engines import Engine, Levels, by_part
+from ngmca.io.technique import borders
+from ngmca.nnqp.profile_shapes import nearest_in_shape
 
 Constraint = (
-    Baseline | Closure | KnownMixing | KnownSources | Monotonic | Unimodal | ZeroMixing | ZeroSources
+    Baseline
+    | Closure
+    | Kinetics
+    | KnownMixing
+    | KnownSources
+    | Monotonic
+    | Unimodal
+    | ZeroMixing
+    | ZeroSources
 )
-KINDS = (Baseline, Closure, KnownMixing, KnownSources, Monotonic, Unimodal, ZeroMixing, ZeroSources)
+KINDS = get_args(Constraint)
 Record = TypeVar("Record")
+SAME_VALUE = 1e-9  # relative difference up to which known values do not contradict each other
+LARGEST_RATIO = 1e100  # of known sources to the data
 
 
 def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
-    """Return a tuple of constraints, one record of each class except for shapes of profiles."""
+    """Return a tuple of constraints, one record of each class except for shapes of profiles.
+
+    A baseline of the kind "none" is left out.
+    """
     found = (given,) if isinstance(given, KINDS) else tuple(given)
     for one in found:
         if not isinstance(one, KINDS):
@@ -37,7 +53,7 @@ def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint
             raise ArgumentError(
                 "{} is given {} times: put it into one record.", option(kind.__name__), count
             )
-    return found
+    return tuple(one for one in found if not (isinstance(one, Baseline) and one.is_none))
 
 
 def transposed(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
@@ -58,9 +74,9 @@ def fixes_size(constraints: Sequence[Constraint], shape: tuple[int, int], r: int
     (m, n), found = shape, np.zeros(r, dtype=bool)
     mixing, sources = _first(constraints, KnownMixing), _first(constraints, KnownSources)
     if mixing is not None:
-        found |= ~np.isnan(mixing.columns(m, r)).all(axis=0)
+        found |= (np.nan_to_num(mixing.columns(m, r)) > 0).any(axis=0)
     if sources is not None and sources.scale == "fixed":
-        found |= ~np.isnan(sources.rows(r, n)).all(axis=1)
+        found |= (np.nan_to_num(sources.rows(r, n)) > 0).any(axis=1)
     return found
 
 
@@ -76,26 +92,32 @@ def constraint_arrays(
     """Return the constraints on r sources of an engine's data, in units of their noise."""
     if not constraints and not penalise_both:
         return Constraints(r)
+    constraints = [one for one in constraints if not isinstance(one, Baseline) or one.is_decided]
     (m, n), (rows, columns) = engine.shape, levels.units(engine.shape)
     sources = _sources(constraints, engine, r, columns)
     extra = 0 if sources is None else len(sources) - r
-    mixing, sizes = _mixing(_first(constraints, KnownMixing), m, r, extra, rows)
+    mixing, expected, sd = _mixing(_first(constraints, KnownMixing), m, r, extra, rows)
     zero_sources, zero_mixing = _zeros(constraints, (m, n), r, extra)
     closure, known = _first(constraints, Closure), _first(constraints, KnownSources)
+    kinetics = _first(constraints, Kinetics)
     profiles = [one for one in constraints if isinstance(one, Unimodal | Monotonic)]
     made = Constraints(
         r=r,
         sources=sources,
         mixing=mixing,
-        sizes=sizes,
+        expected=expected,
+        sd=sd,
         rigid=known is None or known.scale == "fixed",
         zero_sources=zero_sources,
         zero_mixing=zero_mixing,
         totals=None if closure is None else closure.totals_of(by_part(closure.totals, engine), m) / rows,
+        summed=None if closure is None else closure.summed(r),
+        sense="equal" if closure is None else closure.kind,
         profiles=(*shapes_of(profiles, r), *["free"] * extra) if profiles else None,
         parts=parts,
         rows=levels.rows,
         both=penalise_both,
+        kinetics=None if kinetics is None else kinetics.model(m, r, rows),
     )
     _check_consistent(made)
     return made
@@ -115,20 +137,36 @@ def _sources(
     n = engine.shape[1]
     found = np.full((r, n), np.nan) if known is None else known.rows(r, n) / engine.unit
     if baseline is not None:
-        found = np.vstack([found, baseline.basis(n)])
+        curves = baseline.basis(n, borders(engine.techniques))
+        if len(curves) >= n:
+            raise ArgumentError(
+                "{} has {} curves for {} channels: they fit any data, and nothing is left for the "
+                "sources. Leave it out.",
+                *(option("Baseline"), len(curves), n),
+            )
+        found = np.vstack([found, curves])
+    peak = float(np.nanmax(np.abs(found[:r]), initial=0.0))
+    if peak and not 1 / LARGEST_RATIO < peak < LARGEST_RATIO:
+        raise ArgumentError(
+            "{} has a largest entry of {:.3g}, too far from the size of the data for floating-point "
+            "numbers. Give it in the unit of the data.",
+            *(option("KnownSources"), peak * engine.unit),
+        )
     return np.asarray(found / columns)
 
 
 def _mixing(
     known: KnownMixing | None, m: int, r: int, extra: int, rows: NDArray
-) -> tuple[NDArray | None, NDArray | None]:
-    """Return (m, R) known columns of norm 1, NaN where a column is free, and their norms."""
+) -> tuple[NDArray | None, NDArray | None, NDArray | None]:
+    """Return (m, R) exact values of A, values with a standard deviation, and that; NaN elsewhere."""
     if known is None:
-        return None, None
-    given = np.pad(known.columns(m, r), ((0, 0), (0, extra)), constant_values=np.nan)
-    given = np.ascontiguousarray(given) / rows[:, None]
-    norm = np.linalg.norm(given, axis=0)
-    return given / norm, norm
+        return None, None, None
+    free, values, sd = np.nan, known.columns(m, r), known.deviations(m, r)
+    soft = sd > 0
+    parts = np.where(soft, free, values), np.where(soft, values, free), np.where(soft, sd, free)
+    found = [np.pad(part / rows[:, None], ((0, 0), (0, extra)), constant_values=free) for part in parts]
+    exact = None if np.isnan(found[0]).all() else np.ascontiguousarray(found[0])
+    return (exact, found[1], found[2]) if soft.any() else (exact, None, None)
 
 
 def _zeros(
@@ -159,18 +197,57 @@ def _check_consistent(made: Constraints) -> None:
     ):
         if values is not None and zero is not None and (np.nan_to_num(values)[zero] > 0).any():
             raise ArgumentError("{} is above 0 where {} says 0.", *map(option, names))
-    if made.totals is None:
+    _check_shapes_of_points(made)
+    if made.totals is not None:
+        _check_scale_of_sums(made)
+        _check_sums_of_points(made, made.totals)
+
+
+def _check_shapes_of_points(made: Constraints) -> None:
+    """Raise an error if known values of A contradict the shape of their profile."""
+    if made.profiles is None or made.points is None:
         return
-    if made.mixing is not None and made.sizes is not None:
-        held = made.held
-        if (made.mixing[:, held] @ made.sizes[held] > made.totals * (1 + 1e-9)).any():
-            raise ArgumentError(
-                "{} exceeds the total of {} in one of its rows.",
-                option("KnownMixing"),
-                option("Closure"),
-            )
-    if made.zero_mixing is not None and made.zero_mixing[:, : made.r].all(axis=1).any():
+    points = made.points if made.rows is None else made.points * made.rows[:, None]
+    for k in np.flatnonzero(~np.isnan(points).all(axis=0)):
+        shape = made.profiles[k]
+        for part in made.parts:
+            known = points[part, k][~np.isnan(points[part, k])]
+            nearest = nearest_in_shape(known[:, None], [shape])[:, 0]
+            if (np.abs(nearest - known) > SAME_VALUE * known.max(initial=0)).any():
+                raise ArgumentError(
+                    "known values of source {} are not {}: correct them, give them a standard deviation "
+                    "with {}, or leave out the shape.",
+                    *(k, shape, "KnownMixing(..., sd=...)"),
+                )
+
+
+def _check_scale_of_sums(made: Constraints) -> None:
+    """Raise an error if a closure at most, or at least, a total is about a source without a scale."""
+    scaled = made.pointed | ((made.given | made.windows) if made.rigid else False)
+    unscaled = np.flatnonzero(made.closed & ~scaled)
+    if made.sense != "equal" and unscaled.size:
         raise ArgumentError(
-            "{} sets a whole measurement to 0, but {} says that its total is above 0.",
-            *(option("ZeroMixing"), option("Closure")),
+            "{} with sums of {} a total needs the scale of all sources in it, but source {} has none: "
+            "give one of its values with {}, or its spectrum with {}, or leave it out by sources=.",
+            *(option("Closure"), made.sense, int(unscaled[0])),
+            *(option("KnownMixing"), option("KnownSources")),
+        )
+
+
+def _check_sums_of_points(made: Constraints, totals: NDArray) -> None:
+    """Raise an error if known values of A contradict the total of their measurement."""
+    if made.points is None:
+        return
+    inside = made.points[:, made.closed]
+    sums, whole = np.nansum(inside, axis=1), ~np.isnan(inside).any(axis=1)
+    above, below = sums > totals * (1 + SAME_VALUE), sums < totals * (1 - SAME_VALUE)
+    wrong = {
+        "equal": above | (whole & below),
+        "at most": above,
+        "at least": whole & below,
+    }[made.sense]
+    if wrong.any():
+        raise ArgumentError(
+            "values that are known by {} or {} contradict the total of {} in measurement {}.",
+            *(option("KnownMixing"), option("ZeroMixing"), option("Closure"), int(wrong.argmax())),
         )

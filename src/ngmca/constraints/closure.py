@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ngmca._support.arguments import as_array
+from ngmca._support.arguments import as_array, check_choice, check_count
 from ngmca._support.messages import ArgumentError, option
+
+KINDS = ("equal", "at most", "at least")
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,11 @@ class Closure:
     ----------
     totals : float, (m,) array, or a list with one entry for each data set
         The sum of every row of A, above 0.
+    kind : {"equal", "at most", "at least"}
+        Whether the sum is the total, or at most or at least that. An inequality does not fix the scale:
+        every source that is summed up then needs known values of A, or a known spectrum.
+    sources : sequence of int, optional
+        The sources that are summed up; all of them by default.
 
     Examples
     --------
@@ -32,8 +39,14 @@ class Closure:
     """
 
     totals: float | ArrayLike | Sequence[ArrayLike] = 1.0
+    kind: str = "equal"
+    sources: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", KINDS)
+        if self.sources is not None:
+            found = tuple(check_count(k, "sources of Closure", low=0) for k in self.sources)
+            object.__setattr__(self, "sources", found)
         parts = self.totals if isinstance(self.totals, list | tuple) else [self.totals]
         for part in parts:
             found = as_array(part, "Closure").astype(np.float64)
@@ -52,3 +65,17 @@ class Closure:
                 *(option("Closure"), m, found.shape),
             )
         return np.asarray(np.broadcast_to(found, (m,)))
+
+    @property
+    def sums_up_all(self) -> bool:
+        """Whether all sources together are equal to the total."""
+        return self.kind == "equal" and self.sources is None
+
+    def summed(self, r: int) -> tuple[int, ...] | None:
+        """Return the sources that are summed up; None stands for all."""
+        if self.sources is not None and max(self.sources, default=r) >= r:
+            raise ArgumentError(
+                "sources of {} must name some of {} sources by their index from 0, got {}.",
+                *(option("Closure"), r, tuple(self.sources)),
+            )
+        return None if self.sources is None else tuple(self.sources)

@@ -108,7 +108,7 @@ def nearest_profile(
     found = np.empty_like(column)
     for part in parts:
         h = weights[part]
-        x = np.empty(len(h))
-        best_column(SHAPES[shape], h * column[part], h, np.inf, x)
+        x, points = np.empty(len(h)), np.full(len(h), np.nan)
+        best_column(SHAPES[shape], h * column[part], h, np.inf, points, x)
         found[part] = x
     return found

@@ -15,9 +15,9 @@ __all__ = [
 ]
 
 
-def frame_of(n: int, shape: tuple[int, int] | None = None) -> Frame:
-    """Return the frame for sources of n channels, or for images of this shape."""
+def frame_of(n: int, shape: tuple[int, int] | None = None, borders: tuple[int, ...] = ()) -> Frame:
+    """Return the frame for sources of n channels in blocks, or for images of this shape."""
     if shape is None:
-        return frame(n, "sym4", 5)
+        return frame(n, "sym4", 5, None, borders)
     # a third level needs half as much memory again, and improves nothing
     return frame(n, "cubic", 2, (int(shape[0]), int(shape[1])))

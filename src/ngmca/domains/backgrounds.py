@@ -6,7 +6,8 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
 
-KINDS = ("polynomial", "splines")
+DEGREES = {"constant": 0, "linear": 1, "quadratic": 2, "polynomial": 4}
+KINDS = (*DEGREES, "splines")  # from the stiffest to the most flexible
 
 
 def basis(baseline: str | ArrayLike, n: int) -> NDArray:
@@ -14,7 +15,7 @@ def basis(baseline: str | ArrayLike, n: int) -> NDArray:
 
     Parameters
     ----------
-    baseline : {"polynomial", "splines"}, array_like of shape (q, n)
+    baseline : {"constant", "linear", "quadratic", "polynomial", "splines"}, array_like of shape (q, n)
         Kind of the baseline, or its rows.
     n : int
         Number of channels.
@@ -32,12 +33,12 @@ def basis(baseline: str | ArrayLike, n: int) -> NDArray:
     """
     if isinstance(baseline, str):
         arguments.check_choice(baseline, "Baseline", KINDS)
-        return polynomial(n) if baseline == "polynomial" else splines(n)
+        return splines(n) if baseline == "splines" else polynomial(n, DEGREES[baseline])
     found = arguments.as_array(baseline, "Baseline").astype(np.float64)
     if found.ndim != 2 or found.shape[1] != n or not len(found):
         raise ArgumentError(
-            "{} must be 'polynomial', 'splines' or rows of {} channels, got shape {}.",
-            *(option("Baseline"), n, found.shape),
+            "{} must be a name ({}) or rows of {} channels, got shape {}.",
+            *(option("Baseline"), ", ".join(KINDS), n, found.shape),
         )
     if not np.isfinite(found).all() or (found < 0).any() or not found.any(axis=1).all():
         raise ArgumentError(
@@ -73,7 +74,7 @@ def polynomial(n: int, degree: int = 4) -> NDArray:
     x = np.linspace(0, 1, n)
     k = np.arange(arguments.check_count(degree, "degree", low=0) + 1)[:, None]
     found = comb(degree, k) * x**k * (1 - x) ** (degree - k)
-    return np.asarray(found / found.max(axis=1, keepdims=True))
+    return np.asarray(found / np.maximum(found.max(axis=1, keepdims=True), 1e-300))
 
 
 def splines(n: int, count: int = 8) -> NDArray:

@@ -9,11 +9,14 @@ For an image, filters are products of two, across and down; only the product of 
 again. A wavelet has 4n coefficients for each band of an image. Framelets, which are shorter, are as good
 on smooth images, and better on edges.
 
+Channels of several techniques that follow each other are blocks: each has a frame of its own, with as
+many levels as its length allows, and the axis is reflected at both ends of it.
+
 Coefficients of a source have shape (bands, period): details from fine to coarse, and the smooth part
 last.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -46,7 +49,7 @@ class Frame:
     n : int
         Number of channels.
     levels : int
-        Number of levels.
+        Number of levels, of the block that has most.
     period : int
         Coefficients in each band.
     filters : ndarray of shape (filters, taps)
@@ -55,6 +58,10 @@ class Frame:
         Index of the central tap.
     parity : ndarray of shape (filters,)
         Symmetry of the coefficients under reflection; 0 if the period is doubled.
+    blocks : ndarray of shape (blocks + 1,)
+        Where each block of channels begins, and the end.
+    depths : ndarray of shape (blocks,)
+        Number of levels of each block; its other bands are 0.
     height : int
         Rows of an image, whose pixels are the channels row by row; 0 for a spectrum.
     """
@@ -65,6 +72,8 @@ class Frame:
     filters: NDArray
     centre: int
     parity: NDArray
+    blocks: NDArray
+    depths: NDArray
     height: int = 0
 
     @property
@@ -85,11 +94,17 @@ class Frame:
 
 
 @lru_cache(maxsize=64)
-def frame(n: int, wavelet: str = "sym4", levels: int = 5, shape: tuple[int, int] | None = None) -> Frame:
+def frame(
+    n: int,
+    wavelet: str = "sym4",
+    levels: int = 5,
+    shape: tuple[int, int] | None = None,
+    borders: tuple[int, ...] = (),
+) -> Frame:
     """Return the frame for n channels, or for images of a shape, with at most this many levels.
 
     There are fewer levels if a filter would be longer than the axis and its reflection, or than the
-    longer axis of an image.
+    longer axis of an image. A new block of channels begins at each border.
     """
     if n < 1 or levels < 0:
         raise ValueError(
@@ -108,11 +123,15 @@ def frame(n: int, wavelet: str = "sym4", levels: int = 5, shape: tuple[int, int]
         raise ValueError(f"wavelet must be one of {[*ORTHONORMAL, *SPLINES]}, got {wavelet!r}.")
     if shape is not None and (min(shape) < 1 or shape[0] * shape[1] != n):
         raise ValueError(f"images of {shape[0]} x {shape[1]} pixels do not have {n} pixels.")
-    fitting = int(np.floor(np.log2(max(2 * max(shape or (n,)) / (filters.shape[1] - 1), 1))))
+    blocks = np.array([0, *borders, n])
+    sizes = np.diff(blocks) if shape is None else np.array([max(shape)])
+    fitting = np.floor(np.log2(np.maximum(2 * sizes / (filters.shape[1] - 1), 1)))
+    depths = np.minimum(levels, fitting.astype(np.int64))
     filters = np.pad(filters, ((0, 0), (0, -filters.shape[1] % TAPS_PER_PASS)))
     period = n * (1 if parity.any() else 4 if shape else 2)
     height = shape[0] if shape else 0
-    return Frame(n, min(levels, fitting), period, np.ascontiguousarray(filters), centre, parity, height)
+    filters = np.ascontiguousarray(filters)
+    return Frame(n, int(depths.max()), period, filters, centre, parity, blocks, depths, height)
 
 
 def _polished(low: NDArray) -> NDArray:
@@ -163,7 +182,7 @@ def synthesise(frame: Frame, coefficients: NDArray) -> NDArray:
 
 def plan(frame: Frame, dtype: DTypeLike) -> tuple:
     """Return the arguments of the kernels for a frame; only images have a height, the last one."""
-    line = frame.levels, frame.filters.astype(dtype), frame.centre, frame.parity
+    line = frame.blocks, frame.depths, frame.filters.astype(dtype), frame.centre, frame.parity
     return (*line, frame.height) if frame.height else line
 
 
@@ -182,6 +201,8 @@ def noise_under(frame: Frame, variance: NDArray) -> NDArray:
     Each coefficient has the mean variance of the channels under its wavelet. That channels beyond an
     end are reflections of those before it is left out.
     """
+    if len(frame.depths) > 1:
+        return _noise_under_blocks(frame, variance)
     doubled = not frame.parity.any()
     shape = (frame.height, frame.n // frame.height) if frame.height else (frame.n,)
     X = variance.reshape(len(variance), *shape)
@@ -204,6 +225,20 @@ def noise_under(frame: Frame, variance: NDArray) -> NDArray:
         there = np.fft.irfftn(spectrum * np.conj(np.fft.rfftn(weights)), s=X.shape[1:], axes=axes)
         found[:, band] = there[shown].reshape(len(X), -1)
     return np.sqrt(np.maximum(found, 0))
+
+
+def _noise_under_blocks(given: Frame, variance: NDArray) -> NDArray:
+    """Return the same for several blocks; bands that a block does not have keep the norm of a filter."""
+    double = given.period // given.n
+    found = np.empty((len(variance), given.bands, given.period))
+    found[:] = given.norms[:, None]
+    for first, end, depth in zip(given.blocks, given.blocks[1:], given.depths, strict=False):
+        own = replace(given, n=end - first, levels=depth, period=double * (end - first),
+                      blocks=np.array([0, end - first]), depths=np.array([depth]))  # fmt: skip
+        there = noise_under(own, variance[:, first:end])
+        place = slice(double * first, double * end)
+        found[:, : own.bands - 1, place], found[:, -1, place] = there[:, :-1], there[:, -1]
+    return found
 
 
 @lru_cache(maxsize=64)

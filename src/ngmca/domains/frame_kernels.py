@@ -8,29 +8,33 @@ import numpy as np
 
 from ngmca._support.compiled import swift
 
-LINE = 4  # length of the plan of a spectrum; that of an image has a height, and is compiled on first use
+LINE = 5  # length of the plan of a spectrum; that of an image has a height, and is compiled on first use
 
 
 @swift
 def analyse_row(x, out, plan, padded, smooth):
     """out (bands, period) := W x for one source."""
     if len(plan) == LINE:
-        levels, filters, centre, parity = plan
-        analyse_line(x, out, levels, filters, centre, parity, padded)
+        blocks, levels, filters, centre, parity = plan
+        for k in range(len(levels)):
+            block = blocks[k], blocks[k + 1]
+            analyse_line(x, out, block, levels[k], filters, centre, parity, padded)
     else:
-        levels, filters, centre, parity, height = plan
-        analyse_image(x, out, height, levels, filters, centre, parity, padded, smooth)
+        _, levels, filters, centre, parity, height = plan
+        analyse_image(x, out, height, levels[0], filters, centre, parity, padded, smooth)
 
 
 @swift
 def synthesise_row(coefficients, x, plan, padded, smooth):
     """x := W' coefficients for one source; the last band is overwritten."""
     if len(plan) == LINE:
-        levels, filters, centre, parity = plan
-        synthesise_line(coefficients, x, levels, filters, centre, parity, padded, smooth)
+        blocks, levels, filters, centre, parity = plan
+        for k in range(len(levels)):
+            block = blocks[k], blocks[k + 1]
+            synthesise_line(coefficients, x, block, levels[k], filters, centre, parity, padded, smooth)
     else:
-        levels, filters, centre, parity, height = plan
-        synthesise_image(coefficients, x, height, levels, filters, centre, parity, padded, smooth)
+        _, levels, filters, centre, parity, height = plan
+        synthesise_image(coefficients, x, height, levels[0], filters, centre, parity, padded, smooth)
 
 
 @swift
@@ -81,50 +85,60 @@ def correlate(padded, first, step, taps, size, add, out):
 
 
 @swift
-def analyse_line(x, out, levels, filters, centre, parity, padded):
-    """out (bands, period) := W x along an axis."""
-    n, period = x.size, out.shape[1]
+def analyse_line(x, out, block, levels, filters, centre, parity, padded):
+    """out (bands, period) := W x along an axis, for the channels of a block; 0 in bands it has not."""
+    first, end = block
+    bands, n = out.shape[0], end - first
+    double = out.shape[1] // x.size
+    start, period = double * first, double * n
     channels, taps = filters.shape
     half = x.dtype.type(np.sqrt(0.5))
-    last = out[out.shape[0] - 1]
-    if period == n:
+    last = out[bands - 1][start : start + period]
+    if double == 1:
         for t in range(n):
-            last[t] = x[t]
+            last[t] = x[first + t]
     else:
         for t in range(n):
-            last[t] = half * x[t]
-            last[period - 1 - t] = half * x[t]
+            last[t] = half * x[first + t]
+            last[period - 1 - t] = half * x[first + t]
     for level in range(levels):
         step = 1 << level
         margin = taps * step
         extend(last, period, parity[channels - 1], margin, padded)
         for c in range(channels):
-            band = last if c == channels - 1 else out[level * (channels - 1) + c]
+            k = bands - 1 if c == channels - 1 else level * (channels - 1) + c
+            band = out[k][start : start + period]
             correlate(padded, margin - step * centre, step, filters[c], period, False, band)
+    for k in range(levels * (channels - 1), bands - 1):
+        out[k][start : start + period] = 0
 
 
 @swift
-def synthesise_line(coefficients, x, levels, filters, centre, parity, padded, smooth):
-    """x := W' coefficients along an axis; the last band is overwritten."""
-    n, period = x.size, coefficients.shape[1]
+def synthesise_line(coefficients, x, block, levels, filters, centre, parity, padded, smooth):
+    """x := W' coefficients for the channels of a block; the last band is overwritten."""
+    first, end = block
+    bands, n = coefficients.shape[0], end - first
+    double = coefficients.shape[1] // x.size
+    start, period = double * first, double * n
     channels, taps = filters.shape
     half = x.dtype.type(np.sqrt(0.5))
-    last = coefficients[coefficients.shape[0] - 1]
+    last = coefficients[bands - 1][start : start + period]
     for level in range(levels - 1, -1, -1):
         step = 1 << level
         margin = taps * step
         for c in range(channels):
-            band = last if c == channels - 1 else coefficients[level * (channels - 1) + c]
+            k = bands - 1 if c == channels - 1 else level * (channels - 1) + c
+            band = coefficients[k][start : start + period]
             extend(band, period, parity[c], margin, padded)
             correlate(padded, margin + step * centre, -step, filters[c], period, c > 0, smooth)
         for t in range(period):
             last[t] = smooth[t]
-    if period == n:
+    if double == 1:
         for t in range(n):
-            x[t] = last[t]
+            x[first + t] = last[t]
     else:
         for t in range(n):
-            x[t] = half * (last[t] + last[period - 1 - t])
+            x[first + t] = half * (last[t] + last[period - 1 - t])
 
 
 @swift

@@ -27,6 +27,7 @@ from ngmca.engines.derived import (
     workers_for,
 )
 from ngmca.engines.gpu.stacks import Seen, Stacks, Sweeps
+from ngmca.engines.joined_techniques import join_techniques, joined
 from ngmca.engines.noise_levels import Counts, Levels
 from ngmca.engines.opening import DEVICES, by_part, in_memory, is_elsewhere, open_data, open_whole
 from ngmca.engines.protocol import Engine, Solve, Sweep
@@ -62,6 +63,8 @@ __all__ = [
     "in_own_units",
     "is_elsewhere",
     "is_engine",
+    "join_techniques",
+    "joined",
     "mad",
     "magnitude",
     "open_data",

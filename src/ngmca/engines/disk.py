@@ -153,7 +153,7 @@ class DiskEngine(ReadInParts):
             if wanted is not None:
                 low, high = np.searchsorted(wanted, (columns.start, columns.stop))
                 kept.append(Y[:, wanted[low:high] - columns.start])
-        unit = unit_for(peak, self.dtype) if check else 1.0
+        unit = unit_for(peak) if check else 1.0
         if unit != 1.0:
             check_range(peak, self.dtype, unit)
             self._source, self.unit = replace(self._source, unit=unit), unit

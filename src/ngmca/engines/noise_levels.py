@@ -17,6 +17,7 @@ from ngmca.engines.derived import everything
 from ngmca.engines.protocol import Engine
 from ngmca.engines.weighted import weighing
 
+LEAST_EVENTS, MOST_EVENTS = 1e-3, 1e15  # in the largest entry of counts
 PRODUCT_TOLERANCE = 1e-9  # relative distance up to which levels are a product of rows and columns
 
 
@@ -95,6 +96,13 @@ class Levels:
         counts = Counts(counts.gain / engine.unit, counts.readout / engine.unit)
         seen = np.ones(engine.shape) if engine.weights is None else (engine.weights > 0).astype(float)
         Y = everything(engine) * seen
+        peak = float(Y.max(initial=0)) / counts.gain
+        if peak > 0 and not LEAST_EVENTS < peak < MOST_EVENTS:
+            raise ArgumentError(
+                "the largest entry of Y is {:.3g} events: Y does not hold counts. Give the value of one "
+                "event with {}.",
+                *(peak, option("gain")),
+            )
         row = Y.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
         column = Y.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
         mean = max(float(Y.sum() / max(seen.sum(), 1)), counts.gain)

@@ -21,6 +21,7 @@ from ngmca.engines.sliced_array import Source
 from ngmca.engines.units import check_unit, in_own_units
 from ngmca.engines.weighted import WeightedEngine
 from ngmca.io.claimed_sizes import memory_left
+from ngmca.io.conversion import check_orientation
 
 DEVICES = ("cpu", "cuda")
 MAX_SHARE_OF_MEMORY = (
@@ -74,7 +75,9 @@ def open_data(
             data.Y, mask=mask, threads=threads, lazily=lazily, scratch=scratch, device=device
         )
         engine.parts = getattr(data, "parts", engine.parts)
+        engine.techniques = getattr(data, "techniques", ())
         return engine
+    check_orientation(data, "Y")
     if device == "cuda":
         if lazily or scratch is not None:
             rules.check(rules.written(["disk" if scratch is None else "out", "gpu"]))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ngmca.engines.blocks import Choice
 from ngmca.engines.gpu.stacks import Stacks
+from ngmca.io.technique import Technique
 from ngmca.nnqp.gram import Gram
 
 Place = Literal["memory", "disk", "dask", "gpu"]
@@ -75,6 +76,8 @@ class Engine(Protocol):
         Value of the original data that is 1 here.
     parts : tuple of slice
         Measurements of each of several data sets.
+    techniques : tuple of Technique
+        Channels of each of several techniques; empty for one.
     energy : float
         |Y|^2, weighted if there are weights.
     weights : array of shape (m, n), optional
@@ -104,6 +107,7 @@ class Engine(Protocol):
     energy: float
     unit: float = 1.0
     parts: tuple[slice, ...] = (slice(None),)
+    techniques: tuple[Technique, ...] = ()
     weights: NDArray | None = None
     noise_weights: NDArray | None = None
     place: Place = "memory"

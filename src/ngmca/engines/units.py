@@ -11,12 +11,12 @@ LARGEST_ENTRY = {np.dtype(np.float64): 1e303, np.dtype(np.float32): 1e33}
 
 def unit_of(Y: NDArray) -> float:
     """Return 1, or a power of 2 near the largest entry if squares of Y could overflow or vanish."""
-    return unit_for(float(np.maximum(Y.max(initial=0), -Y.min(initial=0))), Y.dtype)
+    return unit_for(float(np.maximum(Y.max(initial=0), -Y.min(initial=0))))
 
 
-def unit_for(peak: float, dtype: np.dtype) -> float:
+def unit_for(peak: float) -> float:
     """Return the unit for data with this largest absolute value."""
-    safe = 1e100 if dtype == np.float64 else 1e10
+    safe = 1e10  # some steps calculate in single precision, whatever the type of the data
     return 1.0 if peak == 0 or 1 / safe < peak < safe else float(2.0 ** np.floor(np.log2(peak)))
 
 

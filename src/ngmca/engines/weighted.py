@@ -179,9 +179,11 @@ def weighing(
     if engine.weights is not None:
         W = np.where(engine.weights > 0, W, 0)
     Y = engine.pick(slice(None), slice(None)) if Y is None else Y
-    return WeightedEngine(
+    found = WeightedEngine(
         Y, W, noise_weights, threads=engine.threads, unit=engine.unit, seed=engine.seed
     )
+    found.techniques = engine.techniques
+    return found
 
 
 def without(engine: Engine, entries: NDArray) -> Engine:

@@ -1,24 +1,35 @@
 """Choose the data and their axis among several named arrays of a file."""
 
+import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.messages import option
+from ngmca._support.messages import message, option
 from ngmca.io.axis_units import NO_AXIS, heading, is_place, meaning, role
 from ngmca.io.dataset import Axis, monotonic
 from ngmca.io.read_error import ReadError
 
 Shape = tuple[int, ...]
 
+MAX_DIMENSIONS = 5
+SHORTEST_SPECTRUM = 5  # points
+MUCH_LARGER = 10  # times the size of all other arrays
 DATA_NAMES = ("y", "data", "x", "spectra", "intensity", "intensities", "cube", "measurements")
-AXIS_NAMES = ("axis", "x_axis")  # names of an axis that do not say which quantity it is
+ERROR_NAME = re.compile(r"(^|[_ ]|\b)(std|stdev|sd|err|errors?|sigma|var|variance|mask|weights?)$|dev$")
+AXIS_NAMES = (
+    "axis",
+    "x_axis",
+    "axisscale",
+    "shift",
+)  # names of an axis that do not say which quantity it is
 
 
 def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | str) -> str:
-    """Return the name of the array with the data: the wanted one, the only one, or by its name."""
+    """Return the name of the array with the data: the wanted one, the only one, by name or by size."""
     if wanted is not None:
         for name in (wanted, wanted.strip("/"), "/" + wanted.strip("/")):
             if name in shapes:
@@ -26,7 +37,7 @@ def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | s
         raise ReadError(
             "{} has no data for {}: it has {}.", path, option("dataset", wanted), listed(shapes)
         )
-    tables = {name: shape for name, shape in shapes.items() if len(shape) in (2, 3) and min(shape) > 1}
+    tables = _tables(shapes) or _spectra(shapes)
     if not tables:
         raise ReadError(f"{path} has no table or image cube of numbers: it has {listed(shapes)}.")
     if len(tables) == 1:
@@ -35,9 +46,54 @@ def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | s
         hits = [name for name in tables if name.rsplit("/", 1)[-1].lower() == known]
         if len(hits) == 1 and _is_data(hits[0], tables):
             return hits[0]
+    largest = max(tables, key=lambda name: math.prod(tables[name]))
+    rest = sum(math.prod(shape) for name, shape in tables.items() if name != largest)
+    if math.prod(tables[largest]) >= MUCH_LARGER * rest:
+        return largest
     raise ReadError(
         "{} has several data sets: choose one with {}: {}.", path, option("dataset"), listed(tables)
     )
+
+
+def _tables(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Return the arrays that may be the data; one that is named like an axis only if it is alone."""
+    tables = {name: shape for name, shape in shapes.items() if _is_table(shape)}
+    others = {name: shape for name, shape in tables.items() if not _is_beside(name)}
+    return others or tables
+
+
+def _is_table(shape: Shape) -> bool:
+    long = [size for size in shape if size != 1]
+    return 2 <= len(long) <= MAX_DIMENSIONS and min(long) > 1
+
+
+def _spectra(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Return the vectors that may be one spectrum, in a file without a table."""
+    long = {name: s for name, s in shapes.items() if math.prod(s) == max(s, default=0)}
+    return {
+        name: shape
+        for name, shape in long.items()
+        if max(shape, default=0) >= SHORTEST_SPECTRUM and not _is_beside(name)
+        and role(short(name)) not in ("time", "channel", "counting")
+    }  # fmt: skip
+
+
+def _is_axis_name(name: str) -> bool:
+    return role(short(name)) == "spectral" or short(name) in AXIS_NAMES
+
+
+def _is_beside(name: str) -> bool:
+    """Return whether an array is named like an axis, or like errors of the data."""
+    return _is_axis_name(name) or bool(ERROR_NAME.search(short(name).partition(" [")[0]))
+
+
+def other_arrays(shapes: Mapping[str, Shape], chosen: str) -> tuple[str, ...]:
+    """Return a note on the arrays beside the chosen one that might also be data."""
+    others = {name: s for name, s in shapes.items() if name != chosen and _is_table(s)}
+    if not others:
+        return ()
+    text = "{} was read; the file also has {}. Choose another with {}."
+    return (message(text, chosen, listed(others), option("dataset")),)
 
 
 def _is_data(name: str, tables: Mapping[str, Shape]) -> bool:
@@ -72,10 +128,10 @@ def find_axis(vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | No
     fitting = {
         name: np.ravel(vector).astype(float)
         for name, vector in vectors.items()
-        if vector.dtype.kind in "fiu" and vector.size in (shape[-1], shape[0]) and vector.size > 1
+        if vector.dtype.kind in "fiu" and vector.size in shape and vector.size > 1
     }
     fitting = {name: vector for name, vector in fitting.items() if monotonic(vector)}
-    known = {n: v for n, v in fitting.items() if role(short(n)) == "spectral" or short(n) in AXIS_NAMES}
+    known = {n: v for n, v in fitting.items() if _is_axis_name(n)}
     known = _not_in_hertz(known) or known or _unnamed_axes(fitting, shape, transpose)
     if len(known) != 1:
         return None, NO_AXIS, ""
@@ -89,7 +145,7 @@ def _unnamed_axes(
     fitting: dict[str, NDArray], shape: Shape, transpose: bool | None
 ) -> dict[str, NDArray]:
     """Return vectors that are not named like an axis but have the length of one."""
-    cube = len(shape) == 3
+    cube = len(shape) > 2
     roles = {name: "place" if cube and is_place(short(name)) else role(short(name)) for name in fitting}
     if (
         cube
@@ -100,8 +156,8 @@ def _unnamed_axes(
     ):
         raise ReadError(
             "the last dimension of {} is as long as a vector of coordinates, and no vector is named "
-            "like an axis: give {} if channels are along the first dimension.",
-            *("x".join(map(str, shape)), option("transpose", True)),
+            "like an axis: say what each dimension is, for example {}.",
+            *("x".join(map(str, shape)), option("axes", "channel,y,x")),
         )
     along = {
         n: v for n, v in fitting.items() if len(v) == shape[-1] and roles[n] in ("", "time", "channel")

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 UNIT_LAST = (
     re.compile(r"^(.*\S)\s*/\s*(\S+)$"),  # name/unit
-    re.compile(r"^(.*[^\s,_])[\s,_]+(\S+?)\.?$"),  # name unit
+    re.compile(r"^(.*?[^\s,_])(?:[\s,_]+in)?[\s,_]+(\S+?)\.?$"),  # name unit, name in unit
 )
 PANDAS_SUFFIX = re.compile(r"\.\d+$")  # pandas renames a second `wavelength` to `wavelength.1`
 BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]$")  # name [unit], name (unit)
+ENDS_IN_POSITION = re.compile(r"[a-zA-Z@_ ]\d{2,}(\.\d+)?$")
 NO_AXIS = "channel"  # the name of an unknown axis
 
 SHIFT = ("chemical shift", "ppm")
@@ -29,24 +30,29 @@ WORDS = {  # in lower case, for each name and unit of an axis
     ("wavelength", ""): ("wavelength", "wavelengths", "wl", "lambda", "λ"),
     ("Wellenlänge", ""): ("wellenlänge",),
     ("Wellenzahl", "cm-1"): ("wellenzahl",),
-    ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres"),
+    ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres", "nanometre"),
     ("wavelength", "um"): ("um", "µm", "micron", "microns", "micrometer", "micrometers", "micrometres"),
-    ("energy", ""): ("energy",),
+    ("energy", ""): ("energy", "photon energy", "energy loss"),
+    ("kinetic energy", ""): ("kinetic energy",),
+    ("binding energy", ""): ("binding energy",),
     ("energy", "eV"): ("ev",),
     ("energy", "keV"): ("kev",),
     ("frequency", ""): ("frequency",),
     ("frequency", "Hz"): ("hz",),
     MASS: ("m/z", "mz"),
+    ("q", ""): ("q", "scattering vector"),
     ("time", "s"): ("seconds",),
 }  # fmt: skip
 MEANINGS = {word: axis for axis, words in WORDS.items() for word in words}
 
 TIMES = {"time", "times", "t", "s", "sec", "second", "seconds", "ms", "us", "ns", "ps", "fs", "min",
-         "minute", "minutes", "h", "hour", "hours", "delay"}  # fmt: skip
+         "minute", "minutes", "h", "hour", "hours", "delay", "rt", "retention"}  # fmt: skip
 COUNTING = {"sample", "samples", "spectrum", "spectra", "index", "idx", "id", "no", "nr", "number",
             "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "temperature", "temp",
             "concentration", "conc", "ph", "dose", "depth", "position", "thickness", "size", "distance",
             "potential", "voltage", "pressure", "specimen"}  # fmt: skip
+QUANTITIES = {"temperature", "temp", "concentration", "conc", "ph", "dose", "depth", "position",
+              "thickness", "size", "distance", "potential", "voltage", "pressure"}  # fmt: skip
 PLACES = {"x", "y", "z", "x position", "y position", "z position"}
 CHANNELS = {"channel", "channels", "pixel", "pixels", "point", "points"}
 MEASURED = {"au", "a.u.", "a.u", "abs", "absorbance", "counts", "cts", "cnt", "intensity", "int.",
@@ -98,6 +104,8 @@ def role(text: str) -> str:
     name, unit = heading(PANDAS_SUFFIX.sub("", text.strip()))
     if not text.strip() or is_place(name) or name[:1].isdigit():  # 400 nm is a position, not a name
         return ""
+    if ENDS_IN_POSITION.search(name):  # Abs@400 nm
+        return ""
     quantity = " ".join(name.lower().replace("_", " ").split())
     # a depth in um is not spectral
     if is_spectral(name) or (is_spectral(unit) and quantity not in COUNTING):
@@ -108,6 +116,14 @@ def role(text: str) -> str:
     if words & CHANNELS:
         return "channel"
     return "counting" if words & COUNTING else ""
+
+
+def row_label(text: str) -> str:
+    """Return name and unit, as `time [h]`, if a heading is a coordinate of measurements; else ""."""
+    name, unit = heading(PANDAS_SUFFIX.sub("", text.strip()))
+    if role(text) == "time" or name.strip().lower() in QUANTITIES:
+        return f"{name} [{unit}]" if unit else name
+    return ""
 
 
 def is_place(name: str) -> bool:

@@ -79,7 +79,11 @@ def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
         meta["path"] = os.path.commonpath([Path(part.meta["path"]).absolute().parent for part in parts])
     if any(len(part.Y) > 1 for part in parts):
         meta["parts"] = [[name, len(part.Y)] for part, name in zip(parts, names, strict=True)]
-    first = replace(parts[0], row_names=rows, image_shape=None, notes=notes, meta=meta)
+    along, label = _row_axis(parts)
+    first = replace(
+        parts[0], row_names=rows, image_shape=None, notes=notes, meta=meta, row_axis=along,
+        row_label=label,
+    )  # fmt: skip
     if all(same_axis(parts[0].positions, part.positions) for part in parts):
         return replace(first, Y=np.vstack([part.Y for part in parts]))
     axis, note = _common_axis([part.positions for part in parts], names)
@@ -123,6 +127,15 @@ def _common_axis(axes: Sequence[NDArray], names: Sequence[str]) -> tuple[NDArray
         f"{axis[0]:g} to {axis[-1]:g} in steps of {abs(axis[1] - axis[0]):.3g}."
     )
     return axis, note
+
+
+def _row_axis(parts: Sequence[Dataset]) -> tuple[NDArray | None, str]:
+    """Return the coordinates of all rows and their label, if all parts have the same one."""
+    labels, axes = {part.row_label for part in parts}, [part.row_axis for part in parts]
+    known = [axis for axis in axes if axis is not None]
+    if len(labels) > 1 or len(known) < len(axes):
+        return None, ""
+    return np.concatenate(known), labels.pop()
 
 
 def _row_names(parts: Sequence[Dataset], names: Sequence[str]) -> tuple[str, ...]:

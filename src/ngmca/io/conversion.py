@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from ngmca._support.arguments import as_array
 from ngmca._support.messages import ArgumentTypeError, option
-from ngmca.io.axis_units import NO_AXIS, heading, role
-from ngmca.io.containers.netcdf_and_xarray import from_xarray
-from ngmca.io.dataset import Dataset, note_missing
-from ngmca.io.read_error import printable
+from ngmca.io.axis_names import quantity_of, with_axis_words
+from ngmca.io.axis_units import NO_AXIS, heading, role, row_label
+from ngmca.io.containers.netcdf_and_xarray import dimension_role, from_xarray
+from ngmca.io.dataset import Dataset, monotonic, note_missing
+from ngmca.io.read_error import ReadError, printable
 
 
 def as_dataset(data: Any, name: str = "data") -> Dataset:
@@ -51,6 +52,8 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
     """
     if isinstance(data, Dataset):
         return data
+    if is_dataframe(data):
+        check_orientation(data, name)
     if hasattr(data, "dims"):
         return note_missing(from_xarray(data), "the array")
     if not is_dataframe(data):
@@ -59,7 +62,45 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
     index = data.index  # pandas counts from 0 by default
     counts = index.dtype.kind in "iu" and list(index) == list(range(len(index)))
     names = () if counts else tuple(printable(row) for row in index)
-    return Dataset(as_array(data, name).astype(float), axis, axis_name, unit, names)
+    label = "" if index.dtype.kind not in "fiu" else row_label(_text(index.name))
+    along = np.asarray(index, dtype=float) if label else None
+    Y = as_array(data, name).astype(float)
+    found = Dataset(Y, axis, axis_name, unit, names, row_axis=along, row_label=label)
+    return with_axis_words(found, {})
+
+
+def check_orientation(data: Any, name: str = "data") -> None:
+    """Raise an error for a DataFrame or DataArray whose labels say that channels are in its rows."""
+    if hasattr(data, "dims") and getattr(data, "ndim", 0) == 2:
+        channels, others = data.dims
+        if _is_spectral_dim(data, channels) and not _is_spectral_dim(data, others):
+            raise ReadError(
+                "{}: its first dimension, {!r}, holds the channels, but rows must be measurements. Pass "
+                "its transpose, {}.transpose({!r}, {!r}).",
+                *(option(name), str(channels), name, str(others), str(channels)),
+            )
+    if not is_dataframe(data) or _is_spectral(data.columns) or not _is_spectral(data.index):
+        return
+    index = data.index
+    raise ReadError(
+        "{}: the index of the DataFrame holds the positions of channels, {:g} to {:g}, but rows must be "
+        "measurements. Pass its transpose, {}.T; if these are numbers of measurements, give the index a "
+        "name such as 'sample'.",
+        *(option(name), float(index[0]), float(index[-1]), name),
+    )
+
+
+def _is_spectral_dim(array: Any, dim: Any) -> bool:
+    return dimension_role(array, dim) == "spectral"
+
+
+def _is_spectral(labels: Any) -> bool:
+    """Return whether the labels of a DataFrame are positions on the axis of a spectrum."""
+    found = label_axis(labels)
+    if found is None or len(found[0]) < 2 or not monotonic(found[0]):
+        return False
+    name = _text(labels.name)
+    return role(name) == "spectral" or (not role(name) and quantity_of(found[0]) is not None)
 
 
 def spectra_in_dataframe(table: Any, name: str = "data") -> Dataset:

@@ -1,6 +1,5 @@
 """A data set: measurements x channels, with its axis and names."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.messages import Message, message, option
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.read_error import ReadError, printable
+from ngmca.io.technique import Technique
 
 Axis = tuple[NDArray | None, str, str]  # positions, name and unit
 
@@ -31,6 +30,10 @@ class Dataset:
         Name and unit of the axis, such as "wavelength" and "nm".
     row_names : tuple of str
         One name for each measurement, or an empty tuple.
+    row_axis : (m,) array or None
+        Time, temperature or another coordinate of each measurement.
+    row_label : str
+        Name and unit of this coordinate, such as "time [h]".
     image_shape : (int, int) or None
         Rows and columns of an image whose pixels are the measurements.
     meta : dict
@@ -55,6 +58,8 @@ class Dataset:
     image_shape: tuple[int, int] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    row_axis: NDArray | None = None
+    row_label: str = ""
 
     @property
     def positions(self) -> NDArray:
@@ -85,9 +90,37 @@ class Dataset:
             return (slice(None),)
         return tuple(slice(a, b) for a, b in pairwise(ends))
 
+    @property
+    def techniques(self) -> tuple[Technique, ...]:
+        """The techniques whose channels follow each other; empty if the data are of one technique."""
+        return tuple(Technique(**one) for one in self.meta.get("techniques", ()))
+
+    def split(self) -> "tuple[Dataset, ...]":
+        """Return the data of each technique on its own axis and in its own unit.
+
+        Returns
+        -------
+        tuple of Dataset
+            Only this data set if there is one technique.
+        """
+        meta = {name: value for name, value in self.meta.items() if name != "techniques"}
+        return tuple(
+            replace(
+                self,
+                Y=self.Y[:, one.channels] * self.Y.dtype.type(one.unit),
+                axis=self.positions[one.channels],
+                axis_name=one.axis_name,
+                axis_unit=one.axis_unit,
+                meta=meta | {"title": one.name},
+            )
+            for one in self.techniques
+        ) or (self,)
+
     def __repr__(self) -> str:
         words = [" x ".join(map(str, self.Y.shape)), printable(self.axis_label)]
-        if self.axis is not None and len(self.axis):
+        if self.techniques:
+            words[-1] += f" of {len(self.techniques)} techniques"
+        elif self.axis is not None and len(self.axis):
             words[-1] += f" from {self.axis[0]:g} to {self.axis[-1]:g}"
         if self.image_shape:
             words.append("an image of {} x {}".format(*self.image_shape))
@@ -134,6 +167,8 @@ class Dataset:
         >>> Dataset(np.ones((2, 4)), np.array([9.0, 7.0, 5.0, 3.0])).crop(4, 8)
         Dataset: 2 x 2, channel from 7 to 5
         """
+        if self.techniques:
+            raise ReadError("the axes of several techniques are joined: crop the data of each before.")
         low, high = sorted((low, high))
         keep = (self.positions >= low) & (self.positions <= high)
         if not keep.any():
@@ -151,66 +186,6 @@ def monotonic(values: NDArray) -> bool:
         return False
     steps = np.diff(values)
     return bool((steps > 0).all() or (steps < 0).all())
-
-
-def from_array(
-    array: NDArray,
-    axis: Axis = (None, NO_AXIS, ""),
-    *,
-    transpose: bool | None = None,
-    where: str = "the array",
-    meta: dict[str, Any] | None = None,
-) -> Dataset:
-    """Return the data set of a matrix or image cube, turned so that channels are in the columns.
-
-    `transpose` says whether channels are in the rows (in a cube: along the first dimension). None
-    decides by the length of the axis; without an axis, rows are measurements.
-    """
-    array = real_numbers(array, where)
-    if array.ndim == 1:
-        array = array[None, :]
-    if array.ndim not in (2, 3):
-        raise ReadError(
-            f"{where} has shape {array.shape}: a table (measurements, channels) or an image cube "
-            "(rows, columns, channels) is needed."
-        )
-    if 0 in array.shape:
-        raise ReadError(f"{where} has shape {array.shape}: it is empty.")
-    turned, note = channels_first(array.shape, axis[0], transpose, where)
-    if turned:
-        array = np.moveaxis(array, 0, -1)
-    data = Dataset(array, *axis, meta=meta or {})
-    if array.ndim == 3:
-        rows, columns, channels = array.shape
-        data = replace(data, Y=array.reshape(rows * columns, channels), image_shape=(rows, columns))
-    return data.with_notes(note) if note else data
-
-
-def channels_first(
-    shape: Sequence[int], axis: NDArray | None, transpose: bool | None, where: str
-) -> tuple[bool, Message | None]:
-    """Return whether channels are along the first dimension, and a note about it or None."""
-    first, last = shape[0], shape[-1]
-    if axis is None:
-        return bool(transpose), None
-    fits = [turned for turned, size in ((False, last), (True, first)) if size == len(axis)]
-    if transpose is not None:
-        fits = [turned for turned in fits if turned == transpose]
-    if not fits:
-        given = "" if transpose is None else message(", read with {},", option("transpose", transpose))
-        raise ReadError(
-            "{} of shape {}{} does not fit an axis of length {}.", where, tuple(shape), given, len(axis)
-        )
-    if transpose is None and len(fits) == 2 and first > 1:
-        note = message(
-            "{} has as many rows as columns: rows are taken as measurements. Give {} if they are "
-            "channels.",
-            *(where, option("transpose", True)),
-        )
-        return fits[0], note
-    if transpose is None and fits[0]:
-        return True, message("channels are in the rows, as the axis shows: the table was transposed.")
-    return fits[0], None
 
 
 def real_numbers(array: Any, where: str) -> NDArray:
@@ -233,12 +208,30 @@ def real_numbers(array: Any, where: str) -> NDArray:
     return array
 
 
+MISSING_CODES = (-999.0, -9999.0, -99999.0, -999.25)  # written instead of a missing entry
+
+
+def _without_codes(data: Dataset) -> Dataset:
+    """Return the data set with NaN for -999 and the like, if no other entry is nearly as low."""
+    low = float(np.fmin.reduce(data.Y, axis=None)) if data.Y.dtype.kind == "f" and data.Y.size else 0.0
+    if low not in MISSING_CODES:
+        return data
+    coded = low == data.Y
+    count = int(np.count_nonzero(coded))
+    others = data.Y[~coded & ~np.isnan(data.Y)]
+    if not others.size or others.min() < low / 10:
+        return data
+    note = f"{count} entries are {low:g}, far below all others: they are taken as missing."
+    return replace(data, Y=np.where(coded, np.nan, data.Y)).with_notes(note)
+
+
 def note_missing(data: Dataset, where: str) -> Dataset:
     """Return the data set with a note about missing entries.
 
     Raise an error if all entries are missing, or if an entry is infinite: a damaged scale factor
     overflows to infinity.
     """
+    data = _without_codes(data)
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(data.Y)):
             return data

@@ -8,7 +8,17 @@ from ngmca.io.containers import hdf5_and_zarr, netcdf_and_xarray, numpy_and_matl
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables import spreadsheets, text_reader
-from ngmca.io.vendors import images, infrared, jcampdx, mass_spectra, nmr, perkinelmer, princeton, spc
+from ngmca.io.vendors import (
+    agilent,
+    images,
+    infrared,
+    jcampdx,
+    mass_spectra,
+    nmr,
+    perkinelmer,
+    princeton,
+    spc,
+)
 
 Reader = Callable[..., Dataset]
 
@@ -62,6 +72,7 @@ PLAIN_READERS: dict[str, Reader] = {
     "SPC": spc.read_spc,
     "SPE": princeton.read_princeton,
     "PerkinElmer": perkinelmer.read_perkinelmer,
+    "Agilent": agilent.read_agilent,
     "mzML": mass_spectra.read_mzml,
     "pickle": _raise_for_pickle,
 }
@@ -170,7 +181,16 @@ def _by_instrument(path: Path, head: bytes) -> str | None:
         return "SPC"
     if suffix == ".spe" and princeton.is_princeton(head, path.stat().st_size):
         return "SPE"
+    if suffix == ".dat" and _text_or_none(head) is None:
+        if _has_envi_header(path):
+            return "ENVI"
+        return "Agilent" if agilent.settings_beside(path) else None
     return None
+
+
+def _has_envi_header(path: Path) -> bool:
+    header = path.with_suffix(".hdr")
+    return header.is_file() and header.read_bytes()[:4] == b"ENVI"
 
 
 def _by_name(path: Path, head: bytes) -> str | None:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from ngmca._support import isolated_process as isolation
 from ngmca._support.messages import from_plain, option, to_plain
+from ngmca.io.array_layout import Layout
+from ngmca.io.axis_names import with_axis_words
 from ngmca.io.dataset import Dataset, note_missing
 from ngmca.io.detect import HEAD_BYTES, READERS, TABLE_FORMATS, format_of
 from ngmca.io.large_files import read_large
@@ -20,7 +22,14 @@ from ngmca.io.read_error import ReadError, printable, reason
 
 OWN_FORMATS = ("npy", "npz", "text", "pickle")  # read without any other library or compiled code
 TIMEOUT_VARIABLE = "NGMCA_READ_SECONDS"
-TABLE_OPTIONS = ("axis", "header", "skip", "columns")
+TABLE_OPTIONS = ("header", "skip", "columns")
+ARRAY_FORMATS = ("npy", "npz", "MATLAB", "MATLAB 7.3", "HDF5", "Zarr")
+OPTIONS = {  # of which formats, and what an error calls them
+    **dict.fromkeys(TABLE_OPTIONS, (TABLE_FORMATS, "is not a table")),
+    "axis": ((*TABLE_FORMATS, *ARRAY_FORMATS), "is not a table"),
+    "axes": ((*ARRAY_FORMATS, "NetCDF"), "has no array with several dimensions"),
+    "nucleus": (("Bruker",), "has no experiments of several nuclei"),
+}
 
 
 def read_one(
@@ -57,11 +66,11 @@ def _read_as(
 ) -> Dataset:
     if check_options:
         _check_options(name, path, options)
-    if leave_large:
+    if leave_large and not (options.get("axis") or options.get("axes")):
         chosen = {key: options.get(key) for key in ("transpose", "dataset")}
         large = read_large(path, name=name, **chosen)
         if large is not None:
-            return large
+            return with_axis_words(large, options)
     if name in OWN_FORMATS:
         return read_here(path, options, name, stream)
     try:
@@ -73,12 +82,9 @@ def _read_as(
 
 def _check_options(name: str, path: Path, options: dict[str, Any]) -> None:
     """Raise an error for an option that the format does not have, so that none is silently ignored."""
-    given = [key for key in (*TABLE_OPTIONS, "nucleus") if options.get(key) is not None]
-    for key in given[:1]:
-        if key == "nucleus" and name != "Bruker":
-            raise ReadError("{} has no experiments of several nuclei: leave out {}.", path, option(key))
-        if key != "nucleus" and name not in TABLE_FORMATS:
-            raise ReadError("{} is not a table: leave out {}.", path, option(key))
+    for key, (formats, problem) in OPTIONS.items():
+        if options.get(key) is not None and name not in formats:
+            raise ReadError("{} {}: leave out {}.", path, problem, option(key))
 
 
 def readable_path(path: Path) -> Path:
@@ -135,7 +141,8 @@ def _read(path: Path, options: dict[str, Any], name: str, stream: BinaryIO | Non
         stream.seek(0)
         opened = {"stream": stream}
     try:
-        data = READERS[name](path, **opened, **options)
+        layout = Layout(*(options.get(key) for key in ("transpose", "axis", "axes")))
+        data = with_axis_words(READERS[name](path, layout=layout, **opened, **options), options)
         if not data.Y.size:
             raise ReadError(f"{path} holds no numbers: {len(data.Y)} x {data.Y.shape[1]}.")
         if data.axis is not None and not np.isfinite(data.axis).all():

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.array_choice import choose_array, find_axis
+from ngmca.io.array_layout import channel_dimension
 from ngmca.io.claimed_sizes import in_words, memory_left
 from ngmca.io.containers.hdf5_and_zarr import arrays_in_hdf5, arrays_in_zarr, notes_on, vectors_beside
-from ngmca.io.dataset import Axis, Dataset, channels_first
+from ngmca.io.dataset import Axis, Dataset
 from ngmca.io.detect import format_of
 from ngmca.io.read_error import ReadError, printable
 from ngmca.io.vendors.images import open_envi, open_rosetta
@@ -109,7 +110,9 @@ def _container(found: dict[str, Any], key: str, where: str) -> Describe:
         array, plain = found[key], isinstance(found[key], np.ndarray)
         notes = [] if plain else list(notes_on(array, where))
         axis = find_axis({} if plain else vectors_beside(found, key), array.shape, transpose)
-        turned, note = channels_first(tuple(array.shape), axis[0], transpose, where)
+        shape = tuple(map(int, array.shape))
+        place, note = channel_dimension(shape, axis[0], transpose, where)
+        turned = place < len(shape) - 1
         return axis, turned, [*notes, note] if note else notes
 
     return describe

@@ -11,6 +11,7 @@ import numpy as np
 
 from ngmca._support.arguments import check_choice
 from ngmca._support.isolated_process import IsolatedProcess
+from ngmca.io.axis_names import with_axis_words
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.containers.netcdf_and_xarray import from_xarray
@@ -30,6 +31,10 @@ def read(
     header: int | None = None,
     skip: int | None = None,
     columns: str | None = None,
+    axes: str | None = None,
+    axis_name: str | None = None,
+    axis_unit: str | None = None,
+    axis_direction: Literal["rising", "falling"] | None = None,
     large: Literal["read", "leave"] = "read",
 ) -> Dataset:
     """Read measurements x channels from a file, a folder, several of them, or an xarray object.
@@ -52,14 +57,24 @@ def read(
     nucleus : str, optional
         Which experiments to read from a folder of NMR experiments with several nuclei, such as "1H".
     axis : {"first-column", "first-row", "none"}, optional
-        Where a table (text, or the sheet of a workbook) has its axis. With "first-column", channels are
-        in the rows. By default, the content decides; if it is not clear, an error asks for this option.
+        Where a table (text, the sheet of a workbook, or an array in a file) has its axis. With
+        "first-column", channels are in the rows. By default, the content decides; if it is not clear,
+        an error asks for this option.
     header : int, optional
         The line of a table that holds the names of its columns, from 1; 0 if there are no names.
     skip : int, optional
         How many lines to ignore at the top of a table.
     columns : str, optional
         Which columns of a table are data, by number ("2-5,7") or name ("a,b"), without the axis.
+    axes : str, optional
+        What each dimension of an array is, in order: "time,pixel,channel". One of them is the channels,
+        called channel or by the name of the axis. All others become measurements; y and x become an
+        image.
+    axis_name, axis_unit : str, optional
+        Name and unit of the axis, such as "wavenumber" and "cm-1", if the file does not say or is wrong.
+    axis_direction : {"rising", "falling"}, optional
+        In which direction figures draw the axis. By default, chemical shifts and wavenumbers of infrared
+        spectra fall, all others rise.
     large : {"read", "leave"}
         "leave" leaves data that are too large for the memory in their file, if the format allows it:
         Y is then an object that is read by slicing (see `Dataset.in_memory`).
@@ -87,10 +102,12 @@ def read(
     """
     check_choice(large, "large", ("read", "leave"))
     options: dict[str, Any] = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
-    for_tables = {"axis": axis, "header": header, "skip": skip, "columns": columns}
-    options |= {name: value for name, value in for_tables.items() if value is not None}
+    more = {"axis": axis, "header": header, "skip": skip, "columns": columns, "axes": axes}
+    more |= {"axis_name": axis_name, "axis_unit": axis_unit, "axis_direction": axis_direction}
+    options |= {name: value for name, value in more.items() if value is not None}
     if hasattr(path, "dims"):
-        return note_missing(from_xarray(path, transpose=transpose, dataset=dataset), "the array")
+        found = from_xarray(path, transpose=transpose, dataset=dataset, axes=axes)
+        return note_missing(with_axis_words(found, options), "the array")
     # the data must fit into the memory of this process too
     with IsolatedProcess(memory_left() / 2) as process:
         if isinstance(path, str | PathLike):

@@ -6,6 +6,10 @@ made 0. Half the square of the sum may be added to the objective, which makes it
 y(mu) be its minimum for b + mu, without the constraint. The sum of y(mu) is 0 at mu = 0, and rises from
 there in straight pieces, with slopes from 1 / (1 + r) to 1; it is 1 at a mu of at most 1 + 3r. Secant
 steps in a bracket find that mu in a few exact solutions, each started at the support of the last one.
+
+Some entries may be outside of the sum. Then mu is added to those inside only. The sum still rises with
+mu, at least as steeply, but the mu at which it is 1 has no upper end. This needs G >= 0, which keeps
+the sum 0 at mu = 0.
 """
 
 import numpy as np
@@ -75,39 +79,72 @@ def closed(
 
 
 def solve_closed(
-    G: NDArray, C: NDArray, totals: NDArray, X: NDArray, which: NDArray | None = None
+    G: NDArray,
+    C: NDArray,
+    totals: NDArray,
+    X: NDArray,
+    which: NDArray | None = None,
+    inside: NDArray | None = None,
 ) -> float:
     """Solve for the rows of C (m, r), each summing up to its total (m,), in place of X; the violation.
 
     X holds the guess of the support on entry. G is shared, or a stack (p, r, r) with `which` (m,).
+    `inside` (m, r) says which entries are summed up, all by default; others need G >= 0.
     """
     H, own = (G[None], np.zeros(len(C), dtype=np.intp)) if which is None else (G, which)
     unit = _unit(H)
-    rows = np.flatnonzero(totals > 0)
+    full = totals > 0
+    rows = np.flatnonzero(full)
     Y = X[rows].astype(np.float64)
-    B = _levelled(C[rows], totals[rows], unit[own[rows]])
-    _find_shares(H / unit[:, None, None] + 1.0, own[rows], B, Y)
-    X[:] = 0
+    part = None if inside is None else inside[rows]
+    B = _levelled(C[rows], totals[rows], unit[own[rows]], part)
+    H_shares = H / unit[:, None, None]
+    M, of_M = (H_shares + 1.0, own[rows]) if part is None else _summed(H_shares, own[rows], part)
+    _find_shares(M, of_M, B, Y, part)
+    X[~full if inside is None else ~full[:, None] & inside] = 0
     X[rows] = Y * totals[rows, None]
-    return violation_closed(G, C, totals, X, which)
+    if inside is not None and not full.all():
+        _solve_outside(H, own, C, X, ~full, inside)
+    return violation_closed(G, C, totals, X, which, inside)
 
 
-def _find_shares(M: NDArray, which: NDArray, B: NDArray, Y: NDArray) -> None:
+def _summed(H: NDArray, own: NDArray, inside: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the matrices with half the square of the sum added, and the one of each row."""
+    kinds, which = np.unique(np.column_stack([own, inside]), axis=0, return_inverse=True)
+    part = kinds[:, 1:].astype(np.float64)
+    return H[kinds[:, 0]] + part[:, :, None] * part[:, None, :], which.ravel()
+
+
+def _solve_outside(
+    H: NDArray, own: NDArray, C: NDArray, X: NDArray, rows: NDArray, inside: NDArray
+) -> None:
+    """Solve for what is outside of sums that are 0, in place of X."""
+    part, found = C[rows].astype(np.float64), X[rows].astype(np.float64)
+    part[inside[rows]] = -np.abs(part[inside[rows]])
+    solve_each(H, own[rows], part, found)
+    X[rows] = found
+
+
+def _find_shares(
+    M: NDArray, which: NDArray, B: NDArray, Y: NDArray, inside: NDArray | None = None
+) -> None:
     """Y := the minima whose rows sum up to 1, found from its support."""
     m, r = B.shape
     left = np.arange(m)  # rows whose sum is not 1 yet
-    low, high, mu = np.zeros(m), np.full(m, 1.0 + 4 * r), np.full(m, 2.0)
+    most = 1.0 + 4 * r if inside is None else np.inf
+    low, high, mu = np.zeros(m), np.full(m, most), np.full(m, 2.0)
     before, missed = np.zeros(m), np.full(m, -1.0)  # the mu before, and the sum less 1 there
     for _ in range(MAX_STEPS):
-        part = Y[left]
-        solve_each(M, which[left], B[left] + mu[:, None], part)
+        part, counted = Y[left], 1.0 if inside is None else inside[left]
+        solve_each(M, which[left], B[left] + mu[:, None] * counted, part)
         Y[left] = part
-        miss = part.sum(axis=1) - 1
+        miss = (part * counted).sum(axis=1) - 1
         low, high = np.where(miss < 0, mu, low), np.where(miss < 0, high, mu)
         with np.errstate(divide="ignore", invalid="ignore"):
             following = mu - miss * (mu - before) / (miss - missed)
         within = (low < following) & (following < high)
-        following = np.where(within, following, (low + high) / 2)
+        middle = np.where(np.isinf(high), 2 * low, (low + np.minimum(high, 1e300)) / 2)
+        following = np.where(within, following, middle)
         go = (np.abs(miss) > SUM_TOLERANCE * r) & (following != mu)
         left, low, high, before, missed, mu = (
             value[go] for value in (left, low, high, mu, miss, following)
@@ -117,31 +154,43 @@ def _find_shares(M: NDArray, which: NDArray, B: NDArray, Y: NDArray) -> None:
 
 
 def violation_closed(
-    G: NDArray, C: NDArray, totals: NDArray, X: NDArray, which: NDArray | None = None
+    G: NDArray,
+    C: NDArray,
+    totals: NDArray,
+    X: NDArray,
+    which: NDArray | None = None,
+    inside: NDArray | None = None,
 ) -> float:
     """Relative distance of the rows of X (m, r) to optimality: 0 iff all are solutions.
 
     In shares y of the total, and units of G's mean diagonal, it is the largest of |min(y, g - nu)| and
-    |sum(y) - 1|: g is the gradient Gy - b, and nu its mean over the shares.
+    |sum(y) - 1|: g is the gradient Gy - b, and nu its mean over the shares, for what is summed up.
     """
     if which is None:
-        return _violation_closed(G, C, totals, X)
-    parts = (_violation_closed(G[which[b]], C[b], totals[b], X[b]) for b in blocks(X))
+        return _violation_closed(G, C, totals, X, inside)
+    parts = (
+        _violation_closed(G[which[b]], C[b], totals[b], X[b], None if inside is None else inside[b])
+        for b in blocks(X)
+    )
     return max(parts, default=0.0)
 
 
-def _violation_closed(G: NDArray, C: NDArray, totals: NDArray, X: NDArray) -> float:
+def _violation_closed(
+    G: NDArray, C: NDArray, totals: NDArray, X: NDArray, inside: NDArray | None
+) -> float:
     """`violation_closed` for one matrix, or one for each row."""
     full = totals > 0
-    if X[~full].any():
+    if X[~full].any() if inside is None else X[~full][inside[~full]].any():
         return np.inf
     G, C, X, totals = G[full] if G.ndim == 3 else G, C[full], X[full], totals[full, None]
+    counted = np.ones(X.shape, dtype=bool) if inside is None else inside[full]
     Y, unit = X / totals, _unit(G)
     gradient = np.einsum("...jk,...k->...j", G / unit[..., None, None], Y)
-    gradient -= _levelled(C, totals[:, 0], unit)
-    total = Y.sum(axis=1)
-    mean = np.divide((Y * gradient).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
-    wrong = np.abs(np.minimum(Y, gradient - mean[:, None])).max(initial=0)
+    gradient -= _levelled(C, totals[:, 0], unit, None if inside is None else counted)
+    total = np.sum(Y, axis=1, where=counted)
+    pull = np.sum(Y * gradient, axis=1, where=counted)
+    mean = np.divide(pull, total, out=np.zeros_like(total), where=total > 0)
+    wrong = np.abs(np.minimum(Y, gradient - mean[:, None] * counted)).max(initial=0)
     return float(max(wrong, np.abs(total - 1).max(initial=0)))
 
 
@@ -151,12 +200,16 @@ def _unit(G: NDArray) -> NDArray:
     return np.where(mean > 0, mean, 1.0)
 
 
-def _levelled(C: NDArray, totals: NDArray, unit: NDArray) -> NDArray:
-    """b: rows of C in units of shares, less their largest entry.
+def _levelled(C: NDArray, totals: NDArray, unit: NDArray, inside: NDArray | None = None) -> NDArray:
+    """b: rows of C in units of shares, less the largest entry that is summed up.
 
-    A share is positive only where b is at least -2r: what is below -4r may as well be there.
+    If all are, a share is positive only where b is at least -2r: what is below -4r may as well be there.
     """
     C = C.astype(np.float64, copy=False)
-    with np.errstate(over="ignore"):
-        B = (C - C.max(axis=1, initial=-np.inf, keepdims=True)) / np.atleast_1d(unit)[:, None]
-        return np.maximum(B / totals[:, None], -4.0 * C.shape[1])
+    most = C.max(axis=1, initial=-np.inf, keepdims=True, where=True if inside is None else inside)
+    with np.errstate(over="ignore", invalid="ignore"):
+        B = (C - most if inside is None else np.where(inside, C - most, C)) / np.atleast_1d(unit)[
+            :, None
+        ]
+        B /= totals[:, None]
+    return np.maximum(B, -4.0 * C.shape[1]) if inside is None else B

@@ -29,6 +29,10 @@ PSEUDO_INVERSE_CUT = 1e-10  # eigenvalues below this share of the largest count 
 DescendRows = Callable[[NDArray, NDArray, NDArray, NDArray, int, float], tuple[Any, float]]
 
 
+# Solves the problem of the unknowns of some rows: (G, C, X in place) -> violation
+Inner = Callable[["Gram", NDArray, NDArray], float]
+
+
 @dataclass(frozen=True, eq=False)
 class Gram:
     """One Gram matrix for all rows of a problem, or one for each row.
@@ -96,6 +100,13 @@ class Gram:
             different, which = np.unique(factors, return_inverse=True)
             return Gram(self.values * different[:, None, None], which)
         return Gram(self.values[self.which] * factors[:, None, None], np.arange(len(factors)))
+
+    def with_diagonal(self, extra: NDArray) -> "Gram":
+        """Return the matrix of row i with extra[i] added to its diagonal; extra has shape (rows, r)."""
+        own = np.zeros(len(extra), dtype=np.intp) if self.which is None else self.which
+        kinds, which = np.unique(np.column_stack([own, extra]), axis=0, return_inverse=True)
+        added = kinds[:, 1:, None] * np.eye(extra.shape[1])
+        return Gram(self.stack[kinds[:, 0].astype(np.intp)] + added, which.ravel(), self.noise)
 
     def in_units(self, unit: NDArray) -> "Gram":
         """Return the matrices for unknowns in these units (r,)."""
@@ -181,14 +192,20 @@ class Gram:
         return self.distance(C, X, bound)
 
     def distance(
-        self, C: NDArray, X: NDArray, bound: NDArray, shapes: str | Sequence[str] = "free"
+        self,
+        C: NDArray,
+        X: NDArray,
+        bound: NDArray,
+        shapes: str | Sequence[str] = "free",
+        points: NDArray | None = None,
     ) -> float:
         """How far X may be from the minimum with columns within their bounds and in their shapes.
 
         It is the move of a step down the gradient and back, divided by the least eigenvalue: where
         sources are nearly equal, the gradient is small far from the minimum too.
         """
-        wrong = residual_shaped(self.values, C, X, shapes, bound=bound, which=self.which)
+        given = {"bound": bound, "which": self.which, "points": points}
+        wrong = residual_shaped(self.values, C, X, shapes, **given)
         return wrong / self.least_eigenvalue
 
     @property
@@ -198,6 +215,19 @@ class Gram:
         unit = np.sqrt(np.diagonal(mean))
         unit[unit == 0] = 1.0
         return _least_eigenvalue(mean / unit / unit[:, None])
+
+
+def held_at(values: NDArray, known: NDArray, G: Gram, C: NDArray, X: NDArray, inner: Inner) -> float:
+    """Solve for X, in place, where the known entries have their values; `values` are 0 elsewhere.
+
+    What is left of them gets a negative correlation, which leads to 0, because X and G are not negative.
+    """
+    rest = C - G.times(values).astype(C.dtype) if values.any() else C.copy()
+    rest[known] = -np.abs(rest[known])
+    X[known] = 0
+    worst = inner(G, rest, X)
+    X += values.astype(X.dtype)
+    return worst
 
 
 def _least_eigenvalue(G: NDArray) -> float:

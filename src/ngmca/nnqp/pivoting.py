@@ -96,14 +96,15 @@ def solve_rows(
 
 
 def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, grouped: bool) -> float:
-    """`_solve_rows`, which is compiled for double precision only: it works in it anyway."""
-    if X.dtype == np.float64:
+    """`_solve_rows`, which is compiled once: for double precision and rows that are contiguous."""
+    if X.dtype == np.float64 and X.flags.c_contiguous:
         order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
-        return float(_solve_rows(G, C.astype(np.float64, copy=False), X, shift, order))
-    worst, count = 0.0, max(1, ENTRIES_CAST_AT_ONCE // len(G))
+        G, C = (np.ascontiguousarray(one, dtype=np.float64) for one in (G, C))
+        return float(_solve_rows(G, C, X, shift, order))
+    worst, count = 0.0, max(1, ENTRIES_CAST_AT_ONCE // max(1, len(G)))
     for some in (slice(i, i + count) for i in range(0, len(X), count)):
-        solution = X[some].astype(np.float64)
-        worst = max(worst, _solve_in_double(G, C[some].astype(np.float64), solution, shift, grouped))
+        solution = X[some].astype(np.float64, order="C")
+        worst = max(worst, _solve_in_double(G, C[some], solution, shift, grouped))
         X[some] = solution
     return worst
 

@@ -31,6 +31,7 @@ def shaped(
     bound: ArrayLike = np.inf,
     which: NDArray | None = None,
     fixed: NDArray | None = None,
+    points: NDArray | None = None,
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> Solution:
@@ -57,6 +58,8 @@ def shaped(
         Column t has the matrix G[which[t]], where G is a stack of shape (p, r, r).
     fixed : ndarray of bool of shape (r,), optional
         Rows that stay as they are in X0.
+    points : ndarray of shape (r, n), optional
+        Known entries of X, not negative, NaN where X is unknown.
     max_iter : int
         Largest number of rounds over the rows.
     tol : float
@@ -87,7 +90,8 @@ def shaped(
     Xt = np.zeros_like(Ct) if X0 is None else np.array(X0.T, dtype=Ct.dtype, order="C")
     free = np.ones(len(C), dtype=bool) if fixed is None else ~np.asarray(fixed, dtype=bool)
     Xt[:, free] = np.maximum(Xt[:, free], 0)
-    limits: dict[str, Any] = {"bound": bound, "which": which, "fixed": fixed}
+    known = None if points is None else np.asarray(points, dtype=np.float64).T
+    limits: dict[str, Any] = {"bound": bound, "which": which, "fixed": fixed, "points": known}
     rounds = descend_shaped(G, Ct, Xt, shapes, **limits, max_iter=max_iter, tol=tol)
     return Solution(X=Xt.T, violation=residual_shaped(G, Ct, Xt, shapes, **limits), n_iter=rounds)
 
@@ -101,6 +105,7 @@ def descend_shaped(
     bound: ArrayLike = np.inf,
     which: NDArray | None = None,
     fixed: NDArray | None = None,
+    points: NDArray | None = None,
     max_iter: int = 80,
     tol: float = 1e-7,
 ) -> int:
@@ -108,15 +113,27 @@ def descend_shaped(
 
     Returns the number of rounds.
     """
-    H, own, C, codes, limits, Z = _prepared(G, C, X, shapes, bound, which, fixed)
+    H, own, C, codes, limits, known, Z = _prepared(G, C, X, shapes, bound, which, fixed, points)
     for k in np.flatnonzero((codes == pooling.UNIMODAL) & np.isfinite(limits)):
         nearest = np.empty(len(Z))  # what the objective must not rise from
-        pooling.best_column(pooling.UNIMODAL, Z[:, k].copy(), np.ones(len(Z)), limits[k], nearest)
+        even = np.ones(len(Z))
+        pooling.best_column(pooling.UNIMODAL, Z[:, k].copy(), even, limits[k], known[:, k], nearest)
         Z[:, k] = nearest
-    rounds = pooling.descend_columns(H, own, C, codes, limits, Z, max_iter, tol)
+    rounds = pooling.descend_columns(H, own, C, codes, limits, known, Z, max_iter, tol)
     if Z is not X:
         X[:] = Z
     return int(rounds)
+
+
+def nearest_in_shape(X: NDArray, shapes: Sequence[str]) -> NDArray:
+    """Return the nearest columns to those of X (m, r) that have these shapes and are not negative."""
+    found = np.empty(X.shape)
+    for k, shape in enumerate(shapes):
+        column = np.ascontiguousarray(X[:, k], dtype=np.float64)
+        nearest, free = np.empty(len(column)), np.full(len(column), np.nan)
+        pooling.best_column(SHAPES[shape], column, np.ones(len(column)), np.inf, free, nearest)
+        found[:, k] = nearest
+    return found
 
 
 def residual_shaped(
@@ -128,13 +145,14 @@ def residual_shaped(
     bound: ArrayLike = np.inf,
     which: NDArray | None = None,
     fixed: NDArray | None = None,
+    points: NDArray | None = None,
 ) -> float:
     """Return how far X (m, r) is from optimal, with the arguments of `descend_shaped`.
 
     It is the largest move of a step down the gradient and back into shapes and bounds, over the largest
     entry of what is not fixed.
     """
-    return float(pooling.residual_columns(*_prepared(G, C, X, shapes, bound, which, fixed)))
+    return float(pooling.residual_columns(*_prepared(G, C, X, shapes, bound, which, fixed, points)))
 
 
 def _prepared(
@@ -145,8 +163,9 @@ def _prepared(
     bound: ArrayLike,
     which: NDArray | None,
     fixed: NDArray | None,
+    points: NDArray | None,
 ) -> tuple[NDArray, ...]:
-    """Return the stack, the matrix of each row, C, codes of shapes, bounds and X for the kernels."""
+    """Return the stack, the matrix of each row, C, codes, bounds, points and X for the kernels."""
     r = X.shape[1]
     names = [shapes] * r if isinstance(shapes, str) else list(shapes)
     if len(names) != r or not set(names) <= set(SHAPES):
@@ -158,4 +177,5 @@ def _prepared(
     limits[:] = check_level(bound, "bound")
     H, own = (G[None], np.zeros(len(X), dtype=np.intp)) if which is None else (G, which)
     H, C, Z = (np.ascontiguousarray(array, dtype=np.float64) for array in (H, C, X))
-    return H, np.asarray(own, dtype=np.intp), C, codes, limits, Z
+    known = np.full(X.shape, np.nan) if points is None else np.array(points, dtype=np.float64)
+    return H, np.asarray(own, dtype=np.intp), C, codes, limits, known, Z

@@ -43,7 +43,7 @@ def matches_picture(
 
 
 def amounts_picture(amounts: Any) -> "Figure":
-    """Return a figure of `ngmca.Amounts`, with calibration line and amounts of each substance."""
+    """Return a figure of `ngmca.Amounts`, with standards and amounts of each substance."""
     pyplot = load_pyplot()
     k, calibrated = len(amounts.substances), bool(np.isfinite(amounts.known).any())
     figure, panels = pyplot.subplots(
@@ -52,31 +52,32 @@ def amounts_picture(amounts: Any) -> "Figure":
     )  # fmt: skip
     for j in range(k):
         if calibrated:
-            _line(panels[j][0], amounts, j)
+            _standards(panels[j][0], amounts, j)
         _amounts(panels[j][-1], amounts, j)
     if calibrated:
         panels[-1][0].set_xlabel("known concentration")
-        panels[0][0].set_title("weight of the source in standards", fontsize=10)
+        panels[0][0].set_title("standards, predicted by the others", fontsize=10)
     panels[0][-1].set_title(
         "relative amounts" if amounts.relative else f"amounts, {100 * amounts.level:g} % intervals",
         fontsize=10,
     )
-    panels[-1][-1].set_xlabel("measurement")
+    panels[-1][-1].set_xlabel(amounts.row_label or "measurement")
     return figure
 
 
-def _line(panel: "Axes", amounts: Any, j: int) -> None:
-    """Draw standards and the line through 0."""
-    known, weights = amounts.known[:, j], amounts.weights[:, j]
-    top = np.nanmax(known)
-    panel.plot([0, top], [0, top / amounts.factors[j]], color="0.6", linewidth=1)
-    panel.plot(known, weights, "o", color=f"C{j % 10}", markersize=4)
-    panel.set_ylabel(f"source {amounts.sources[j] + 1}")
+def _standards(panel: "Axes", amounts: Any, j: int) -> None:
+    """Draw the concentrations of standards that the other standards predict over the known ones."""
+    known, predicted = amounts.known[:, j], amounts.predicted[:, j]
+    ends = [np.nanmin(known), np.nanmax(known)]
+    panel.plot(ends, ends, color="0.6", linewidth=1)
+    panel.plot(known, np.where(np.isfinite(predicted), predicted, np.nan), "o", color=f"C{j % 10}",
+               markersize=4)  # fmt: skip
+    panel.set_ylabel("by " + amounts.by[j].replace(" and", "\nand"), fontsize=8)
 
 
 def _amounts(panel: "Axes", amounts: Any, j: int) -> None:
     """Draw amounts in all measurements with their intervals, and standards as open circles."""
-    values, places = amounts.values[:, j], np.arange(1, len(amounts.values) + 1)
+    values, places = amounts.values[:, j], amounts.places
     ends = np.stack([values - amounts.low[:, j], amounts.high[:, j] - values])
     ends = np.where(np.isfinite(ends), np.maximum(ends, 0), 0)
     panel.errorbar(

@@ -1,5 +1,6 @@
 """Sources and weights as a matplotlib figure, or as tables of pandas."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,46 +18,76 @@ if TYPE_CHECKING:
 BAND = "#d98200"  # of everything that shows what the data allow
 
 
-def tables(A: NDArray, S: NDArray, shares: NDArray, data: Any) -> tuple["DataFrame", "DataFrame"]:
-    """Return two DataFrames: sources with one row for each channel, weights for each measurement."""
+def tables(
+    A: NDArray, spectra: Sequence[tuple[str, NDArray]], shares: NDArray, data: Any
+) -> tuple["DataFrame", "DataFrame"]:
+    """Return two DataFrames: sources with one row for each channel, weights for each measurement.
+
+    `spectra` are name and sources of each technique. The rows of several techniques have its name too.
+    """
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError("to_dataframe needs pandas: pip install pandas") from error
-    axis, label, names = described(data, len(A), S.shape[1])
-    columns = [f"source {i + 1}" for i in range(len(S))]
-    sources = pd.DataFrame(S.T, index=pd.Index(axis, name=label), columns=columns)
+    columns = [f"source {i + 1}" for i in range(A.shape[1])]
+    found = {}
+    for (technique, S), one in zip(spectra, _of_each(data, len(spectra)), strict=True):
+        axis, label, names = described(one, len(A), S.shape[1])
+        found[technique] = pd.DataFrame(S.T, index=pd.Index(axis, name=label), columns=columns)
+    sources = pd.concat(found, names=["technique", "position"]) if len(found) > 1 else found[technique]
     rows = pd.Index(names, name="measurement")
     parts = pd.DataFrame(100 * shares, index=rows, columns=[f"{name} share (%)" for name in columns])
     return sources, pd.concat([pd.DataFrame(A, index=rows, columns=columns), parts], axis=1)
 
 
-def picture(S: NDArray, shares: NDArray, data: Any) -> "Figure":
-    """Return a figure: each source against the axis, and beside it its share in every measurement."""
+def picture(spectra: Sequence[tuple[str, NDArray]], shares: NDArray, data: Any) -> "Figure":
+    """Return a figure: each source against the axis, and beside it its share in every measurement.
+
+    `spectra` are name and sources of each technique, which has a column of its own.
+    """
     pyplot = load_pyplot()
-    axis, label, names = described(data, len(shares), S.shape[1])
+    count, r = len(spectra), shares.shape[1]
     shape = getattr(data, "image_shape", None)
     figure, panels = pyplot.subplots(
-        len(S), 2, figsize=(9, 1.2 + 1.5 * len(S)), squeeze=False, layout="constrained",
-        sharex="col", width_ratios=(2, 1),
+        r, count + 1, figsize=(3 + 6 * count, 1.2 + 1.5 * r), squeeze=False, layout="constrained",
+        sharex="col", width_ratios=(*[2] * count, 1),
     )  # fmt: skip
-    for i, (row, share) in enumerate(zip(S, 100 * shares.T, strict=True)):
-        left, right = panels[i]
-        left.plot(axis, row, color=f"C{i % 10}", linewidth=1)
-        left.set_ylabel(f"source {i + 1}")
+    for k, one in enumerate(_of_each(data, count)):
+        technique, S = spectra[k]
+        axis, label, names = described(one, len(shares), S.shape[1])
+        for i, row in enumerate(S):
+            panels[i][k].plot(axis, row, color=f"C{i % 10}", linewidth=1)
         if axis.dtype.kind in "fiu" and len(axis) > 1:
-            left.set_xlim(axis[0], axis[-1])  # falling axes are drawn falling
+            panels[-1][k].set_xlim(axis[0], axis[-1])  # falling axes are drawn falling
+        panels[-1][k].set_xlabel(label)
+        if count > 1:
+            panels[0][k].set_title(technique, fontsize=10)
+    for i, share in enumerate(100 * shares.T):
+        right = panels[i][-1]
+        panels[i][0].set_ylabel(f"source {i + 1}")
         if shape:
             shown = right.imshow(share.reshape(shape))
             figure.colorbar(shown, ax=right, label="%")
         else:
             right.bar(np.arange(1, len(share) + 1), share, color=f"C{i % 10}")
             right.set_ylabel("%")
-    panels[-1][0].set_xlabel(label)
     if not shape and len(names) <= 12 and names[0] != "1":
-        panels[-1][1].set_xticks(np.arange(1, len(names) + 1), names, rotation=90)
-    panels[0][1].set_title("share of each pixel" if shape else "share of each measurement", fontsize=10)
+        panels[-1][-1].set_xticks(np.arange(1, len(names) + 1), names, rotation=90)
+    panels[0][-1].set_title("share of each pixel" if shape else "share of each measurement", fontsize=10)
     return figure
+
+
+def _of_each(data: Any, count: int) -> Sequence[Any]:
+    """Return the data of each technique: joined ones are split, others are none or one already."""
+    if count == 1:
+        return [data]
+    if isinstance(data, Dataset) and len(data.techniques) == count:
+        return data.split()
+    if data is None:
+        return [None] * count
+    raise ArgumentError(
+        "{} are of {} techniques: give ngmca.join_techniques of them.", option("data"), count
+    )
 
 
 def bands_picture(bands: Any, data: Any) -> "Figure":

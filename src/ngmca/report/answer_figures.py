@@ -1,4 +1,4 @@
-"""Figures of the answers: criteria for the number of sources, best matches, calibration lines."""
+"""Figures of the answers: criteria for the number of sources, best matches, amounts."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,13 @@ from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.run import Run
 from ngmca.answers.wording import counted
+from ngmca.io import Dataset
 from ngmca.report import plotly_style as look
 
+MAX_INTERVALS = 400  # more measurements are drawn as a line without intervals
 
-def criteria(choice: RankChoice) -> Iterator[go.Figure]:
+
+def criteria(choice: RankChoice, data: Dataset) -> Iterator[go.Figure]:
     """Yield one figure for each criterion, and one of the sources for each number around the choice."""
     for k, (title, y, limit) in enumerate(choice.panels):
         figure = go.Figure(
@@ -31,21 +34,22 @@ def criteria(choice: RankChoice) -> Iterator[go.Figure]:
         elif np.nanmax(y, initial=0.0) > 0:
             figure.update_yaxes(type="log", exponentformat="power", dtick=1)
         yield figure
+    x = np.interp(choice.channels, np.arange(len(data.positions)), data.positions)
     for S in choice.sources:
-        yield _stacked(choice.channels, S)
+        yield _stacked(x, S, data.axis_label)
 
 
-def _stacked(channels: NDArray, S: NDArray) -> go.Figure:
+def _stacked(x: NDArray, S: NDArray, axis: str) -> go.Figure:
     """Return sources above each other, each divided by its maximum."""
     shown = S / np.maximum(S.max(axis=1, keepdims=True), np.finfo(float).tiny)
-    step = max(1, len(channels) // 800)
+    step = max(1, len(x) // 800)
     figure = go.Figure([
-        go.Scatter(x=channels[::step], y=row[::step] + len(S) - 1 - i, mode="lines", name=str(i + 1),
+        go.Scatter(x=x[::step], y=row[::step] + len(S) - 1 - i, mode="lines", name=str(i + 1),
                    line={"color": look.colour(i), "width": 1}, hoverinfo="skip")
         for i, row in enumerate(shown)
     ])  # fmt: skip
     look.style(figure, 260, counted(len(S), "source"))
-    figure.update_xaxes(title="channel")
+    figure.update_xaxes(title=look.literal(axis))
     figure.update_yaxes(visible=False)
     return figure
 
@@ -80,24 +84,73 @@ def matches(run: Run) -> Iterator[go.Figure]:
         yield figure
 
 
-def calibrations(amounts: Amounts) -> Iterator[go.Figure]:
-    """Yield the calibration line of each substance that has standards."""
+def amounts_of(amounts: Amounts) -> Iterator[go.Figure]:
+    """Yield for each substance its amounts in all measurements, beside the standards if it has some."""
     for j, name in enumerate(amounts.substances[: look.MAX_ROWS]):
-        known = np.isfinite(amounts.known[:, j])
-        if not known.any():
-            continue
-        x, y = amounts.known[known, j], amounts.weights[known, j]
-        top, source, unit = float(x.max()), amounts.sources[j], amounts.units[j]
-        names = [look.literal(str(amounts.measurements[i])) for i in np.flatnonzero(known)]
-        end = top / amounts.factors[j] if amounts.factors[j] > 0 else 0.0
-        figure = go.Figure([
-            go.Scatter(x=[0, top], y=[0, end], mode="lines", hoverinfo="skip",
-                       line={"color": look.SOFT, "width": 1.2}),
-            go.Scatter(x=x, y=y, mode="markers", text=names,
-                       marker={"color": look.colour(source), "size": 8},
-                       hovertemplate="%{text}: %{x:.4g}<extra></extra>"),
-        ])  # fmt: skip
-        look.style(figure, 260, look.literal(look.shortened(name, 22)))
-        figure.update_xaxes(title=look.literal(f"known concentration{f', {unit}' if unit else ''}"))
-        figure.update_yaxes(title="weight of the source", rangemode="tozero")
+        unit, known = amounts.units[j], np.isfinite(amounts.known[:, j])
+        figure = make_subplots(
+            rows=1,
+            cols=2 if known.any() else 1,
+            column_widths=[0.72, 0.28] if known.any() else None,
+            horizontal_spacing=0.09,
+        )
+        for trace in _amounts(amounts, j):
+            figure.add_trace(trace, row=1, col=1)
+        below = (
+            f", {100 * amounts.level:.3g} % intervals" if np.isfinite(amounts.low[:, j]).any() else ""
+        )
+        title = f"<b>{look.literal(look.shortened(name, 40))}</b>, by {amounts.by[j]}{below}"
+        look.style(figure, 270, title)
+        figure.update_yaxes(title=look.literal(unit), rangemode="tozero", row=1, col=1)
+        figure.update_xaxes(title=look.literal(amounts.row_label or "measurement"), row=1, col=1)
+        if np.isfinite(amounts.detection[j]):
+            line = {"color": look.SOFT, "dash": "dot", "width": 1}
+            figure.add_hline(amounts.detection[j], line=line, row=1, col=1)
+        if known.any():
+            for trace in _standards(amounts, j, known):
+                figure.add_trace(trace, row=1, col=2)
+            figure.update_xaxes(title=look.literal(f"known, {unit}" if unit else "known"), row=1, col=2)
+            figure.update_yaxes(title="predicted by the others", row=1, col=2)
         yield figure
+
+
+def _tint(amounts: Amounts, j: int) -> str:
+    """Return the colour of the source of a substance; that of ink if it has none of its own."""
+    source = amounts.sources[j]
+    return look.INK if source is None else look.colour(source)
+
+
+def _amounts(amounts: Amounts, j: int) -> Iterator[go.Scatter]:
+    """Yield amounts with intervals, and the known concentrations of standards as circles."""
+    values, known = amounts.values[:, j], amounts.known[:, j]
+    many = len(values) > MAX_INTERVALS
+    up, down = (np.nan_to_num(np.maximum(end, 0), posinf=0.0)
+                for end in (amounts.high[:, j] - values, values - amounts.low[:, j]))  # fmt: skip
+    bars = {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "thickness": 1,
+            "width": 2, "color": look.SOFT, "visible": not many}  # fmt: skip
+    names = [look.literal(str(name)) for name in amounts.measurements]
+    yield go.Scatter(
+        x=amounts.places, y=values, mode="lines" if many else "markers", error_y=bars, text=names,
+        marker={"color": _tint(amounts, j), "size": 5}, line={"color": _tint(amounts, j), "width": 1},
+        hovertemplate="%{text}: %{y:.4g}<extra></extra>",
+    )  # fmt: skip
+    yield go.Scatter(
+        x=amounts.places, y=known, mode="markers", text=names,
+        marker={"color": look.ALLOWED, "size": 10, "symbol": "circle-open", "line": {"width": 2}},
+        hovertemplate="%{text}: standard, %{y:.4g}<extra></extra>",
+    )  # fmt: skip
+
+
+def _standards(amounts: Amounts, j: int, known: NDArray) -> Iterator[go.Scatter]:
+    """Yield the concentrations of standards that the others predict over the known ones."""
+    x, y = amounts.known[known, j], amounts.predicted[known, j]
+    ends = [float(x.min()), float(x.max())]
+    names = [look.literal(str(amounts.measurements[i])) for i in np.flatnonzero(known)]
+    yield go.Scatter(
+        x=ends, y=ends, mode="lines", hoverinfo="skip", line={"color": look.SOFT, "width": 1.2}
+    )
+    yield go.Scatter(
+        x=x, y=np.where(np.isfinite(y), y, np.nan), mode="markers", text=names,
+        marker={"color": _tint(amounts, j), "size": 8},
+        hovertemplate="%{text}: known %{x:.4g}, predicted %{y:.4g}<extra></extra>",
+    )  # fmt: skip

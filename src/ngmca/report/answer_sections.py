@@ -12,7 +12,8 @@ from ngmca.answers.run import Run
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import percent
 from ngmca.engines import in_own_units
-from ngmca.report.answer_figures import calibrations, criteria, matches
+from ngmca.report.answer_figures import amounts_of, criteria, matches
+from ngmca.report.figures import peaks
 from ngmca.report.html_page import Section, paragraph, table
 from ngmca.report.plotly_style import MAX_ROWS, colour
 
@@ -30,11 +31,7 @@ def overview(run: Run, show: Callable[[Option], str] = str) -> Section:
     tiles = "".join(
         f"<div class=tile><b>{escape(a)}</b><span>{escape(b)}</span></div>" for a, b in numbers
     )
-    sentences = "".join(paragraph(rendered(sentence, show)) for sentence in run.summary)
-    body = (
-        f"{_verdict(run)}<div class=tiles>{tiles}</div>{opening(run, show)}{_warnings(run, show)}"
-        f"<div class=more>{sentences}</div>"
-    )
+    body = f"{_verdict(run)}{opening(run, show)}{_warnings(run, show)}<div class=tiles>{tiles}</div>"
     return Section("summary", "Summary", body)
 
 
@@ -54,6 +51,8 @@ def _verdict(run: Run) -> str:
     text = run.verdict.text.partition(": ")[2]
     step = run.verdict.next_step
     step = f"<p><b>Next step:</b> {escape(step, quote=False)}</p>" if step else ""
+    command = run.verdict.command
+    step += f"<pre>{escape(command, quote=False)}</pre>" if command else ""
     return (
         f"<div class='note {kind}' data-verdict='{run.verdict.colour}'>"
         f"<b>{title[run.verdict.colour]}:</b> {escape(text, quote=False)}{step}</div>"
@@ -78,10 +77,16 @@ def _signal_to_noise(run: Run) -> str:
 
 
 def source_answers(run: Run) -> str:
-    """Return a table with the substance and the amount of each source."""
-    head = "<th>source<th>substance<th>similarity<th>by chance<th>amount: median<th>range"
+    """Return a table with the substance, or the highest peaks, and the amount of each source."""
     count = min(len(run.separation.S), MAX_ROWS)
-    return table(head, [numbered(i) + _substance(run, i) + _amount(run, i) for i in range(count)])
+    if any(run.answers.substances(len(run.separation.S))) or run.answers.identification is not None:
+        named, head = [_substance(run, i) for i in range(count)], "substance<th>similarity<th>by chance"
+    else:
+        S, x = run.separation.answer[1], run.data.positions
+        named = [f"<td>{', '.join(f'{one:.4g}' for one in peaks(x, S[i])) or '-'}" for i in range(count)]
+        head = f"highest peaks at {escape(run.data.axis_label)}"
+    rows = [numbered(i) + named[i] + _amount(run, i) for i in range(count)]
+    return table(f"<th>source<th>{head}<th>amount: median<th>range", rows)
 
 
 def numbered(i: int) -> str:
@@ -94,7 +99,8 @@ def _substance(run: Run, i: int) -> str:
     found, known = run.answers.identification, run.answers.substances(len(run.separation.S))[i]
     best = found.matches[i][0] if found is not None and found.matches[i] else None
     if best is None or (known and not best.confident):
-        return f"<td>{f'<b>{escape(known)}</b>, by standards' if known else '-'}<td>-<td>-"
+        name = f"<b>{escape(known)}</b>, by standards" if known else "-"
+        return f"<td>{name}<td>-<td>-" if found is not None else f"<td>{name}"
     name = f"<b>{escape(best.name)}</b>" if best.confident else f"uncertain: {escape(best.name)}?"
     return f"<td>{name}<td>{best.similarity:.2f}<td>{best.chance:.2g}"
 
@@ -102,13 +108,10 @@ def _substance(run: Run, i: int) -> str:
 def _amount(run: Run, i: int) -> str:
     """Return the cells with the median and the range of the amounts, or of shares of the signal."""
     amounts = run.answers.amounts
-    if amounts is None:
-        values, unit = 100 * run.separation.shares[:, i], "% of the signal"
-    elif i in amounts.sources:
+    values, unit = 100 * run.separation.shares[:, i], "% of the signal"
+    if amounts is not None and i in amounts.sources:
         j = amounts.sources.index(i)
         values, unit = amounts.values[:, j], amounts.units[j]
-    else:
-        return "<td>-<td>-"
     if not np.isfinite(values).any():
         return "<td>-<td>-"
     low, middle, high = np.nanquantile(values, (0, 0.5, 1))
@@ -143,13 +146,14 @@ def substance_table(amounts: Amounts) -> str:
         )
         limit = amounts.detection[j]
         shown_limit = escape(with_unit(limit, unit)) if np.isfinite(limit) else "-"
+        source = amounts.sources[j]
+        mark = "" if source is None else f"<i style='background:{colour(source)}'></i>"
         rows.append(
-            f"<th><i style='background:{colour(amounts.sources[j])}'></i>{escape(name)}"
-            f"<td>{amounts.sources[j] + 1}<td>{shown_error}<td>{shown_limit}"
+            f"<th>{mark}{escape(name)}<td>{escape(amounts.by[j])}<td>{shown_error}<td>{shown_limit}"
             f"<td>{int(amounts.below[:, j].sum())} of {m}<td>{int(amounts.outside[:, j].sum())} of {m}"
         )
-    head = "<th>substance<th>source<th>leave-one-out error of standards<th>limit of detection"
-    return table(f"{head}<th>below the limit<th>above all standards", rows)
+    head = "<th>substance<th>calculated from<th>leave-one-out error of standards<th>limit of detection"
+    return table(f"{head}<th>below the limit<th>outside the standards", rows)
 
 
 def amount_table(amounts: Amounts) -> str:
@@ -178,18 +182,18 @@ def _cell(amounts: Amounts, i: int, j: int) -> str:
     return f"<td>{text}{' !' if amounts.outside[i, j] else ''}"
 
 
-def how_many(run: Run) -> list[Section]:
+def how_many(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
     """Return the section about the number of sources, if it was chosen from the data."""
     choice = run.answers.rank
     if choice is None:
         return []
     text = (
-        f"{choice.advice} Up to the right number, singular values are larger than those of residuals "
-        "whose rows are rotated at random, and every source lowers the error of held-out blocks by a "
-        "fifth. All sources come again from halves of the data. The criteria can disagree: compare the "
-        "sources for the numbers around the choice. rank.csv has the numbers."
+        f"{rendered(choice.advice, show)} Up to the right number, singular values are larger than those "
+        "of residuals whose rows are rotated at random, and every source lowers the error of held-out "
+        "blocks by a fifth. All sources come again from halves of the data. The criteria can disagree: "
+        "compare the sources for the numbers around the choice. rank.csv has the numbers."
     )
-    return [Section("rank", "How many", paragraph(text), tuple(criteria(choice)), 3)]
+    return [Section("rank", "How many", paragraph(text), tuple(criteria(choice, run.data)), 3)]
 
 
 def which(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
@@ -210,11 +214,12 @@ def how_much(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
         return []
     first, *others = [paragraph(rendered(sentence, show)) for sentence in amounts.words]
     legend = paragraph(
-        f"Brackets hold the {100 * amounts.level:.3g} % interval. An amount with ! is above all "
-        "standards, where the calibration line was not checked. amounts.csv has all measurements."
+        f"In the figures, circles are the standards, and the dotted line is the limit of detection. In "
+        f"the table, brackets hold the {100 * amounts.level:.3g} % interval, and ! marks an amount "
+        "outside the standards, where the calibration was not checked. amounts.csv has all measurements."
     )
     details = (
         f"<details><summary>all results in words</summary>{''.join(others)}</details>" if others else ""
     )
     body = f"{first}{details}{substance_table(amounts)}{legend}{amount_table(amounts)}"
-    return [Section("amounts", "How much", body, tuple(calibrations(amounts)), 3)]
+    return [Section("amounts", "How much", body, tuple(amounts_of(amounts)))]

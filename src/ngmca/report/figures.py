@@ -27,7 +27,9 @@ def background(run: Run) -> tuple[go.Figure, ...]:
         figure.add_trace(
             look.line(run.data, found.weights[i] @ found.basis, name, look.colour(k), width=1.2)
         )
-    look.style(figure, 320, showlegend=m > 1, legend=look.above(), margin={"t": 64})
+    look.style(
+        figure, 320, look.literal(run.technique), showlegend=m > 1, legend=look.above(), margin={"t": 64}
+    )
     figure.update_yaxes(rangemode="tozero")
     look.axis_of(figure, run.data)
     if not run.data.image_shape:
@@ -96,7 +98,7 @@ def sources(run: Run) -> go.Figure:
         name = look.literal(look.shortened(run.labels[i].removeprefix("source "), 40))
         look.label(figure, i, f"<b>{name}</b>  {percent(run.diagnostics.share[i])}", look.colour(i))
     height = int(np.clip(1000 / r, 56, 190))
-    look.style(figure, height * r + 60)
+    look.style(figure, height * r + 60, look.literal(run.technique))
     look.bare_rows(figure, tops)
     look.axis_of(figure, data, row=r)
     return figure
@@ -163,9 +165,8 @@ def fit(run: Run, pick: int) -> go.Figure:
     sigma = float(run.diagnostics.sigma[i])
     for level in (-2 * sigma, 2 * sigma):
         figure.add_hline(level, row=2, col=1, line={"color": look.SOFT, "dash": "dot", "width": 1})
-    look.style(
-        figure, 330, look.place_of(data, i), showlegend=True, legend=look.above(), margin={"t": 56}
-    )
+    title = look.place_of(data, i) + (f", {look.literal(run.technique)}" if run.technique else "")
+    look.style(figure, 330, title, showlegend=True, legend=look.above(), margin={"t": 56})
     figure.update_yaxes(nticks=4, row=2, col=1)
     look.axis_of(figure, data, row=2)
     return figure

@@ -16,6 +16,7 @@ from ngmca.result import Marginals, Posterior
 
 MAX_BARS = 400  # more measurements are drawn as a line
 MAX_ERROR_BARS = 60  # more measurements have their intervals as a band around a line
+MIN_COORDINATES = 5  # measurements that are drawn against their coordinates
 MAX_NAMES = 30  # more measurements are numbered
 LETTERS_BELOW_FIGURE = 110
 
@@ -23,12 +24,12 @@ LETTERS_BELOW_FIGURE = 110
 def shares(run: Run) -> go.Figure:
     """Return the shares of all sources in the signal of every measurement, stacked."""
     parts, figure = 100 * run.separation.shares, go.Figure()
-    m, r = parts.shape
+    (m, r), bars_fit = parts.shape, _bars_fit(run)
     for i, column in enumerate(parts.T):
         shared = _trace(run, i, column.astype(np.float32), " %")
         figure.add_trace(
             go.Bar(**shared, marker_color=look.colour(i), marker_line_width=0, textposition="none")
-            if m <= MAX_BARS
+            if bars_fit
             else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=look.colour(i))
         )
     bars: dict[str, Any] = {"barmode": "stack", "bargap": 0.15 if m < 80 else 0}
@@ -43,23 +44,27 @@ def weights(run: Run) -> go.Figure:
     """Return the weights of each source in every measurement, one row of bars for each source."""
     A = run.separation.answer[0]
     (m, r), tops, posterior = A.shape, A.max(axis=0), shown_posterior(run)
-    place = np.arange(1, m + 1)
+    place, few = places(run), m <= MAX_ERROR_BARS
+    bars_fit = _bars_fit(run) and (few or posterior is None)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
         shared = _trace(run, i, column)
-        if m <= (MAX_BARS if posterior is None else MAX_ERROR_BARS):
+        if bars_fit:
             trace = go.Bar(
                 **shared, marker_color=look.colour(i), marker_line_width=0, textposition="none"
             )
         else:
-            trace = go.Scatter(**shared, mode="lines", line={"color": look.colour(i), "width": 1})
+            mode = "lines" if m > MAX_BARS else "lines+markers"
+            trace = go.Scatter(
+                **shared, mode=mode, line={"color": look.colour(i), "width": 1}, marker={"size": 4}
+            )
         figure.add_trace(trace, row=i + 1, col=1)
         for trace in _allowed(run, i, place):
             figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(trace.y))
         if posterior is not None:
             low, high = Marginals(posterior.A.mean[:, i], posterior.A.sd[:, i]).interval(0.9)
-            for trace in (_error_bars if m <= MAX_ERROR_BARS else _interval)(low, high, place):
+            for trace in (_error_bars if few else _interval)(low, high, place):
                 figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(high, where=np.isfinite(high), initial=0))
         name = look.literal(look.shortened(run.labels[i].removeprefix("source "), 40))
@@ -74,7 +79,7 @@ def weights(run: Run) -> go.Figure:
 def _trace(run: Run, i: int, values: NDArray, unit: str = "") -> dict[str, Any]:
     """Return what bars and lines of source i share: places, values, names and texts."""
     return {
-        "x": np.arange(1, len(values) + 1),
+        "x": places(run),
         "y": values,
         "name": look.literal(look.shortened(run.labels[i], 34)),
         "text": [look.literal(name) for name in run.data.names],
@@ -126,9 +131,55 @@ def shown_posterior(run: Run) -> Posterior | None:
     return None if posterior is None or posterior.refuted else posterior
 
 
+def coordinates(run: Run) -> tuple[NDArray, str] | None:
+    """Return time or another coordinate of the measurements, and what it is.
+
+    Names that are numbers in order, as `0.5` or `time (s)=0.5`, are coordinates too. None if there are
+    none, or if they go back and forth.
+    """
+    own = (
+        _numbers_in_names(run) if run.data.row_axis is None else (run.data.row_axis, run.data.row_label)
+    )
+    if own is None or len(own[0]) != len(run.separation.A):
+        return None
+    steps = np.diff(own[0])
+    return own if (steps >= 0).all() or (steps <= 0).all() else None
+
+
+def _numbers_in_names(run: Run) -> tuple[NDArray, str] | None:
+    """Return the numbers that the names of measurements are, unless they only count."""
+    names = run.data.row_names
+    if len(names) < MIN_COORDINATES or run.data.image_shape or len(run.data.parts) > 1:
+        return None
+    words, _, numbers = zip(*(name.rpartition("=") for name in names), strict=True)
+    try:
+        found = np.array([float(number) for number in numbers])
+    except ValueError:
+        return None
+    counts = bool((np.abs(np.diff(found)) == 1).all())
+    if len(set(words)) > 1 or counts or not np.isfinite(found).all():
+        return None
+    return found, words[0].strip() or "measurement"
+
+
+def places(run: Run) -> NDArray:
+    """Return where measurements are drawn: at their coordinates, or at their numbers from 1."""
+    own = coordinates(run)
+    return np.arange(1.0, len(run.separation.A) + 1) if own is None else own[0]
+
+
+def _bars_fit(run: Run) -> bool:
+    """Return whether measurements are drawn as bars: few, and without coordinates."""
+    return len(run.separation.A) <= MAX_BARS and coordinates(run) is None
+
+
 def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
     """Draw the axis of the measurements below the last row, with names if there is room."""
     m, place = len(run.separation.A), {} if row is None else {"row": row, "col": 1}
+    own = coordinates(run)
+    if own is not None:
+        figure.update_xaxes(title=look.literal(own[1]), **place)
+        return
     ticks: dict[str, Any] = {"title": "measurement", "tickformat": "d", "nticks": min(m + 1, 15)}
     if m <= MAX_NAMES and run.data.row_names:
         names = look.shortened_all(list(run.data.names))

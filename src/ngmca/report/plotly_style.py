@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca.io import Dataset
+from ngmca.io.axis_units import MASS
 
 COLOURS = (
     "#0072B2",
@@ -30,8 +31,13 @@ MAX_POINTS = 6000  # of one line; longer lines are drawn by their extremes
 
 
 def colour(i: int) -> str:
-    """Return the colour of source i, the same in every figure."""
-    return COLOURS[i % len(COLOURS)]
+    """Return the colour of source i, the same in every figure; after eight, darker and lighter ones."""
+    base, turn = COLOURS[i % len(COLOURS)], i // len(COLOURS) % 3
+    if not turn:
+        return base
+    other, share = (0, 0.45) if turn == 1 else (255, 0.5)
+    parts = (int(base[k : k + 2], 16) for k in (1, 3, 5))
+    return "#" + "".join(f"{round((1 - share) * part + share * other):02X}" for part in parts)
 
 
 def literal(text: str) -> str:
@@ -40,7 +46,13 @@ def literal(text: str) -> str:
 
 
 def is_reversed(data: Dataset) -> bool:
-    """Return whether this axis is usually drawn from right to left: chemical shifts and wavenumbers."""
+    """Return whether this axis is drawn from right to left: as asked, or as is usual for its quantity.
+
+    Chemical shifts and wavenumbers of infrared spectra fall; Raman shifts and all others rise.
+    """
+    asked = data.meta.get("axis_direction")
+    if asked is not None:
+        return bool(asked == "falling")
     if "raman" in data.axis_name.lower():
         return False
     axis = data.axis
@@ -68,6 +80,18 @@ def thin(x: NDArray, y: NDArray, limit: int = MAX_POINTS) -> tuple[NDArray, NDAr
     return x[keep], y[keep]
 
 
+def is_sticks(data: Dataset) -> bool:
+    """Return whether channels are single peaks with nothing between them: masses, lists of peaks."""
+    return bool(data.meta.get("peaks")) or data.axis_name == MASS[0]
+
+
+def sticks(x: NDArray, y: NDArray) -> tuple[NDArray, NDArray]:
+    """Return a line that rises from 0 to each peak, with gaps between peaks; peaks of 0 are left out."""
+    x, y = x[y != 0], y[y != 0]
+    gap = np.full(len(x), np.nan)
+    return np.stack([x, x, gap], axis=1).ravel(), np.stack([0 * y, y, gap], axis=1).ravel()
+
+
 def compact(values: NDArray) -> NDArray:
     """Return the values in single precision, which halves the page, unless they would overflow."""
     peak = float(np.nanmax(np.abs(values), initial=0.0))
@@ -77,8 +101,10 @@ def compact(values: NDArray) -> NDArray:
 def line(
     data: Dataset, y: NDArray, name: str, tint: str, *, width: float, fill: str | None = None
 ) -> go.Scatter:
-    """Return a row against the axis as a line."""
+    """Return a row against the axis as a line; peaks of mass spectra as sticks."""
     x, y = thin(data.positions, np.asarray(y))
+    if is_sticks(data) and fill != "tonexty":
+        x, y, fill = *sticks(x, y), None
     tinted = f"rgba({int(tint[1:3], 16)},{int(tint[3:5], 16)},{int(tint[5:7], 16)},0.15)"
     return go.Scatter(
         x=x.astype(np.float32 if len(x) < 1000 else float),

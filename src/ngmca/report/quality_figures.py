@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from ngmca.answers.how_sure.residual_pass import HISTOGRAM_BINS
 from ngmca.answers.run import Run
 from ngmca.report import plotly_style as look
-from ngmca.report.mixing_figures import MAX_BARS, image, measurements
+from ngmca.report.mixing_figures import MAX_BARS, image, measurements, places
 
 
 def convergence_figures(run: Run) -> list[go.Figure]:
@@ -113,7 +113,9 @@ def along_axis(run: Run) -> go.Figure:
         look.line(run.data, run.diagnostics.column_rms, "residual", look.COLOURS[0], width=1)
     )
     figure.add_hline(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.2})
-    look.style(figure, 300, "Residual along the axis")
+    look.style(
+        figure, 300, look.literal(f"Residual along the axis{run.technique and ': '}{run.technique}")
+    )
     figure.update_yaxes(title="residual / noise", rangemode="tozero")
     look.axis_of(figure, run.data)
     return figure
@@ -124,7 +126,7 @@ def per_measurement(run: Run) -> go.Figure:
     rms, sigma = run.diagnostics.row_rms, run.diagnostics.sigma
     if run.data.image_shape:
         return image(rms, run.data, "Residual of each pixel")
-    place = np.arange(1, len(rms) + 1)
+    place = places(run)
     names = [look.literal(name) for name in run.data.names]
     hover = "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>"
     figure = go.Figure()

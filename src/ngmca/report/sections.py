@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ngmca._support.messages import Option
+from ngmca._support.messages import Option, rendered
 from ngmca.answers.how_sure import agreement
 from ngmca.answers.how_sure.ambiguity_words import noise_widths, plus_minus
 from ngmca.answers.run import Run
@@ -25,7 +25,7 @@ def sections(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
     """Return all sections in their order; `show` writes the arguments that texts mention."""
     return [
         overview(run, show),
-        *how_many(run),
+        *how_many(run, show),
         *which(run, show),
         *how_much(run, show),
         sources(run),
@@ -35,7 +35,7 @@ def sections(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
         fits(run),
         *outliers(run),
         residual(run),
-        convergence(run),
+        convergence(run, show),
         details(run),
     ]
 
@@ -47,7 +47,9 @@ def sources(run: Run) -> Section:
         "sources. Drag to zoom, double-click to reset."
     )
     if run.separation.S.shape[1] > MAX_POINTS:
-        text += " Long lines are drawn by their extremes; sources.csv has every channel."
+        text += " Long lines are drawn by their extremes; {} has every channel.".format(
+            _table(run, "sources")
+        )
     if agreement(run.separation) is not None:
         text += (
             " The column 'other starts' compares each source with its counterpart in other starts that "
@@ -61,15 +63,31 @@ def sources(run: Run) -> Section:
             "root mean square. The column 'contribution' is the range of the norm of a source in the "
             "data over that of the whole signal."
         )
-    return Section("sources", "Sources", paragraph(text) + _source_table(run), (figures.sources(run),))
+    if len(run.techniques) > 1:
+        text += " Each technique has a column of figures, on its own axis and in its own unit."
+    plots = tuple(figures.sources(one) for one in run.techniques)
+    body = paragraph(text) + _source_table(run)
+    return Section("sources", "Sources", body, plots, _columns(run, 1))
+
+
+def _columns(run: Run, usual: int) -> int:
+    """Return how many figures stand side by side: one for each technique, if there are several."""
+    return min(len(run.techniques), 3) if len(run.techniques) > 1 else usual
+
+
+def _table(run: Run, name: str) -> str:
+    """Return the name of a table, or that of the first of several techniques."""
+    return f"{name}_1.csv (and so on)" if len(run.techniques) > 1 else f"{name}.csv"
 
 
 def _source_table(run: Run) -> str:
-    S, x, alike = run.separation.answer[1], run.data.positions, agreement(run.separation)
+    S, alike = run.separation.answer[1], agreement(run.separation)
+    axes = [(one.separation.answer[1], one.data) for one in run.techniques]
     rows = []
     head, sure = _uncertainty_cells(run)
-    for i, row in enumerate(S[:MAX_ROWS]):
-        places = ", ".join(f"{place:.4g}" for place in figures.peaks(x, row)) or "none"
+    for i in range(min(len(S), MAX_ROWS)):
+        peaks = (figures.peaks(data.positions, spectra[i]) for spectra, data in axes)
+        places = "<td>".join(", ".join(f"{place:.4g}" for place in some) or "none" for some in peaks)
         other = ""
         if alike is not None:  # above 40 dB no difference is visible
             other = "<td>the same" if alike[i] > 40 else f"<td>{alike[i]:.0f} dB"
@@ -78,8 +96,9 @@ def _source_table(run: Run) -> str:
             f"<td>{percent(float(np.mean(run.separation.S[i] > 0)))}{other}{sure[i]}<td>{places}"
         )
     other = ("" if alike is None else "<th>other starts") + head
-    axis = escape(run.data.axis_label)
-    return table(f"<th>source<th>share of energy<th>not 0{other}<th>highest peaks at {axis}", rows)
+    labels = [f"{one.technique and one.technique + ': '}{one.data.axis_label}" for one in run.techniques]
+    peaks_at = "".join(f"<th>highest peaks at {escape(label)}" for label in labels)
+    return table(f"<th>source<th>share of energy<th>not 0{other}{peaks_at}", rows)
 
 
 def _uncertainty_cells(run: Run) -> tuple[str, list[str]]:
@@ -107,7 +126,7 @@ def _about_other_starts(run: Run) -> str:
     starts = "another start that fits" if others.count == 1 else f"{others.count} starts that fit"
     return (
         f" Dotted lines are the lowest and the highest values of the source in {starts} equally well, "
-        "scaled to the same norm; sources.csv and mixing.csv have them too."
+        f"scaled to the same norm; {_table(run, 'sources')} and mixing.csv have them too."
     )
 
 
@@ -146,11 +165,11 @@ def background(run: Run) -> list[Section]:
     text = (
         "The background is the smooth part of a measurement that belongs to no source, such as "
         "fluorescence or an offset. The figures of sources and weights do not contain it. "
-        "background.csv has it. The data cannot tell a smooth part of a spectrum from the background, "
-        "so the background takes it: the feet of broad bands are a convention here."
+        f"{_table(run, 'background')} has it. The data cannot tell a smooth part of a spectrum from the "
+        "background, so the background takes it: the feet of broad bands are a convention here."
     )
-    plots = figures.background(run)
-    return [Section("background", "Background", paragraph(text), plots)]
+    plots = tuple(plot for one in run.techniques for plot in figures.background(one))
+    return [Section("background", "Background", paragraph(text), plots, _columns(run, 1))]
 
 
 def outliers(run: Run) -> list[Section]:
@@ -212,8 +231,9 @@ def fits(run: Run) -> Section:
         "Some measurements, from the best to the worst explained one. Dotted lines are twice the noise "
         "level."
     )
-    plots = tuple(figures.fit(run, pick) for pick in range(len(run.diagnostics.picks)))
-    return Section("fits", "Measurements and their fit", paragraph(text), plots, 2)
+    picks = range(len(run.diagnostics.picks))
+    plots = tuple(figures.fit(one, pick) for pick in picks for one in run.techniques)
+    return Section("fits", "Measurements and their fit", paragraph(text), plots, _columns(run, 2))
 
 
 def residual(run: Run) -> Section:
@@ -226,7 +246,7 @@ def residual(run: Run) -> Section:
     )
     plots = [
         quality_figures.histogram(run),
-        quality_figures.along_axis(run),
+        *(quality_figures.along_axis(one) for one in run.techniques),
         quality_figures.per_measurement(run),
     ]
     if len(d.singular):
@@ -234,8 +254,9 @@ def residual(run: Run) -> Section:
     return Section("residual", "Residual", paragraph(text), tuple(plots), 2)
 
 
-def convergence(run: Run) -> Section:
-    """Return the course of the iterations."""
+def convergence(run: Run, show: Callable[[Option], str] = str) -> Section:
+    """Return how the sources were calculated, and the course of the iterations."""
+    words = "".join(paragraph(rendered(sentence, show)) for sentence in run.summary)
     violation, measure = run.separation.violation, "relative KKT violation"
     text = "The threshold falls to the noise level while sources and weights are estimated in turn."
     if run.separation.domain.name == "wavelet":
@@ -247,7 +268,8 @@ def convergence(run: Run) -> Section:
     if not math.isnan(violation):
         text += f" The sources are optimal to {violation:.1e} ({measure})."
     plots = tuple(quality_figures.convergence_figures(run))
-    return Section("convergence", "Convergence", paragraph(text), plots, 2, folded=True)
+    body = words + paragraph(text)
+    return Section("convergence", "How it was calculated", body, plots, 2, folded=True)
 
 
 def details(run: Run) -> Section:

@@ -3,6 +3,7 @@
 from ngmca.result.ambiguity import Ambiguity, relative_width
 from ngmca.result.error_bars import Marginals, Posterior
 from ngmca.result.factorisation import Others, Restart, Separation, recorded
+from ngmca.result.rates import Rates
 from ngmca.result.states import DIRECT, Background, Domain, HasFactors, History, State, line
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Marginals",
     "Others",
     "Posterior",
+    "Rates",
     "Restart",
     "Separation",
     "State",

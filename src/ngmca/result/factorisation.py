@@ -6,11 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io.technique import Technique
 from ngmca.plotting import sources_plot
 from ngmca.result.ambiguity import Ambiguity
 from ngmca.result.error_bars import Posterior
 from ngmca.result.large_sources import in_memory
+from ngmca.result.rates import Rates
 from ngmca.result.states import DIRECT, Background, Domain, History, Line, State, squared
+from ngmca.result.technique_parts import part_of
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,11 @@ class Separation:
         The range of answers that fit as well and differ.
     ambiguity : Ambiguity or None
         The range of factorisations that the data allow, from `ngmca.ambiguity`.
+    rates : Rates or None
+        Rate constants with their error bars, with `Kinetics`.
+    joined : tuple of Technique
+        Channels and units of several techniques with a common A. S holds their sources one after the
+        other, each in units of the noise of its technique; `techniques` has them in their own units.
     """
 
     A: NDArray = field(repr=False)
@@ -135,6 +143,16 @@ class Separation:
     parts: tuple[slice, ...] = (slice(None),)
     others: Others | None = field(default=None, repr=False)
     ambiguity: Ambiguity | None = field(default=None, repr=False)
+    rates: Rates | None = field(default=None, repr=False)
+    joined: tuple[Technique, ...] = ()
+
+    @property
+    def techniques(self) -> "tuple[Separation, ...]":
+        """The separation of each of several techniques, with the same A; of one technique only itself.
+
+        S, its error bars and its background are on the axis and in the unit of the technique.
+        """
+        return tuple(part_of(self, one) for one in self.joined) if len(self.joined) > 1 else (self,)
 
     @property
     def answer(self) -> tuple[NDArray, NDArray]:
@@ -160,16 +178,22 @@ class Separation:
         total = signal.sum(axis=1, keepdims=True)
         return np.divide(signal, total, out=np.zeros(signal.shape), where=total > 0)
 
+    @property
+    def _spectra(self) -> list[tuple[str, NDArray]]:
+        """Name and sources of each technique."""
+        return [(one.joined[0].name if one.joined else "", one.answer[1]) for one in self.techniques]
+
     def plot(self, data: Any = None) -> Any:
         """Return a matplotlib figure: each source along the axis, and its share in every measurement.
 
         Parameters
         ----------
         data : Dataset, DataFrame or DataArray, optional
-            The data that were separated, for the axis and the names.
+            The data that were separated, for the axis and the names; several techniques joined by
+            `ngmca.join_techniques`.
         """
         found = self.in_memory()
-        return sources_plot.picture(found.answer[1], found.shares, data)
+        return sources_plot.picture(found._spectra, found.shares, data)
 
     def to_dataframe(self, data: Any = None) -> tuple[Any, Any]:
         """Return two pandas DataFrames: sources by channel, and mixing by measurement.
@@ -179,10 +203,11 @@ class Separation:
         Parameters
         ----------
         data : Dataset, DataFrame or DataArray, optional
-            The data that were separated, for the axis and the names.
+            The data that were separated, for the axis and the names; several techniques joined by
+            `ngmca.join_techniques`.
         """
         found = self.in_memory()
-        return sources_plot.tables(*found.answer, found.shares, data)
+        return sources_plot.tables(found.answer[0], found._spectra, found.shares, data)
 
     def in_memory(self) -> "Separation":
         """Return the same with S as an array, where it lies on disk or on a cluster.
@@ -218,7 +243,8 @@ class Separation:
         end = "settled after" if self.stopped == "settled" else "after"
         sources = f"{r} source{'s' * (r != 1)}"
         iterations = f"{self.n_iter} iteration{'s' * (self.n_iter != 1)}"
-        return f"Separation: {sources} in {m} x {n} data, {end} {iterations}{bars}"
+        some = f" of {len(self.joined)} techniques" if len(self.joined) > 1 else ""
+        return f"Separation: {sources} in {m} x {n} data{some}, {end} {iterations}{bars}"
 
 
 def recorded(last: State, lines: list[Line]) -> Separation:
@@ -235,4 +261,5 @@ def recorded(last: State, lines: list[Line]) -> Separation:
         domain=last.domain,
         background=last.background,
         outliers=last.outliers,
+        rates=last.rates,
     )

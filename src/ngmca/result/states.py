@@ -6,6 +6,8 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.result.rates import Rates
+
 Cost = TypeVar("Cost", float, NDArray)
 Line = tuple[float, NDArray, float, float, float]
 
@@ -51,10 +53,14 @@ class Background:
         Non-negative weights.
     basis : (q, n) array
         Smooth curves.
+    found : str
+        The kind of the curves, as "splines", if the data decided that there is a background; "" if it
+        was asked for.
     """
 
     weights: NDArray = field(repr=False)
     basis: NDArray = field(repr=False)
+    found: str = ""
 
     @property
     def values(self) -> NDArray:
@@ -66,7 +72,7 @@ class Background:
         return replace(self, weights=self.weights * unit)
 
     def __repr__(self) -> str:
-        return f"Background of {len(self.basis)} smooth parts"
+        return f"Background of {len(self.basis)} smooth parts{', found' * bool(self.found)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +108,8 @@ class State:
         The background, with a `Baseline`.
     outliers : (k, 2) array or None
         Measurement and channel of every spike, with ``robust=True``.
+    rates : Rates or None
+        Rate constants, with `Kinetics`: those of the last state.
     """
 
     k: int
@@ -117,6 +125,7 @@ class State:
     domain: Domain = field(default=DIRECT, repr=False)
     background: Background | None = field(default=None, repr=False)
     outliers: NDArray | None = field(default=None, repr=False)
+    rates: Rates | None = field(default=None, repr=False)
 
     def scaled(self, unit: float) -> Self:
         """Return the same for data that are `unit` times as large."""

@@ -56,12 +56,15 @@ class Profiles:
         The data set of each measurement: a shape holds within each of them.
     shapes : tuple of str
         The shape of each column, "free" where nothing is known; empty if no column has one.
+    sized : bool
+        Whether sums, or limits of sums, give a scale to the columns.
     closed : bool
-        Whether the sums of the rows are known.
+        Whether the sums of whole rows are known.
     """
 
     data_set: NDArray
     shapes: tuple[str, ...] = ()
+    sized: bool = False
     closed: bool = False
     _parts: tuple[NDArray, ...] = field(init=False)
 
@@ -76,13 +79,14 @@ class Profiles:
         for number, part in enumerate(parts):
             data_set[part] = number
         profiles = [one for one in known if isinstance(one, Unimodal | Monotonic)]
-        closed = any(isinstance(one, Closure) for one in known)
-        return cls(data_set, shapes_of(profiles, r) if profiles else (), closed)
+        closures = [one for one in known if isinstance(one, Closure)]
+        closed = any(one.sums_up_all for one in closures)
+        return cls(data_set, shapes_of(profiles, r) if profiles else (), bool(closures), closed)
 
     @property
     def any(self) -> bool:
         """Whether anything is known."""
-        return self.closed or bool(self.shapes)
+        return self.sized or bool(self.shapes)
 
     def part(self, rows: NDArray) -> "Profiles":
         """Return the same for some of the measurements."""
@@ -121,17 +125,25 @@ def start(
         scale = float(S[k] @ profile / (profile @ profile)) or 1.0
         S[k], A[:, k] = (profile, A[:, k] * scale) if made.rigid else (profile * scale, A[:, k])
     for k in np.flatnonzero(columns):
-        column = made.mixing[:, k] * made.sizes[k]  # type: ignore[index]
+        column = made.mixing[:, k]  # type: ignore[index]
         S[k] *= np.linalg.norm(A[:, k]) / np.linalg.norm(column)
         A[:, k] = column
     sources[given], mixing[:, columns] = True, True
-    sized = given | columns | profiles.closed
+    if made.mixing is not None:
+        some = ~np.isnan(made.mixing)
+        A[some], mixing = made.mixing[some], mixing | some
+    for k in np.flatnonzero(made.windows):
+        some = ~np.isnan(made.sources[k])  # type: ignore[index]
+        values = made.sources[k, some]  # type: ignore[index]
+        scale = 1.0 if made.rigid else float(S[k, some] @ values / (values @ values)) or 1.0
+        S[k, some], sources[k, some] = values * scale, True
+    sized = given | columns | made.pointed | made.windows | profiles.sized
     if background is not None:
         A, S = np.hstack([A, background.weights / engine.unit]), np.vstack([S, background.basis])
         q = len(S) - r
         sources = np.vstack([sources, np.ones((q, S.shape[1]), bool)])
         mixing = np.pad(mixing, ((0, 0), (0, q)))
         sized = np.pad(sized, (0, q), constant_values=True)
-    if not (sources.any() or mixing.any() or profiles.closed):
+    if not (sources.any() or mixing.any() or profiles.sized):
         return Start(A, S, r, Held(), profiles)
     return Start(A, S, r, Held(np.ascontiguousarray(sources.T), mixing, sized), profiles)

@@ -12,7 +12,7 @@ from ngmca._support.messages import warn_user
 from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
-from ngmca.constraints import Constraint, as_constraints
+from ngmca.constraints import Baseline, Constraint, as_constraints
 from ngmca.engines import Counts, Engine, open_data, require_whole
 from ngmca.result import Posterior
 from ngmca.sampling.columns import Columns
@@ -134,7 +134,9 @@ def posterior(
         arguments.check_count(burn, "burn", low=0)
     arguments.check_count(n_chains, "n_chains", low=2)
     threads = available() if threads is None else arguments.check_count(threads, "threads")
-    known = as_constraints(constraints)
+    known = [
+        one for one in as_constraints(constraints) if not isinstance(one, Baseline) or one.is_decided
+    ]
     wavelet = _is_wavelet(domain, separation, A)
     engine = open_data(Y, mask=mask)
     chosen: Columns | None = None

@@ -12,7 +12,7 @@ from ngmca._support.atomic_files import write_atomically
 from ngmca.engines import Engine, everything
 from ngmca.engines.opening import is_sliceable
 from ngmca.io import Dataset, ReadError
-from ngmca.result import Background, Others, Separation
+from ngmca.result import Others, Separation
 from ngmca.saving.result_folder import FACTORS
 
 MAX_SHOWN_MEASUREMENTS, MAX_SHOWN_CHANNELS = 1 << 16, 1 << 14
@@ -97,6 +97,7 @@ def shown(engine: Engine, separation: Separation, data: Dataset) -> Shown:
         Y=everything(part) * part.dtype.type(part.unit),
         axis=columns.astype(float) if data.axis is None else data.axis[columns],
         row_names=tuple(str(i + 1) for i in rows),
+        row_axis=None if data.row_axis is None else data.row_axis[rows],
         image_shape=image,
         # without entries that have one value for each measurement
         meta={k: v for k, v in data.meta.items() if np.size(v) != m} | {"whole": [m, n]},
@@ -115,7 +116,9 @@ def _selection(separation: Separation, rows: NDArray, columns: NDArray) -> Separ
             *(A[rows] for A in (others.A_low, others.A_high)),
         )
     if background is not None:
-        background = Background(background.weights[rows], background.basis[:, columns])
+        background = replace(
+            background, weights=background.weights[rows], basis=background.basis[:, columns]
+        )
     return replace(
         separation,
         A=np.ascontiguousarray(separation.A[rows]),

@@ -13,7 +13,8 @@ from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
-from ngmca.result import Ambiguity, Background, Domain, History, Others, Restart, Separation
+from ngmca.io.technique import Technique
+from ngmca.result import Ambiguity, Background, Domain, History, Others, Rates, Restart, Separation
 from ngmca.saving import variables_in_file as in_file
 from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
 from ngmca.saving.result_folder import find
@@ -74,6 +75,9 @@ def write_result(
         "axis": ("sample", data.positions, axis_attributes),
         "name": ("measurement", [printable(name) for name in data.names]),  # HDF5 accepts no NUL
     }
+    if data.row_axis is not None:
+        label = {"long_name": printable(data.row_label)}
+        coordinates["row_axis"] = ("measurement", data.row_axis, label)
     parts = separation.parts
     attributes = {
         "ngmca": 1,  # version of this layout
@@ -81,10 +85,14 @@ def write_result(
         "stopped": separation.stopped,
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
+        "background_found": "" if separation.background is None else separation.background.found,
+        "rates": json.dumps(None if separation.rates is None else separation.rates.facts),
         # where the measurements of each data set end, if there are several
         "parts": json.dumps([int(part.stop) for part in parts] if len(parts) > 1 else []),
+        "techniques": json.dumps([asdict(one) for one in separation.joined]),
         "fortran": json.dumps([name for name in ("A", "S") if getattr(separation, name).flags.fnc]),
         "has_names": int(bool(data.row_names)),
+        "row_label": printable(data.row_label),
         "image_shape": list(data.image_shape or ()),
         "meta": json.dumps(data.meta, default=str),
         "notes": json.dumps(data.notes),
@@ -183,6 +191,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
     history: dict[str, Any] = {
         part.name: values.get(f"history_{part.name}", unknown.get(part.name)) for part in fields(History)
     }
+    rates = json.loads(attributes.get("rates", "null"))
     return Separation(
         A=values["A"],
         S=values["S"],
@@ -195,14 +204,21 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         restarts=_to_restarts(values),
         posterior=in_file.from_variables(values),
         domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
-        background=Background(values["background_weights"], values["background_basis"])
-        if "background_weights" in values
-        else None,
+        background=_to_background(values, attributes),
         outliers=values.get("outliers"),
         parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
         others=_to_others(values),
         ambiguity=_to_ambiguity(values),
+        joined=tuple(Technique(**one) for one in json.loads(attributes.get("techniques", "[]"))),
+        rates=None if rates is None else Rates.from_facts(rates),
     )
+
+
+def _to_background(values: dict[str, Any], attributes: Any) -> Background | None:
+    if "background_weights" not in values:
+        return None
+    found = str(attributes.get("background_found", ""))  # absent in older files
+    return Background(values["background_weights"], values["background_basis"], found)
 
 
 def _to_restarts(values: dict[str, Any]) -> tuple[Restart, ...]:
@@ -245,6 +261,8 @@ def _to_dataset(values: dict[str, Any], attributes: Any, axis: Any) -> Dataset:
         image_shape=(shape[0], shape[1]) if len(shape) == 2 else None,
         meta=json.loads(attributes["meta"]),
         notes=tuple(json.loads(attributes["notes"])),
+        row_axis=values.get("row_axis"),
+        row_label=str(attributes.get("row_label", "")),
     )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ngmca._support.atomic_files import is_temporary, name_beside, occupied
 from ngmca.io import ReadError
+from ngmca.io.technique import MAX_TECHNIQUES
 
 MARKER = "UNFINISHED"  # in a folder that is still being written
 COMPLETE = "All of it is written: it only has to be put in its place.\n"  # last line of the marker then
@@ -14,10 +15,24 @@ SIGN = "# Repeats this run: ngmca"  # how the record of every run begins
 REPORT = "report.html"
 CHECKPOINT = "checkpoint.npz"  # state of the iterations
 SEPARATED = "separated.npz"  # the separation, until the result is written
+SOURCES = "sources.csv"
 BACKGROUND, OUTLIERS = "background.csv", "outliers.csv"  # where there are any
 FACTORS = ("A.npy", "S.npy")  # complete, where the other files show a part
 ANSWERS = ("rank.csv", "identification.csv", "amounts.csv")
-FILES = ("sources.csv", "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS, *ANSWERS, *FACTORS)
+
+
+def tables_of(name: str, techniques: int) -> tuple[str, ...]:
+    """Return the names of the tables of each technique: sources_2.csv for the second of several."""
+    return tuple(
+        name.replace(".csv", f"_{k + 1}.csv" if techniques > 1 else ".csv") for k in range(techniques)
+    )
+
+
+BY_TECHNIQUE = (*tables_of(SOURCES, MAX_TECHNIQUES), *tables_of(BACKGROUND, MAX_TECHNIQUES))
+FILES = (
+    *(SOURCES, "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS),
+    *(*BY_TECHNIQUE, *ANSWERS, *FACTORS),
+)
 TO_RESUME_FROM = (CHECKPOINT, SEPARATED)
 OURS = (*FILES, MARKER, *TO_RESUME_FROM)
 UNFINISHED, REPLACED = "unfinished", "replaced"

@@ -1,8 +1,8 @@
 """Save and load results: one file of a separation, or the files of a run."""
 
 import os
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -12,11 +12,19 @@ from numpy.typing import ArrayLike
 from ngmca._support.atomic_files import atomic_file
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
+from ngmca.engines import joined
 from ngmca.io import Dataset, ReadError, write_table
 from ngmca.plotting.sources_plot import fitting_dataset
 from ngmca.result import Ambiguity, Background, Marginals, Others, Posterior, Separation
 from ngmca.saving.result_file import read_result, write_result
-from ngmca.saving.result_folder import ANSWERS, BACKGROUND, OUTLIERS, RESULT
+from ngmca.saving.result_folder import (
+    ANSWERS,
+    BACKGROUND,
+    OUTLIERS,
+    RESULT,
+    SOURCES,
+    tables_of,
+)
 
 MAX_NUMBERS_IN_BACKGROUND_TABLE = 2_000_000
 Columns = list[tuple[str, Any]]  # of a table: name and values of each
@@ -166,36 +174,54 @@ def write(folder: Path, run: Run) -> None:
 def described(separation: Separation, data: Any) -> Dataset:
     """Return the data as a Dataset, without columns in Y if there are none; raise an error on misfit."""
     m, n = len(separation.A), separation.S.shape[1]
-    if data is None:
-        return Dataset(Y=np.zeros((m, 0)), axis=np.arange(n, dtype=float))
-    return fitting_dataset(data, m, n)
+    several = separation.joined if len(separation.joined) > 1 else ()
+    if several and isinstance(data, list | tuple | Mapping):
+        data = joined(data, units=[one.unit for one in several])[0]
+    known = Dataset(np.zeros((m, 0)), np.arange(n, dtype=float))
+    known = known if data is None else fitting_dataset(data, m, n)
+    if several and not known.techniques:
+        known = replace(known, meta=known.meta | {"techniques": [asdict(one) for one in several]})
+    return known
 
 
 def _write_tables(folder: Path, run: Run) -> None:
+    for part, name in zip(run.techniques, tables_of(SOURCES, len(run.techniques)), strict=True):
+        _write_table(folder / name, _sources(part))
+    for part, name in zip(run.techniques, tables_of(BACKGROUND, len(run.techniques)), strict=True):
+        if part.separation.background is not None:
+            _write_table(folder / name, _background(part.separation.background, part.data))
+    _write_table(folder / "mixing.csv", _mixing(run))
+    if run.separation.outliers is not None and len(run.separation.outliers):
+        _write_table(folder / OUTLIERS, outliers(run))
+
+
+def _sources(run: Run) -> Columns:
+    """Return the axis and the sources of one technique, with their error bars and ranges."""
     separation, data = run.separation, run.data
-    names = source_names(len(separation.S))
+    names, posterior = source_names(len(separation.S)), separation.posterior
     columns: Columns = [(data.axis_label, data.positions), *zip(names, separation.S, strict=True)]
-    posterior = separation.posterior
     if posterior is not None:
         columns += _bars(names, posterior, posterior.S, lambda values: values)
     columns += _range(names, separation.others, "S", lambda values: values)
-    columns += _range(names, separation.ambiguity, "S", lambda values: values, "allowed ")
-    _write_table(folder / "sources.csv", columns)
+    return columns + _range(names, separation.ambiguity, "S", lambda values: values, "allowed ")
+
+
+def _mixing(run: Run) -> Columns:
+    """Return the names of the measurements, the mixing and shares, with error bars and ranges."""
+    separation, data = run.separation, run.data
+    names, posterior = source_names(len(separation.S)), separation.posterior
     rows: Columns = [("measurement", list(data.names))]
     if data.image_shape:
         place = np.indices(data.image_shape).reshape(2, -1)
         rows = [("row", place[0]), ("column", place[1])]
+    if data.row_axis is not None:
+        rows.append((data.row_label, data.row_axis))
     rows += zip(names, separation.A.T, strict=True)
     rows += zip([f"{name} share (%)" for name in names], 100 * separation.shares.T, strict=True)
     if posterior is not None:
         rows += _bars(names, posterior, posterior.A, lambda values: values.T)
     rows += _range(names, separation.others, "A", lambda values: values.T)
-    rows += _range(names, separation.ambiguity, "A", lambda values: values.T, "allowed ")
-    _write_table(folder / "mixing.csv", rows)
-    if separation.background is not None:
-        _write_table(folder / BACKGROUND, _background(separation.background, data))
-    if separation.outliers is not None and len(separation.outliers):
-        _write_table(folder / OUTLIERS, outliers(run))
+    return rows + _range(names, separation.ambiguity, "A", lambda values: values.T, "allowed ")
 
 
 def _background(background: Background, data: Dataset) -> Columns:
@@ -208,12 +234,26 @@ def _background(background: Background, data: Dataset) -> Columns:
 
 def outliers(run: Run) -> Columns:
     """Return the measurement, the position on the axis and the value of every outlier."""
+    if len(run.techniques) > 1:
+        return _outliers_by_technique(run)
     found, data = run.separation.outliers, run.data
     if found is None:
         return []
     names = [data.names[i] for i in found[:, 0]]
     places = data.positions[found[:, 1]]
     return [("measurement", names), (data.axis_label, places), ("value", run.diagnostics.outlying)]
+
+
+def _outliers_by_technique(run: Run) -> Columns:
+    """Return the same with the name of the technique of every outlier."""
+    tables = [(part.technique, outliers(part)) for part in run.techniques]
+    names = ["measurement", "technique", "position", "value"]
+    rows = [
+        (measurement, name, place, value)
+        for name, table in tables
+        for measurement, place, value in zip(*(values for _, values in table), strict=True)
+    ]
+    return [(name, [row[k] for row in rows]) for k, name in enumerate(names)]
 
 
 def _write_table(path: Path, columns: Columns) -> None:
@@ -272,9 +312,11 @@ def describe(run: Run) -> dict[str, Any]:
         "noise": float(np.median(s.noise)),
         "share": d.share.tolist(),
         "outliers": 0 if s.outliers is None else len(s.outliers),
+        **({"techniques": [asdict(one) for one in s.joined]} if s.joined else {}),
         **plain,
         **({"answers": run.answers.facts} if run.answers.facts else {}),
         **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
+        **({} if s.rates is None else {"rates": s.rates.facts}),
         **({} if s.ambiguity is None else {"ambiguity": _allowed(s.ambiguity)}),
     }
 

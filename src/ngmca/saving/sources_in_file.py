@@ -14,7 +14,7 @@ def sources_in(path: Path) -> Dataset:
     complete = is_result(path) if path.is_file() else (path / result_folder.RESULT).is_file()
     if complete or unfinished.exists():
         separation, data = results.load(path, with_data=True)
-        return replace(data, Y=separation.S)
+        return replace(data, Y=separation.S, row_axis=None, row_label="")
     if path.suffix == ".npz" and path.is_file():
         return read(path, dataset="S", transpose=False)
     return read(path)

@@ -16,9 +16,11 @@ from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.batch_of_starts import run_together
 from ngmca.algorithms.restarts import at_once, choose, with_restarts
 from ngmca.algorithms.snapshot import state_of
+from ngmca.constraints import Baseline, baseline_of
 from ngmca.engines import Engine, Levels, Stacks, by_part, in_its_unit, workers_for
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_room
+from ngmca.task.automatic_baseline import with_found_baseline
 from ngmca.task.checkpoints import Checkpoint, Keeper, Recording, SavedRun, facts_of, resumed
 from ngmca.task.compared_starts import compared
 from ngmca.task.methods import Rival
@@ -102,7 +104,8 @@ class Prepared:
     """
 
     def __init__(self, task: Task, engine: Engine) -> None:
-        self.task, self.engine = task, engine
+        self.task = task = with_found_baseline(task, engine)
+        self.engine = engine
         self.starts = task.starts(engine.shape)
         self._problem: Problem | None = None
         if isinstance(task.method, Rival):
@@ -165,7 +168,8 @@ class Prepared:
             found = runs.best(engine, threads, checkpoint, first).scaled(engine.unit)
             if self._problem.options.solver == "pivot":
                 _warn_if_far(found)
-        return replace(found, parts=engine.parts)
+        found = replace(found, parts=engine.parts, joined=engine.techniques)
+        return _with_kind(found, baseline_of(self.task.constraints))
 
     def with_error_bars(
         self, found: Separation, *, threads: int | None = None, progress: bool = False
@@ -185,6 +189,13 @@ class Prepared:
             progress=progress,
         )
         return replace(found, posterior=sampled)
+
+
+def _with_kind(found: Separation, baseline: Baseline | None) -> Separation:
+    """Return a separation whose background says of which kind it is, if the data chose it."""
+    if found.background is None or baseline is None or not baseline.found:
+        return found
+    return replace(found, background=replace(found.background, found=str(baseline.kind)))
 
 
 def _warn_if_far(found: Separation) -> None:
@@ -234,7 +245,10 @@ class _Starts:
             if first is None:
                 runs = [self._first(engine, rngs[0], checkpoint)]
                 for watcher in self._watchers:
-                    watcher.first_start_ends(replace(runs[0].scaled(engine.unit), parts=engine.parts))
+                    kept = replace(
+                        runs[0].scaled(engine.unit), parts=engine.parts, joined=engine.techniques
+                    )
+                    watcher.first_start_ends(kept)
             else:
                 runs = [first.scaled(1 / engine.unit)]
             if self._starts > 1:

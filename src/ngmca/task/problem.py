@@ -20,6 +20,7 @@ from ngmca.algorithms import (
     start_on_part,
 )
 from ngmca.algorithms.first_guess import first_guess, with_background
+from ngmca.algorithms.kinetics.kinetic_errors import rates_of
 from ngmca.algorithms.noiseless_data import least_noise, precision_of_noiseless
 from ngmca.algorithms.reweighted_channels import iterate_reweighted
 from ngmca.algorithms.reweighting import Reweighting, reweighed
@@ -30,6 +31,7 @@ from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
 from ngmca.engines import Engine, Levels, by_part, fetched
 from ngmca.engines.neighbouring_channels import residual_correlation
+from ngmca.io.technique import borders
 from ngmca.result import Domain, State
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
@@ -37,7 +39,9 @@ from ngmca.task.units_of_noise import exchanged, in_channels, inside, restored
 
 MIN_MEASUREMENTS_FOR_LEVELS = 2.0  # for each source: fewer do not tell their noise levels
 MAX_CORRELATION_OF_NOISE = 0.2  # of neighbouring channels in the residual
+ROUNDS_WITHOUT_SHAPES = 60  # to see which source has which shape
 UNEQUAL_NOISE = 0.25  # standard deviation of the logarithms of noise levels that clearly differ
+CHANCE_OF_LEVELS = 2.7  # over the channels: twice the variance of the logarithm of a level by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +118,7 @@ class Problem:
             noise=levels.noise(engine.shape[0]),
             domain=domain,
             sample_shape=shape,
+            borders=borders(engine.techniques),
             known=arrays,
         )
         whitened = levels.applied(engine)
@@ -160,7 +165,7 @@ class Problem:
         A residual whose neighbouring channels are correlated holds signal that the fit missed. Its size
         says nothing about the noise.
         """
-        if not self._may_repeat or not unequal(noise):
+        if not self._may_repeat or not unequal(noise, self.engine.shape[1]):
             return False
         return residual_correlation(self.engine, A, S) < MAX_CORRELATION_OF_NOISE
 
@@ -212,7 +217,7 @@ class Problem:
             following = _without_wavelets(engine, state, domain, options)
             if self.exchanged is None and reweighted_channels.suits(engine, state, options):
                 following = _reweighted(engine, state, domain, options)
-        for one in following:
+        for one in followed_by_rates(engine, following, options):
             noise = state.noise if options.noiseless else one.noise
             found = replace(one, noise=noise, outliers=state.outliers)
             yield self._returned(engine, found, own, levels, options)
@@ -265,12 +270,45 @@ class Problem:
             return with_background(engine, *self.start, self.options.known)
         if self.options.warm:
             return start_on_part.start_on_part(engine, self.r, rng, replace(self.options, warm=False))
-        return first_guess(engine, self.r, rng, self.options.known)
+        return self._in_order(engine, *first_guess(engine, self.r, rng, self.options.known))
+
+    def _in_order(self, engine: Engine, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the first factors, where shapes differ between sources, with each source at its shape.
+
+        Nobody knows beforehand which source is which: a short fit without shapes tells.
+        """
+        known = self.options.known
+        if not known.exchangeable.size:
+            return A, S
+        free = replace(known, profiles=None, totals=None)
+        options = replace(self.options, known=free, method="soft", n_iter=ROUNDS_WITHOUT_SHAPES)
+        *_, last = iterate_thresholded(engine, A, S, options)
+        return known.matched(last.A, fetched(last.S))
 
 
-def unequal(noise: NDArray) -> bool:
-    """Whether the noise levels of the measurements clearly differ."""
-    return bool((noise > 0).all()) and float(np.std(np.log(noise))) > UNEQUAL_NOISE
+def followed_by_rates(engine: Engine, states: Iterator[State], options: Options) -> Iterator[State]:
+    """Yield states, the last one with the rate constants of a rate law."""
+    known, state = options.known, None
+    for following in states:
+        if state is not None:
+            yield state
+        state = following
+    assert state is not None
+    if known.kinetics is not None:
+        values = known.physical_sources(state.A, state.S)
+        rates = rates_of(engine, state.A, fetched(state.S), known.kinetics, values)
+        state = replace(state, rates=rates)
+    yield state
+
+
+def unequal(noise: NDArray, channels: int) -> bool:
+    """Whether the noise levels of the measurements clearly differ, by more than chance.
+
+    A median deviation of n entries has an efficiency of 0.37, so its logarithm has a variance of 1.36/n.
+    """
+    if not (noise > 0).all():
+        return False
+    return float(np.var(np.log(noise))) > UNEQUAL_NOISE**2 + CHANCE_OF_LEVELS / channels
 
 
 def _without_wavelets(engine: Engine, state: State, domain: Domain, options: Options) -> Iterator[State]:
@@ -293,6 +331,7 @@ def features_of_data(engine: Engine) -> dict[str, Option | str]:
     names: list[str] = [engine.place]
     names += ["missing entries"] if engine.weights is not None else []
     names += ["several"] if len(engine.parts) > 1 else []
+    names += ["techniques"] if engine.techniques else []
     return rules.written(names)
 
 

@@ -11,12 +11,13 @@ from ngmca import rules
 from ngmca._support.arguments import check_choice, check_count, check_switch
 from ngmca._support.messages import ArgumentTypeError, Option, option
 from ngmca._support.seeds import Seed, generator
-from ngmca.constraints import Constraint, KnownSources, as_constraints
+from ngmca.constraints import Baseline, Constraint, KnownMixing, KnownSources, as_constraints
 from ngmca.engines import DEVICES, Counts
 from ngmca.task.methods import Fista, Method, Rival, Soft, as_method
 
 DOMAINS = ("auto", "direct", "wavelet")
 AUTOMATIC_STARTS = 5
+AUTOMATIC_BASELINE = (Baseline("auto"),)  # the default of all doors
 CHEAP_SIZE = 1_000_000  # measurements x channels x sources up to which several starts cost little
 
 NoiseModel = float | ArrayLike | str | Counts | None
@@ -83,7 +84,7 @@ class Task:
     sample_shape: tuple[int, int] | None = None
     noise: NoiseModel = None
     robust: bool = False
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Constraint, ...] = AUTOMATIC_BASELINE
     start: Factors | tuple[ArrayLike, ArrayLike] | None = None
     n_init: int | str = "auto"
     posterior: Sampling | None = None
@@ -172,16 +173,26 @@ def _features_of_method(method: Method) -> dict[str, Option | str]:
 
 
 def _features_of_constraints(constraints: tuple[Constraint, ...]) -> Iterable[str]:
-    """Return the features of the constraints, some of which stand for two of them."""
-    kinds = {type(one).__name__: one for one in constraints}
+    """Return the features of the constraints, some of which stand for two of them.
+
+    An automatic baseline is none: where it cannot be combined, there is no baseline.
+    """
+    decided = (one for one in constraints if not isinstance(one, Baseline) or one.is_decided)
+    kinds = {type(one).__name__: one for one in decided}
     yield from kinds
-    if "Closure" not in kinds:
-        return
-    known = kinds.get("KnownSources")
-    if isinstance(known, KnownSources) and known.scale == "fixed":
-        yield "Closure with KnownSources"
-    if "KnownMixing" in kinds:
-        yield "Closure with KnownMixing"
+    baseline = kinds.get("Baseline")
+    if isinstance(baseline, Baseline) and not isinstance(baseline.kind, str):
+        yield "curves of a baseline"
+    known, mixing = kinds.get("KnownSources"), kinds.get("KnownMixing")
+    if isinstance(known, KnownSources):
+        if known.in_windows:
+            yield "known channels"
+        if known.scale == "free":
+            yield "known shape"
+        if known.scale == "fixed" and "Closure" in kinds:
+            yield "Closure with KnownSources"
+    if isinstance(mixing, KnownMixing) and mixing.sd is not None:
+        yield "uncertain mixing"
 
 
 def _features_of_noise(noise: NoiseModel) -> dict[str, Option | str]:

@@ -70,7 +70,9 @@ def restored(state: State, levels: Levels, known: Constraints, weights: NDArray 
         factor = np.where(known.sized, known.sizes_of(state.A, state.S), factor)
     A, S = A * factor, S / np.where(factor > 0, factor, 1)[:, None]
     if weights is not None:
-        S[:, ~(weights > 0).any(axis=0)] = 0  # wavelets would fill channels without observed entries
+        # wavelets would fill channels without observed entries; known sources are as given there
+        found = ~known.given if known.any else np.ones(len(S), dtype=bool)
+        S[np.ix_(found, ~(weights > 0).any(axis=0))] = 0
     r = known.r if known.any else len(S)
     background = None
     if known.baseline:

@@ -5,7 +5,7 @@ import pytest
 
 from ngmca.answers.how_many.directions import CLEARLY, directions, filled, number_above
 from ngmca.answers.how_many.halves import closeness, come_again
-from ngmca.answers.how_many.held_out_blocks import held_out, number_that_predicts
+from ngmca.answers.how_many.held_out_blocks import _blocks, held_out, number_that_predicts
 
 RNG = np.random.default_rng
 
@@ -86,3 +86,14 @@ def test_the_median_of_what_was_tried_decides():
     assert not come_again(np.array([0.9, 0.3, 0.2, 0.95]))
     assert not come_again(np.array([0.3, np.nan, np.nan, np.nan]))
     assert not come_again(np.full(4, np.nan))
+
+
+def test_channels_beside_a_held_out_stretch_are_left_out_too():
+    for _, hidden, guarded in _blocks((8, 120), np.random.default_rng(0)):
+        beside = {j + step for j in hidden for step in (-2, 2) if 0 <= j + step < 120}
+        assert beside <= set(guarded)
+
+
+def test_closeness_does_not_depend_on_which_half_comes_first():
+    S, T = np.array([[1.0, 0.0], [0.9, 0.3]]), np.eye(2)
+    np.testing.assert_allclose(closeness(S, T), closeness(T, S))

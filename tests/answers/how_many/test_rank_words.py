@@ -35,7 +35,7 @@ def test_dissent_is_in_the_range():
     found = evidence(2, criteria, halves={2: 0.9, 3: -0.5}, spikes=2)
     assert found.range == (2, 20)
     assert advice(found) == (
-        "2 (2 to 20 or more): directions above rotated residuals suggest 20 or more, the prediction of "
+        "2 (2 to 20 or more): singular values suggest 20 or more, the prediction of "
         "held-out blocks suggests 5 and a third source does not come again from halves of the data and "
         "explains 0.2 %. 2 spikes were left out."
     )
@@ -48,6 +48,11 @@ def test_sources_that_do_not_come_again_lower_the_range():
         "3 (2 to 3): both criteria agree and not all of the 3 sources come again from halves of the "
         "data."
     )
+
+
+def test_one_source_that_does_not_come_again():
+    found = evidence(1, {"directions": 1, "held_out": 1}, halves={1: 0.1})
+    assert advice(found).endswith("agree and this source does not come again from halves of the data.")
 
 
 def test_why_criteria_were_left_out_is_said():

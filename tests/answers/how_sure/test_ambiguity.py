@@ -262,6 +262,16 @@ def test_missing_entries_background_and_empty_sources():
     assert one.found.tolist() == pytest.approx([1])
 
 
+def test_data_of_zeros_and_a_smooth_residual_without_noise():
+    found = ngmca.ambiguity(np.zeros((10, 30)), ngmca.separate(np.zeros((10, 30)), 2))
+    assert not found.found.any()
+    assert found.converged.all()
+    A, S, _ = mixture(m=10, n=50, r=2)
+    rest = np.full((10, 50), 1e-9)  # is far below what counts as noise
+    exact, smooth = (ngmca.ambiguity(A @ S + x, separation_of(A, S, noise=1e-12)) for x in (0, rest))
+    np.testing.assert_allclose(smooth.highest, exact.highest, rtol=1e-6)
+
+
 def test_errors_name_the_argument():
     A, S, Y = mixture()
     separation = separation_of(A, S)
@@ -271,6 +281,17 @@ def test_errors_name_the_argument():
         ngmca.ambiguity(Y, separation, level=1.0)
     with pytest.raises(ArgumentError, match="gmca can give negative"):
         ngmca.ambiguity(Y, replace(separation, S=-separation.S))
+    with pytest.raises(ArgumentError, match="3 sources and 2 x 150 entries: separate fewer"):
+        ngmca.ambiguity(Y[:2], separation_of(A[:2], S))
+
+
+@pytest.mark.filterwarnings("error")
+def test_dependent_columns_of_the_mixing():
+    A, S, Y = mixture(m=8, n=40)
+    A[:, 2] = A[:, :2].sum(axis=1)
+    found = ngmca.ambiguity(Y[:, :40], separation_of(A, S, noise=0.02))
+    assert np.isfinite(found.highest).all()
+    assert (found.lowest <= found.found).all()
 
 
 def test_words_and_warnings():

@@ -126,6 +126,7 @@ def harmless():
     yield rng.standard_normal((5, 300))
     yield rng.poisson(0.1, (30, 400)).astype(float)
     yield rng.poisson(0.1, (300, 900)).astype(float)
+    yield rng.poisson(0.1, (300, 10)).astype(float)  # many equal measurements, by chance
     yield quantised_band()  # flat at the top because digits end there
     for snr in (None, 10, 30):
         yield ngmca.simulate.sparse(snr=snr, seed=0).Y
@@ -158,7 +159,7 @@ def test_a_spike_is_named_and_is_no_reason_for_fewer_sources(tmp_path):
 
 
 def test_a_spike_in_one_of_very_many_measurements_is_not_worth_a_word():
-    Y = np.tile(CLEAN, (30, 1)) + CLEAN.max() / 2
+    Y = np.tile(CLEAN, (30, 1)) + CLEAN.max() / 2 * np.linspace(1, 1.01, 720)[:, None]
     Y[7, 300] += CLEAN.max()
     run = run_of(Y, r=1)
     assert [one.kind for one in run.defects] == ["spike"]

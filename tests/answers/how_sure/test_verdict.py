@@ -7,6 +7,8 @@ import pytest
 
 import ngmca
 from ngmca.answers.how_sure import diagnose, next_step
+from ngmca.answers.run import Run
+from ngmca.io import Dataset
 
 MIXTURE = ngmca.simulate.spectra(m=30, n=300, r=3, snr=30, seed=0)
 
@@ -14,6 +16,14 @@ MIXTURE = ngmca.simulate.spectra(m=30, n=300, r=3, snr=30, seed=0)
 def judged(Y, r=3, **options):
     with warnings.catch_warnings(action="ignore"):
         return ngmca.judge(Y, ngmca.separate(Y, r, n_init=2, **options))
+
+
+def colour_and_kinds(Y, r=3):
+    """Without a search for the next step, which takes longer."""
+    with warnings.catch_warnings(action="ignore"):
+        separation = ngmca.separate(Y, r, n_init=1)
+    found = Run(separation, diagnose(Y, separation), Dataset(Y)).verdict
+    return found.colour, kinds(found)
 
 
 def kinds(verdict):
@@ -37,12 +47,11 @@ def test_a_clean_mixture_is_green(kind):
 
 def test_a_background_is_named_and_the_next_step_helps():
     Y = with_background(1.0)
-    found = judged(Y)
+    found = judged(Y, constraints=())
     assert (found.colour, kinds(found)[0]) == ("red", "baseline")
-    assert found.next_step.startswith("Baseline")
-    plain, better = (
-        ngmca.separate(Y, 3, constraints=known, n_init=1) for known in ((), [ngmca.Baseline("splines")])
-    )
+    assert found.next_step.startswith("Baseline('splines'), which")
+    plain, better = (ngmca.separate(Y, 3, n_init=1, **known) for known in ({"constraints": ()}, {}))
+    assert better.background.found == "splines"
     before, after = (ngmca.evaluate(MIXTURE.S, one.S).mean_sdr for one in (plain, better))
     assert after > before + 5
     assert ngmca.judge(Y, better).colour == "green"
@@ -85,10 +94,55 @@ def test_numbers_of_another_kind_are_named_first(Y, reason, step):
     assert found.next_step.startswith(step)
 
 
-def test_copies_are_named():
-    found = judged(np.vstack([MIXTURE.Y, MIXTURE.Y[:3]]))
-    assert found.colour == "amber"
-    assert "copied" in kinds(found)
+@pytest.mark.parametrize("rows", [[MIXTURE.Y, MIXTURE.Y[:3]], [MIXTURE.Y[:6]] * 4])
+def test_copies_are_named(rows):
+    colour, found = colour_and_kinds(np.vstack(rows))
+    assert colour == "amber"
+    assert "copied" in found
+
+
+def test_masked_entries_are_not_judged():
+    hidden = np.zeros(MIXTURE.Y.shape, dtype=bool)
+    hidden[::3, 150] = True
+    Y = np.ma.masked_array(np.where(hidden, 20 * MIXTURE.Y.max(), MIXTURE.Y), hidden)
+    assert judged(Y).colour == "green"
+
+
+def test_several_data_sets_are_judged_together():
+    assert judged([MIXTURE.Y[:12], MIXTURE.Y[12:]]).colour == "green"
+
+
+def test_other_data_than_those_of_the_separation_are_refused():
+    separation = ngmca.separate(MIXTURE.Y, 3, n_init=1)
+    with pytest.raises(ValueError, match="30 x 300 were separated"):
+        ngmca.judge(MIXTURE.Y[:, :200], separation)
+    with pytest.raises(ValueError, match="transposed"):
+        ngmca.judge(MIXTURE.Y.T, separation)
+
+
+def test_a_spike_that_has_most_of_the_energy_forbids_the_result():
+    Y = MIXTURE.Y.copy()
+    Y[2, 50] = 1e9
+    assert colour_and_kinds(Y) == ("red", ["spike"])
+    Y[2, 50] = 3 * MIXTURE.Y.max()
+    assert colour_and_kinds(Y)[0] == "amber"
+
+
+def test_data_of_axes_only_have_no_next_step():
+    found = judged(np.outer(np.arange(1, 11), np.arange(40.0)), 1)
+    assert (found.colour, found.next_step) == ("red", None)
+
+
+@pytest.mark.parametrize("r", [3, 4])
+def test_rounding_of_data_without_noise_is_no_structure(r):
+    colour, found = colour_and_kinds(MIXTURE.A @ MIXTURE.S, r)
+    assert not {"structure", "baseline", "correlated", "shift"} & set(found)
+    assert colour == ("green" if r == 3 else "amber")
+
+
+def test_a_few_channels_with_most_of_the_noise_are_no_green_result():
+    noise = np.where(np.arange(300) % 30, 1, 300) * np.random.default_rng(0).normal(size=(30, 300))
+    assert "uneven" in colour_and_kinds(MIXTURE.A @ MIXTURE.S + 0.01 * noise)[1]
 
 
 def test_structure_does_not_depend_on_units_or_order():
@@ -116,3 +170,6 @@ def test_a_step_that_does_not_help_is_not_named(monkeypatch):
     assert ngmca.judge(MIXTURE.Y, separation).next_step is None
     monkeypatch.setattr(next_step, "_tried", lambda *_: (numbers, (0, 0, 1.0)))
     assert ngmca.judge(MIXTURE.Y, separation).next_step is not None
+    here = next_step._score(next_step.findings(separation, numbers), numbers)
+    monkeypatch.setattr(next_step, "_tried", lambda *_: (numbers, (*here[:2], 0.95 * here[2])))
+    assert ngmca.judge(MIXTURE.Y, separation).next_step is None

@@ -37,7 +37,7 @@ def decide(state: State, options: Options) -> Domain:
         return Domain(options.domain, "it was asked for", correlated)
     level = in_gradient(A, state.noise)
     ordered = correlated > (MIN_CORRELATION_OF_IMAGES if shape else MIN_CORRELATION_OF_BANDS)
-    if ordered and code(S, level, shape) < MAX_LENGTH_OF_BANDS:
+    if ordered and code(S, level, shape, options.borders) < MAX_LENGTH_OF_BANDS:
         what = "the sources are smooth images" if shape else "the spectra are smooth bands"
         return Domain("wavelet", what, correlated)
     if S.shape[1] >= MIN_CHANNELS_FOR_LINES and peaks(S, level) < MAX_PEAKS_OF_LINES:
@@ -57,13 +57,13 @@ def _reason_for_channels(S: NDArray, options: Options, correlated: float) -> str
         return ""
     if options.warm:
         return "data of this size are fitted in wavelets only if asked for"
-    if known.zero_sources is not None:
-        return "channels in which a source is 0 are given one by one"
+    if known.zero_sources is not None or known.windows.any():
+        return "channels in which a source is known are given one by one"
     if n < MIN_CHANNELS_FOR_BANDS:
         return f"fewer than {MIN_CHANNELS_FOR_BANDS} channels are too few to show bands"
     if not correlated > MAX_CORRELATION_OF_NOISE:
         return "neighbouring channels of the sources are hardly related"
-    W = frame_of(n, options.sample_shape)
+    W = frame_of(n, options.sample_shape, options.borders)
     if len(S) * W.bands * W.period > MAX_COEFFICIENTS:
         return "wavelets of these sources would need too much memory"
     return ""
@@ -76,14 +76,19 @@ def peaks(S: NDArray, level: NDArray) -> float:
     return float(top.mean())
 
 
-def code(S: NDArray, level: NDArray, shape: tuple[int, int] | None = None) -> float:
+def code(
+    S: NDArray,
+    level: NDArray,
+    shape: tuple[int, int] | None = None,
+    borders: tuple[int, ...] = (),
+) -> float:
     """Return how many numbers S needs in wavelets, over how many it needs in channels.
 
     The measure is the sum of log(1 + (value / noise)^2) over coefficients, and over channels; `level`
     (r,) is the noise. A band of the frame counts by the share of it that a basis would have: the mean
     over the bases in the frame.
     """
-    W = frame_of(S.shape[1], shape)
+    W = frame_of(S.shape[1], shape, borders)
     if not W.levels or not S.any():
         return 1.0
     inside = direct = 0.0

@@ -115,7 +115,7 @@ def iterate_bands(
     data = WaveletData.of(engine)
     fast = data.engine
     change = engine.unit / fast.unit
-    W = frame_of(S.shape[1], options.sample_shape)
+    W = frame_of(S.shape[1], options.sample_shape, options.borders)
     domain = replace(before.domain, levels=W.levels)
     A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
     given = None if options.noise is None else options.noise * change
@@ -141,7 +141,7 @@ def iterate_bands(
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
         SS, YS = data.moments(S)
-        stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, options)
+        stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, sigma, options)
         active = np.count_nonzero(S) / S.size
         state = State(
             domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
@@ -183,7 +183,7 @@ def _certified(
 ) -> State:
     """The last state: S for the final A, in the precision of the data, to a duality gap."""
     change, known = engine.unit / data.engine.unit, options.known
-    W = frame_of(engine.shape[1], options.sample_shape)
+    W = frame_of(engine.shape[1], options.sample_shape, options.borders)
     if options.noise is None:
         sigma = data.noise(A.astype(np.float32), S, final=True)
         if not options.noiseless:
@@ -326,7 +326,13 @@ class _Momentum:
 
 
 def _mixing(
-    engine: Engine, SS: Gram, YS: NDArray, A: NDArray, S: NDArray, options: Options
+    engine: Engine,
+    SS: Gram,
+    YS: NDArray,
+    A: NDArray,
+    S: NDArray,
+    sigma: NDArray,
+    options: Options,
 ) -> tuple[NDArray, float]:
     """argmin_{A >= 0} 1/2 |Y - AS|^2, column norms at most 1, then brought to it; its certificate.
 
@@ -335,7 +341,7 @@ def _mixing(
     YS = YS.astype(np.float64)
     if options.known.any:
         sweep = Sweep(S, SS, YS, np.nan, np.nan, np.nan)
-        X, quality = a_step(engine, sweep, A, options, bounded=True)
+        X, quality = a_step(engine, sweep, A, options, bounded=True, noise=sigma)
     else:
         X, quality = engine.solve_mixing(SS, YS, A, np.ones(A.shape[1], dtype=bool))
     norm = np.linalg.norm(X, axis=0)
@@ -347,7 +353,7 @@ def _mixing(
 
 def log_cost(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, options: Options) -> float:
     """1/2 |Y - AS|^2 + tau sum noise^2 / 2 log(1 + 2 |S W'| / noise): what the weighted steps lower."""
-    W, n = frame_of(S.shape[1], options.sample_shape), S.shape[1]
+    W, n = frame_of(S.shape[1], options.sample_shape, options.borders), S.shape[1]
     levels = (np.broadcast_to(x, (len(S), n)) for x in noise_and_weights(A, sigma, engine.noise_weights))
     pull, noise = (np.maximum(one[:, :-1], 1e-300) for one in _noise_of_coefficients(W, *levels))
     coefficients = np.abs(analyse(W, np.ascontiguousarray(S, dtype=np.float64)))[:, :-1]

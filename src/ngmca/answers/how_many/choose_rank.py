@@ -2,12 +2,14 @@
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
-from ngmca._support.messages import ArgumentTypeError, option
+from ngmca._support.messages import message, option
 from ngmca._support.seeds import Seed, generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.answers.how_many import directions as above_rotated
@@ -17,9 +19,11 @@ from ngmca.answers.how_many.halves import WAYS, closeness_of_halves, come_again,
 from ngmca.answers.how_many.rank_choice import Evidence, RankChoice, advice, spikes_left_out
 from ngmca.answers.how_many.spikes import spikes, with_sides
 from ngmca.answers.missing_entries import bridged, without
-from ngmca.constraints import Baseline
+from ngmca.constraints import Baseline, baseline_of, found_baseline
 from ngmca.engines import Engine, by_part, magnitude, open_data
 from ngmca.io import Dataset
+from ngmca.task.automatic_baseline import may_be_found, with_baseline
+from ngmca.task.task import Task
 
 ALL_NUMBERS = 8  # all numbers of sources up to this one are tried on the way down
 UNEQUAL = 3.0  # times that noise levels of measurements differ, if they are unequal
@@ -29,12 +33,12 @@ FEW_MEASUREMENTS = 3  # times the number of sources in half of the measurements
 
 @one_blas_thread
 def choose_rank(
-    Y: ArrayLike | Engine,
+    Y: ArrayLike | Dataset | Engine,
     max_rank: int | None = None,
     *,
     mask: ArrayLike | None = None,
     noise: NoiseModel = None,
-    baseline: Baseline | str | ArrayLike | None = None,
+    baseline: Baseline | str | ArrayLike | None = "auto",
     seed: Seed = None,
     threads: int | None = None,
 ) -> RankChoice:
@@ -47,7 +51,7 @@ def choose_rank(
 
     Parameters
     ----------
-    Y : array-like of shape (m, n), or an engine
+    Y : array-like of shape (m, n), Dataset, or an engine
         Measurements x channels; NaN is a missing entry. Clear spikes, as of cosmic rays, count as
         missing. The advice says how many there are. Large data are condensed first.
     max_rank : int or None
@@ -56,8 +60,9 @@ def choose_rank(
         As in `ngmca.separate`.
     noise : float, array-like, "poisson", Counts or None
         As in `ngmca.separate`.
-    baseline : Baseline, "polynomial", "splines", array-like of shape (q, n) or None
+    baseline : Baseline, its kind, array-like of shape (q, n) or None
         The background of every measurement, which does not count as a source; see `ngmca.Baseline`.
+        "auto" looks whether the data show one, None is none.
     seed : int, SeedSequence, Generator or None
         The same integer or sequence gives the same answer on the same machine.
     threads : int or None
@@ -83,15 +88,52 @@ def choose_rank(
     >>> choice.advice
     '2: all criteria agree.'
     """
-    if isinstance(Y, Dataset):
-        raise ArgumentTypeError("{} is a Dataset: pass its matrix, data.Y.", option("Y"))
     engine = open_data(Y, mask=mask, threads=threads)
     if max_rank is not None:
         arguments.check_count(max_rank, "max_rank")
     if baseline is not None and not isinstance(baseline, Baseline):
         baseline = Baseline(baseline)
+    count = partial(_counted, engine, max_rank, by_part(noise, engine), seed, threads)
+    if baseline is None or baseline.is_decided:
+        return count(baseline)
+    numbers = quick_numbers(engine, Baseline("splines"))
+    known = found_baseline(engine, max(min(numbers), 1)) if numbers else None
+    choice = count(known)
+    if known is None and choice.rank:  # the first number may have been too large
+        known = found_baseline(engine, choice.rank)
+        choice = choice if known is None else count(known)
+    if known is None:
+        return choice
+    text = message(
+        "{} A smooth background was found, which is no source ({}; {} switches it off).",
+        choice.advice, option("Baseline", known.kind), option("Baseline", "none"),
+    )  # fmt: skip
+    return replace(choice, background=str(known.kind), advice=text)
+
+
+def with_counted_sources(
+    task: Task, engine: Engine, threads: int | None = None
+) -> tuple[Task, RankChoice]:
+    """Return a task with the number of sources, and the automatic baseline, that its data show."""
+    asked = baseline_of(task.constraints)
+    if asked is not None and not asked.is_decided and not may_be_found(task, engine):
+        asked = None
+    choice = choose_rank(engine, noise=task.noise, baseline=asked, seed=task.seed, threads=threads)
+    found = Baseline(choice.background, found=True) if choice.background else None
+    known = with_baseline(task.constraints, found)
+    return replace(task, r=max(choice.rank, 1), constraints=known), choice
+
+
+def _counted(
+    engine: Engine,
+    max_rank: int | None,
+    noise: NoiseModel,
+    seed: Seed,
+    threads: int | None,
+    baseline: Baseline | None,
+) -> RankChoice:
+    """Return the number of sources beside a baseline that is known."""
     rng = generator(seed)
-    noise = by_part(noise, engine)
     spiky = spikes(engine)
     engine = without(engine, with_sides(spiky, engine.shape[1]))
     data = condensed(engine, noise, baseline, rng)

@@ -10,6 +10,7 @@ from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_many.directions import filled
 from ngmca.constraints import Baseline
 from ngmca.engines import Counts, Engine, Levels, row_blocks, spread
+from ngmca.io.technique import borders
 
 MAX_RANK = 20  # sources to try if nothing else is given
 ENTRIES = 80_000  # of the condensed data
@@ -63,7 +64,8 @@ def condensed(
     averages = _averaged(binned, across)
     curves = None
     if baseline is not None:
-        curves = np.add.reduceat(baseline.basis(n) / columns, along[:-1], axis=1) / np.diff(along)
+        basis = baseline.basis(n, borders(engine.techniques))
+        curves = np.add.reduceat(basis / columns, along[:-1], axis=1) / np.diff(along)
         averages = _without_baseline(averages, curves)
     kept = binned[observed]
     entries = np.diff(across).mean() * np.diff(along).mean()

@@ -19,7 +19,7 @@ ORDINALS = (
     *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
 )
 CRITERIA = {
-    "directions": "directions above rotated residuals suggest",
+    "directions": "singular values suggest",
     "held_out": "the prediction of held-out blocks suggests",
     "halves": "sources that come again from halves of the data suggest",
 }
@@ -57,6 +57,9 @@ class RankChoice:
         The sources of separations into rank - 1, rank and rank + 1 sources, without empty separations.
     channels : ndarray
         The positions of the columns of `sources` among the channels of the data.
+    background : str
+        The kind of smooth background that was found in the data, as ``"splines"``. It is not counted.
+        "" if none was found or looked for.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class RankChoice:
     halves: NDArray = field(repr=False)
     sources: tuple[NDArray, ...] = field(repr=False)
     channels: NDArray = field(repr=False)
+    background: str = ""
 
     @property
     def stability(self) -> NDArray:
@@ -92,8 +96,7 @@ class RankChoice:
         """Title, values and limit of each criterion, for pictures."""
         shown = {"directions": (self.directions, CLEARLY), "halves": (self.stability, AGAIN)}
         shown["held_out"] = (self.held_out, np.nan)
-        titles = {"directions": "singular values over rotated ones", "held_out": "held-out error"}
-        titles["halves"] = "sources from halves (1: the same)"
+        titles = {"directions": "singular values", "held_out": "held-out error", "halves": "halves"}
         numbers = {name: str(self.criteria.get(name, "left out")) for name in CRITERIA}
         return [(f"{titles[name]}: {numbers[name]}", *shown[name]) for name in CRITERIA]
 
@@ -201,7 +204,8 @@ def _sources_again(evidence: Evidence) -> list[str]:
     """Return what halves of the data say about the chosen number and the next one, if that is of use."""
     rank, words = evidence.rank, []
     if evidence.again(rank) is False and "halves" not in evidence.left_out:
-        words.append(f"not all of the {rank} sources come again from halves of the data")
+        which = f"not all of the {rank} sources come" if rank > 1 else "this source does not come"
+        words.append(f"{which} again from halves of the data")
     following = evidence.again(rank + 1)
     high = evidence.range[1] > rank
     if following is not None and (following or high):

@@ -13,6 +13,8 @@ from ngmca.plotting.answer_plots import amounts_picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MEAN = "the mean of the standards"  # what amounts come from if the spectra do not show the substance
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Amounts:
@@ -26,10 +28,17 @@ class Amounts:
         Ends of the intervals; NaN where no width can be given.
     measurements : tuple of str
         Names of the measurements, or their numbers from 1.
+    row_axis : ndarray of shape (m,) or None
+        Time or another coordinate of the measurements.
+    row_label : str
+        Name and unit of this coordinate.
     substances : tuple of str
         Names of the substances.
-    sources : tuple of int
-        The source of each substance, from 0.
+    sources : tuple of int or None
+        The source of each substance, from 0. None if its amounts come from several sources together.
+    by : tuple of str
+        What the amounts of each substance were calculated from: "source 2", "all sources", "all sources
+        and the background", or "all sources and the residual".
     units : tuple of str
         Unit of each substance, "" if unknown.
     detection : ndarray of shape (k,)
@@ -37,15 +46,16 @@ class Amounts:
     below : ndarray of bool, shape (m, k)
         Amounts below the limit of detection of their own measurement.
     outside : ndarray of bool, shape (m, k)
-        Amounts above the highest standard.
+        Amounts above the highest standard; if they come from several sources, also intervals below the
+        lowest.
     leave_one_out : ndarray of shape (k,)
         Root mean square error of standards that are predicted by the other standards.
     known : ndarray of shape (m, k)
         Concentrations of standards, NaN elsewhere.
-    weights : ndarray of shape (m, k)
-        Weights of the sources.
+    predicted : ndarray of shape (m, k)
+        Concentration of each standard that the other standards predict, NaN elsewhere.
     factors : ndarray of shape (k,)
-        Amount of a weight of 1.
+        Amount of a weight of 1; NaN for substances without a source of their own.
     level : float
         Probability that an interval contains the amount.
     how : str
@@ -74,20 +84,28 @@ class Amounts:
     high: NDArray = field(repr=False)
     measurements: tuple[str, ...]
     substances: tuple[str, ...]
-    sources: tuple[int, ...]
+    sources: tuple[int | None, ...]
+    by: tuple[str, ...]
     units: tuple[str, ...]
     detection: NDArray = field(repr=False)
     below: NDArray = field(repr=False)
     outside: NDArray = field(repr=False)
     leave_one_out: NDArray = field(repr=False)
     known: NDArray = field(repr=False)
-    weights: NDArray = field(repr=False)
+    predicted: NDArray = field(repr=False)
     factors: NDArray = field(repr=False)
     level: float
     how: str
+    row_axis: NDArray | None = field(default=None, repr=False)
+    row_label: str = ""
     relative: bool = False
     words: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> NDArray:
+        """(m,) coordinates of the measurements, or their numbers from 1."""
+        return np.arange(1.0, len(self.values) + 1) if self.row_axis is None else self.row_axis
 
     @property
     def leave_one_out_relative(self) -> NDArray:
@@ -100,6 +118,8 @@ class Amounts:
     def table(self) -> list[tuple[str, list[str] | NDArray]]:
         """Return names and columns of a table: measurement, then amount, interval and remark of each."""
         columns: list[tuple[str, list[str] | NDArray]] = [("measurement", list(self.measurements))]
+        if self.row_axis is not None:
+            columns.append((self.row_label, self.row_axis))
         for j, (name, unit) in enumerate(zip(self.substances, self.units, strict=True)):
             heading = f"{name} ({unit})" if unit else name
             columns.append((heading, self.values[:, j]))
@@ -110,14 +130,15 @@ class Amounts:
         return columns
 
     def _remarks(self, j: int) -> list[str]:
-        words = np.where(self.outside[:, j], "above the standards", "")
+        words = np.where(self.outside[:, j], "outside the standards", "")
         words = np.where(self.below[:, j], "below the limit of detection", words)
+        words = np.where(self.by[j] == MEAN, MEAN, words)
         words = np.where(np.isfinite(self.known[:, j]), "standard", words)
         words = np.where(np.isnan(self.values[:, j]), "not observed", words)
         return [str(word) for word in words]
 
     def plot(self) -> "Figure":
-        """Return a matplotlib figure: for each substance its calibration line and all amounts."""
+        """Return a matplotlib figure: for each substance its standards and all amounts."""
         return amounts_picture(self)
 
     def __repr__(self) -> str:
@@ -168,15 +189,17 @@ def about_limits(found: Amounts) -> Iterator[str]:
 
 
 def about_range(found: Amounts) -> Iterator[str]:
-    """Yield warnings about amounts above the highest standard."""
+    """Yield warnings about amounts outside the range of the standards."""
     for j, (name, unit) in enumerate(zip(found.substances, found.units, strict=True)):
         which = np.flatnonzero(found.outside[:, j])
         if which.size:
+            low = 0.0 if found.sources[j] is not None else float(np.nanmin(found.known[:, j]))
             top = with_unit(float(np.nanmax(found.known[:, j])), unit)
             yield (
-                f"{which.size} of {len(found.values)} measurements {_verb(which.size)} above all "
-                f"standards of {name} ({top}): {listed([found.measurements[i] for i in which])}. The "
-                "calibration line was not checked there."
+                f"{which.size} of {len(found.values)} measurements {_verb(which.size)} outside the "
+                f"standards of {name} ({low:.3g} to {top}): "
+                f"{listed([found.measurements[i] for i in which])}. The calibration was not checked "
+                "there."
             )
 
 

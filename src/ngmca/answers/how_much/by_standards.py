@@ -1,152 +1,57 @@
-"""Amounts from standards: the source of each substance, and its calibration line through 0."""
+"""Amounts from standards: by one source of a substance, or by all sources together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.messages import ArgumentError, message, option
-from ngmca.answers.how_much import amounts, calibration
-from ngmca.answers.how_much.calibration import Line
+from ngmca._support.messages import ArgumentError, option
+from ngmca.answers.how_much import amounts
+from ngmca.answers.how_much.amounts import MEAN
+from ngmca.answers.how_much.calibrated import (
+    MAX_RATIO_FOR_INTERVALS,
+    Calibrated,
+    by_line,
+    by_regressions,
+)
 from ngmca.answers.how_much.source_weights import Sources, entire
-from ngmca.answers.how_much.standards import MIN_STANDARDS, Standards, check_standards
+from ngmca.answers.how_much.standards import (
+    MIN_FOR_REGRESSION,
+    MIN_STANDARDS,
+    Standards,
+    check_standards,
+)
+from ngmca.answers.how_much.which_source import Match, contradicted, matched
 from ngmca.answers.wording import listed, percent
 
-ADVICE = message(
-    "name the sources ({}, or a {} that identifies them)", option("names"), option("library")
-)
-
-
-class Matches(NamedTuple):
-    """The source of each substance, sentences that say why, and warnings."""
-
-    sources: list[int]
-    words: list[str]
-    warnings: list[str]
-
-
-def matched(sources: Sources, standards: Standards) -> Matches:
-    """Return the source of each substance of the standards; raise an error if that is ambiguous."""
-    fixed = [sources.index_of(name) for name in standards.substances]
-    scores = np.zeros((len(fixed), sources.r))
-    none = np.zeros(len(fixed))
-    for j, name in enumerate(standards.substances):
-        if fixed[j] is None:
-            scores[j], none[j] = _scores(sources, standards.known[:, j], name)
-    chosen, sure, second = calibration.assigned(scores, fixed)
-    found = Matches(chosen, [], [])
-    for j, (name, i) in enumerate(zip(standards.substances, chosen, strict=True)):
-        follows = _cosine(sources, standards.known[:, j], i)
-        why = "by its name"
-        if fixed[j] is None:
-            why = f"with a probability of {percent(sure[j])}"
-            other = _cosine(sources, standards.known[:, j], second[j])
-            beside = f"source {second[j] + 1} ({other:.3f})"
-            _check_unambiguous(name, f"source {i + 1} ({follows:.3f})", beside, sure[j])
-            chance = float(np.exp(min(none[j] - scores[j, i], 0)))
-            _check_better_than_none(name, f"source {i + 1} ({follows:.3f})", chance)
-            found.warnings.extend(_about_chance(name, i, chance * sources.r))
-        found.words.append(
-            f"{name} is source {i + 1}, {why}: the cosine of its weights and the standards is "
-            f"{follows:.3f}."
-        )
-    return found
-
-
-def _scores(sources: Sources, known: NDArray, name: str) -> tuple[NDArray, float]:
-    """Return (r,) log-likelihoods that a substance is each of the sources, and that it is none of them.
-
-    Concentrations of a substance that is in no source scatter around their mean, whatever the weights.
-    """
-    rows = np.isfinite(known) & entire(sources.usable)
-    if np.count_nonzero(known[rows] > 0) < MIN_STANDARDS:
-        raise ArgumentError(
-            "{}: it is not clear which source is {}. Fewer than {} of its standards were observed where "
-            "all sources have signal. Add some, or {}.",
-            *(option("standards"), name, MIN_STANDARDS, ADVICE),
-        )
-    x = known[rows] / known[rows].max()
-    scores = calibration.log_likelihood(x, sources.A[rows], sources.noise[rows].mean(axis=0))
-    return scores, float(calibration.log_likelihood(x, np.ones((len(x), 1)), np.zeros(1))[0])
-
-
-def _check_unambiguous(name: str, first: str, second: str, sure: float) -> None:
-    """Raise an error if a source is hardly more likely than the next one."""
-    if sure < 0.95:
-        raise ArgumentError(
-            "{}: it is not clear which source is {}. Both {} and {} follow them. Add standards in which "
-            "{} varies independently, or {}.",
-            *(option("standards"), name, first, second, name, ADVICE),
-        )
-
-
-def _check_better_than_none(name: str, first: str, chance: float) -> None:
-    """Raise an error if the best source is not more likely than none."""
-    if chance >= 1:
-        raise ArgumentError(
-            "{}: it is not clear which source is {}. No source follows them better than their mean "
-            "does, not even {}. Leave this substance out if it has no signal, add standards in which it "
-            "varies more, or {}.",
-            *(option("standards"), name, first, ADVICE),
-        )
-
-
-def _about_chance(name: str, i: int, chance: float) -> list[str]:
-    """Return a warning if unrelated concentrations could look the same."""
-    if chance < 0.01:
-        return []
-    return [
-        f"{name}: source {i + 1} may follow its standards by chance, with a probability of up to "
-        f"{percent(min(chance, 1))}. Add standards to be certain."
-    ]
-
-
-def contradicted(sources: Sources, standards: Standards, chosen: list[int]) -> list[str]:
-    """Return warnings about substances that belong to a source of another name."""
-    return [
-        f"{name} belongs to source {i + 1} by its standards, but this source has the name "
-        f"{sources.names[i]}. One of the two is wrong, or both rise and fall together."
-        for name, i in zip(standards.substances, chosen, strict=True)
-        if sources.names[i] and sources.index_of(name) is None
-    ]
-
-
-def _cosine(sources: Sources, known: NDArray, i: int) -> float:
-    """Return the cosine of known concentrations and weights."""
-    rows = np.isfinite(known) & sources.usable[:, i]
-    x, y = known[rows], sources.A[rows, i]
-    x = x / max(float(x.max(initial=0)), 1e-300)
-    size = float(np.sqrt((x @ x) * (y @ y)))
-    return float(x @ y) / size if size > 0 else 0.0
-
-
-# Variance of other substances in the measurements over that in the standards:
-RATIO_WITH_WARNING = 10
-MAX_RATIO_FOR_INTERVALS = 50
+# A simpler calibration is kept if its leave-one-out error is at most this many times the smallest:
+AS_GOOD = 1.1
+LINE_AS_GOOD = 1.5  # a line has one parameter, a source and a spectrum, so it needs more to give it up
+RATIO_WITH_WARNING = 10  # variance of other substances in the measurements over that in the standards
+MAX_CHANCE = 0.05
 
 
 def by_standards(sources: Sources, standards: Standards, level: float) -> amounts.Amounts:
-    """Return amounts from one calibration line through 0 for each substance."""
+    """Return amounts from standards, each substance by the calibration that predicts them best."""
     check_standards(standards, sources.r)
-    chosen, why, doubts = matched(sources, standards)
-    usable = sources.usable[:, chosen]
-    missed = list(_left_out(standards, usable, sources.measurements))
-    known = np.where(usable, standards.known, np.nan)
-    found = sources.blank(np.empty(known.shape), standards.units, level, "", chosen)
-    found = replace(found, substances=standards.substances, known=known)
-    lines = [_enter_line(found, sources, j, i) for j, i in enumerate(chosen)]
-    above = found.values > np.nanmax(known, axis=0) * (1 + 1e-9)
-    count = int(np.isfinite(known).any(axis=1).sum())
-    how = f"{count} standards, with a calibration line through 0 for each substance"
-    found = replace(found, outside=above & np.isnan(known), how=how)
-    found = amounts.without(found, ~sources.seen[:, chosen])
-    doubts = [*doubts, *missed, *amounts.about_unseen(found), *contradicted(sources, standards, chosen)]
-    doubts += _about_lines(found, lines)
+    matches = matched(sources, standards)
+    kept, missed = _usable(sources, standards, matches)
+    tried = [
+        _candidates(sources, name, kept[:, j], matches[j], level)
+        for j, name in enumerate(standards.substances)
+    ]
+    chosen = [best(each) for each in tried]
+    found = _joined(sources, standards, kept, chosen, level)
+    doubts = [word for one, match in zip(chosen, matches, strict=True) if one.source is not None
+              for word in match.doubts]  # fmt: skip
+    doubts += [*missed, *amounts.about_unseen(found)]
+    doubts += [*contradicted(sources, found.substances, list(found.sources))]
+    doubts += [*amounts.about_range(found), *_about_calibrations(found, chosen)]
+    reasons = zip(standards.substances, standards.units, chosen, matches, tried, strict=True)
     words = [
-        f"Amounts were calculated from {how}.",
-        *why,
+        f"Amounts were calculated from {found.how}.",
+        *(_reason(*each) for each in reasons),
         *amounts.about_errors(found),
         *amounts.about_limits(found),
         *doubts,
@@ -154,12 +59,51 @@ def by_standards(sources: Sources, standards: Standards, level: float) -> amount
     return replace(found, words=tuple(words), warnings=tuple(doubts))
 
 
-def _left_out(standards: Standards, usable: NDArray, measurements: Sequence[str]) -> Iterator[str]:
+def best(tried: list[Calibrated]) -> Calibrated:
+    """Return the simplest calibration that is about as good as the best; they are in this order."""
+    least = min(one.error for one in tried)
+    return next(one for one in tried if one.error <= _allowance(one) * least)
+
+
+def _allowance(one: Calibrated) -> float:
+    """Return how many times the smallest error a calibration may have; the mean must be the best."""
+    if one.source is not None:
+        return LINE_AS_GOOD
+    return 1.0 if one.by == MEAN else AS_GOOD
+
+
+def _candidates(
+    sources: Sources, name: str, known: NDArray, match: Match, level: float
+) -> list[Calibrated]:
+    """Return the possible calibrations of a substance; raise an error if there is none."""
+    enough = np.isfinite(known).sum() >= MIN_FOR_REGRESSION
+    found: list[Calibrated] = []
+    try:
+        if match.problem is not None:
+            raise match.problem
+        if match.source is not None:
+            found.append(by_line(sources, name, known, match.source, level))
+    except ArgumentError:
+        if not enough:
+            raise
+    return [*found, *by_regressions(sources, known, level)] if enough else found
+
+
+def _usable(sources: Sources, standards: Standards, matches: list[Match]) -> tuple[NDArray, list[str]]:
+    """Return the concentrations of standards that the data show, and warnings about the others."""
+    whole = entire(sources.usable)
+    usable = np.stack(
+        [whole if one.source is None else sources.usable[:, one.source] for one in matches], axis=1
+    )
+    return np.where(usable, standards.known, np.nan), list(_left_out(sources, standards, usable))
+
+
+def _left_out(sources: Sources, standards: Standards, usable: NDArray) -> Iterator[str]:
     """Yield warnings about standards that the data do not show; raise an error if too few are left."""
     lost = ~usable & np.isfinite(standards.known)
     for j, name in enumerate(standards.substances):
         if lost[:, j].any():
-            which = listed([measurements[i] for i in np.flatnonzero(lost[:, j]).tolist()])
+            which = listed([sources.measurements[i] for i in np.flatnonzero(lost[:, j]).tolist()])
             some = int(np.sum(standards.known[~lost[:, j], j] > 0))
             if some < MIN_STANDARDS:
                 raise ArgumentError(
@@ -173,59 +117,104 @@ def _left_out(standards: Standards, usable: NDArray, measurements: Sequence[str]
             )
 
 
-def _enter_line(found: amounts.Amounts, sources: Sources, j: int, i: int) -> tuple[Line, float]:
-    """Fit the line of a substance and enter the results; return the line and its `variety`."""
-    known, y, v, seen = found.known[:, j], sources.A[:, i], sources.noise[:, i], sources.seen[:, i]
-    # a weight of 0 for a concentration of 0 shows no scatter, as it cannot be below 0
-    used = np.isfinite(known) & ((known > 0) | (y > 0))
-    top, size = float(np.nanmax(known)), float(y[used].max())
-    if not size > 0:
-        raise ArgumentError(
-            "source {} has no weight in any of the {} of {}.",
-            *(i + 1, option("standards"), found.substances[j]),
+def _joined(
+    sources: Sources, standards: Standards, known: NDArray, chosen: list[Calibrated], level: float
+) -> amounts.Amounts:
+    """Return the amounts of all substances."""
+    values = np.stack([one.values for one in chosen], axis=1)
+    which = [one.source for one in chosen]
+    found = sources.blank(values, standards.units, level, "", which)
+    least = np.nanmin(known, axis=0)
+    for j, one in enumerate(chosen):
+        found.low[:, j], found.high[:, j] = one.low, one.high
+        found.below[:, j] = values[:, j] < one.limit
+        beneath = one.high < least[j] if one.source is None else False  # a line begins at 0
+        found.outside[:, j] = (one.values > np.nanmax(known[:, j]) * (1 + 1e-9)) | beneath
+        found.detection[j] = np.median(one.limit[one.seen]) if one.seen.any() else np.nan
+    count = int(np.isfinite(known).any(axis=1).sum())
+    found = replace(
+        found,
+        substances=standards.substances,
+        known=known,
+        predicted=np.stack([one.predicted for one in chosen], axis=1),
+        leave_one_out=np.array([one.error for one in chosen]),
+        factors=np.array([one.factor for one in chosen]),
+        by=tuple(one.by for one in chosen),
+        outside=found.outside & np.isnan(known),
+        how=f"{count} standards",
+    )
+    return amounts.without(found, ~np.stack([one.seen for one in chosen], axis=1))
+
+
+def _reason(name: str, unit: str, one: Calibrated, match: Match, tried: list[Calibrated]) -> str:
+    """Return a sentence that says what the amounts of a substance come from, and why."""
+    if one.source is not None:
+        return match.why
+    if one.by == MEAN:
+        return f"{name}: nothing in the spectra follows its standards, so all amounts are their mean."
+    alone = [other for other in tried if other.source is not None]
+    why = "It is not clear which source it is."
+    if alone:
+        error = amounts.with_unit(alone[0].error, unit)
+        why = f"With {alone[0].by} alone, standards predict each other with an error of {error}."
+    return (
+        f"{name} was calculated from {one.by}, by a ridge regression with {one.used:.1f} degrees of "
+        f"freedom. {why}"
+    )
+
+
+def _about_calibrations(found: amounts.Amounts, chosen: list[Calibrated]) -> Iterator[str]:
+    """Yield warnings about the calibrations."""
+    for j, (name, one) in enumerate(zip(found.substances, chosen, strict=True)):
+        if one.source is not None:
+            yield from _about_line(name, one, float(found.leave_one_out_relative[j]), len(chosen))
+        else:
+            yield from _about_regression(name, one)
+    yield from _about_variety(found.substances, np.array([one.varied for one in chosen]))
+
+
+def _about_line(name: str, one: Calibrated, error: float, count: int) -> Iterator[str]:
+    """Yield warnings about the line of one of several substances."""
+    if np.isinf(one.high).any():
+        yield f"{name}: its standards scatter so much that the intervals have no upper end."
+    elif error > 0.25:
+        yield (
+            f"{name}: its standards predict each other badly. {one.by.capitalize()} may be another "
+            "substance."
         )
-    y, v = y / size, v / size**2
-    line = calibration.fitted(known[used] / top, y[used], v[used])
-    if not line.slope > 0:
-        raise ArgumentError(
-            "the weights of source {} fall as the concentration of {} in the {} rises.",
-            *(i + 1, found.substances[j], option("standards")),
+    if one.offset < 0.01 / count:
+        yield (
+            f"{name}: its standards lie on a line that does not pass through 0. Something else adds "
+            f"to {one.by} (a blank, a background, another substance). Small amounts are the most wrong."
         )
-    whole = entire(sources.usable)  # elsewhere the variation of the others is unknown
-    varied = calibration.variety(y[whole], np.delete(sources.A, i, axis=1)[whole], used[whole])
-    line = replace(line, extra=line.extra * varied)
-    found.values[:, j] = top * (y / line.slope)
-    if varied <= MAX_RATIO_FOR_INTERVALS:
-        low, high = calibration.interval(line, y, v, found.level)
-        found.low[:, j], found.high[:, j] = top * low, top * high
-    limit = top * calibration.detection(line, v)
-    found.detection[j], found.below[:, j] = np.median(limit[seen]), found.values[:, j] < limit
-    found.leave_one_out[j] = top * np.sqrt(np.mean(np.square(line.errors)))
-    found.factors[j] = top / line.slope / (size * sources.sizes[i])
-    return line, varied
 
 
-def _about_lines(found: amounts.Amounts, lines: Sequence[tuple[Line, float]]) -> list[str]:
-    """Return warnings about the calibration lines."""
-    doubts = list(amounts.about_range(found))
-    for j, (name, (line, _)) in enumerate(zip(found.substances, lines, strict=True)):
-        if np.isinf(found.high[:, j]).any():
-            doubts.append(f"{name}: its standards scatter so much that the intervals have no upper end.")
-        elif found.leave_one_out_relative[j] > 0.25:
-            doubts.append(
-                f"{name}: its standards predict each other badly. Source {found.sources[j] + 1} may be "
-                "another substance."
-            )
-        if line.offset < 0.01 / len(lines):
-            doubts.append(
-                f"{name}: its standards lie on a line that does not pass through 0. Something else adds "
-                f"to source {found.sources[j] + 1} (a blank, a background, another substance). Small "
-                "amounts are the most wrong."
-            )
-    return [*doubts, *_about_variety(found.substances, np.array([varied for _, varied in lines]))]
+def _about_regression(name: str, one: Calibrated) -> Iterator[str]:
+    """Yield warnings about a regression."""
+    if one.by == MEAN:
+        yield (
+            f"{name}: the spectra do not show it. All amounts are the mean of the standards, and hold "
+            "only for measurements like these."
+        )
+        return
+    if one.chance > MAX_CHANCE:
+        yield (
+            f"{name}: the regression may follow its standards by chance, with a probability of "
+            f"{percent(one.chance)}. Add standards to be certain."
+        )
+    if one.by.endswith("the background"):
+        yield (
+            f"{name}: part of its amounts comes from the background, which is no spectrum of it. They "
+            "are right only as long as the background changes with it, as it does in the standards."
+        )
+    if one.by.endswith("the residual"):
+        yield (
+            f"{name}: part of its amounts comes from the residual, which no source explains. There is "
+            "no spectrum of it. One source more may show it."
+        )
 
 
-def _about_variety(substances: Sequence[str], varied: NDArray) -> Iterator[str]:
+def _about_variety(substances: tuple[str, ...], varied: NDArray) -> Iterator[str]:
     """Yield warnings about standards that are too similar to each other."""
     for alike, follows in (
         (

@@ -50,6 +50,10 @@ class Sources:
         A Dataset with the axis, if it was given.
     background : ndarray of shape (q, n) or None
         Rows of the background.
+    smooth : ndarray of shape (m, q) or None
+        Weights of these rows, in units of `unit`.
+    outliers : ndarray of shape (k, 2) or None
+        Entries of Y that were left out of the fit.
     """
 
     A: NDArray = field(repr=False)
@@ -64,6 +68,8 @@ class Sources:
     Y: NDArray | None = field(default=None, repr=False)
     axis: io.Dataset | None = field(default=None, repr=False)
     background: NDArray | None = field(default=None, repr=False)
+    smooth: NDArray | None = field(default=None, repr=False)
+    outliers: NDArray | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, separation: Separation, data: Any, names: Sequence[str | None] | None) -> "Sources":
@@ -80,11 +86,13 @@ class Sources:
         S, unit = in_own_units(S)
         S = S * sizes[:, None]
         level = np.nan_to_num(np.asarray(separation.noise, dtype=np.float64) / unit, posinf=0.0)
-        background = None if separation.background is None else separation.background.basis
+        smooth, background = None, None
+        if separation.background is not None:
+            smooth, background = separation.background.weights / unit, separation.background.basis
         noise = scaled(spread(S, background, None if Y is None else ~np.isnan(Y)), level**2)
         return cls(
             A / sizes, S, sizes, noise, level, unit, measurements, numbered, _checked_names(names, r), Y,
-            data if isinstance(data, io.Dataset) else None, background,
+            data if isinstance(data, io.Dataset) else None, background, smooth, separation.outliers,
         )  # fmt: skip
 
     @property
@@ -107,6 +115,18 @@ class Sources:
         """Number of sources."""
         return len(self.S)
 
+    @property
+    def residual(self) -> NDArray | None:
+        """(m, n) what sources and background leave of the data; None without data or with gaps."""
+        if self.Y is None or np.isnan(self.Y).any():
+            return None
+        rest = self.Y / self.unit - self.A @ self.S
+        if self.smooth is not None and self.background is not None:
+            rest -= self.smooth @ self.background
+        if self.outliers is not None and len(self.outliers):
+            rest[tuple(self.outliers.T)] = 0.0
+        return np.asarray(rest)
+
     def index_of(self, name: str) -> int | None:
         """Return the source of a name, None if no source has it."""
         found = [i for i, one in enumerate(self.names) if one and one.casefold() == name.casefold()]
@@ -124,9 +144,12 @@ class Sources:
         units: tuple[str, ...],
         level: float,
         how: str,
-        which: Sequence[int] | None = None,
+        which: Sequence[int | None] | None = None,
     ) -> Amounts:
-        """Return amounts of some sources, by default all, without intervals and limits."""
+        """Return amounts of some sources, by default all, without intervals and limits.
+
+        None is a substance without a source of its own.
+        """
         which = range(self.r) if which is None else which
         shape, k = values.shape, len(which)
         return Amounts(
@@ -134,7 +157,7 @@ class Sources:
             low=np.full(shape, np.nan),
             high=np.full(shape, np.nan),
             measurements=self.measurements,
-            substances=tuple(self.names[i] or f"source {i + 1}" for i in which),
+            substances=tuple("" if i is None else self.names[i] or f"source {i + 1}" for i in which),
             sources=tuple(which),
             units=units,
             detection=np.full(k, np.nan),
@@ -142,10 +165,13 @@ class Sources:
             outside=np.zeros(shape, dtype=bool),
             leave_one_out=np.full(k, np.nan),
             known=np.full(shape, np.nan),
-            weights=self.A[:, list(which)] * self.sizes[list(which)],
+            predicted=np.full(shape, np.nan),
+            by=tuple("" if i is None else f"source {i + 1}" for i in which),
             factors=np.full(k, np.nan),
             level=level,
             how=how,
+            row_axis=None if self.axis is None else self.axis.row_axis,
+            row_label="" if self.axis is None else self.axis.row_label,
         )
 
 

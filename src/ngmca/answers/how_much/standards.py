@@ -1,6 +1,7 @@
 """Standards: measurements of known composition."""
 
 import difflib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from ngmca.io import ReadError
 from ngmca.io.tables.cells import Style
 
 MIN_STANDARDS = 2  # with a known amount of a substance
+MIN_FOR_REGRESSION = 6  # to calculate a substance from several sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,7 @@ def _place(cell: object, measurements: Sequence[str], where: str) -> int:
         cell = int(cell)  # pandas stores whole numbers beside gaps as floats
     name = " ".join(str(cell).split())
     exact = [i for i, one in enumerate(measurements) if " ".join(one.split()) == name]
-    found = exact or [i for i, one in enumerate(measurements) if one.casefold() == name.casefold()]
+    found = exact or [i for i, one in enumerate(measurements) if _same(one, name)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -111,6 +113,16 @@ def _place(cell: object, measurements: Sequence[str], where: str) -> int:
         f"{listed(list(map(repr, near)))}. The first column must have names of measurements, or their "
         "numbers from 1 if they have no names."
     )
+
+
+def _same(one: str, name: str) -> bool:
+    """Return whether two names differ in case only, or are the same number, as 2 and 2.0."""
+    if one.casefold() == name.casefold():
+        return True
+    try:
+        return math.isclose(float(one), float(name), rel_tol=1e-6)
+    except ValueError:
+        return False
 
 
 def _index(one: Any, measurements: Sequence[str]) -> int:
@@ -150,13 +162,14 @@ def _check_percent(known: NDArray, substances: Sequence[str], units: Sequence[st
 
 
 def check_standards(standards: Standards, r: int) -> None:
-    """Raise an error if no calibration lines can be drawn for r sources."""
-    q = len(standards.substances)
-    if q > r:
+    """Raise an error if there are too few standards for a calibration with r sources."""
+    q, fewest = len(standards.substances), int(np.isfinite(standards.known).sum(axis=0).min())
+    if q > r and fewest < MIN_FOR_REGRESSION:
         raise ArgumentError(
-            "{} have {} substances ({}), but there {} {}: separate more sources, or leave out columns.",
+            "{} have {} substances ({}), but there {} {}: separate more sources, leave out columns, or "
+            "give at least {} standards of each.",
             option("standards"), q, listed(standards.substances), "is" if r == 1 else "are",
-            counted(r, "source"),
+            counted(r, "source"), MIN_FOR_REGRESSION,
         )  # fmt: skip
     for name, column in zip(standards.substances, standards.known.T, strict=True):
         some = int(np.nansum(column > 0))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ngmca.answers.how_sure.feasible_rotations import Derivative, Projection
 from ngmca.constraints import (
     Constraint,
+    Kinetics,
     KnownMixing,
     KnownSources,
     Monotonic,
@@ -29,9 +30,11 @@ def free_entries(
     held = np.zeros(r, dtype=bool)
     for one in known:
         if isinstance(one, KnownSources):  # row l of T^-1 is that of the identity, and so is that of T
-            rows = rows | ~np.isnan(one.rows(r, n)).all(axis=1)
+            rows = rows | ~np.isnan(one.rows(r, n)).any(axis=1)
         if isinstance(one, KnownMixing):
-            held = ~np.isnan(one.columns(m, r)).all(axis=0)
+            held = ~np.isnan(one.columns(m, r)).any(axis=0) & (one.deviations(m, r) == 0).all(axis=0)
+        if isinstance(one, Kinetics):
+            held = held | one.modelled(m, r)
     return ~np.eye(r, dtype=bool) & ~rows[:, None] & ~(columns | held), held
 
 

@@ -12,12 +12,13 @@ from ngmca.io.axis_units import NO_AXIS
 from ngmca.result import Separation
 
 NEGLIGIBLE_ENERGY = 1e-4  # share of the energy without a warning: one pixel of a large map
+SPOILING_ENERGY = 0.1  # share of the energy in defects, above which they decide the result
 
 
 def spoiled(defects: Sequence[Defect]) -> bool:
     """Return whether defects have so much energy that the result says little about the sources."""
     wrong = ("spike", "saturated", "dead")
-    return sum(defect.share for defect in defects if defect.kind in wrong) > 0.1
+    return sum(defect.share for defect in defects if defect.kind in wrong) > SPOILING_ENERGY
 
 
 def about_defects(
@@ -66,7 +67,8 @@ def _spikes(separation: Separation, data: Dataset | None, found: list[Defect]) -
         "measurement out, and separate again."
     )
     title = "One entry is a spike" if len(found) == 1 else f"{len(found)} entries are spikes"
-    return Finding("spike", title, text, _energy(found))
+    grade = "red" if _energy(found) > SPOILING_ENERGY else "amber"
+    return Finding("spike", title, text, _energy(found), grade)
 
 
 def _saturated(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:

@@ -63,7 +63,7 @@ class Diagnostics:
         Share of missing entries.
     outlying : ndarray of shape (k,)
         Values of the outliers.
-    structure, left_over, shift, baseline, misfit : float
+    structure, left_over, shift, baseline : float
         What the residual has in common over measurements, see `residual_structure.Structure`.
     fewest, most : float
         Numbers of sources that two quick criteria support; NaN if they do not apply.
@@ -92,7 +92,6 @@ class Diagnostics:
     left_over: float = 0.0
     shift: float = 0.0
     baseline: float = 1.0
-    misfit: float = np.nan
     fewest: float = np.nan
     most: float = np.nan
 
@@ -150,7 +149,6 @@ def diagnose(data: singular_values.Data, separation: Separation) -> Diagnostics:
         left_over=common.left_over,
         shift=common.shift,
         baseline=common.baseline,
-        misfit=common.misfit,
         fewest=fewest,
         most=most,
     )

@@ -133,7 +133,8 @@ class Rotations:
         """Return the contribution |a_k| |s_k| of a source, in plain units."""
         G, _, H = self._grams
         row = np.linalg.inv(T)[k]
-        return float(np.sqrt((T[:, k] @ G @ T[:, k]) * (row @ H @ row)))
+        square = (T[:, k] @ G @ T[:, k]) * (row @ H @ row)
+        return float(np.sqrt(max(square, np.finfo(float).tiny)))  # rounding may make it negative
 
     def _pushed(self, z: NDArray, k: int, sign: float, rho: float) -> tuple[float, NDArray]:
         """Return what a push minimises, with its gradient."""
@@ -149,6 +150,8 @@ class Rotations:
         size_A, size_S = np.einsum("ij,ij->j", T, column), np.einsum("ij,ij->i", N, row)
         own = G @ T[:, k]
         energy = own @ T[:, k]
+        if not (energy > 0 and size_S[k] > 0):
+            return 1e30, np.zeros_like(z)  # sources that depend on each other: nothing is left of one
         value = rho / 2 * (in_A @ size_S + in_S @ size_A) - sign / 2 * np.log(energy * size_S[k])
         of_T = rho * (self.A.T @ (far_A * size_S) + column * in_S)
         of_N = rho * ((far_S * size_A[:, None]) @ self.S.T + row * in_A[:, None])

@@ -20,9 +20,14 @@ from ngmca.result import Separation
 
 NEGLIGIBLE_ENERGY = 0.01  # share of the energy that a source may have without a warning
 MUCH_NEGATIVE = 0.1  # share of the energy below 0 that non-negative sources cannot ignore
+LIKE_DERIVATIVES = (
+    "If these are derivatives, differences or centred spectra, use the spectra before that step. "
+)
 MANY_STARTS = 8  # for as many sources as measurements
 ACTIVE_NEARLY_EVERYWHERE = 0.8  # share of entries of S above 0 after thresholds
 SMOOTH_CORRELATION = 0.5  # of neighbouring channels; above it, the sources are bands
+NO_NOISE, EXACT_FIT = 1e-10, 1e-6  # of the largest entry: noise and residual of data without noise
+UNEVEN = 5.0  # times the noise of most entries, in the residual: some channels have far more
 
 
 @one_blas_thread
@@ -74,8 +79,8 @@ def _left_over(
     separation: Separation, diagnostics: Diagnostics, data: Dataset | None, *, chosen: bool
 ) -> list[Finding]:
     """Warn about what the residual holds besides noise."""
-    if not (separation.noise > 0).any():
-        return []  # without a noise level nothing can be called larger than noise
+    if not (separation.noise > 0).any() or _is_exact(separation, diagnostics):
+        return []  # without noise nothing can be called larger than noise
     if _growth(separation, diagnostics) > 0.9:
         text = message(
             "The residual is large where the signal is strong, in proportion to it, as in counts. This "
@@ -83,7 +88,30 @@ def _left_over(
             option("noise", "poisson"),
         )
         return [Finding("growing", "The noise grows with the signal", text)]
-    return about_residual(separation, diagnostics, data, chosen=chosen)
+    return about_residual(separation, diagnostics, data, chosen=chosen) or _uneven(
+        separation, diagnostics
+    )
+
+
+def _is_exact(separation: Separation, diagnostics: Diagnostics) -> bool:
+    """Return whether the data have no noise, and the fit reproduces them up to its last threshold."""
+    largest = float(np.nanmax(np.abs(diagnostics.picked), initial=0))
+    noise, residual = (float(np.median(x)) for x in (separation.noise, diagnostics.row_rms))
+    return noise <= NO_NOISE * largest and residual <= EXACT_FIT * largest
+
+
+def _uneven(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
+    """Warn if some channels have far more noise than most entries, whose noise sets the threshold."""
+    noise, residual = (float(np.median(x)) for x in (separation.noise, diagnostics.row_rms))
+    if residual <= UNEVEN * noise:
+        return []
+    text = message(
+        "The residual ({:.2g}) is {:.2g} times the noise level of most entries ({:.2g}): a few channels "
+        "have far more noise, and sources are not protected from it there. Leave these channels out "
+        "({}), or give the noise level of each channel ({}).",
+        residual, residual / noise, noise, option("Dataset.crop"), option("noise"),
+    )  # fmt: skip
+    return [Finding("uneven", "The noise differs much between channels", text, 1.0)]
 
 
 def _growth(separation: Separation, diagnostics: Diagnostics) -> float:
@@ -102,10 +130,11 @@ def _overfit(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     known = max(diagnostics.rough_noise, float(np.median(separation.noise)))
     if r >= m or not residual < 0.6 * known:
         return []
+    fewer = f"fewer than {r} sources, or " if r > 1 else ""
     text = message(
         "The residual ({:.3g}) is far below the noise of the data ({:.3g}): some sources fit noise. Try "
-        "fewer than {} sources, or a larger {}.",
-        residual, known, r, option("tau"),
+        "{}a larger {}.",
+        residual, known, fewer, option("tau"),
     )  # fmt: skip
     cost = 1 - diagnostics.explained
     return [Finding("overfit", "The fit is closer than the noise: maybe fewer sources", text, cost)]
@@ -142,9 +171,10 @@ def _negative(diagnostics: Diagnostics) -> list[Finding]:
         return []
     text = message(
         "{} of the energy of the data is in entries far below 0 (more than {} standard deviations of "
-        "the noise). Non-negative sources cannot explain them. Check phase and baseline, or leave the "
+        "the noise). Non-negative sources cannot explain them. {}Check phase and baseline, or leave the "
         "region out ({}).",
-        percent(cost), FAR_BELOW_ZERO, option("Dataset.crop"),
+        *(percent(cost), FAR_BELOW_ZERO, LIKE_DERIVATIVES if cost > MUCH_NEGATIVE else ""),
+        option("Dataset.crop"),
     )  # fmt: skip
     grade = "red" if cost > MUCH_NEGATIVE else "amber"
     return [Finding("negative", "The data have strong negative parts", text, cost, grade)]

@@ -10,6 +10,7 @@ from ngmca.engines import Engine
 
 MAX_ENTRIES = 100_000  # in the first measurements
 MIN_CHANNELS = 8
+MIN_DIFFERENT_VALUES = 8  # of a measurement and its copy
 EVEN_STEP = 1e-4  # of the step, by which an axis with few digits may differ from even steps
 JUMP = 5.0  # times the largest usual step between neighbouring channels
 ALIKE_MEASUREMENTS, UNLIKE_CHANNELS = 0.7, 0.4  # correlations of neighbours in transposed data
@@ -31,8 +32,7 @@ def layout_defects(engine: Engine) -> list[Place]:
         return []
     Y = engine.pick(slice(0, max(MAX_ENTRIES // n, 1)), slice(None))
     found = [Place("axis", int(i), 0) for i in np.flatnonzero(_evenly_stepped(Y))]
-    copies = _copies(Y)
-    found += [Place("copy", i, 0) for i in copies] if len(copies) <= len(Y) / 2 else []
+    found += [Place("copy", i, 0) for i in _copies(Y)]
     found += [Place("column", -1, j) for j in _odd_columns(Y)]
     if len(Y) > n >= MIN_CHANNELS and _transposed(Y):
         found.append(Place("transposed", -1, 0))
@@ -49,12 +49,17 @@ def _evenly_stepped(Y: NDArray) -> NDArray:
 
 
 def _copies(Y: NDArray) -> list[int]:
-    """Return measurements that are equal to an earlier one, entry by entry, and are not empty."""
+    """Return measurements that are equal to an earlier one, entry by entry.
+
+    Those of few different values, such as single counts, may be equal by chance.
+    """
     first: dict[bytes, int] = {}
     for i, row in enumerate(np.ascontiguousarray(Y)):
         first.setdefault(hashlib.blake2b(row).digest(), i)
     earliest = set(first.values())
-    return [i for i, row in enumerate(Y) if i not in earliest and row.any()]
+    return [
+        i for i, row in enumerate(Y) if i not in earliest and len(np.unique(row)) >= MIN_DIFFERENT_VALUES
+    ]
 
 
 def _odd_columns(Y: NDArray) -> list[int]:

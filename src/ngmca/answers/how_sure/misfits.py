@@ -11,7 +11,7 @@ from ngmca.result import Separation
 
 STRUCTURED = 1.2  # times the largest singular value that chance leaves
 SMALL_BESIDE_SOURCES = 0.1  # energy of what is left over, of that of the weakest source
-BACKGROUND, STRONG_BACKGROUND = 1.4, 2.5  # times that smooth curves lower the residual
+STRONG_BACKGROUND = 2.5  # times that smooth curves lower the residual
 SHIFTED = 0.3  # share of the residual that derivatives of the sources explain
 CORRELATED = 0.3  # correlation of neighbouring channels in the residual
 ODD = 4.0  # times the usual residual of a measurement
@@ -32,13 +32,13 @@ def is_structured(diagnostics: Diagnostics) -> bool:
 
 
 def _background(diagnostics: Diagnostics) -> list[Finding]:
-    if not diagnostics.baseline > BACKGROUND:
+    if not diagnostics.baseline > 1:
         return []
     text = message(
         "Smooth curves, another one for each measurement, would lower the residual to {} of what it is. "
         "The sources contain a part of this background, so spectra and amounts are wrong. Fit it "
-        "together with the sources: {}.",
-        percent(1 / diagnostics.baseline), option("Baseline", "splines"),
+        "together with the sources ({}).",
+        percent(1 / diagnostics.baseline), option("Baseline"),
     )  # fmt: skip
     grade = "red" if diagnostics.baseline > STRONG_BACKGROUND else "amber"
     return [Finding("baseline", "The data have a smooth background", text, 1.0, grade)]
@@ -103,6 +103,7 @@ def _odd_measurements(diagnostics: Diagnostics, data: Dataset | None) -> list[Fi
     times = rest[odd[0]] / np.median(rest)
     text = (
         f"The residual of {named} is up to {times:.2g} times as large as usual: no mixture of these "
-        "sources explains it. Look at the fit, and leave it out if something went wrong there."
+        "sources explains that. Look at the fit, and leave out what went wrong."
     )
-    return [Finding("odd", f"{capitalised(named)} is not explained", text, 1e-3)]
+    verb = "is" if odd.size == 1 else "are"
+    return [Finding("odd", f"{capitalised(named)} {verb} not explained", text, 1e-3)]

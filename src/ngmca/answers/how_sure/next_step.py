@@ -17,7 +17,7 @@ from ngmca.answers.how_sure.diagnostics import Diagnostics, diagnose
 from ngmca.answers.how_sure.doubtful_sources import supported
 from ngmca.answers.how_sure.findings import findings
 from ngmca.answers.wording import GRADES, Finding, counted, listed
-from ngmca.constraints import Baseline, baseline_of
+from ngmca.constraints import Baseline, baseline_of, found_baseline
 from ngmca.engines import Engine, everything, without
 from ngmca.result import Separation
 from ngmca.task.driver import Prepared
@@ -82,7 +82,7 @@ def next_step(
         tried = _tried(change, engine)
         if tried is None or _residual(tried[0]) > MUCH_LARGER * _residual(diagnostics):
             continue
-        if tried[1] < here and (best is None or tried[1] < best[0]):
+        if _is_better(tried[1], here) and (best is None or tried[1] < best[0]):
             best = tried[1], _words(change, diagnostics, tried[0])
     return None if best is None else best[1]
 
@@ -92,13 +92,14 @@ def _changes_of_data(
 ) -> Iterator[Change]:
     """Yield the data without numbers of another kind; nothing else helps before that."""
     m, n = engine.shape
-    if task.constraints or task.noise is not None or task.sample_shape or len(engine.parts) > 1:
+    several = len(engine.parts) > 1 or engine.techniques
+    if _tied(task) or task.noise is not None or task.sample_shape or several:
         return  # these belong to the data as they are
     if "transposed" in kinds:
         words = "exchanges measurements and channels"
         yield Change(task, option("transpose", True), words, transposed=True)
     wrong = sorted({one.measurement for one in defects if one.kind == "axis"})
-    if wrong and "axis" in kinds:
+    if "axis" in kinds and 0 < len(wrong) < m:
         named = listed([i + 1 for i in wrong])
         asked = f"Leave out measurement{'s' * (len(wrong) > 1)} {named}"
         kept = np.delete(np.arange(m), wrong)
@@ -111,6 +112,11 @@ def _changes_of_data(
         yield Change(task, f"Leave out {named}", words, columns=kept)
 
 
+def _tied(task: Task) -> bool:
+    """Whether constraints belong to the data as they are; a background that was found does not."""
+    return any(not (isinstance(one, Baseline) and one.found) for one in task.constraints)
+
+
 def _changes_of_task(
     task: Task, engine: Engine, diagnostics: Diagnostics, kinds: set[str]
 ) -> Iterator[Change]:
@@ -120,8 +126,9 @@ def _changes_of_task(
     smooth = kinds & {"baseline", "structure"} and "negative" not in kinds
     if smooth and baseline_of(task.constraints) is None:
         words = "fits a smooth background together with the sources"
-        known = (*task.constraints, Baseline("splines"))
-        wanted.append(({"constraints": known}, option("Baseline", "splines"), words))
+        better = found_baseline(engine, r) or Baseline("splines")
+        known = (*task.constraints, better)
+        wanted.append(({"constraints": known}, option("Baseline", better.kind), words))
     if "growing" in kinds and task.noise is None and _looks_counted(engine):
         words = "gives each count the weight of its noise"
         wanted.append(({"noise": "poisson"}, option("noise", "poisson"), words))
@@ -190,6 +197,11 @@ def _score(found: list[Finding], diagnostics: Diagnostics) -> tuple[float, ...]:
     """Return how bad a result is: red warnings, then amber ones, then structure of the residual."""
     counts = [sum(one.grade == grade for one in found) for grade in GRADES[:2]]
     return (*counts, float(np.nan_to_num(diagnostics.structure, nan=1.0)))
+
+
+def _is_better(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    """Return whether a score has fewer warnings, or as many and clearly less structure."""
+    return one[:2] < other[:2] or (one[:2] == other[:2] and one[2] < CLEARLY_SMALLER * other[2])
 
 
 def _residual(diagnostics: Diagnostics) -> float:

@@ -13,15 +13,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.constraints import Baseline
+from ngmca.constraints import smooth_part
 from ngmca.engines import Engine, everything, spread
-from ngmca.engines.neighbouring_channels import noise_of_differences
 
 MAX_MEASUREMENTS, MAX_CHANNELS = 300, 2000
 MIN_MEASUREMENTS, MIN_CHANNELS = 5, 24  # outside the span of A
 COPIES = 8
 UNCORRELATED = 0.1  # autocorrelation from which on channels count as independent
-SPARE_DIRECTIONS = 5  # beyond the sources, before the residual counts as noise
 SHAPES_OF_NOISE = 4  # times the correlation length is the length of a block with one sign
 
 
@@ -38,16 +36,13 @@ class Structure:
     shift : float
         Share of this direction that derivatives of the sources explain and the sources do not.
     baseline : float
-        How much smooth curves lower the residual beyond what they do to noise.
-    misfit : float
-        Residual over the noise of second differences; NaN if these do not show white noise.
+        How many times a smooth background lowers the residual; 1 if there is none, or if it is fitted.
     """
 
     strength: float = np.nan
     left_over: float = 0.0
     shift: float = 0.0
     baseline: float = 1.0
-    misfit: float = np.nan
 
 
 def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) -> Structure:
@@ -55,7 +50,7 @@ def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) ->
     part = _Part.of(engine, A, S, sigma)
     m, n = part.Y.shape
     if m - r < MIN_MEASUREMENTS or n < MIN_CHANNELS:
-        return Structure(misfit=_misfit(engine, A, S))
+        return Structure()
     Q = np.linalg.qr(part.A[:, :r])[0]
     R = part.Y - part.A @ part.S
     R = R - Q @ (Q.T @ R)  # inside the span of A it holds what thresholds removed from the sources
@@ -64,12 +59,12 @@ def structure(engine: Engine, A: NDArray, S: NDArray, sigma: NDArray, r: int) ->
     chance = _chance(R, rng)
     energy = np.sum(part.A[:, :r] ** 2, axis=0) * np.sum(part.S[:r] ** 2, axis=1)
     weakest = float(energy[energy > 1e-6 * energy.sum()].min(initial=np.inf))
+    smooth = smooth_part(part.Y, r) if len(S) == r else None
     return Structure(
         strength=size / chance if chance > 0 else np.nan,
         left_over=size**2 / weakest,
         shift=_shift(R, part.S[:r]),
-        baseline=_baseline(part.Y, r) if len(S) == r else 1.0,
-        misfit=_misfit(engine, A, S),
+        baseline=1.0 if smooth is None else smooth.lowers,
     )
 
 
@@ -152,40 +147,3 @@ def _shift(R: NDArray, S: NDArray) -> float:
     slopes = np.linalg.qr(np.gradient(S, axis=1).T)[0]
     alone = float(np.sum((sources.T @ direction) ** 2))
     return float(np.sum((slopes.T @ direction) ** 2)) - alone
-
-
-def _baseline(Y: NDArray, r: int) -> float:
-    """Return the residual of r directions over that after smooth curves were projected out.
-
-    It is divided by what the same projection does to the residual of a few directions more, which is
-    mostly noise: noise that is correlated along the axis is smooth too.
-    """
-    m, n = Y.shape
-    Q = np.linalg.qr(Baseline("splines").basis(n).T)[0]
-    q = Q.shape[1]
-    if 2 * q > n or min(m, n - q) <= 2 * (r + SPARE_DIRECTIONS):
-        return 1.0
-    U, s, Vt = np.linalg.svd(Y, full_matrices=False)
-    without = np.linalg.svd(Y - (Y @ Q) @ Q.T, compute_uv=False)
-    freedom = m * n - r * (m + n - r), m * (n - q) - r * (m + n - q - r)
-    levels = [np.sqrt(np.sum(x[r:] ** 2) / f) for x, f in zip((s, without), freedom, strict=True)]
-    k = r + SPARE_DIRECTIONS
-    noise = Y - (U[:, :k] * s[:k]) @ Vt[:k]
-    rest = noise - (noise @ Q) @ Q.T
-    usual = np.sqrt(np.sum(noise**2) / n / max(np.sum(rest**2) / (n - q), 1e-300))
-    return float(levels[0] / max(levels[1], 1e-300) / max(usual, 1.0))
-
-
-def _misfit(engine: Engine, A: NDArray, S: NDArray) -> float:
-    """Return the residual over the noise of second differences."""
-    differences, white = noise_of_differences(engine)
-    if not white or not differences.any():
-        return np.nan
-    rest = np.zeros(len(A))
-    seen = np.zeros(len(A))
-    for start in range(0, len(A), 64):
-        rows = slice(start, start + 64)
-        part = engine.pick(rows, slice(None)) - A[rows] @ S
-        there = np.ones(part.shape) if engine.weights is None else engine.weights[rows] > 0
-        rest[rows], seen[rows] = np.sum(part**2 * there, axis=1), np.sum(there, axis=1)
-    return float(np.sqrt(rest.sum() / max(seen.sum(), 1) / np.mean(differences**2)))

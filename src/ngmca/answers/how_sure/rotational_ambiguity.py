@@ -111,13 +111,19 @@ def ambiguity(
     shape = (len(separation.A), separation.S.shape[1])
     if engine.shape != shape:
         raise wrong_shape(engine.shape, shape)
+    r = len(separation.S)
+    if r > min(shape):
+        raise ArgumentError(
+            "{} needs at least as many measurements and channels as sources, but there are {} sources "
+            "and {} x {} entries: separate fewer sources.",
+            *(option("ambiguity"), r, *shape),
+        )
     if separation.A.min() < 0 or separation.S.min() < 0:
         rules.check(rules.written(["ambiguity", "gmca"]))
     names = [] if engine.whole else ["disk"]
     rules.check(rules.written(["ambiguity", *names]))
     growth = _growth(engine, separation)
     problem = _Problem.of(engine, separation, known, growth)
-    r = len(separation.S)
     limit = 2 * float(gammaincinv(max(r * (r - 1), 1) / 2, level))  # quantile of chi squared
     pushes = [(sign, k) for sign in (-1.0, 1.0) for k in range(r)]
     with open_bar(len(pushes), show=progress, label="other mixtures") as bar:
@@ -162,8 +168,8 @@ class _Problem:
         S, unit = in_own_units(np.asarray(separation.S, dtype=float))
         A = np.asarray(separation.A, dtype=float)
         signal = np.sqrt(max(np.vdot(A.T @ A, S @ S.T), 0.0) / (m * n))
-        levels = np.maximum(np.nan_to_num(separation.noise / unit), FAINTEST_NOISE * signal)
-        levels *= np.sqrt(growth)
+        levels = np.nan_to_num(separation.noise / unit) * np.sqrt(growth)
+        levels = np.maximum(levels, FAINTEST_NOISE * signal or 1.0)
         seen = np.maximum(observed_in(without(engine, separation.outliers), 1), 1) / n
         noise = float(np.exp(np.mean(np.log(levels))))
         plain = levels / noise / np.sqrt(seen)  # a measurement with few entries counts less
@@ -171,7 +177,7 @@ class _Problem:
         units = np.linalg.norm(weighted, axis=0)
         units = np.where(units > 0, units, 1.0)
         weighted, S = weighted / units, S * (units / noise)[:, None]
-        closed = any(isinstance(one, Closure) for one in known)
+        closed = any(isinstance(one, Closure) and one.sums_up_all for one in known)
         if closed:  # T^-1 1, the scales that keep the sums of A, are not negative: one more channel
             size = np.linalg.norm(S) / np.sqrt(n * (units @ units))
             S = np.column_stack([S, size * units])

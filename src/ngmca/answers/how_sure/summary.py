@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ngmca._support.messages import message, option
-from ngmca.answers.how_sure.ambiguity_words import ambiguity_sentences
+from ngmca._support.messages import Message, message, option
+from ngmca.answers.how_sure.ambiguity_words import ambiguity_sentences, noise_widths, plus_minus
 from ngmca.answers.how_sure.diagnostics import Diagnostics
+from ngmca.answers.how_sure.doubtful_sources import SAME_SOURCE_DB, agreement
 from ngmca.answers.wording import counted, percent
 from ngmca.engines import in_own_units
 from ngmca.result import Domain, Separation
@@ -22,14 +23,60 @@ def summary(
     return [
         f"{counted(r, 'source')} {'explains' if r == 1 else 'explain'} {percent(diagnostics.explained)} "
         f"of the energy of {counted(m, 'measurement')} with {n} channels each.",
+        *_techniques(separation),
         _noise(diagnostics),
         *([f"{percent(active)} of the entries of the sources are not 0."] if channels else []),
         *_besides_sources(separation, diagnostics),
         *_domain(separation.domain),
         _end(separation),
+        *(separation.rates.words() if separation.rates is not None else []),
         *_error_bars(separation),
         *ambiguity_sentences(separation),
     ]
+
+
+def how_sure(separation: Separation, diagnostics: Diagnostics) -> str:
+    """Return one sentence about the fit, about other starts, and about error bars."""
+    begin = f"The fit explains {percent(diagnostics.explained)} of the energy of the data, {{}}, {{}}."
+    alike, tried = agreement(separation), len(separation.restarts)
+    starts = "one start was made"
+    if alike is not None:
+        same = alike.min() >= SAME_SOURCE_DB
+        starts = f"starts that fit equally well {'agree' if same else 'give other sources'}"
+    elif tried > 1:
+        starts = f"the best of {tried} starts was taken"
+    bars: str = message("error bars were not asked for ({})", option("posterior", True))
+    widths = noise_widths(separation)
+    if widths is not None:
+        bars = f"error bars (90 %) of the sources are {plus_minus(widths.min())}"
+        bars += f" to {plus_minus(widths.max())}" if len(widths) > 1 else ""
+    elif separation.posterior is not None:
+        bars = "error bars are not valid or cover a part of the channels"
+    return message(begin, starts, bars)
+
+
+def found_background(separation: Separation) -> Message | None:
+    """Return a sentence about a background that was found, None if there is none."""
+    found = separation.background
+    if found is None or not found.found:
+        return None
+    return message(
+        "A smooth background was found and fitted ({}; {} switches it off).",
+        option("Baseline", found.found), option("Baseline", "none"),
+    )  # fmt: skip
+
+
+def _techniques(separation: Separation) -> Iterator[str]:
+    """Yield a sentence about techniques with a common A, if there are several."""
+    several = separation.joined
+    if len(several) > 1:
+        told = " and ".join(
+            f"{one.name} ({one.end - one.first} channels, divided by {one.unit:.3g})" for one in several
+        )
+        yield (
+            f"{len(several)} techniques have the same amounts: {told}. Each was divided by its noise "
+            "level, so that noise levels near 1 are expected below."
+        )
 
 
 def _noise(diagnostics: Diagnostics) -> str:
@@ -58,10 +105,8 @@ def _besides_sources(separation: Separation, diagnostics: Diagnostics) -> Iterat
         count = len(separation.outliers)
         yield f"{count or 'No'} outlier{'s' * (count != 1)} had no weight in the fit."
     if separation.background is not None:
-        yield (
-            "A smooth background was fitted to each measurement. It belongs to no source and is drawn "
-            "separately."
-        )
+        yield found_background(separation) or "A smooth background was fitted to each measurement."
+        yield "The background belongs to no source and is drawn separately."
 
 
 def _domain(domain: Domain) -> list[str]:

@@ -21,15 +21,23 @@ class Verdict:
         The warnings behind it, the worst first.
     next_step : str or None
         The change that helps most and what it gained when it was tried; None if none was found.
+    command : str or None
+        The next step as a command line, if the result was made by the command.
     """
 
     colour: str
     text: str
     findings: tuple[Finding, ...] = ()
     next_step: str | None = None
+    command: str | None = None
 
 
-def verdict(findings: Sequence[Finding], passed: Sequence[str], next_step: str | None = None) -> Verdict:
+def verdict(
+    findings: Sequence[Finding],
+    passed: Sequence[str],
+    next_step: str | None = None,
+    command: str | None = None,
+) -> Verdict:
     """Return the verdict; `passed` says what was checked, for a result without warnings."""
     serious = [one for one in findings if one.grade != "note"]
     if not serious:
@@ -39,7 +47,7 @@ def verdict(findings: Sequence[Finding], passed: Sequence[str], next_step: str |
     more = f" There {verb} {others} more warning{'s' * (others > 1)}." if others else ""
     start = "Do not use this result" if worst.grade == "red" else "Usable with care"
     text = f"{start}: {_lower(worst.title)}.{more}"
-    return Verdict(worst.grade, text, tuple(findings), next_step)
+    return Verdict(worst.grade, text, tuple(findings), next_step, command)
 
 
 def _lower(title: str) -> str:

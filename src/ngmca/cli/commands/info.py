@@ -89,7 +89,10 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     ends = f"{facts['axis_from']:g} to {facts['axis_to']:g}"
     axis = f"{short_line(facts['axis'])}, {ends}" if facts["axis"] else "none: channels are numbered"
     say(f"axis         {axis}")
-    if data.row_names:
+    if data.row_axis is not None:
+        low, high = float(data.row_axis.min()), float(data.row_axis.max())
+        say(f"rows         {short_line(data.row_label)}, {low:g} to {high:g}")
+    elif data.row_names:
         say(f"rows         {short_line(', '.join(data.row_names[:4]))}{' ...' if m > 4 else ''}")
     if "left_out" in facts:
         say(facts["left_out"])

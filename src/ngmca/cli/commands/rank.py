@@ -7,13 +7,14 @@ import numpy as np
 import typer
 
 from ngmca._support.atomic_files import atomic_file, check_free, write_atomically
+from ngmca._support.messages import rendered
 from ngmca.answers.how_many.choose_rank import choose_rank
 from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.cli.console import note, print_json, say
 from ngmca.cli.errors import as_bad_input, one_line_errors
-from ngmca.cli.option_files import constraints_of, noise_of
-from ngmca.cli.options import AsJson, Data, takes
+from ngmca.cli.option_files import check_early, constraints_of, noise_of
+from ngmca.cli.options import AsJson, Data, as_flag, takes
 from ngmca.cli.settings import READING, Settings
 from ngmca.constraints import baseline_of
 from ngmca.io import ReadError, write_table
@@ -30,7 +31,7 @@ PICTURES = (".png", ".pdf", ".svg")
 
 
 @one_line_errors
-@takes("noise", "baseline", "seed", *READING)
+@takes("shared", "noise", "baseline", "seed", *READING)
 def rank(
     data: Data,
     *,
@@ -52,6 +53,7 @@ def rank(
     """Choose the number of sources, with a range, by criteria that may disagree."""
     _check_out(out or [], force=force)
     settings = Settings(data=tuple(data), **given)
+    check_early(settings)
     seen = settings.read()
     large.refuse(seen, "`ngmca rank`", "try numbers with `ngmca separate -r`")
     for remark in () if as_json else seen.notes:
@@ -59,7 +61,7 @@ def rank(
     with as_bad_input():
         noise, baseline = noise_of(settings, seen), baseline_of(constraints_of(settings, seen))
         choice = choose_rank(
-            seen.Y, max_rank, noise=noise, baseline=baseline, seed=settings.seed, threads=threads
+            seen, max_rank, noise=noise, baseline=baseline, seed=settings.seed, threads=threads
         )
     for path in out or []:
         _write(path, choice, force=force)
@@ -74,7 +76,7 @@ def facts(choice: RankChoice) -> dict[str, Any]:
     return {
         "rank": choice.rank,
         "range": list(choice.range),
-        "advice": choice.advice,
+        "advice": rendered(choice.advice, as_flag),
         "criteria": choice.criteria,
         "left_out": choice.left_out,
         "table": {name: column.tolist() for name, column in choice.table()},

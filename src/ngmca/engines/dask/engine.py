@@ -157,7 +157,7 @@ class DaskEngine(ReadInParts):
                     *(what, i, j, _block_at(self._array, i, j)),
                 )
         peak = max(one["peak"] for one in found)
-        unit = unit_for(peak, self.dtype)
+        unit = unit_for(peak)
         if unit != 1.0:
             check_range(peak, self.dtype, unit)
             raise ArgumentError(

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.array_choice import choose_array, find_axis
+from ngmca.io.array_choice import choose_array, other_arrays
+from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim, in_words
+from ngmca.io.containers.blosc_chunks import check_blosc
+from ngmca.io.containers.hdf5_conventions import read_convention
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
-from ngmca.io.dataset import Dataset, from_array
+from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, damaged, printable
 
 NUMERIC_KINDS = "fiubc"  # dtype kinds of arrays that may be the data or their axis
 
 
 def read_hdf5(
-    path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
+    path: Path, *, layout: Layout = BY_EVIDENCE, dataset: str | None = None, **_: Any
 ) -> Dataset:
     """Read a dataset of an HDF5 file; its axis is its dimension scale or a vector in its group.
 
@@ -28,7 +31,11 @@ def read_hdf5(
 
     with damaged(f"{path} is not a complete HDF5 file"), ExitStack() as stack:
         check_hdf5(path)
-        found = _datasets_in(stack.enter_context(h5py.File(path, "r")))
+        file = stack.enter_context(h5py.File(path, "r"))
+        known = read_convention(file, dataset, layout, str(path))
+        if known is not None:
+            return known
+        found = _datasets_in(file)
         shapes = {key: one.shape[:: -1 if _is_matlab(one) else 1] for key, one in found.items()}
         name = choose_array(shapes, dataset, path)
         item, where = found[name], f"{name} in {path}"
@@ -37,11 +44,12 @@ def read_hdf5(
         vectors = vectors_beside(found, name)
         stored = _mapped(item, path)
         array = stored.T if _is_matlab(item) else stored
-    return _labelled(array, vectors, where, transpose, name).with_notes(*notes)
+    others = () if dataset else other_arrays(shapes, name)
+    return labelled(array, vectors, layout, where, name).with_notes(*notes, *others)
 
 
 def read_zarr(
-    path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
+    path: Path, *, layout: Layout = BY_EVIDENCE, dataset: str | None = None, **_: Any
 ) -> Dataset:
     """Read an array of a Zarr store; a vector in its group is the axis."""
     with damaged(f"{path} is not a Zarr store"):
@@ -52,7 +60,8 @@ def read_zarr(
     check_claim(float(array.nbytes), None, where)
     notes = notes_on(array, where)
     values = np.asarray(array[...])
-    return _labelled(values, _beside(found, name), where, transpose, name).with_notes(*notes)
+    others = () if dataset else other_arrays(shapes, name)
+    return labelled(values, vectors_beside(found, name), layout, where, name).with_notes(*notes, *others)
 
 
 def arrays_in_zarr(path: Path) -> dict[str, Any]:
@@ -78,7 +87,9 @@ def arrays_in_hdf5(path: Path) -> dict[str, Any]:
 
 
 def notes_on(item: Any, where: str) -> tuple[str, ...]:
-    """Return a note if some chunks of a dataset were never written."""
+    """Return a note if some chunks of a dataset were never written; raise an error for cut ones."""
+    if not hasattr(item, "id"):
+        check_blosc(item)
     share = _share_written(item) if hasattr(item, "id") else _share_stored(item)
     return _written(share, where, item.nbytes)
 
@@ -86,7 +97,8 @@ def notes_on(item: Any, where: str) -> tuple[str, ...]:
 def vectors_beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
     """Return the vectors that may be the axis of a dataset."""
     item = found[name]
-    return (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
+    beside = (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
+    return beside | _in_attributes(item)
 
 
 def _arrays_in(group: Any) -> dict[str, Any]:
@@ -217,6 +229,16 @@ def _beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
     }
 
 
+def _in_attributes(item: Any) -> dict[str, NDArray]:
+    """Return the vectors among the attributes of a dataset."""
+    found = {key: np.asarray(value) for key, value in dict(item.attrs).items()}
+    return {
+        key: value
+        for key, value in found.items()
+        if value.dtype.kind in "fiu" and value.size > 1 and value.size == max(value.shape, default=0)
+    }
+
+
 def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:
     """Return the vectors that are attached to the dimensions of an HDF5 dataset."""
     scales = [scale for direction in item.dims for scale in direction.values()]
@@ -237,10 +259,3 @@ def _text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value if isinstance(value, str) else ""
-
-
-def _labelled(
-    array: NDArray, vectors: dict[str, NDArray], where: str, transpose: bool | None, name: str
-) -> Dataset:
-    axis, meta = find_axis(vectors, array.shape, transpose), {"dataset": printable(name)} if name else {}
-    return from_array(array, axis, transpose=transpose, where=where, meta=meta)

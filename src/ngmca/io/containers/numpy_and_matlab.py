@@ -9,16 +9,17 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.array_choice import choose_array, find_axis
+from ngmca.io.array_choice import choose_array, other_arrays
+from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.dataset import Dataset, from_array
+from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, damaged
 
 MAX_COMPRESSION = 1100  # deflate makes nothing smaller than 1/1032 of its size
 
 
 def read_npy(
-    path: Path, *, transpose: bool | None = None, stream: BinaryIO | None = None, **_: Any
+    path: Path, *, stream: BinaryIO | None = None, layout: Layout = BY_EVIDENCE, **_: Any
 ) -> Dataset:
     """Read the array in a .npy file; `stream` is the file if it is open already."""
     opened = nullcontext(stream) if stream else path.open("rb")
@@ -26,13 +27,13 @@ def read_npy(
         _check_header(file, path.stat().st_size, str(path))
         file.seek(0)
         array = np.load(file, allow_pickle=False)
-    return from_array(array, transpose=transpose, where=str(path))
+    return labelled(array, {}, layout, str(path))
 
 
 def read_npz(
     path: Path,
     *,
-    transpose: bool | None = None,
+    layout: Layout = BY_EVIDENCE,
     dataset: str | None = None,
     stream: BinaryIO | None = None,
     **_: Any,
@@ -49,11 +50,11 @@ def read_npz(
         file.seek(0)
         with np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-    return from_named(arrays, path, transpose=transpose, dataset=dataset)
+    return from_named(arrays, path, layout, dataset)
 
 
 def read_mat(
-    path: Path, *, transpose: bool | None = None, dataset: str | None = None, **_: Any
+    path: Path, *, layout: Layout = BY_EVIDENCE, dataset: str | None = None, **_: Any
 ) -> Dataset:
     """Read the data in a MATLAB file up to version 7, and their axis if another variable is one."""
     from scipy.io import loadmat, whosmat
@@ -64,23 +65,36 @@ def read_mat(
             size = 1 if kind in ("char", "logical", "int8", "uint8") else 4
             check_claim(float(np.prod(shape, dtype=float)) * size, most, f"{name} in {path}")
         stored = loadmat(path)
-    arrays = {
-        name: np.asarray(value)
-        for name, value in stored.items()
-        if not name.startswith("__") and isinstance(value, np.ndarray) and value.dtype.kind in "fiubc"
-    }
-    return from_named(arrays, path, transpose=transpose, dataset=dataset)
+    named = {name: value for name, value in stored.items() if not name.startswith("__")}
+    arrays = _numbers_and_words(named)
+    return from_named(arrays, path, layout, dataset)
 
 
-def from_named(
-    arrays: dict[str, NDArray], path: Path, *, transpose: bool | None, dataset: str | None
-) -> Dataset:
+def _numbers_and_words(stored: dict[str, Any], deep: int = 3) -> dict[str, NDArray]:
+    """Return the arrays of numbers and words in variables of MATLAB, also in their structures."""
+    found: dict[str, NDArray] = {}
+    for name, value in stored.items():
+        if not isinstance(value, np.ndarray):
+            continue
+        if value.dtype.names and value.size == 1 and deep:
+            inner = {f"{name}/{part}": value[part].item() for part in value.dtype.names}
+            found |= _numbers_and_words(inner, deep - 1)
+        elif value.dtype.kind in "fiubcU":
+            found[name] = value
+    return found
+
+
+def from_named(arrays: dict[str, NDArray], path: Path, layout: Layout, dataset: str | None) -> Dataset:
     """Return the data among several named arrays, with their axis if one of them fits."""
-    name = choose_array({key: value.shape for key, value in arrays.items()}, dataset, path)
-    vectors = {key: value for key, value in arrays.items() if value.size == max(value.shape, default=0)}
-    axis = find_axis(vectors, arrays[name].shape, transpose)
-    where, meta = f"{name} in {path}", {"dataset": name}
-    return from_array(arrays[name], axis, transpose=transpose, where=where, meta=meta)
+    shapes = {key: value.shape for key, value in arrays.items() if value.dtype.kind in "fiubc"}
+    name = choose_array(shapes, dataset, path)
+    vectors = {
+        key: value
+        for key, value in arrays.items()
+        if key != name and value.size == max(value.shape, default=0)
+    }
+    data = labelled(arrays[name], vectors, layout, f"{name} in {path}", name)
+    return data if dataset else data.with_notes(*other_arrays(shapes, name))
 
 
 def _check_header(file: IO[bytes], size: int, where: str) -> float:

@@ -75,6 +75,14 @@ def check_no_axis(table: Table, data: list[int]) -> None:
             "are names.",
             *(table.where, option("header", 0), option("axis", "none")),
         )
+    numbers = _leading_numbers(table, data)
+    if numbers:
+        raise ReadError(
+            "{}: the first {} columns only hold whole numbers, like numbers of rows or points, and the "
+            "others do not. Say which columns are data, for example {}, or give {} if all are.",
+            *(table.where, numbers, option("columns", f"{numbers + 1}-{table.columns[-1] + 1}")),
+            option("axis", "none"),
+        )
     named = [j for j in data if table.names and role(table.names[j]) == "spectral"]
     looked = data if len(Y) >= max(2 * SAFE_LENGTH, len(data)) else []
     even = [j for j in looked if is_even(table.values[:, j])]
@@ -94,6 +102,38 @@ def check_no_axis(table: Table, data: list[int]) -> None:
             *(table.where, table.columns[even[0]] + 1),
             *(option("columns", "1,3"), option("axis", "none")),
         )
+    check_quantities(table, data)
+
+
+def check_quantities(table: Table, data: list[int]) -> None:
+    """Raise an error for columns without names that differ in size like quantities, unlike channels."""
+    if table.names or table.over or not 4 <= len(data) <= 60 or len(table.values) < 3:
+        return
+    values = table.values[:, data]
+    steady = np.array([not np.isfinite(c).any() or np.nanmin(c) == np.nanmax(c) for c in values.T])
+    sizes = np.array([np.nanmedian(np.abs(c)) for c in values.T[~steady]])
+    sizes = sizes[sizes > 0]
+    jumps = np.median(np.abs(np.diff(np.log10(sizes)))) if len(sizes) > 2 else 0.0
+    if jumps >= 0.5 or 0.3 <= steady.mean() < 1:
+        raise ReadError(
+            "{}: its columns look like different quantities, and no line names them: they differ much "
+            "in size, or stay the same. Say which are data, for example {}, or give {} if all are "
+            "channels.",
+            *(table.where, option("columns", "3-5"), option("axis", "none")),
+        )
+
+
+def _leading_numbers(table: Table, data: list[int]) -> int:
+    """Return how many columns at the left number the rows or points, if several do and they repeat."""
+    if len(table.values) < SHORTEST_AXIS or len(data) < 3:
+        return 0
+    columns = [table.values[:, j] for j in data]
+    whole = [
+        bool(np.isfinite(c).all() and (c == np.round(c)).all() and abs(c).max() < 1e6) for c in columns
+    ]
+    first = whole.index(False) if False in whole else len(whole)
+    varies = any(np.ptp(c) > 0 for c in columns[:first])
+    return first if 1 < first < len(data) and varies and not any(whole[first + 1 :]) else 0
 
 
 def _numbered(table: Table) -> bool:

@@ -41,6 +41,8 @@ def nature(v: NDArray, name: str, other: int = 0) -> Points:
         points.append((-1.0, "it begins at 0"))
     elif in_spectral_range(v):
         points.append((1.0, f"{v[0]:g} to {v[-1]:g} is a usual range of spectra"))
+    if len(v) >= SAFE_LENGTH and not is_even(v):
+        points.append((-1.0, "its steps are uneven"))
     return points
 
 
@@ -134,6 +136,7 @@ def stands_out(v: NDArray, rest: NDArray) -> bool:
     """Return whether numbers differ from their neighbours far more than these from each other."""
     if rest.shape[1] < 2:
         return False
+    rest = _without_gaps(rest.T).T
     step = np.median(np.abs(v - rest[:, 0]))
     usual = np.median(np.abs(np.diff(rest[:, :20], axis=1)))
     return bool(step > 10 * usual)

@@ -1,6 +1,7 @@
 """Text as lines of cells: the delimiter, the decimal sign, and lines of numbers."""
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 from ngmca.io.dataset import monotonic
 from ngmca.io.tables import numerals
 
+LINE_END = re.compile(r"\r\n|\r|\n")  # a name may hold other characters that Unicode calls line ends
 COMMENTS = ("#", "%", "//", "!")
 SAMPLED_LINES = 600  # at the top and at the end, to find the table
 SAMPLED_CELLS = 24  # of a line
@@ -100,7 +102,7 @@ class Kind:
 def lines_of(text: str, skip: int = 0) -> tuple[Lines, Lines]:
     """Return the lines of a text after the first `skip`, and its comments."""
     lines, comments = Lines([], []), Lines([], [])
-    for i, line in enumerate(text.splitlines(), start=1):
+    for i, line in enumerate(LINE_END.split(text), start=1):
         if i <= skip or not line.strip():
             continue
         kept = comments if line.lstrip().startswith(COMMENTS) else lines
@@ -111,11 +113,11 @@ def lines_of(text: str, skip: int = 0) -> tuple[Lines, Lines]:
 
 def style_of(lines: Lines, where: str) -> Style:
     """Return how the table among some lines is written."""
-    some = [text for _, text in sample(lines) if _mostly_digits(text)][-200:]
-    some = some or lines.texts[-20:]
+    digits = [text for _, text in sample(lines) if _mostly_digits(text)]
+    some = digits[-200:] or lines.texts[-20:]
     delimiter = _delimiter(some)
     plain = Style(delimiter)
-    numerals.check_points([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
+    numerals.check_points([plain.cells(text)[:SAMPLED_CELLS] for text in digits or some], where)
     if delimiter == ",":
         numerals.check_commas([plain.cells(text)[:SAMPLED_CELLS] for text in some], where)
         return plain

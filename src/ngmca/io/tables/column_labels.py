@@ -8,11 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import option
-from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role
+from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role, row_label
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
-from ngmca.io.tables.axis_evidence import in_spectral_range, is_counter
+from ngmca.io.tables.axis_evidence import SAFE_LENGTH, in_spectral_range, is_counter, is_even
 from ngmca.io.tables.text_tables import Table
+
+CHANNEL_NAME = re.compile(  # A400, abs_400, nm 400: what was measured, and where
+    r"(wavelength|wave|wl|w|nm|lambda|wn|cm-?1|a|abs|absorbance|r|refl|reflectance|nir|spc|spectra|int"
+    r"|intensity|band|mz|m/z)[ _.@(]*(\d+(?:\.\d+)?) ?(nm|cm-1|cm\^-1)?\)?",
+    re.I,
+)
 
 
 def settled(table: Table) -> Table:
@@ -52,7 +58,17 @@ def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
     units = {cells[j][1] for j in places}
     if not monotonic(axis) or len(units) > 1 or any(j in table.words for j in places):
         return None
+    if table.style.number(table.names[places[-1]]) is None and not _is_sure(axis, table, places):
+        return None
     return places[0], places[-1] + 1, axis, units.pop()
+
+
+def _is_sure(axis: NDArray, table: Table, places: list[int]) -> bool:
+    """Return whether names such as A400 are an axis: they may also be names of samples."""
+    match = CHANNEL_NAME.fullmatch(table.names[places[-1]])
+    if not match or match[1].lower() in ("mz", "m/z"):
+        return True
+    return len(axis) >= SAFE_LENGTH and in_spectral_range(axis) and is_even(axis)
 
 
 def numbers_in_names(table: Table) -> bool:
@@ -74,6 +90,10 @@ def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
             return number, known_unit(unit)
     if name[0] == "X":  # R writes names like this, with a point for a minus
         return table.style.number(f"-{name[2:]}" if name[1:2] == "." else name[1:]), ""
+    match = CHANNEL_NAME.fullmatch(name)
+    if match:
+        word = match[3] or match[1]
+        return table.style.number(match[2]), (meaning(word) or ("", ""))[0] and word.lower()
     word, _, digits = name.rpartition(" ")  # m/z 41
     return (table.style.number(digits), known_unit(word)) if meaning(word) else (None, "")
 
@@ -107,7 +127,8 @@ def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
         table.words[j] if j in table.words else [f"{value:.12g}" for value in table.values[:, j]]
         for j in others
     ]
-    if len(columns) < 2:
+    property_only = len(others) == 1 and others[0] > 0 and others[0] not in table.words
+    if len(columns) < 2 and not property_only:
         return tuple(columns[0]) if columns and any(columns[0]) else ()
     marks = [f"{table.names[j]}=" if table.names and table.names[j] else "" for j in others]
     if coordinates(table, others) is not None:
@@ -116,6 +137,14 @@ def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
         ", ".join(m + cell for m, cell in zip(marks, row, strict=True))
         for row in zip(*columns, strict=True)
     )
+
+
+def row_coordinate(table: Table, others: Sequence[int]) -> tuple[NDArray, str] | None:
+    """Return values and label of the one column beside the data that is a time or temperature."""
+    found = [j for j in others if table.names and j not in table.words and row_label(table.names[j])]
+    if len(found) != 1 or not np.isfinite(table.values[:, found[0]]).all():
+        return None
+    return table.values[:, found[0]], row_label(table.names[found[0]])
 
 
 def coordinates(table: Table, others: Sequence[int]) -> tuple[NDArray, NDArray] | None:

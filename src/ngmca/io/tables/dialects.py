@@ -10,6 +10,7 @@ from ngmca.io.axis_units import from_unit, heading, intensity_kind, role
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter, is_even
+from ngmca.io.tables.column_labels import axis_above
 from ngmca.io.tables.orange import unmarked
 from ngmca.io.tables.text_tables import Table
 
@@ -17,7 +18,16 @@ AUXILIARY_COLUMN = re.compile(
     r"^(dark|dunkel|reference|referenz|raw data|%tr|absorbance|irradiance)\b", re.I
 )
 NOT_A_MEASUREMENT = re.compile(
-    r"^((dark|dunkel|reference|referenz|background|hintergrund|baseline|sd|std|err|error)\b|t°|temperature)",
+    r"^((dark|dunkel|reference|referenz|background|hintergrund|baseline|sd|std|stdev|err|error|sem|rsd|cv"
+    r"|mean|average|avg|median|mittelwert|variance|var|i0|monitor)\b|t°|temperature)"
+    r"|[ _.(-](sd|std|stdev|err|error|sem|rsd|mean|avg|median|var|unc|uncertainty)\)?$",
+    re.I,
+)
+PARAMETER = re.compile(  # a condition of a scan, not an intensity
+    r"^(retention[ _]?time|rt|r\.t\.|time|elapsed( time)?|date|temp(erature)?|t_sample|pressure|voltage|"
+    r"potential|current|power|flow|humidity|ph|speed|motor|theta|2theta|phi|chi|omega|energy|field|"
+    r"angle|direction|row|column|run|depth|z|"
+    r"gain|exposure|integration[ _]?time|dwell|count[ _]?time|live[ _]?time)\b(?!.*\d)",
     re.I,
 )
 ORIGIN_NAME = re.compile(r"^(.*?)\s*\(([XY])\d*\)$")  # A(X1), B(Y1)
@@ -26,7 +36,8 @@ CORRECTED = re.compile(r"^dark subtracted", re.I)
 
 def tidied(table: Table) -> Table:
     """Return the table without additions of programs: types, numbers of pixels, a second axis."""
-    tidy = _with_kind_remarks(_one_axis(_without_pixels(_without_index(unmarked(_of_origin(table))))))
+    plain = _without_index(unmarked(_of_origin(table)))
+    tidy = _with_kind_remarks(_without_parameters(_one_axis(_without_pixels(plain))))
     dropped = [
         name or f"column {j + 1}"
         for name, j in zip(table.names, table.columns, strict=False)
@@ -69,13 +80,32 @@ def _with_kind_remarks(table: Table) -> Table:
     others = [
         f"{table.columns[j] + 1} {name}"
         for j, name in enumerate(table.names)
-        if j and NOT_A_MEASUREMENT.match(name)
+        if j and NOT_A_MEASUREMENT.search(name) and not CORRECTED.match(name)
     ]
     warning = message(
         "columns that may not be measurements: {}. Select the others with {}.",
         *(", ".join(others), option("columns")),
     )
     return table.with_remarks(remark, warning if others else "")
+
+
+def _without_parameters(table: Table) -> Table:
+    """Return the table without times beside an axis of spectra; raise an error for a log."""
+    found = [j for j, name in enumerate(table.names) if PARAMETER.match(name.strip())]
+    if not table.names or axis_above(table) is not None or 0 in table.words:
+        return table
+    if role(table.names[0]) == "spectral":
+        times = [j for j in found if j and role(table.names[j]) == "time" and len(table.names[j]) > 1]
+        kept = [j for j in range(len(table.names)) if j not in times]
+        return table.take(kept) if len(kept) > 1 else table
+    others = [j for j in found if j and j not in table.words]
+    if len(others) > 1:
+        raise ReadError(
+            "{} looks like a log, not like spectra: its columns are {}. Say which columns are data, for "
+            "example {}.",
+            *(table.where, ", ".join(filter(None, table.names[:12])), option("columns", "3-5")),
+        )
+    return table
 
 
 def _different(table: Table) -> ReadError:

@@ -12,7 +12,7 @@ from ngmca.io.read_error import ReadError
 from ngmca.io.tables import ambiguities
 from ngmca.io.tables import axis_evidence as evidence
 from ngmca.io.tables import column_labels as labels
-from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, Points, is_label
+from ngmca.io.tables.axis_evidence import SAFE_LENGTH, SHORTEST_AXIS, Points, is_label
 from ngmca.io.tables.text_tables import Table
 
 
@@ -36,6 +36,8 @@ class Reading:
         x and y of each measurement.
     notes : tuple of str
         Remarks for the user.
+    along : pair of an (m,) array and str, or None
+        Time or another coordinate of the measurements, and its name with its unit.
     """
 
     layout: str
@@ -46,6 +48,7 @@ class Reading:
     points: Points = field(default_factory=list)
     places: tuple[NDArray, NDArray] | None = None
     notes: tuple[str, ...] = ()
+    along: tuple[NDArray, str] | None = None
 
     @property
     def score(self) -> float:
@@ -76,12 +79,17 @@ def with_header(table: Table, axis: str | None) -> Table:
     cells = table.style.cells(table.lines.texts[0])
     corner = cells[0] if table.style.number(cells[0]) is None else ""
     names = (corner, *(cells[j] for j in table.columns[1:]))
+    alone = 0 not in table.words and not _has_corner(table.values)
+    whole = alone and _begins_axis(table.values[0])
+    if whole:
+        names = (cells[0], *names[1:])  # the first column is a channel, not names of measurements
     below = replace(table.rows(slice(1, None)), names=names)
     if 0 in table.words and (not cells[0] or role(corner)):
         return _filled(below)
     if labels.axis_above(below) is None:
         return table
     strange = np.isnan(table.values[0]).sum() > len(table.words)  # words, or nan, above numbers
+    strange |= whole and bool(table.words)
     headed = _alone_rises(table.values[1:20, 1:]) if 0 in table.words else _has_corner(table.values)
     return _filled(below) if strange or headed else table
 
@@ -92,6 +100,15 @@ def _filled(table: Table) -> Table:
     kept = [j for j in range(len(table.names)) if j not in empty or j == 0]
     named = ", ".join(table.names[j] for j in empty if j and table.names[j])
     return table.take(kept).with_remarks(f"empty columns were left out: {named}." if named else "")
+
+
+def _begins_axis(row: NDArray) -> bool:
+    """Return whether the first number of a row continues the steps of the others."""
+    axis = row[np.isfinite(row)]
+    if len(axis) < 3 or not np.isfinite(row[0]) or not monotonic(axis):
+        return False
+    steps = np.abs(np.diff(axis))
+    return evidence.is_even(axis) or bool(len(axis) >= SAFE_LENGTH and steps[0] <= 4 * steps[1:].max())
 
 
 def _alone_rises(others: NDArray) -> bool:
@@ -105,9 +122,16 @@ def _has_corner(values: NDArray) -> bool:
     if values[0, 0] not in counts or min(values.shape) < SHORTEST_AXIS + 1:
         return False
     down, across, inner = values[1:, 0], values[0, 1:], values[1:, 1:]
-    if not (monotonic(down) and monotonic(across) and np.isfinite(inner).all()):
+    if not (_in_order(down) and _in_order(across) and np.isfinite(inner).mean() > 0.5):
         return False
-    return evidence.stands_out(down, inner) and evidence.stands_out(across, inner.T)
+    found = evidence.stands_out(down, inner), evidence.stands_out(across, inner.T)
+    return any(found) if values[0, 0] == 0 else all(found)
+
+
+def _in_order(v: NDArray) -> bool:
+    """Return whether numbers rise or fall; a few may be equal, as times of a stage that stops."""
+    steps = np.diff(v)
+    return bool(((steps >= 0).all() or (steps <= 0).all()) and np.mean(steps != 0) > 0.8)
 
 
 def down(table: Table, asked: bool = False) -> Reading | None:
@@ -159,6 +183,8 @@ def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
 def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
     points = evidence.smoothness(Y)
     name = table.names[0] if table.names else ""
+    if not table.names and evidence.is_counter(axis):
+        ambiguities.check_quantities(table, list(range(1, table.values.shape[1])))
     if len(Y) == 1:
         return [(5.0, "")]
     if table.names and labels.axis_above(table) is not None:
@@ -195,6 +221,7 @@ def across(table: Table, asked: bool = False) -> Reading | None:
         name,
         labels.beside(table, others),
         places=labels.coordinates(table, others),
+        along=labels.row_coordinate(table, others),
     )
     points = evidence.smoothness(Y)
     if any(k.startswith("axistype") and v.lower() == "spectr" for k, v in table.facts.items()):
@@ -248,7 +275,13 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
         left = ", ".join(f"{table.columns[j] + 1}" for j in others)
         notes = (f"columns that were left out: {left}.",) if others else ()
         return Reading("none", Y.T, rows=rows if any(rows) else (), notes=notes)
-    return Reading("none", Y, rows=labels.beside(table, others), points=evidence.smoothness(Y))
+    return Reading(
+        "none",
+        Y,
+        rows=labels.beside(table, others),
+        points=evidence.smoothness(Y),
+        along=labels.row_coordinate(table, others),
+    )
 
 
 def _is_label(table: Table) -> bool:

@@ -71,7 +71,7 @@ def check_points(rows: list[list[str]], where: str) -> None:
     for column in zip_longest(*rows, fillvalue=""):
         dots = [cell for cell in column if "." in cell]
         whole = [cell for cell in column if cell.isdigit() and len(cell) <= 3]
-        if len(dots) > 2 and len(whole) > 2 and all(POINT_GROUPS.fullmatch(cell) for cell in dots):
+        if len(dots) > 2 and whole and all(POINT_GROUPS.fullmatch(cell) for cell in dots):
             raise ReadError(
                 f"{where} has numbers such as {dots[0]!r} and {whole[0]!r} in one column: are these "
                 "decimals or thousands? Write all numbers with a decimal point and without thousands "

@@ -10,6 +10,7 @@ from ngmca.io.axis_units import is_place, role
 from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import CLEAR_LEAD, SHORTEST_AXIS, nature, smoothness
+from ngmca.io.tables.column_labels import row_coordinate
 from ngmca.io.tables.interpretations import Reading
 from ngmca.io.tables.text_tables import Table
 
@@ -131,7 +132,10 @@ def _reading(
     spread = [k for k in others if len(others) == 2 or np.ptp(table.values[firsts, k]) > 0]
     two = all(map(is_place, marks)) and len(spread) == 2
     where = (table.values[firsts, spread[0]], table.values[firsts, spread[1]]) if two else None
-    return Reading(f"column {table.columns[j] + 1}", Y, axis, name, rows, points, where)
+    along = row_coordinate(table, others)
+    along = None if along is None else (along[0][firsts], along[1])
+    layout = f"column {table.columns[j] + 1}"
+    return Reading(layout, Y, axis, name, rows, points, where, along=along)
 
 
 def _clear(found: list[Reading], table: Table) -> Reading:
@@ -154,7 +158,8 @@ def placed(data: Dataset, x: NDArray, y: NDArray) -> Dataset:
     if grid is not None:
         order, shape = grid
         rows = tuple(data.row_names[i] for i in order) if data.row_names else ()
-        data = replace(data, Y=data.Y[order], row_names=rows, image_shape=shape)
+        along = None if data.row_axis is None else data.row_axis[order]
+        data = replace(data, Y=data.Y[order], row_names=rows, image_shape=shape, row_axis=along)
         x, y = x[order], y[order]
     meta: dict[str, Any] = {"x": x.tolist(), "y": y.tolist()}
     return replace(data, meta={**data.meta, **meta})

@@ -20,7 +20,7 @@ from ngmca.io.read_error import ReadError, printable, reason
 from ngmca.io.tables import dialects
 from ngmca.io.tables import text_maps as maps
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS
-from ngmca.io.tables.cells import Lines, lines_of
+from ngmca.io.tables.cells import LINE_END, Lines, lines_of
 from ngmca.io.tables.column_labels import selected, settled
 from ngmca.io.tables.headers import as_title
 from ngmca.io.tables.interpretations import Reading
@@ -28,8 +28,9 @@ from ngmca.io.tables.orange import headed, split_header
 from ngmca.io.tables.orientation import choose_reading
 from ngmca.io.tables.text_tables import Table, tables_of
 
+PERKINELMER = re.compile(r"PE \w+ .*ASCII")
 PIECE_BYTES = 1 << 24  # that are read or unpacked at a time
-LINE_ENDS = b"\n\r\x0b\x0c\x85"  # all line ends of str.splitlines that text may have
+LINE_ENDS = b"\n\r"
 
 
 def read_text(path: Path, *, stream: BinaryIO | None = None, **options: Any) -> Dataset:
@@ -49,7 +50,7 @@ def from_text(
     **_: Any,
 ) -> Dataset:
     """Return the table in a text, with its axis and names if it has them; errors call it `where`."""
-    lines, comments = lines_of(text, skip or 0)
+    lines, comments = lines_of(perkinelmer_table(text) if header is None else text, skip or 0)
     if not lines.texts:
         raise ReadError(f"{where} has no numbers in it: it is empty, or has only comments.")
     typed, lines = split_header(lines) if header is None else (None, lines)
@@ -57,6 +58,19 @@ def from_text(
     tables = [part for one in found for part in _parted(headed(one, typed) if typed else one, comments)]
     parts = [part for table in tables for part in _read_table(table, transpose, axis, columns)]
     return _joined(parts, where)
+
+
+def perkinelmer_table(text: str) -> str:
+    """Return the table below #DATA in an ASCII file of PerkinElmer, with its units as names above it."""
+    if not PERKINELMER.match(text):
+        return text
+    lines = LINE_END.split(text)
+    marks = {line.strip(): i for i, line in enumerate(lines)}
+    if "#DATA" not in marks:
+        return text
+    data, units = marks["#DATA"], marks.get("#GR", -1)
+    names = "\t".join(cell.strip() for cell in lines[units + 1 : units + 3]) if units >= 0 else ""
+    return "\n".join([*[""] * data, names, *lines[data + 1 :]])
 
 
 def _parted(table: Table, comments: Lines) -> list[Table]:
@@ -88,38 +102,42 @@ def _read_table(
     if long is not None and transpose is not None:
         raise ReadError("{} has one point in each line: leave out {}.", table.where, option("transpose"))
     if long is not None:
-        return [(_dataset(long, table), table.title)]
+        return [(dataset_of(long, table), table.title)]
     pairs = dialects.pairs_of(table) if axis is None and not transpose else []
     if pairs:
         return [
-            (_dataset(choose_reading(one, None, None), one), dialects.name_of(one, "")) for one in pairs
+            (dataset_of(choose_reading(one, None, None), one), dialects.name_of(one, ""))
+            for one in pairs
         ]
     if axis is None and not table.label_first:
         dialects.check_first(table)
     return [
-        (_dataset(choose_reading(table, axis, transpose), table), dialects.name_of(table, table.title))
+        (dataset_of(choose_reading(table, axis, transpose), table), dialects.name_of(table, table.title))
     ]
 
 
-def _dataset(reading: Reading, table: Table) -> Dataset:
+def dataset_of(reading: Reading, table: Table) -> Dataset:
     """Return a reading as a data set, with a note about the decision and its reasons."""
     name, unit = dialects.axis_name_and_unit(table, reading.name)
     file = printable(Path(table.where).name)
     m, n = reading.Y.shape
+    along: dict[str, Any] = dict(zip(("row_axis", "row_label"), reading.along or (), strict=False))
     if reading.axis is None:
         what = (
             f"its rows are taken as {m} measurements" if len(table.values) == m else "it is one spectrum"
         )
         note = f"{file} has no axis: {what} of {n} channels."
         return Dataset(
-            reading.Y, None, NO_AXIS, "", reading.rows, notes=(note, *table.remarks, *reading.notes)
-        )
+            reading.Y, None, NO_AXIS, "", reading.rows, notes=(note, *table.remarks, *reading.notes),
+            **along,
+        )  # fmt: skip
     ends = f"{reading.axis[0]:g} to {reading.axis[-1]:g}"
     why = f" ({reading.why})" if reading.why else ""
     note = f"the {reading.layout.replace('-', ' ')} of {file} is the axis, {ends}{why}."
     data = Dataset(
-        reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks, *reading.notes)
-    )
+        reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks, *reading.notes),
+        **along,
+    )  # fmt: skip
     return data if reading.places is None else maps.placed(data, *reading.places)
 
 

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import option
+from ngmca.io.array_layout import BY_EVIDENCE, Layout, from_array
 from ngmca.io.axis_units import NO_AXIS, from_unit, known_unit
 from ngmca.io.claimed_sizes import check_claim
-from ngmca.io.containers.hdf5_and_zarr import written_notes
+from ngmca.io.containers.hdf5_and_zarr import read_hdf5, written_notes
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
-from ngmca.io.dataset import Axis, Dataset, from_array, monotonic
+from ngmca.io.dataset import Axis, Dataset, monotonic
 from ngmca.io.read_error import ReadError, check_held, damaged, require
+from ngmca.io.vendors.agilent import settings_beside
 
 ENVI_DATA_SUFFIXES = ("", ".img", ".dat", ".raw", ".bin", ".bil", ".bip", ".bsq", ".sli")
 EMSA_SUFFIXES = (".msa", ".ems", ".mas", ".emsa")
@@ -54,6 +56,7 @@ def open_envi(path: Path) -> tuple[NDArray, Axis, str]:
     name, unit = "band", ""
     if axis is not None:
         given = str(fields.get("wavelength units", ""))
+        given = given or ("cm-1" if settings_beside(header) else "")
         name, unit = from_unit("" if given.lower() == "unknown" else given, otherwise="wavelength")
     return cube, (axis, name, unit), str(header)
 
@@ -87,9 +90,20 @@ def _begins(path: Path, with_bytes: bytes) -> bool:
         return file.read(len(with_bytes)) == with_bytes
 
 
-def read_rosetta(path: Path, *, dataset: str | None = None, **_: Any) -> Dataset:
+class NoSpectraError(ReadError):
+    """A file of a microscope holds no signal with one spectral axis."""
+
+
+def read_rosetta(
+    path: Path, *, dataset: str | None = None, layout: Layout = BY_EVIDENCE, **_: Any
+) -> Dataset:
     """Read the spectra, or the spectral image, in a file that rosettasciio supports."""
-    data = _from_signal(_signal(path, dataset), path)
+    try:
+        data = _from_signal(_signal(path, dataset), path)
+    except NoSpectraError:
+        if path.suffix.lower() != ".nxs":
+            raise
+        return read_hdf5(path, layout=layout, dataset=dataset)
     return data.with_notes(*written_notes(path, f"Experiments/{dataset}/data" if dataset else None))
 
 
@@ -163,7 +177,7 @@ def _spectral_signal(signals: list[Any], wanted: str | None, path: Path) -> Any:
                 *(path, option("dataset", wanted), ", ".join(titles)),
             )
     if not spectra:
-        raise ReadError(f"{path} holds images or other data, but no spectra.")
+        raise NoSpectraError(f"{path} holds images or other data, but no spectra.")
     return max(spectra, key=lambda s: np.size(s["data"]))
 
 
@@ -192,7 +206,8 @@ def _axis(signal: Any) -> Axis:
     else:
         size = np.shape(signal["data"])[place]
         axis = float(described.get("offset", 0)) + float(described.get("scale", 1)) * np.arange(size)
-    return axis, _text(described.get("name")) or NO_AXIS, known_unit(_text(described.get("units")))
+    unit = known_unit(_text(described.get("units")))
+    return axis, _text(described.get("name")) or from_unit(unit, NO_AXIS)[0], unit
 
 
 def _text(value: Any) -> str:

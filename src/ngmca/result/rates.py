@@ -1,0 +1,88 @@
+"""Rate constants with their error bars."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CLEARLY_WORSE = 0.001  # probability of a difference by chance, below which free profiles fit better
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rates:
+    """Parameters of a rate law, fitted to the data.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The step that each rate constant belongs to, such as "A -> B".
+    values, sd : (p,) arrays
+        The rate constants and their standard deviations.
+    low, high : (p,) arrays
+        Ends of the intervals that hold the rate constants with a probability of 90 %.
+    widened : float
+        Factor of the standard deviations, because the residual is not white noise; 1 if it is.
+    free_fit : float
+        Probability that free profiles would fit better than the law by as much as they do, if the law
+        were true: from an F-test. NaN where they were not compared.
+    exchangeable : bool
+        Whether another order of the rate constants fits as well.
+    """
+
+    names: tuple[str, ...]
+    values: NDArray
+    sd: NDArray
+    low: NDArray
+    high: NDArray
+    widened: float = 1.0
+    free_fit: float = np.nan
+    exchangeable: bool = False
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All fields as plain values."""
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in found.items()
+        }
+
+    @classmethod
+    def from_facts(cls, facts: dict[str, Any]) -> "Rates":
+        """Return the record that `facts` came from."""
+        arrays = {name: np.array(facts[name], dtype=float) for name in ("values", "sd", "low", "high")}
+        return cls(**facts | arrays | {"names": tuple(facts["names"])})
+
+    def words(self) -> list[str]:
+        """Return what the fit says, one sentence for each rate constant and for each caution."""
+        found = [
+            f"{name}: {value:.4g} ± {sd:.2g} (90 % interval {low:.4g} to {high:.4g})."
+            for name, value, sd, low, high in zip(
+                self.names, self.values, self.sd, self.low, self.high, strict=True
+            )
+        ]
+        if self.free_fit < CLEARLY_WORSE:
+            found.append(
+                "Free profiles fit clearly better than the rate law: the reaction has other steps, or "
+                "the data have a part that the law does not describe."
+            )
+        elif not np.isnan(self.free_fit):
+            found.append("Free profiles do not fit clearly better than the rate law.")
+        if self.exchangeable:
+            found.append(
+                "Another order of the rate constants fits as well: give a known spectrum to tell them "
+                "apart."
+            )
+        if self.widened > 1:
+            found.append(
+                f"The intervals are {self.widened:.2g} times as wide as for white noise, because the "
+                "residual has structure."
+            )
+        return found
+
+    def __repr__(self) -> str:
+        return "Rates: " + ", ".join(
+            f"{name} {value:.4g} ± {sd:.2g}"
+            for name, value, sd in zip(self.names, self.values, self.sd, strict=True)
+        )

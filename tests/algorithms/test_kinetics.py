@@ -1,0 +1,147 @@
+"""Profiles that follow a rate law: the law itself, its parameters, and their intervals."""
+
+import numpy as np
+import pytest
+
+import ngmca
+from ngmca.algorithms.kinetics.kinetic_step import KineticFit
+from ngmca.constraints.rate_law import RateLaw
+from ngmca.engines import open_data
+
+TIMES = np.linspace(0, 8, 25)
+CHANNELS = np.arange(40)
+QUICK = {"domain": "direct", "n_init": 1, "method": ngmca.Soft(n_iter=20)}
+
+
+def bands(*centres, width=6.0):
+    return np.exp(-0.5 * ((CHANNELS - np.array(centres)[:, None]) / width) ** 2)
+
+
+def data(A, S, noise=0.01, seed=0):
+    return A @ S + noise * np.random.default_rng(seed).standard_normal((len(A), S.shape[1]))
+
+
+def amounts(law, rates, start):
+    return RateLaw.of(law).amounts(TIMES, np.array(rates, float), np.array(start, float))
+
+
+def test_first_order_steps_have_their_known_solution():
+    a, c = np.exp(-0.7 * TIMES), 0.7 / (0.7 - 0.2)
+    b = c * (np.exp(-0.2 * TIMES) - a)
+    np.testing.assert_allclose(
+        amounts("A -> B -> C", [0.7, 0.2], [1, 0, 0]), np.column_stack([a, b, 1 - a - b]), atol=1e-12
+    )
+    equal = amounts("A -> B -> C", [0.5, 0.5], [1, 0, 0])  # the formula above has a pole there
+    np.testing.assert_allclose(equal[:, 1], 0.5 * TIMES * np.exp(-0.5 * TIMES), atol=1e-12)
+    there = amounts("A <-> B", [0.6, 0.3], [1, 0])
+    np.testing.assert_allclose(there[:, 1], (1 - np.exp(-0.9 * TIMES)) * 2 / 3, atol=1e-12)
+    parallel = amounts(["A -> B", "A -> C"], [0.6, 0.3], [1, 0, 0])
+    np.testing.assert_allclose(parallel[1:, 1], 2 * parallel[1:, 2], rtol=1e-12)
+
+
+def test_second_order_steps_have_their_known_solution():
+    alone = amounts("2 A -> B", [0.4], [1.5, 0])
+    np.testing.assert_allclose(alone[:, 0], 1.5 / (1 + 2 * 0.4 * 1.5 * TIMES), rtol=1e-6)
+    np.testing.assert_allclose(alone[:, 0] + 2 * alone[:, 1], 1.5, rtol=1e-6)
+    both = amounts("A + B -> C", [0.8], [1.0, 2.0, 0.0])
+    e = np.exp(0.8 * TIMES)
+    np.testing.assert_allclose(both[:, 2], 2 * (e - 1) / (2 * e - 1), atol=1e-6)
+
+
+def test_rate_laws_are_read_or_refused():
+    law = RateLaw.of("S + E <-> ES -> E + P")
+    assert law.species == ("S", "E", "ES", "P")
+    assert law.names == ("S + E -> ES", "ES -> S + E", "ES -> E + P")
+    assert RateLaw.of("A -> B, A -> C").names == ("A -> B", "A -> C")
+    for text in ("A", "A -> ", "A B -> C", "", "-> B"):
+        with pytest.raises(ValueError, match="Kinetics cannot read"):
+            RateLaw.of(text)
+    with pytest.raises(ValueError, match="has a step of 3 molecules, '2 A \\+ B'"):
+        RateLaw.of("2 A + B -> C")
+    with pytest.raises(ValueError, match="needs the starting amounts of A and B"):
+        ngmca.Kinetics("A + B -> C")
+    with pytest.raises(ValueError, match="names X, but the species are A, B"):
+        ngmca.Kinetics("A -> B", start={"X": 1.0})
+
+
+def test_rates_profiles_and_spectra_are_found_with_the_free_fit_beside_them():
+    A, S = amounts("A -> B -> C", [0.9, 0.3], [2, 0, 0]), bands(10, 17, 25)
+    law = ngmca.Kinetics("A -> B -> C", start={"A": 2.0}, times=TIMES)
+    found = ngmca.separate(data(A, S), 3, constraints=[law], **QUICK)
+    assert (found.rates.low < [0.9, 0.3]).all()
+    assert (found.rates.high > [0.9, 0.3]).all()
+    assert (found.rates.sd < 0.05).all()
+    np.testing.assert_allclose(found.A, A, atol=0.05)
+    assert found.rates.free_fit > 0.001
+    short = ngmca.Kinetics("A -> B", start={"A": 2.0}, times=TIMES)
+    wrong = ngmca.separate(data(A, S), 2, constraints=[short], **QUICK)
+    assert wrong.rates.free_fit < 1e-6
+    assert wrong.rates.widened > 1.5
+    assert "Free profiles fit clearly better" in " ".join(wrong.rates.words())
+
+
+def test_sources_outside_of_the_law_and_species_that_are_not_seen():
+    A = amounts("A + B -> C", [0.8], [1.0, 1.5, 0.0])
+    other = 0.5 + 0.4 * np.sin(TIMES)
+    S = bands(8, 18, 30)
+    Y = data(np.column_stack([A[:, 0], A[:, 2], other]), S, noise=0.005)
+    law = ngmca.Kinetics("A + B -> C", start=[1.0, 1.5, 0.0], times=TIMES, sources=[0, None, 1])
+    found = ngmca.separate(Y, 3, constraints=[law], **QUICK)
+    assert found.rates.values[0] == pytest.approx(0.8, abs=4 * found.rates.sd[0])
+    np.testing.assert_allclose(found.A[:, :2], A[:, [0, 2]], atol=0.03)
+    assert np.corrcoef(found.A[:, 2], other)[0, 1] > 0.99
+
+
+def test_known_spectra_keep_their_scale_beside_a_law():
+    A, S = amounts("A -> B", [0.5], [1, 0]), 3 * bands(15, 22)
+    law = ngmca.Kinetics("A -> B", times=TIMES)
+    known = ngmca.KnownSources(S[:1])
+    found = ngmca.separate(data(A, S), 2, constraints=[law, known], **QUICK)
+    np.testing.assert_allclose(found.S[0], S[0], rtol=1e-6)
+    np.testing.assert_allclose(found.A, A, atol=0.02)
+
+
+def test_a_function_of_times_and_parameters():
+    A = np.column_stack([np.exp(-((0.4 * TIMES) ** 1.5)), 1 - np.exp(-((0.4 * TIMES) ** 1.5))])
+
+    def stretched(times, parameters):
+        left = np.exp(-((parameters[0] * times) ** parameters[1]))
+        return np.column_stack([left, 1 - left])
+
+    law = ngmca.Kinetics(stretched, times=TIMES, guess=[1.0, 1.0], names=["rate", "exponent"])
+    found = ngmca.separate(data(A, bands(12, 22)), 2, constraints=[law], **QUICK).rates
+    assert found.names == ("rate", "exponent")
+    assert np.abs((found.values - [0.4, 1.5]) / found.sd).max() < 4
+    with pytest.raises(ValueError, match="needs a guess of its parameters"):
+        ngmca.Kinetics(stretched)
+
+
+def test_the_certificate_is_the_next_step_of_the_parameters():
+    A, S = amounts("A -> B", [0.5], [1, 0]), bands(12, 22)
+    engine = open_data(data(A, S))
+    model = ngmca.Kinetics("A -> B", times=TIMES).model(len(TIMES), 2, np.ones(len(TIMES)))
+    fit = KineticFit(engine, A, S, model)
+    theta, here = fit.descend(model.free(np.array([3.0])))
+    assert fit.distance(theta, here) < 1e-5
+    away = theta + 0.1
+    assert fit.distance(away, fit.sweep(away)) == pytest.approx(0.1, rel=0.5)
+
+
+def test_the_curvature_is_that_of_the_cost():
+    """Sources above 0 everywhere: the cost is smooth, and differences tell its curvature."""
+    A, S = amounts("A -> B", [0.5], [1, 0]), bands(12, 22) + 0.5
+    engine = open_data(data(A, S, noise=1e-4))
+    model = ngmca.Kinetics("A -> B", times=TIMES).model(len(TIMES), 2, np.ones(len(TIMES)))
+    fit = KineticFit(engine, A, S, model)
+    theta, here = fit.descend(model.free(np.array([0.6])))
+    _, curvature = fit.slope_and_curvature(theta, here)
+    step = 0.01
+    sides = fit.sweep(theta + step).cost + fit.sweep(theta - step).cost
+    assert curvature[0, 0] == pytest.approx((sides - 2 * here.cost) / step**2, rel=0.01)
+
+
+@pytest.mark.parametrize("times", [TIMES[::-1], TIMES[:-1], -TIMES])
+def test_times_that_cannot_be(times):
+    law = ngmca.Kinetics("A -> B", times=times)
+    with pytest.raises(ValueError, match="times of Kinetics must be one for each of 25"):
+        ngmca.separate(np.ones((25, 9)), 2, constraints=[law])
