@@ -33,7 +33,7 @@ CONSTRAINTS = {
     "Baseline": ngmca.Baseline("polynomial"),
     "Closure": ngmca.Closure(),
     "KnownSources": ngmca.KnownSources(S[:1]),
-    "KnownMixing": ngmca.KnownMixing(A[:, 2:], sources=[2]),
+    "KnownMixing": ngmca.KnownMixing(np.sort(A[:, 2:], axis=0)[::-1], sources=[2]),  # in any shape
     "ZeroSources": ngmca.ZeroSources(S == 0),
     "ZeroMixing": ngmca.ZeroMixing(ABSENT & (A < 0.3)),
     "Kinetics": ngmca.Kinetics("A -> B", sources=[0, 1]),

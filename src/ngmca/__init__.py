@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ngmca.answers.how_many.rank_choice import RankChoice as RankChoice
     from ngmca.answers.how_much.amounts import Amounts as Amounts
     from ngmca.answers.how_much.quantify import quantify as quantify
+    from ngmca.answers.how_sure.detection_limit import DetectionLimit as DetectionLimit
+    from ngmca.answers.how_sure.detection_limit import detection_limit as detection_limit
     from ngmca.answers.how_sure.rotational_ambiguity import ambiguity as ambiguity
     from ngmca.answers.how_sure.verdict import Verdict as Verdict
     from ngmca.answers.judge import judge as judge
@@ -70,6 +72,7 @@ _HOME = {
     "Checkpoint": "task.checkpoints",
     "Closure": "constraints",
     "Counts": "engines",
+    "DetectionLimit": "answers.how_sure.detection_limit",
     "Fista": "task.methods",
     "Hard": "task.methods",
     "History": "result",
@@ -97,6 +100,7 @@ _HOME = {
     "ambiguity": "answers.how_sure.rotational_ambiguity",
     "backgrounds": "domains",
     "choose_rank": "answers.how_many.choose_rank",
+    "detection_limit": "answers.how_sure.detection_limit",
     "evaluate": "metrics",
     "identify": "answers.which.identify",
     "iterate": "separation",

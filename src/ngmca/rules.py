@@ -210,15 +210,9 @@ RULES: tuple[Rule, ...] = (
     Rule(("ambiguity",), BLOCKS, "all data must be in memory", _USE_A_PART),
     Rule(
         ("posterior",),
-        ("Closure", "Kinetics", *SHAPES, "uncertain mixing", "penalised A", "penalised both"),
+        ("Kinetics", "uncertain mixing", "penalised A", "penalised both"),
         "the sampler does not support this constraint",
         _leave_out("posterior"),
-    ),
-    Rule(
-        ("posterior in wavelets",),
-        KNOWN,
-        "all of A and S is sampled there",
-        message("Leave out {}, or use {}.", option("posterior"), _DIRECT),
     ),
     Rule(("known A",), CONSTRAINTS, "a known mixing leaves only the sources to sample", _LEAVE_OUT_ONE),
     Rule(

@@ -1,6 +1,7 @@
 """How many, which and how much on the command line: from files to files, and what is refused."""
 
 import csv
+import html
 import json
 import re
 
@@ -64,6 +65,20 @@ def test_names_and_amounts_from_files_to_files(tmp_path, table, library, standar
 
 
 @pytest.mark.draws
+def test_how_little_of_a_substance_would_have_been_seen(tmp_path, out, library, monkeypatch):
+    plan = "ngmca.answers.how_sure.detection_limit._Plan.finds"  # whose separations take long
+    monkeypatch.setattr(plan, lambda self, step, seed: step >= 5)
+    told = run("answer", out, "--library", library, "--detect", "Substance 7")
+    limit = load_run(out).answers.detection
+    assert limit.name == "Substance 7"
+    assert limit.words in told.stdout
+    assert "would have been seen" in limit.words
+    assert limit.words in html.unescape((out / "report.html").read_text())
+    told = run("answer", out, "--library", library, "--detect", "water", code=2)
+    assert "has no spectrum named 'water'. It has substance 0," in told.stderr
+
+
+@pytest.mark.draws
 def test_the_number_of_sources_is_found_out(tmp_path, table):
     out = tmp_path / "out"
     told = run("separate", table, "-r", "auto", "-o", out, "--json")
@@ -94,6 +109,7 @@ def test_no_source_at_all_is_said(tmp_path):
     [
         (["-r", "few"], "-r few is not a number of sources"),
         (["-r", 3, "--tolerance", 0.1], "--tolerance needs a --library: name one"),
+        (["-r", 3, "--detect", "x"], "--detect needs a --library: name one"),
         (["-r", 3, "--library", "nowhere"], "--library nowhere: this file does not exist"),
         (["-r", 3, "--standards", "nowhere.csv"], "--standards nowhere.csv: this file does not exist"),
         (["-r", 3, "--standards", "{strange}"], "tube 99"),

@@ -58,9 +58,9 @@ def test_error_bars_load_again(folder, expected, Y):
 def test_error_bars_are_in_the_tables(folder, expected):
     path = folder / "out" / "sources.csv"
     table = np.genfromtxt(path, delimiter=",", names=True, deletechars="")
-    np.testing.assert_allclose(table["source_2_95_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
+    np.testing.assert_allclose(table["source_2_upper_90_%"], expected.S.interval(0.9)[1][1], rtol=1e-5)
     np.testing.assert_allclose(table["source_4_active"], expected.S.active[3], rtol=1e-5)
-    assert "source 1 5 %" in (folder / "out" / "mixing.csv").read_text().splitlines()[0]
+    assert "source 1 lower 90 %" in (folder / "out" / "mixing.csv").read_text().splitlines()[0]
 
 
 @pytest.mark.draws

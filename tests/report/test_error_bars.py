@@ -46,10 +46,10 @@ def drawn(figure, name):
 
 def test_bands_have_an_interval_around_the_answer(found):
     run = run_of(found, found[3])
-    assert {"5 %", "95 %", "source 1"} <= names(figures.sources(run))
+    assert {"lower 90 %", "upper 90 %", "source 1"} <= names(figures.sources(run))
     np.testing.assert_allclose(drawn(figures.sources(run), "source 1"), found[1].S[0], rtol=1e-6)
     assert "90 % interval" in names(weights(run))
-    assert "the 90 % interval around the answer" in sources(run).body
+    assert "90 % intervals around the answer" in sources(run).body
     assert any("They are 90 % intervals around the sources" in words for words in run.summary)
     assert describe(run)["posterior"]["model"] == "bands"
 
@@ -71,16 +71,30 @@ def test_one_curve_is_the_answer_and_the_text_says_which(found):
     sparse = replace(found[2], refuted=False)
     run = run_of(found, sparse)
     figure = figures.sources(run)
-    assert names(figure) == {"source 1", "source 2", "5 %", "95 %"}
+    assert names(figure) == {"source 1", "source 2", "lower 90 %", "upper 90 %"}
     np.testing.assert_allclose(drawn(figure, "source 2"), sparse.S.mean[1], rtol=1e-6)
     np.testing.assert_allclose(drawn(weights(run), "source 2"), sparse.A.mean[:, 1])
     low, _ = sparse.S.interval(0.9)
-    np.testing.assert_allclose(drawn(figure, "5 %"), low[0], rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(drawn(figure, "lower 90 %"), low[0], rtol=1e-5, atol=1e-9)
     assert "The answer is the mean of the posterior" in sources(run).body
     assert "The answer is the mean of the posterior" in mixing(run).body
     for trace in weights(run).data:
         if trace.name == "90 % interval":
             assert trace.marker.opacity == 0  # no second mark beside that of the answer
+
+
+def test_many_measurements_have_a_band(found):
+    """Bars of many measurements would be too narrow to be seen."""
+    Y, separation, _, bars = found
+    many = replace(separation, A=np.tile(separation.A, (50, 1)), noise=np.tile(separation.noise, 50))
+    bars = replace(bars, A=bars.A.each(lambda values: np.tile(values, (50, 1))))
+    run = run_of((np.tile(Y, (50, 1)), many), bars)
+    low, high = bars.A.interval(0.9)
+    figure = weights(run)
+    assert names(figure) == {"source 1", "source 2", "lower 90 %", "upper 90 %"}
+    np.testing.assert_allclose(drawn(figure, "lower 90 %"), low[:, 0])
+    np.testing.assert_allclose(drawn(figure, "upper 90 %"), high[:, 0])
+    assert "90 % intervals around the answer" in mixing(run).body
 
 
 def test_maps_have_a_second_map_of_the_spread(found):
@@ -112,10 +126,10 @@ def test_columns_of_the_tables(found, tmp_path):
             for h in heads
         ]
 
-    assert columns(found[3]) == [{"5 %", "95 %"}, {"share (%)", "5 %", "95 %"}]
+    assert columns(found[3]) == [{"lower 90 %", "upper 90 %"}, {"share (%)", "lower 90 %", "upper 90 %"}]
     assert columns(replace(found[2], refuted=False)) == [
-        {"mean", "5 %", "95 %", "active"},
-        {"share (%)", "mean", "5 %", "95 %"},
+        {"mean", "lower 90 %", "upper 90 %", "active"},
+        {"share (%)", "mean", "lower 90 %", "upper 90 %"},
     ]
     assert columns(replace(found[2], refuted=True)) == [{"mean", "active"}, {"share (%)", "mean"}]
 

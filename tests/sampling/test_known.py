@@ -1,4 +1,4 @@
-"""Known entries stay fixed in the samples; unsupported constraints are errors."""
+"""Known entries stay fixed, and intervals lie around a separation with other constraints."""
 
 from types import SimpleNamespace
 
@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.engines import open_data
+from ngmca.sampling.posterior_from_chains import _noise_of_mixing
+from ngmca.sampling.target import Target
 
+FEW = ngmca.Sampling(n_samples=60, burn=30)
 BRIEF = {"n_samples": 40, "burn": 20, "seed": 0}
-pytestmark = pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:.* went silent")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:the chains disagree", "ignore:.* went silent", "ignore:the data hardly determine"
+)
 
 
 def small(seed=0, **settings):
@@ -113,22 +119,101 @@ def test_a_baseline_is_drawn_along():
     assert not found.refuted
 
 
-def test_constraints_that_the_sampler_does_not_support_are_errors():
-    data = small()
-    separation = ngmca.separate(data.Y, 4, domain="direct", n_init=1)
-    for constraint in (ngmca.Closure(), ngmca.Unimodal(), ngmca.Monotonic()):
-        with pytest.raises(ValueError, match="the sampler does not support this constraint"):
-            ngmca.posterior(data.Y, separation, constraints=[constraint], **BRIEF)
-    for constraint in (ngmca.KnownSources(data.S), ngmca.ZeroSources(data.S == 0)):
-        with pytest.raises(ValueError, match="error bars in the wavelet domain cannot be combined"):
-            ngmca.posterior(data.Y, separation, domain="wavelet", constraints=[constraint], **BRIEF)
+def bands(seed=0, m=30, n=200, r=3):
+    """Bands in a reaction: profiles that fall, have one maximum, and rise, with a sum of 1."""
+    rng = np.random.default_rng([seed, 8])
+    t, time = np.arange(n), np.linspace(0, 3, m)
+    S = np.stack(
+        [
+            sum(np.exp(-0.5 * ((t - rng.uniform(10, n - 10)) / 4) ** 2) for _ in range(4))
+            for _ in range(r)
+        ]
+    )
+    A = np.stack([np.exp(-2 * time), 2 * (np.exp(-time) - np.exp(-2 * time)), time], axis=1)
+    A[:, 2] = 1 - A[:, :2].sum(axis=1)
+    return A, S, A @ S + 0.02 * rng.standard_normal((m, n))
 
 
-def test_a_baseline_among_bands_is_not_ignored():
-    _, Y, basis = with_baseline()
-    separation = ngmca.separate(Y, 4, constraints=[ngmca.Baseline(basis)], domain="direct", n_init=1)
-    with pytest.raises(ValueError, match="wavelet domain cannot be combined with Baseline"):
-        ngmca.posterior(Y, separation, domain="wavelet", **BRIEF)
+SHAPES = [
+    ngmca.Monotonic("decreasing", sources=[0]),
+    ngmca.Unimodal(sources=[1]),
+    ngmca.Monotonic("increasing", sources=[2]),
+]
+
+
+CONSTRAINED = {
+    "closure": lambda A, S: [ngmca.Closure()],
+    "shapes": lambda A, S: SHAPES,
+    "known source": lambda A, S: [ngmca.KnownSources(S[:1])],
+    "known column": lambda A, S: [ngmca.KnownMixing(A[:, :1])],
+    "zeros": lambda A, S: [ngmca.ZeroMixing(ABSENT), ngmca.Closure()],
+}
+ABSENT = np.zeros((30, 3), bool)
+ABSENT[0, 1:] = True  # before the reaction
+
+
+def inside(part, truth):
+    low, high = part.interval(0.9)
+    return np.mean((low <= truth + 1e-6) & (truth - 1e-6 <= high))
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain"),
+    [
+        *((kind, "wavelet") for kind in CONSTRAINED),
+        *((kind, "direct") for kind in ("closure", "shapes", "zeros")),
+    ],
+)
+def test_intervals_around_a_separation_with_constraints(kind, domain):
+    A, S, Y = bands()
+    known = CONSTRAINED[kind](A, S)
+    found = ngmca.separate(Y, 3, start=(A, S), constraints=known, domain=domain, posterior=FEW, seed=0)
+    bars = found.posterior
+    assert bars.model == ("bands" if domain == "wavelet" else "profiles")
+    scale = np.ones(3) if kind in ("closure", "zeros") else np.linalg.norm(A, axis=0)
+    scale[0] = 1 if "known" in kind else scale[0]
+    assert inside(bars.A, found.A) == inside(bars.S, found.S) == 1
+    for part, truth in ((bars.A, A / scale), (bars.S, S * scale[:, None])):
+        low, high = part.interval(0.9)
+        counted = truth > 0.01 * truth.max()
+        assert np.mean(((low <= truth) & (truth <= high))[counted]) > 0.8
+        assert np.median(high - low) < 0.3 * truth.max()
+    held = {
+        "known source": bars.S.sd[0],
+        "known column": bars.A.sd[:, 0],
+        "zeros": bars.A.interval(0.9)[1][ABSENT],
+    }
+    assert (held.get(kind, 0) == np.zeros(1)).all()
+
+
+def test_known_sums_bind_the_noise_of_the_mixing():
+    """The spread of A for known S is that of a fit with known sums to data with other noise."""
+    A, S, Y = bands()
+    start = SimpleNamespace(A=A, S=S, noise=np.full(len(A), 0.02))
+    problem = Target.of(open_data(Y), start, None, 0.02, [ngmca.Closure()])
+    G, rng = S @ S.T, np.random.default_rng(0)
+    C = S @ ((A[5] @ S)[:, None] + 0.02 * rng.standard_normal((200, 2000)))
+    free, ones = np.linalg.solve(G, C), np.linalg.solve(G, np.ones(3))
+    closed = free - np.outer(ones, (free.sum(axis=0) - 1) / ones.sum())
+    np.testing.assert_allclose(_noise_of_mixing(problem, S)[5], closed.std(axis=1), rtol=0.06)
+
+
+def test_a_baseline_among_bands_is_exchanged_with_the_sources():
+    A, S, Y = bands()
+    t = np.linspace(0, 1, Y.shape[1])
+    basis = np.array([1 - t, t])
+    Y = Y + np.random.default_rng(0).uniform(0.5, 3, (len(Y), 2)) @ basis
+    known = [ngmca.Baseline(basis)]
+    found = ngmca.separate(
+        Y, 3, start=(A, S), constraints=known, domain="wavelet", posterior=FEW, seed=0
+    )
+    bars, norm = found.posterior, np.linalg.norm(A, axis=0)
+    assert (bars.S.mean.shape, bars.A.mean.shape, bars.rhat["S"].shape) == (S.shape, A.shape, (3,))
+    low, high = bars.S.interval(0.9)
+    truth = S * norm[:, None]
+    counted = truth > 0.05 * truth.max()
+    assert np.mean(((low <= truth) & (truth <= high))[counted]) > 0.9
+    np.testing.assert_allclose(bars.noise.mean, 0.02, rtol=0.2)
 
 
 def test_a_known_mixing_and_known_sources_do_not_go_together():

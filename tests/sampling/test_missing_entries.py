@@ -140,7 +140,7 @@ def test_nothing_observed_is_an_infinite_spread(domain):
         rest = np.delete(part.sd, gap, axis)
         assert np.isfinite(rest).all()
         assert (rest > 0).any()
-    assert np.isfinite([*found.rhat["S"], *found.ess["A"], found.error]).all()
+    assert np.isfinite([*found.rhat["S"], *found.ess["S"], found.error]).all()
     assert np.isfinite(found.noise.mean).all()
 
 

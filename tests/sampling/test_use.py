@@ -211,8 +211,7 @@ def test_a_budget_that_is_spent_is_said(monkeypatch):
     separation = ngmca.separate(data.Y, 4, n_init=1)
     for module in (ngmca.sampling.parallel_chains, ngmca.sampling.posterior_warnings):
         monkeypatch.setattr(module, "ERROR_GOAL", 1e-3)
-    short = replace(ngmca.sampling.parallel_chains.SPARSE_LENGTH, most=250)
-    monkeypatch.setattr(ngmca.sampling.target, "SPARSE_LENGTH", short)
+        monkeypatch.setattr(module, "MOST", 250)
     with pytest.warns(UserWarning, match=r"stopped at 210 sweeps, with 150 samples .* error .* 0\.\d\d"):
         found = ngmca.posterior(data.Y, separation, seed=0)
     assert not found.settled

@@ -6,25 +6,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter1d
 from scipy.stats import truncnorm
 
 import ngmca
-from ngmca._support.compiled import compiled
-from ngmca.result import Domain, Marginals
+from ngmca.result import Domain
+from ngmca.sampling.loose_rotations import Answer
 from ngmca.sampling.posterior_from_chains import around
-from ngmca.sampling.random_draws import slice_draw
-from ngmca.sampling.wavelet_chain import WaveletChain
-from ngmca.sampling.wavelet_kernels import (
-    _along_shear,
-    draw_coefficients,
-    draw_variances,
-    from_basis,
-    to_basis,
-)
+from ngmca.sampling.wavelet_kernels import draw_coefficients, draw_variances, from_basis, to_basis
 from ngmca.simulate.mixture import mix
 
 BRIEF = {"n_samples": 10, "burn": 10, "seed": 0}
-pytestmark = pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:the data do not determine")
+pytestmark = pytest.mark.filterwarnings("ignore:the chains disagree", "ignore:the data hardly determine")
 
 
 def bands(seed=0, m=30, n=256, r=3, snr=25.0):
@@ -107,27 +100,6 @@ def test_variances_make_the_coefficients_cauchy():
     np.testing.assert_allclose(precision[0, 0], np.sum(1 / V))
 
 
-@compiled
-def slice_along_shear(state, part, low):
-    return slice_draw(state, _along_shear, part, low, 0.5, 16, 60, 0.0)
-
-
-def test_slices_are_drawn_from_the_density_along_a_shear():
-    rng = np.random.default_rng(1)
-    C_i, C_k, s_i, s_k = rng.standard_normal((4, 8))
-    part = (C_i, C_k, np.ones(8), np.abs(s_i), np.abs(s_k), 1.0, 0.5, 0.7)
-    low, state, c, draws = -0.4, np.uint64(1), 0.0, []
-    for _ in range(20_000):
-        moved = (C_i - c * C_k, C_k, part[2], part[3] - c * part[4], *part[4:])
-        state, step, _ = slice_along_shear(np.uint64(state), moved, low - c)
-        c += step
-        draws.append(c)
-    grid = np.linspace(low, 6, 4000)
-    density = np.exp([_along_shear(x, part) for x in grid])
-    expected = np.interp([0.1, 0.5, 0.9], np.cumsum(density) / density.sum(), grid)
-    np.testing.assert_allclose(np.quantile(draws, [0.1, 0.5, 0.9]), expected, atol=0.03)
-
-
 def test_same_seed_same_bits_whatever_the_threads():
     data = bands()
     start = at_truth(data)
@@ -161,7 +133,7 @@ def test_what_a_posterior_of_bands_is():
     assert found.rhat["S"].shape == found.ess["A"].shape == (3,)
     assert found.error > 0
     assert "3 sources of lines and bands" in repr(found)
-    np.testing.assert_allclose(np.linalg.norm(found.A.mean, axis=0), 1, atol=0.01)
+    np.testing.assert_allclose(np.linalg.norm(found.A.mean, axis=0), 1, atol=0.05)
     np.testing.assert_allclose(found.noise.mean, data.noise.std(), rtol=0.05)
     with pytest.warns(UserWarning, match="contradict the posterior's model"):
         direct = ngmca.posterior(data.Y, at_truth(data), **BRIEF, domain="direct")
@@ -182,41 +154,41 @@ def test_noise_and_mixing_may_be_known():
     assert 0.85 < inside(known.S, data.S / 3) < 1
 
 
-WIDE = 0.18  # of intervals of A: 0.155 as they are, more where the prior hardly counts along shears
-
-
 def coverage(seeds=range(4)):
     """Share of A and of S in 90 % intervals, and the width of those of A over its root mean square."""
     shares = []
     for seed in seeds:
         data = bands(seed)
         truth = at_truth(data)
-        found = ngmca.posterior(data.Y, sheared(data), n_samples=200, burn=100, seed=seed)
+        found = ngmca.posterior(data.Y, sheared(data), n_samples=100, burn=50, seed=seed)
         low, high = found.A.interval(0.9)
         width = float(np.mean(high - low) / np.sqrt(np.mean(truth.A**2)))
         shares.append([inside(found.A, truth.A), inside(found.S, truth.S), width])
     return np.mean(shares, axis=0)
 
 
-def test_intervals_hold_what_they_say_and_need_the_shears(monkeypatch):
-    """Narrow bands that overlap: 90 % intervals hold more than they say; without shears far less."""
+def test_intervals_hold_what_they_say_and_need_the_exchange_of_sources(monkeypatch):
+    """Narrow bands that overlap, and an answer with some of all columns in each."""
     of_mixing, of_sources, width = coverage()
     assert min(of_mixing, of_sources) > 0.87
-    assert width < WIDE  # bars as wide as the axis would hold everything
-    monkeypatch.setattr(WaveletChain, "_shear", lambda self, **_: None)
-    assert coverage()[0] < 0.82
+    assert width < 0.3  # bars as wide as the axis would hold everything
+    monkeypatch.setattr(Answer, "spread", lambda self: (0 * self.A, 0 * self.S))
+    assert coverage()[0] < 0.5
 
 
-def test_intervals_hold_the_answer_wherever_the_draws_are():
-    """An answer with a little of all columns in each, which the draws leave: bars reach to them."""
+def test_correlated_noise_makes_wider_intervals():
     data = bands()
-    wrong = sheared(data, by=0.3)
-    with pytest.warns(UserWarning, match="not determine sources 1, 2: .* Only 20 %, 30 % of the answer"):
-        found = ngmca.posterior(data.Y, wrong, n_samples=200, burn=100, seed=0)
-    norm = np.linalg.norm(wrong.A, axis=0)
-    wrong.A, wrong.S = wrong.A / norm, wrong.S * norm[:, None]
-    assert inside(found.A, wrong.A) == inside(found.S, wrong.S) == 1
-    assert inside(found.A, at_truth(data).A) > 0.9
+    start = at_truth(data)
+    noise = gaussian_filter1d(data.noise, 3, axis=1)
+    noise *= data.noise.std() / noise.std()
+    white, smooth = (
+        ngmca.posterior(data.A @ data.S + one, start, **BRIEF) for one in (data.noise, noise)
+    )
+    np.testing.assert_allclose(smooth.noise.mean, white.noise.mean, rtol=0.1)  # the noise is as large
+    for one in ("A", "S"):
+        low, high = getattr(white, one).interval()
+        less, more = getattr(smooth, one).interval()
+        assert np.mean(more - less) > 1.2 * np.mean(high - low)
 
 
 @pytest.mark.filterwarnings("error")
@@ -228,23 +200,19 @@ def test_draws_where_the_answer_is_give_no_warning():
 def test_the_law_around_an_answer():
     """It has the moments of a normal variable cut off at 0, and holds the answer at any usual level."""
     answer = np.array([0.0, 0.0, 0.2, 1.0, 5.0, 5.0, 1e3, 7.0])
-    draws = Marginals(
-        np.array([0.0, 3.0, 1.0, 1.0, 9.0, 5.0, 1e3, 7.0]),
-        np.array([0.0, 0.1, 0.3, 2.0, 0.0, 0.1, 1e-9, 0.18]),
-    )
-    found = around(draws, answer)
+    stray = np.array([0.0, 3.0, 0.85, 2.0, 4.0, 0.1, 1e-9, 0.18])
+    found = around(answer, stray)
     for level in (0.5, 0.68, 0.9, 0.99):
         low, high = found.interval(level)
         assert ((low <= answer) & (answer <= high)).all()
     low, high = found.interval(0.9)
     np.testing.assert_allclose([low[5], high[5]], [5 - 0.1645, 5 + 0.1645], rtol=1e-3)
     assert low[1] == 0
-    assert high[1] > 3  # from an answer of 0 to where the draws are
+    assert high[1] > 3
     for i in range(1, 6):
-        law = truncnorm(-answer[i] / np.hypot(draws.sd[i], draws.mean[i] - answer[i]), np.inf)
-        stray = np.hypot(draws.sd[i], draws.mean[i] - answer[i])
-        np.testing.assert_allclose(found.mean[i], answer[i] + stray * law.mean(), rtol=1e-9)
-        np.testing.assert_allclose(found.sd[i], stray * law.std(), rtol=1e-6)
+        law = truncnorm(-answer[i] / stray[i], np.inf)
+        np.testing.assert_allclose(found.mean[i], answer[i] + stray[i] * law.mean(), rtol=1e-9)
+        np.testing.assert_allclose(found.sd[i], stray[i] * law.std(), rtol=1e-6)
 
 
 DEGENERATE = {
@@ -272,8 +240,7 @@ def test_degenerate_data_give_finite_numbers(case):
         separation = ngmca.separate(Y, r, method=ngmca.Soft(n_iter=20), domain="direct", n_init=1)
         found = ngmca.posterior(Y, separation, domain="wavelet", n_samples=40, burn=20, seed=0)
     assert all(np.isfinite(x).all() and (x >= 0).all() for x in arrays(found))
-    rest = np.sqrt(np.mean((Y - found.A.mean @ found.S.mean) ** 2))
-    assert rest < 0.5 * np.sqrt(np.mean(Y.astype(float) ** 2)) + 1e-3 or case == "negative"
+    assert inside(found.S, separation.S) > 0.99  # up to rounding
 
 
 def test_a_dead_source_stays_finite():

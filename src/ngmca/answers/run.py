@@ -11,6 +11,7 @@ from ngmca._support.messages import joined, message, option
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.how_sure import Defect, Diagnostics, defects, findings, summary
+from ngmca.answers.how_sure.detection_limit import DetectionLimit
 from ngmca.answers.how_sure.summary import found_background, how_sure
 from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
@@ -35,12 +36,15 @@ class Answers:
         Amounts of the substances; None if nothing gave a scale.
     refused : tuple of str
         For each question without an answer, the reason.
+    detection : DetectionLimit or None
+        How little of a substance would have been seen; None if that was not asked.
     """
 
     rank: RankChoice | None = None
     identification: Identification | None = None
     amounts: Amounts | None = None
     refused: tuple[str, ...] = ()
+    detection: DetectionLimit | None = None
 
     def sentences(self, r: int) -> list[tuple[str, str]]:
         """Return the three questions about r sources with their answers in words."""
@@ -64,6 +68,7 @@ class Answers:
         return (
             f"{named} of {counted(r, 'source')} {'was' if named == 1 else 'were'} identified with "
             f"confidence, in a library of {counted(self.identification.substances, 'substance')}."
+            f"{'' if self.detection is None else f' {self.detection.words}'}"
         )
 
     def _how_much(self) -> str:
@@ -123,6 +128,8 @@ class Answers:
             plain["amounts"] = _fields(self.amounts, *names)
             plain["amounts"]["detection"] = self.amounts.detection.tolist()
             plain["amounts"]["leave_one_out"] = self.amounts.leave_one_out.tolist()
+        if self.detection is not None:
+            plain["detection"] = _fields(self.detection, "name", "amount", "height", "percent", "words")
         return plain | ({"refused": list(self.refused)} if self.refused else {})
 
 

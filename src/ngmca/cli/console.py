@@ -85,7 +85,7 @@ def _answers(run: Run) -> list[str]:
     for answer in (asked.identification, asked.amounts):
         if answer is not None:
             sentences += [sentence for sentence in answer.words if sentence not in answer.warnings]
-    return sentences
+    return sentences if asked.detection is None else [*sentences, asked.detection.words]
 
 
 def as_warning(finding: Finding) -> dict[str, str]:

@@ -14,9 +14,10 @@ from ngmca.answers.how_many.choose_rank import with_counted_sources
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.quantify import quantify
 from ngmca.answers.how_much.standards import check_standards, read_standards
+from ngmca.answers.how_sure.detection_limit import detection_limit
 from ngmca.answers.run import Answers
 from ngmca.answers.which.identify import identify
-from ngmca.answers.which.library import Library, open_library
+from ngmca.answers.which.library import Library, on_axis, open_library
 from ngmca.cli.errors import as_bad_input
 from ngmca.cli.settings import AUTO, Settings
 from ngmca.constraints import Closure
@@ -28,8 +29,9 @@ from ngmca.task.task import Task
 
 def opened_library(settings: Settings, data: Dataset) -> Library | None:
     """Return the library, if there is one; raise an error if a question cannot be answered."""
-    if settings.library is None and settings.tolerance is not None:
-        raise ReadError("--tolerance needs a --library: name one.")
+    for name in ("tolerance", "detect"):
+        if settings.library is None and getattr(settings, name) is not None:
+            raise ReadError(f"--{name} needs a --library: name one.")
     if settings.standards is not None and settings.responses is not None:
         raise ReadError(
             "--standards cannot be combined with --responses: each sets the scale of the amounts. Leave "
@@ -88,6 +90,14 @@ def answers(
             matched = identify(separation, library, axis=data, tolerance=tolerance, progress=progress)
             found = replace(found, identification=matched)
         found = replace(found, refused=(*found.refused, *refused))
+        if settings.detect is not None:
+            with _refusals() as refused:
+                spectrum = on_axis(library, settings.detect, data.positions)
+                limit = detection_limit(
+                    data, separation, spectrum, name=settings.detect, progress=progress
+                )
+                found = replace(found, detection=limit)
+            found = replace(found, refused=(*found.refused, *refused))
     scale: dict[str, Any] = {"standards": settings.standards, "responses": settings.responses}
     asked = any(scale.values())
     if asked or closure is not None:

@@ -36,7 +36,8 @@ METHOD_OPTIONS = {
 QUESTION_FILES = ("library", "standards", "responses")
 READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns", "axes",
            "axis_name", "axis_unit", "axis_direction", "rows")  # fmt: skip
-QUESTIONS = (*QUESTION_FILES, "tolerance")  # about the sources: they do not change the separation
+# questions about the sources, which do not change the separation
+QUESTIONS = (*QUESTION_FILES, "tolerance", "detect")
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
     "noise": ("poisson",),
     "known_sources": (),
@@ -201,6 +202,10 @@ class Settings:
     tolerance: float | None = setting(
         "Largest shift between a source and its spectrum in --library, in axis units (0)."
     )
+    detect: str | None = setting(
+        "Name of a spectrum in --library: find how little of this substance would have been seen.",
+        metavar="NAME",
+    )
     standards: str | None = setting(
         "Table of known concentrations in some measurements, to calibrate all amounts.", metavar="FILE"
     )
@@ -236,11 +241,11 @@ class Settings:
 
     def without(self, *names: str) -> "Settings":
         """Return the settings without the questions that need these files."""
-        tolerance = None if "library" in names else self.tolerance
+        gone = {*names, *(("tolerance", "detect") if "library" in names else ())}
         kept: dict[str, Any] = {
-            name: None if name in names else getattr(self, name) for name in QUESTION_FILES
+            name: None if name in gone else getattr(self, name) for name in QUESTIONS
         }
-        return replace(self, **kept, tolerance=tolerance)
+        return replace(self, **kept)
 
     def read(self) -> Dataset:
         """The data, cut to the range; those of a file too large for the memory stay where they are."""

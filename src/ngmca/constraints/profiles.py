@@ -3,8 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ngmca._support.arguments import check_choice, check_count
 from ngmca._support.messages import ArgumentError, option
+from ngmca.nnqp.pooling import best_column
+from ngmca.nnqp.profile_shapes import SHAPES
 
 
 @dataclass(frozen=True)
@@ -94,3 +99,16 @@ def shapes_of(profiles: Sequence[Unimodal | Monotonic], r: int) -> tuple[str, ..
                 )
             shapes[k] = profile.shape
     return tuple(shapes)
+
+
+def nearest_profile(
+    shape: str, column: NDArray, weights: NDArray, parts: Sequence[slice | NDArray]
+) -> NDArray:
+    """Return the nearest column of a shape, in each part of the measurements, by weighted squares."""
+    found = np.empty_like(column)
+    for part in parts:
+        h = weights[part]
+        x, points = np.empty(len(h)), np.full(len(h), np.nan)
+        best_column(SHAPES[shape], h * column[part], h, np.inf, points, x)
+        found[part] = x
+    return found

@@ -4,6 +4,7 @@
 """
 
 from ngmca.engines.blocks import Choice, gram, spread, stretches
+from ngmca.engines.correlated_noise import variance_growth
 from ngmca.engines.derived import (
     WORTH_THREADS,
     back,
@@ -79,6 +80,7 @@ __all__ = [
     "stretches",
     "threads_for",
     "times",
+    "variance_growth",
     "weighing",
     "without",
     "workers_for",

@@ -139,10 +139,10 @@ def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
     found = Marginals(posterior.S.mean[i], posterior.S.sd[i], None if active is None else active[i])
     low, high = found.interval(0.9)
     drawn = [
-        look.line(run.data, low, "5 %", look.INK, width=0),
-        look.line(run.data, high, "95 %", look.INK, width=0, fill="tonexty"),
+        look.line(run.data, low, "lower 90 %", look.INK, width=0),
+        look.line(run.data, high, "upper 90 %", look.INK, width=0, fill="tonexty"),
     ]
-    drawn[1].fillcolor = "rgba(29, 39, 51, 0.25)"
+    drawn[1].fillcolor = look.INTERVAL_AREA
     return drawn
 
 

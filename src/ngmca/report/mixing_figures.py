@@ -15,6 +15,7 @@ from ngmca.report.html_page import table
 from ngmca.result import Marginals, Posterior
 
 MAX_BARS = 400  # more measurements are drawn as a line
+MAX_ERROR_BARS = 60  # more measurements have their intervals as a band around a line
 MIN_COORDINATES = 5  # measurements that are drawn against their coordinates
 MAX_NAMES = 30  # more measurements are numbered
 LETTERS_BELOW_FIGURE = 110
@@ -43,7 +44,8 @@ def weights(run: Run) -> go.Figure:
     """Return the weights of each source in every measurement, one row of bars for each source."""
     A = run.separation.answer[0]
     (m, r), tops, posterior = A.shape, A.max(axis=0), shown_posterior(run)
-    place, bars_fit = places(run), _bars_fit(run)
+    place, few = places(run), m <= MAX_ERROR_BARS
+    bars_fit = _bars_fit(run) and (few or posterior is None)
     figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
         shared = _trace(run, i, column)
@@ -60,10 +62,11 @@ def weights(run: Run) -> go.Figure:
         for trace in _allowed(run, i, place):
             figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(trace.y))
-        if m <= MAX_BARS and posterior is not None:
-            bars = _error_bars(posterior, i, place)
-            figure.add_trace(bars, row=i + 1, col=1)
-            tops[i] = max(tops[i], np.max(bars.y + bars.error_y.array))
+        if posterior is not None:
+            low, high = Marginals(posterior.A.mean[:, i], posterior.A.sd[:, i]).interval(0.9)
+            for trace in (_error_bars if few else _interval)(low, high, place):
+                figure.add_trace(trace, row=i + 1, col=1)
+            tops[i] = max(tops[i], np.max(high, where=np.isfinite(high), initial=0))
         name = look.literal(look.shortened(run.labels[i].removeprefix("source "), 40))
         look.label(figure, i, f"<b>{name}</b>", look.colour(i))
     look.style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
@@ -209,20 +212,31 @@ def _allowed(run: Run, i: int, place: NDArray) -> list[go.Scatter]:
     ]  # fmt: skip
 
 
-def _error_bars(posterior: Posterior, i: int, place: NDArray) -> go.Scatter:
-    """Return the 90 % intervals of column i of A."""
-    low, high = Marginals(posterior.A.mean[:, i], posterior.A.sd[:, i]).interval(0.9)
+def _error_bars(low: NDArray, high: NDArray, place: NDArray) -> list[go.Scatter]:
+    """Return the 90 % intervals of a column of A as error bars."""
     centre = (low + high) / 2
-    return go.Scatter(
+    bars = go.Scatter(
         x=place,
         y=centre,
         mode="markers",
         name="90 % interval",
         marker={"color": look.INK, "opacity": 0},  # the bar itself is enough
-        error_y={"array": np.maximum(high - centre, 0), "thickness": 1, "width": 2, "color": look.INK},
+        error_y={"array": np.maximum(high - centre, 0), "thickness": 1.5, "width": 3, "color": look.INK},
         customdata=np.stack([low, high], axis=1),
         hovertemplate="%{customdata[0]:.3g} to %{customdata[1]:.3g}<extra>%{fullData.name}</extra>",
     )
+    return [bars]
+
+
+def _interval(low: NDArray, high: NDArray, place: NDArray) -> list[go.Scatter]:
+    """Return the 90 % intervals of a column of A as a band, for many measurements."""
+    shared: dict[str, Any] = {"x": place, "mode": "lines", "line": {"color": look.INK, "width": 0}}
+    hover = "%{y:.3g}<extra>%{fullData.name}</extra>"
+    return [
+        go.Scatter(**shared, y=low, name="lower 90 %", hovertemplate=hover),
+        go.Scatter(**shared, y=high, name="upper 90 %", hovertemplate=hover,
+                   fill="tonexty", fillcolor=look.INTERVAL_AREA),
+    ]  # fmt: skip
 
 
 MAX_PIXELS = 1 << 16  # of one map

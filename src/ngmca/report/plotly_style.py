@@ -25,6 +25,7 @@ COLOURS = (
 )
 ALLOWED, ALLOWED_AREA = "#d98200", "rgba(255, 165, 0, 0.45)"  # what the data allow
 INK, SOFT, GRID = "#1d2733", "#6b7785", "#e6eaee"
+INTERVAL_AREA = "rgba(29, 39, 51, 0.25)"  # of 90 % intervals
 MAX_ROWS = 60  # of a table, and figures of single sources
 MAX_POINTS = 6000  # of one line; longer lines are drawn by their extremes
 

@@ -106,7 +106,7 @@ def _uncertainty_cells(run: Run) -> tuple[str, list[str]]:
     noise, found = noise_widths(run.separation), run.separation.ambiguity
     head, cells = "", [""] * len(run.separation.S)
     if noise is not None:
-        head += "<th>noise"
+        head += "<th>error bars"
         cells = [f"<td>{plus_minus(width)}" for width in noise]
     if found is not None:
         head += "<th>other mixtures<th>contribution"
@@ -149,12 +149,12 @@ def _about_error_bars(run: Run) -> str:
     if posterior.refuted:
         return " There are no error bars: the result contradicts their model (see the warning above)."
     care = " (see the warning above)" if posterior.warnings else ""
-    if posterior.model == "bands":
-        return f" The dark band is the 90 % interval around the answer{care}."
+    if posterior.around_answer:
+        return f" Dark bands and bars are 90 % intervals around the answer{care}."
     return (
         " The answer is the mean of the posterior, which no threshold has reduced. The tables have it "
-        "in the columns named mean, beside the separation that the sampling started from. The dark band "
-        f"is the 90 % interval{care}."
+        "in the columns named mean, beside the separation that the sampling started from. Dark bands "
+        f"and bars are 90 % intervals{care}."
     )
 
 
@@ -207,7 +207,7 @@ def mixing(run: Run) -> Section:
     text = f"The weight of each source in every {place}. {weights.scale_of_weights(run)}"
     posterior = weights.shown_posterior(run)
     if not run.data.image_shape:
-        text += _about_error_bars(run) if len(A) <= weights.MAX_BARS else ""
+        text += _about_error_bars(run)
         text += _about_ambiguity(run)
         return Section("mixing", "Mixing weights", paragraph(text), (weights.weights(run),))
     plots = _maps(run, A, "source {}")

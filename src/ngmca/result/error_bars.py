@@ -117,7 +117,7 @@ class Posterior:
         Standard deviation of the noise in each measurement (m,).
     pi, stay, beta : Marginals or None
         Of each source (r,): share of active entries, probability that the entry after an active one is
-        active too, and 1 / mean of the active entries. None for the model "bands".
+        active too, and 1 / mean of the active entries. None if the answer is the separation.
     traces : dict
         Scalar parameters at an even choice of the samples, arrays (chain, draw, ...) as
         `arviz.from_dict` takes them.
@@ -133,9 +133,9 @@ class Posterior:
         Whether the mean is precise enough.
     warnings : tuple of str
         What is wrong with the chains, in words.
-    model : {"sparse", "bands"}
-        Entries that are 0 or active, or lines and bands in wavelets. For "bands" there are intervals
-        only: the answer is the separation's S, not the mean of the draws.
+    model : {"sparse", "bands", "profiles"}
+        Entries that are 0 or active, lines and bands in wavelets, or shapes and sums of profiles. For
+        the last two, the answer is the separation, and there are only intervals around it.
     refuted : bool
         Whether the samples contradict the model so strongly that the intervals mean nothing.
     columns : array or None
@@ -159,6 +159,11 @@ class Posterior:
     model: str = "sparse"
     refuted: bool = False
     columns: NDArray | None = field(default=None, repr=False)
+
+    @property
+    def around_answer(self) -> bool:
+        """Whether the answer is the separation, with intervals around it."""
+        return self.model != "sparse"
 
     @property
     def n_chains(self) -> int:

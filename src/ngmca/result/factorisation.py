@@ -162,7 +162,7 @@ class Separation:
         separation.
         """
         found = self.posterior
-        if found is None or found.refuted or found.model == "bands":
+        if found is None or found.refuted or found.around_answer:
             return self.A, self.S
         return found.A.mean, found.S.mean
 

@@ -15,32 +15,13 @@ from ngmca.sampling.sparse_chain import SparseSums
 ERROR_GOAL = 0.1  # Monte Carlo error of the mean over the posterior's standard deviation
 MAX_TRACE_ROWS = 1024  # samples of the parameters stored for each chain
 SWEEPS_PER_UPDATE = 20  # of the progress bar
+BURN = 60  # sweeps before the first sample
+FIRST = 75  # samples in each half before convergence is checked for the first time
+MOST = 2000  # limit of the number of sweeps
 
 MEAN, SQUARE = -2, -1  # rows of the sums: mean and second moment
 
 Shown = Callable[[Iterable[Any]], Iterable[Any]]
-
-
-@dataclass(frozen=True)
-class Length:
-    """How long chains run with "auto".
-
-    Attributes
-    ----------
-    burn : int
-        Sweeps before the first sample.
-    first : int
-        Samples in each half before convergence is checked for the first time.
-    most : int
-        Limit of the number of sweeps.
-    """
-
-    burn: int
-    first: int
-    most: int
-
-
-SPARSE_LENGTH = Length(burn=60, first=75, most=2000)
 
 
 class Trace:
@@ -114,8 +95,6 @@ class Chains:
         Number of threads.
     thread_per_chain : bool
         Whether each chain runs in a thread of its own; otherwise threads work on blocks of the data.
-    length : Length
-        How long the chains run with "auto".
     burn : int
         Sweeps that were dropped.
     """
@@ -123,20 +102,19 @@ class Chains:
     tracks: list[Track]
     threads: int
     thread_per_chain: bool
-    length: Length
     burn: int = field(default=0, init=False)
 
     def run(self, n_samples: int | str, burn: int | str, shown: Shown) -> None:
         """Burn in and sample; with "auto" until the mean is accurate enough or the limit is reached."""
-        first = self.length.first if n_samples == "auto" else max(1, -(-int(n_samples) // 2))
-        self.burn = self.length.burn if burn == "auto" else int(burn)
+        first = FIRST if n_samples == "auto" else max(1, -(-int(n_samples) // 2))
+        self.burn = BURN if burn == "auto" else int(burn)
         self._sweep(self.burn, "", shown)
         self._sweep(first, "older", shown)
         self._sweep(first, "newer", shown)
         while n_samples == "auto" and not self.settled:
             step, drifting = self.count // 2, burn == "auto" and self.drifting
             step = step if drifting else 2 * step
-            if self.burn + self.count + step > self.length.most:
+            if self.burn + self.count + step > MOST:
                 break
             for track in self.tracks:
                 if drifting:

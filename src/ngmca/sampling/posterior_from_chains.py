@@ -1,9 +1,8 @@
 """From chains to a `Posterior`: distributions in the units of the data, with warnings.
 
-Samples of lines and bands fit the data as well as the answer. But if the data cannot distinguish a
-source from one that contains a little of another source, the samples may lie close together and away
-from the answer. Their spread alone would then give narrow intervals that miss the answer. The distance
-between the two is part of the uncertainty: intervals of lines and bands lie around the answer.
+Where the separation is the answer, intervals lie around it. Their width has two parts: the noise, from
+samples of the sources for the mixing of the separation and from the fit of A to the sources, and how far
+sources can be exchanged without a change of A S (`loose_rotations`).
 """
 
 from dataclasses import replace
@@ -14,11 +13,20 @@ from numpy.typing import NDArray
 from scipy.special import erfcx
 
 from ngmca.result import Marginals, Posterior
+from ngmca.sampling.loose_rotations import Answer
 from ngmca.sampling.model_check import check_model
 from ngmca.sampling.parallel_chains import Chains
-from ngmca.sampling.posterior_warnings import disagreement, not_settled, silent_sources, stopped_at_limit
+from ngmca.sampling.posterior_warnings import (
+    disagreement,
+    loose_sources,
+    silent_sources,
+    stopped_at_limit,
+)
 from ngmca.sampling.sparse_model import noise_level
 from ngmca.sampling.target import Target
+
+HALF_WIDTH = 1.645  # of a 90 % interval, in standard deviations
+TINY = np.finfo(float).tiny
 
 
 def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
@@ -26,10 +34,9 @@ def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
 
     `final` says that the user chose the number of samples: no warning that there are too few.
     """
-    engine, fixed = problem.engine, problem.rules.fixed
-    if problem.wavelet:
-        start = (problem.A * problem.norm, problem.S / problem.norm[:, None])
-        found = _collect_bands(chains, start, fixed=fixed, final=final)
+    engine = problem.engine
+    if problem.around or problem.wavelet:
+        found = _sources(_collect_answer(chains, problem, final=final), problem.r)
     else:
         found = _collect(chains, problem, final=final)
         check = check_model(engine, found, _free(problem))
@@ -123,40 +130,67 @@ def _over_draws(trace: NDArray) -> Marginals:
     return Marginals(trace.mean(axis=(0, 1)), trace.std(axis=(0, 1)))
 
 
-def _collect_bands(
-    chains: Chains, start: tuple[NDArray, NDArray], *, fixed: bool, final: bool
-) -> Posterior:
-    """Return the posterior in units of the engine: intervals around the start, which is the answer.
-
-    If the mixing is known, the answer is the mean of the samples.
-    """
-    A, S = start
-    sources, mixing = Marginals(*chains.moments("sources")), Marginals(A, np.zeros_like(A))
-    inside = np.ones(len(S))
-    if not fixed:
-        draws = Marginals(*chains.moments("mixing"))
-        inside = np.minimum(share_inside(sources, S, 1), share_inside(draws, A, 0))
-        sources, mixing = around(sources, S), around(draws, A)
-    traces = {"noise": chains.trace()[:, :, 0]}
-    found = chains.posterior(sources, mixing, traces, rows=True)
+def _collect_answer(chains: Chains, problem: Target, *, final: bool) -> Posterior:
+    """Return intervals around the separation; for a known mixing, around the mean of the samples."""
+    A, S = problem.A * problem.norm, problem.S / problem.norm[:, None]
+    mean, sd = chains.moments("sources")
+    if not problem.wavelet:
+        mean, sd = mean.T / problem.norm[:, None], sd.T / problem.norm[:, None]
+    trace = {"noise": chains.trace()[:, :, 0]}
     spent = () if final else stopped_at_limit(chains)
-    warnings = (*not_settled(inside), *disagreement(found.rhat), *spent)
-    return replace(found, warnings=warnings, model="bands")
+    if not problem.around:
+        known = Marginals(A, np.zeros_like(A))
+        found = chains.posterior(Marginals(mean, sd), known, trace, rows=True)
+        return replace(found, warnings=(*disagreement(found.rhat), *spent), model="bands")
+    loose_A, loose_S = _exchanged(problem, A, S)
+    width = HALF_WIDTH * np.linalg.norm(loose_S, axis=1) / np.maximum(np.linalg.norm(S, axis=1), TINY)
+    of_S, of_A = np.hypot(sd, loose_S), np.hypot(_noise_of_mixing(problem, S), loose_A)
+    held = problem.rules.held
+    if held.sources.size:
+        of_S[held.sources.T], of_A[held.mixing] = 0, 0
+    found = chains.posterior(around(S, of_S), around(A, of_A), trace, rows=problem.wavelet)
+    warnings = (*loose_sources(width[: problem.r]), *disagreement(found.rhat), *spent)
+    return replace(found, warnings=warnings, model="bands" if problem.wavelet else "profiles")
 
 
-def around(draws: Marginals, answer: NDArray) -> Marginals:
-    """Return a normal variable around the answer, as wide as the samples differ from it, cut off at 0.
+def _exchanged(problem: Target, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+    """Return the spread of A and S along shears, also of those with a baseline."""
+    held, profiles = problem.rules.held, problem.profiles
+    levels = np.sqrt(problem.growth * problem.variance) * problem.spread
+    none = np.zeros(len(S), bool)
+    return Answer(
+        A, S, levels,
+        known=problem.known_sources,
+        fixed=np.asarray(held.mixing.all(axis=0)) if held.mixing.size else none,
+        kept=none if held.sized is None else held.sized,
+        summed=problem.r if profiles.closed else 0,
+        off_shape=lambda k, column: profiles.off_shape(k, column, levels),
+    ).spread()  # fmt: skip
+
+
+def _noise_of_mixing(problem: Target, S: NDArray) -> NDArray:
+    """Return the standard deviation (m, R) of A for known S; with a closure, of rows with known sums."""
+    held, weights = problem.rules.held.mixing, problem.engine.weights
+    sampled = ~held.all(axis=0) if held.size else np.ones(len(S), bool)
+    inverse = np.linalg.pinv(S[sampled] @ S[sampled].T, hermitian=True)
+    if problem.profiles.closed:
+        own = np.arange(len(S))[sampled] < problem.r  # a baseline is not part of the sum
+        sums = inverse @ own
+        inverse = inverse - np.outer(sums, sums) / max(float(own @ sums), TINY)
+    variance = problem.growth * problem.variance
+    if weights is not None:
+        variance = variance / np.maximum(weights.mean(axis=1), TINY)
+    found = np.zeros((len(variance), len(S)))
+    found[:, sampled] = np.sqrt(np.outer(variance, np.maximum(np.diag(inverse), 0)))
+    return found
+
+
+def around(answer: NDArray, stray: NDArray) -> Marginals:
+    """Return a normal variable around the answer, as wide as `stray`, cut off at 0.
 
     Its intervals contain the answer at every level above 0.42.
     """
-    stray = np.hypot(draws.sd, draws.mean - answer)
     above = np.divide(answer, stray, out=np.full(stray.shape, np.inf), where=stray > 0)
     lifted = np.sqrt(2 / np.pi) * stray / erfcx(-above / np.sqrt(2))  # how much the cut raises the mean
     variance = stray**2 - lifted * (answer + lifted)
     return Marginals(answer + lifted, np.sqrt(np.maximum(variance, 0)))
-
-
-def share_inside(draws: Marginals, answer: NDArray, axis: int) -> NDArray:
-    """Return the share of the answer, along an axis, inside the 90 % intervals of the samples alone."""
-    low, high = draws.interval(0.9)
-    return np.asarray(np.mean((low <= answer) & (answer <= high), axis=axis))

@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import Message, message, option
-from ngmca.sampling.parallel_chains import ERROR_GOAL, Chains
+from ngmca.sampling.parallel_chains import ERROR_GOAL, MOST, Chains
 
 MAX_RHAT = 1.1  # of the sources or the mixing, above which the chains disagree
-MIN_SHARE_INSIDE = 0.5  # of the answer in the samples' own 90 % intervals
+MAX_LOOSE = 0.3  # half the width of 90 % intervals along shears, over the source
 
 
 def disagreement(rhat: dict[str, NDArray]) -> tuple[Message, ...]:
@@ -26,20 +26,19 @@ def disagreement(rhat: dict[str, NDArray]) -> tuple[Message, ...]:
     )
 
 
-def not_settled(inside: NDArray) -> tuple[Message, ...]:
-    """Return a warning if too little of the answer (shares for each source) is among the samples."""
-    away = np.flatnonzero(inside < MIN_SHARE_INSIDE)
-    if not away.size:
+def loose_sources(width: NDArray) -> tuple[Message, ...]:
+    """Return a warning about sources that can be exchanged, by these shares (r,) of themselves."""
+    loose = np.flatnonzero(width > MAX_LOOSE)
+    if not loose.size:
         return ()
-    shares = ", ".join(f"{100 * share:.0f} %" for share in inside[away[:5]])
+    shares = ", ".join(f"{100 * share:.0f} %" for share in width[loose[:5]])
     return (
         message(
-            "the data do not determine {}: answers that contain a little of the other sources fit "
-            "equally well, and the samples are near one of those. Only {} of the answer lie in the 90 % "
-            "intervals of the samples. The intervals given here are wider: they include the distance "
-            "between samples and answer. To determine these sources, add measurements in which one of "
-            "them is nearly alone or absent.",
-            *(_named(away), shares),
+            "the data hardly determine {}: up to {} of it can be exchanged with other sources, and "
+            "neither the fit nor the zeros of the sources decide. The intervals include this, but they "
+            "are rough here. To determine such sources, add measurements in which one of them is nearly "
+            "alone or absent.",
+            *(_named(loose), shares),
         ),
     )
 
@@ -69,7 +68,7 @@ def stopped_at_limit(chains: Chains) -> tuple[Message, ...]:
             "would exceed the limit of {:,} sweeps. The Monte Carlo error of the means is {:.2f} of the "
             "posterior standard deviation; {:g} is the goal. If this matters, ask for more samples "
             "({}).",
-            *(chains.burn + chains.count, chains.count, chains.length.most),
+            *(chains.burn + chains.count, chains.count, MOST),
             *(chains.worst_error, ERROR_GOAL, option("n_samples")),
         ),
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,9 +13,10 @@ from ngmca._support.progress import progress_bar
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
 from ngmca.constraints import Baseline, Constraint, as_constraints
-from ngmca.engines import Counts, Engine, everything, open_data, require_whole
+from ngmca.engines import Counts, Engine, open_data, require_whole
 from ngmca.result import Posterior
 from ngmca.sampling.columns import Columns
+from ngmca.sampling.parallel_chains import BURN, MOST
 from ngmca.sampling.posterior_from_chains import collect
 from ngmca.sampling.target import Factorisation, Target
 
@@ -48,9 +48,11 @@ def posterior(
     contradicts this model, as smooth bands do, the first of `Posterior.warnings` says so; if this is
     severe, `Posterior.refuted` is true.
 
-    In the domain "wavelet", for lines and bands, wavelet coefficients have heavy tails with scales that
-    are learnt. Use its intervals only: the answer is S of the separation, not the mean of the samples.
-    `docs/posterior.md` describes both models and how often their intervals contained the truth.
+    In the domain "wavelet", for lines and bands, and with a closure or shapes of profiles, the
+    separation is the answer, and intervals lie around it. They contain the noise, from samples of the
+    sources for the mixing of the separation, and how far sources can be exchanged: what their zeros
+    leave open. In wavelets, coefficients have heavy tails with scales that are learnt.
+    `docs/posterior.md` describes the models and how often their intervals contained the truth.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ def posterior(
     constraints : sequence of constraints
         Those of the separation. Known entries are fixed, with a standard deviation of 0. A known source
         of a free scale keeps the scale that the separation found. The weights of a baseline are sampled
-        too; in the domain "wavelet" they stay as they were fitted.
+        too; where the separation is the answer, only their exchange with the sources is.
     columns : int or array_like of int, optional
         Sample only some channels, for data that are too large to sample completely; in the domain
         "direct" only. A number takes that many channels, in 64 stretches spread over the data. Sorted
@@ -86,12 +88,10 @@ def posterior(
         The standard deviation of A is larger than it would be with all channels.
     n_samples : int or "auto"
         Samples of each chain, rounded up to an even number. "auto" samples until the Monte Carlo error
-        of the mean is a tenth of the posterior standard deviation, and for at most 2,000 sweeps (3,000
-        in the domain "wavelet").
+        of the mean is a tenth of the posterior standard deviation, and for at most 2,000 sweeps.
     burn : int or "auto"
-        Sweeps before the first sample. "auto" is 60 (300 in the domain "wavelet"); if `n_samples` is
-        "auto" too, the first half of the samples is dropped as long as all chains still drift in the
-        same direction.
+        Sweeps before the first sample. "auto" is 60; if `n_samples` is "auto" too, the first half of
+        the samples is dropped as long as all chains still drift in the same direction.
     n_chains : int
         Number of chains, at least 2. They start at the same point and use different random numbers.
     seed : int, SeedSequence, Generator or None
@@ -152,13 +152,10 @@ def posterior(
         noise = chosen.noise(noise, engine)
         separation = chosen.separation(separation)
         engine = engine.part(slice(None), chosen.sampled)
-    if wavelet and getattr(separation, "background", None) is not None:
-        engine, separation = _without_background(engine, separation)
-        known = [one for one in known if not isinstance(one, Baseline)]
     problem = Target.of(engine, separation, A, noise, known, wavelet=wavelet)
     chains = problem.chains(seed, n_chains, threads)
-    before = chains.length.burn if burn == "auto" else int(burn)
-    total = chains.length.most if n_samples == "auto" else int(n_samples) + before
+    before = BURN if burn == "auto" else int(burn)
+    total = MOST if n_samples == "auto" else int(n_samples) + before
     with progress_bar(total, show=progress, label="sampling") as shown:
         chains.run(n_samples, burn, shown)
     found = collect(chains, problem, final=n_samples != "auto")
@@ -168,14 +165,6 @@ def posterior(
         return found
     wanted = np.searchsorted(chosen.sampled, chosen.wanted)
     return replace(found, S=found.S.at(wanted), columns=chosen.wanted)
-
-
-def _without_background(engine: Engine, separation: Any) -> tuple[Engine, Any]:
-    """Return the data and the separation without its background, which is held as it was fitted."""
-    Y = everything(engine) * engine.unit - separation.background.values
-    missing = None if engine.weights is None else engine.weights <= 0
-    kept = open_data(np.asarray(Y, dtype=engine.dtype), mask=missing)
-    return kept, replace(separation, background=None)
 
 
 def _is_wavelet(domain: str, separation: Factorisation | None, A: ArrayLike | None) -> bool:

@@ -14,15 +14,23 @@ from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.constraints import Constraint
-from ngmca.engines import WORTH_THREADS, Counts, Engine, by_part
+from ngmca.engines import (
+    WORTH_THREADS,
+    Counts,
+    Engine,
+    by_part,
+    everything,
+    in_memory,
+    variance_growth,
+)
 from ngmca.result import HasFactors
-from ngmca.sampling.held_entries import Start, start
-from ngmca.sampling.parallel_chains import SPARSE_LENGTH, Chains, Track
+from ngmca.sampling.held_entries import Profiles, Start, start
+from ngmca.sampling.parallel_chains import Chains, Track
 from ngmca.sampling.sampled_data import Filled, SampledData
 from ngmca.sampling.sparse_chain import Held, Rules, SparseChain, SparseSums
 from ngmca.sampling.sparse_model import NOISE_FLOOR, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
-from ngmca.sampling.wavelet_chain import WAVELET_LENGTH, WaveletChain, WaveletSums
+from ngmca.sampling.wavelet_chain import WaveletChain, WaveletSums
 
 CHAINS_KEY = 2**32 - 1  # among the children of a seed; those of first guesses are numbered from 0
 
@@ -61,8 +69,15 @@ class Target:
         Which of all measurements have an observed entry.
     columns : ndarray of bool
         Which of all channels have an observed entry.
+    profiles : Profiles
+        What is known about columns and rows of A.
+    growth : float
+        How much larger the noise counts because it is correlated along the channels.
     wavelet : bool
         Whether the model is the one for lines and bands.
+    around : bool
+        Whether the separation is the answer, and the intervals lie around it. The chains then only
+        sample the sources, for its mixing.
     """
 
     engine: Engine
@@ -75,7 +90,10 @@ class Target:
     rules: Rules
     rows: NDArray
     columns: NDArray
+    profiles: Profiles
+    growth: float
     wavelet: bool = False
+    around: bool = False
 
     @classmethod
     def of(
@@ -107,6 +125,10 @@ class Target:
         if weighing.kind == "white":
             variance = np.full(m, variance.mean())
         variance = np.maximum(variance, floor)
+        around = not fixed and (wavelet or begin.profiles.any)
+        growth = variance_growth(engine, begin.A, begin.S) if around or wavelet else 1.0
+        # samples that heed correlations are too far from the data to learn the level from them
+        kind = weighing.kind if growth == 1 else "given"
         norm, sized = np.linalg.norm(begin.A, axis=0), begin.held.sized
         if fixed and not norm.all():
             raise ArgumentError(
@@ -126,10 +148,13 @@ class Target:
             norm=np.where(kept | fixed, unit, 1.0),
             variance=variance,
             spread=weighing.spread[rows],
-            rules=Rules(Noise(weighing.kind, floor), Priors(beta_most=1.0), fixed, held=begin.held),
+            rules=Rules(Noise(kind, floor), Priors(beta_most=1.0), fixed or around, held=begin.held),
             rows=rows,
             columns=columns,
+            profiles=begin.profiles,
+            growth=growth,
             wavelet=wavelet,
+            around=around,
         )
 
     def chains(self, seed: Seed, n_chains: int, threads: int) -> Chains:
@@ -137,13 +162,16 @@ class Target:
         (m, n), r = self.engine.shape, self.A.shape[1]
         children = streams(seed, n_chains)
         if self.wavelet:
-            known = (self.A * self.norm, self.S / self.norm[:, None], self.variance, self.rules)
-            tracks = [
-                Track(WaveletChain(Filled.of(self.engine), *known, seed=child), WaveletSums, (m, n), r)
+            engine, free = self._without_known()
+            A, S = (self.A * self.norm)[:, free], (self.S / self.norm[:, None])[free]
+            places = np.flatnonzero(free)
+            chains = [
+                WaveletChain(Filled.of(engine), A, S, self.variance, self, places, seed=child)
                 for child in children
             ]
+            tracks = [Track(chain, WaveletSums, (m, n), r) for chain in chains]
             # a sweep has only two products that use threads: more threads than chains hardly help
-            return Chains(tracks, min(threads, n_chains), True, WAVELET_LENGTH)
+            return Chains(tracks, min(threads, n_chains), True)
         count, total = np.count_nonzero(self.S, axis=1), self.S.sum(axis=1)
         pi = (count + 1) / (n + 2)
         beta = (count + 1) / (total + np.sqrt(self.variance.mean()))
@@ -155,7 +183,21 @@ class Target:
             for child in children
         ]
         apart = threads <= n_chains or m * n * r < WORTH_THREADS  # each chain has a thread of its own
-        return Chains(tracks, min(threads, n_chains) if apart else threads, apart, SPARSE_LENGTH)
+        return Chains(tracks, min(threads, n_chains) if apart else threads, apart)
+
+    @property
+    def known_sources(self) -> NDArray:
+        """Which of the sources (R,) are known in all channels."""
+        held = self.rules.held.sources
+        return np.asarray(held.all(axis=0)) if held.size else np.zeros(len(self.S), bool)
+
+    def _without_known(self) -> tuple[Engine, NDArray]:
+        """Return the data without the known sources and the baseline, and which sources are left."""
+        known, engine = self.known_sources, self.engine
+        if not known.any():
+            return engine, ~known
+        Y = everything(engine) - (self.A[:, known] @ self.S[known]).astype(engine.dtype)
+        return in_memory(Y, engine.weights, unit=engine.unit), ~known
 
 
 def streams(seed: Seed, n_chains: int) -> list[np.random.SeedSequence]:
@@ -202,7 +244,8 @@ def _start(
     )
     names |= {"posterior", "posterior in wavelets"} if wavelet else {"posterior"}
     rules.check(rules.written(sorted(names)))
-    return start(engine, A, S, constraints, background), levels / engine.unit
+    parts = getattr(separation, "parts", (slice(None),))
+    return start(engine, A, S, constraints, background, parts), levels / engine.unit
 
 
 def _with_known_mixing(
@@ -217,4 +260,5 @@ def _with_known_mixing(
     else:  # each channel from its observed entries; without thresholds, because the chains learn theirs
         S = np.zeros((A.shape[1], engine.shape[1]), engine.dtype)
         S = engine.sweep(A, S, lambda G, C, X, _: exact_rows(G, C, X)).S
-    return Start(A, S.astype(np.float64), len(S), Held()), engine.noise(A, S, final=True)
+    profiles = Profiles(np.zeros(len(A), int))
+    return Start(A, S.astype(np.float64), len(S), Held(), profiles), engine.noise(A, S, final=True)

@@ -11,15 +11,12 @@ import numpy as np
 
 from ngmca._support.compiled import compiled
 from ngmca.domains.frame import SYM4
-from ngmca.sampling.random_draws import normal, slice_draw, stream, uniform
+from ngmca.sampling.random_draws import normal, stream, uniform
 
 _LOW = np.array(SYM4)
 _HIGH = _LOW[::-1] * (-1.0) ** np.arange(len(SYM4))
 _TAPS = len(SYM4)
 
-_STEPS_OUT = 16  # how often a slice is widened, on both sides together
-_ROUNDS = 60  # how often a slice shrinks
-_MAX_PRODUCT = 1e100  # a larger product is added to the sum of logarithms
 _MIN_PIVOT = 1e-13  # over the diagonal: a smaller pivot is rounding error
 
 
@@ -119,79 +116,3 @@ def draw_coefficients(G, B, V, key, C):
             for q in range(i + 1, r):
                 x -= L[q, i] * C[q, t]
             C[i, t] = x / L[i, i]
-
-
-@compiled
-def draw_shears(A, S, C, squares, scale, noise, law, partners, width, adapt, key):
-    """For sources i and partners k draw c in a_k + c a_i, s_i - c s_k, which does not change A S.
-
-    Changed in place: A (m, r), columns of norm 1, S and C (r, n), and the squared scales (r, levels +
-    1). noise (r,) is that of the entries of S without a prior, `law` is (power of the evidence, noise
-    levels below 0 without a penalty), partners (r, number) are the k, and width (r, r) are the widths of
-    the first slices, which are learnt if `adapt`.
-    """
-    r, n = S.shape
-    evidence, slack = law
-    root = math.sqrt(evidence)
-    weight = np.empty(n)
-    for i in range(r):
-        state = stream(key, i)
-        for t in range(n):
-            weight[t] = 1.0 / squares[i, scale[t]]
-        for k in partners[i]:
-            # the penalty has the same power as the prior: the root of the power goes into its unit
-            part = (C[i], C[k], weight, S[i], S[k], root / noise[i], slack * root, evidence)
-            low = _lowest(A[:, k], A[:, i])
-            state, c, found = slice_draw(
-                state, _along_shear, part, low, width[i, k], _STEPS_OUT, _ROUNDS, 0.0
-            )
-            if adapt:
-                width[i, k] = max(0.8 * width[i, k] + 0.4 * found, 1e-8)
-            for t in range(n):
-                S[i, t] -= c * S[k, t]
-                C[i, t] -= c * C[k, t]
-            norm = 0.0
-            for j in range(len(A)):
-                A[j, k] = max(A[j, k] + c * A[j, i], 0.0)
-                norm += A[j, k] * A[j, k]
-            norm = math.sqrt(norm)
-            for j in range(len(A)):
-                A[j, k] /= norm
-            for t in range(n):
-                S[k, t] *= norm
-                C[k, t] *= norm
-            squares[k] *= norm * norm
-
-
-@compiled
-def _lowest(a, b):
-    """Return just above the smallest c for which a + c b >= 0, so that no column vanishes."""
-    low = -np.inf
-    for j in range(a.size):
-        if b[j] > 0.0:
-            low = max(low, -a[j] / b[j])
-    return low * (1.0 - 1e-9)
-
-
-@compiled
-def _along_shear(c, part):
-    """Return the log density of s_i - c s_k, up to a constant: Cauchy prior, and a penalty below 0."""
-    C_i, C_k, weight, s_i, s_k, unit, slack, evidence = part
-    logs = 0.0
-    one = 1.0
-    two = 1.0
-    for t in range(0, C_i.size, 2):  # few logarithms of long products; n is even
-        x = C_i[t] - c * C_k[t]
-        y = C_i[t + 1] - c * C_k[t + 1]
-        one *= 1.0 + x * x * weight[t]
-        two *= 1.0 + y * y * weight[t + 1]
-        if one > _MAX_PRODUCT or two > _MAX_PRODUCT:
-            logs += math.log(one) + math.log(two)
-            one = 1.0
-            two = 1.0
-    logs += math.log(one) + math.log(two)
-    below = 0.0
-    for t in range(s_i.size):
-        x = min((s_i[t] - c * s_k[t]) * unit + slack, 0.0)
-        below += x * x
-    return -evidence * logs - 0.5 * below

@@ -268,9 +268,9 @@ def _bars(
 
     The model of bands has no mean: the separation is the answer. A refuted model has no interval.
     """
-    mean = None if posterior.model == "bands" else found.mean
+    mean = None if posterior.around_answer else found.mean
     low, high = (None, None) if posterior.refuted else found.interval(0.9)
-    parts = {"mean": mean, "5 %": low, "95 %": high, "active": found.active}
+    parts = {"mean": mean, "lower 90 %": low, "upper 90 %": high, "active": found.active}
     present = {key: by_source(part) for key, part in parts.items() if part is not None}
     return [(f"{name} {key}", part[i]) for i, name in enumerate(names) for key, part in present.items()]
 

@@ -62,7 +62,7 @@ def from_variables(values: Mapping[str, Any]) -> Posterior | None:
     unknown = np.full(len(values["posterior_S_mean"]), np.nan)
     blank: dict[str, Any] = {"mean": unknown, "sd": unknown}
     model = str(values.get("posterior_model", "sparse"))
-    without = ONLY_SPARSE_MODEL if model == "bands" else ()
+    without = ONLY_SPARSE_MODEL if model != "sparse" else ()
     parts: dict[str, Any] = dict.fromkeys(DIMENSIONS)
     for name in set(DIMENSIONS) - set(without):
         kept: list[Any] = [values.get(f"posterior_{name}_{part}", blank.get(part)) for part in MARGINALS]

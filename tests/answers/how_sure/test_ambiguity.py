@@ -9,9 +9,8 @@ from scipy.ndimage import gaussian_filter1d
 import ngmca
 from ngmca._support.messages import ArgumentError
 from ngmca.answers.how_sure.ambiguity_words import ambiguity_findings, ambiguity_sentences
-from ngmca.answers.how_sure.correlated_noise import variance_growth
 from ngmca.answers.how_sure.feasible_rotations import Rotations
-from ngmca.engines import open_data
+from ngmca.engines import open_data, variance_growth
 from ngmca.result import History, Marginals, Separation
 
 
@@ -227,12 +226,17 @@ def test_correlated_noise_counts_as_larger():
     rng = np.random.default_rng(0)
     white = 0.02 * rng.standard_normal((25, 600))
     separation = separation_of(A, S, 0.02)
-    assert variance_growth(open_data(A @ S + white), separation) == 1
+
+    def growth(Y):
+        engine = open_data(Y)
+        return variance_growth(engine, A, S / engine.unit)
+
+    assert growth(A @ S + white) == 1
     smooth = gaussian_filter1d(white, 2)
     expected = 2 * np.sqrt(np.pi) * 2  # of a Gaussian of 2 channels
-    assert variance_growth(open_data(A @ S + smooth), separation) == pytest.approx(expected, rel=0.1)
+    assert growth(A @ S + smooth) == pytest.approx(expected, rel=0.1)
     gaps = np.where(rng.random(white.shape) < 0.3, np.nan, A @ S + smooth)
-    assert variance_growth(open_data(gaps), separation) == pytest.approx(expected, rel=0.1)
+    assert growth(gaps) == pytest.approx(expected, rel=0.1)
     far, near = (ngmca.ambiguity(A @ S + one, separation) for one in (smooth, white))
     assert (far.width > near.width).all()
 
@@ -301,10 +305,10 @@ def test_words_and_warnings():
     assert f"source {int(np.argmax(found.width)) + 1} (its contribution" in str(warning.text)
     sd = 0.001 * separation.S.max()
     bars = type("Bars", (), {"S": Marginals(separation.S, np.full_like(S, sd)), "refuted": False})()
-    bars.columns, bars.model = None, "bands"
+    bars.columns, bars.around_answer = None, True
     (warning,) = ambiguity_findings(replace(wide, posterior=bars))
     assert warning.title == "Error bars are narrower than what the data allow"
-    assert "noise ±" in ambiguity_sentences(replace(wide, posterior=bars))[0]
+    assert "error bars ±" in ambiguity_sentences(replace(wide, posterior=bars))[0]
     narrow = replace(found, lowest=found.found, highest=found.found)
     assert ambiguity_findings(replace(separation, ambiguity=narrow)) == []
     figure = found.plot()

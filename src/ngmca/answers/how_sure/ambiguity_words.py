@@ -34,8 +34,8 @@ def ambiguity_sentences(separation: Separation) -> list[str]:
         return []
     noise, other = noise_widths(separation), found.relative(separation.S)
     parts = [
-        f"source {i + 1} {'' if noise is None else f'noise {plus_minus(noise[i])}, '}other mixtures "
-        f"{plus_minus(width)}"
+        f"source {i + 1} {'' if noise is None else f'error bars {plus_minus(noise[i])}, '}"
+        f"other mixtures {plus_minus(width)}"
         for i, width in enumerate(other)
     ]
     most = (

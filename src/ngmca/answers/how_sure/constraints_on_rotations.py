@@ -16,9 +16,7 @@ from ngmca.constraints import (
     ZeroMixing,
     ZeroSources,
 )
-from ngmca.constraints.profiles import shapes_of
-from ngmca.nnqp.pooling import best_column
-from ngmca.nnqp.profile_shapes import SHAPES
+from ngmca.constraints.profiles import nearest_profile, shapes_of
 from ngmca.result import Separation
 
 SAME_VALUE = 1e-12  # of the largest: values of one run
@@ -64,11 +62,8 @@ def nearest_mixing(known: Sequence[Constraint], separation: Separation, plain: N
         if zeros is not None:
             found[zeros] = 0
         for k, shape in shapes.items():
-            for part in separation.parts:  # A times the noise levels has the shape
-                h, x = 1 / plain[part] ** 2, np.empty(len(plain[part]))
-                free = np.full(len(h), np.nan)
-                best_column(SHAPES[shape], A[part, k] / plain[part], h, np.inf, free, x)
-                found[part, k] = x / plain[part]
+            column = A[:, k] * plain  # this has the shape
+            found[:, k] = nearest_profile(shape, column, 1 / plain**2, separation.parts) / plain
         return found
 
     return nearest

@@ -19,11 +19,10 @@ from ngmca.answers.how_sure.constraints_on_rotations import (
     nearest_mixing,
     nearest_sources,
 )
-from ngmca.answers.how_sure.correlated_noise import variance_growth
 from ngmca.answers.how_sure.feasible_rotations import End, Rotations
 from ngmca.answers.missing_entries import observed_in, without
 from ngmca.constraints import Closure, Constraint, as_constraints
-from ngmca.engines import Engine, in_own_units, open_data
+from ngmca.engines import Engine, in_own_units, open_data, variance_growth
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Ambiguity, Separation
 
@@ -123,7 +122,7 @@ def ambiguity(
         rules.check(rules.written(["ambiguity", "gmca"]))
     names = [] if engine.whole else ["disk"]
     rules.check(rules.written(["ambiguity", *names]))
-    growth = variance_growth(engine, separation)
+    growth = _growth(engine, separation)
     problem = _Problem.of(engine, separation, known, growth)
     limit = 2 * float(gammaincinv(max(r * (r - 1), 1) / 2, level))  # quantile of chi squared
     pushes = [(sign, k) for sign in (-1.0, 1.0) for k in range(r)]
@@ -139,6 +138,14 @@ def ambiguity(
 
         ends = [end for part in in_parts(push, len(pushes), 1, threads) for end in part]
     return problem.collected(ends, limit, level, growth)
+
+
+def _growth(engine: Engine, separation: Separation) -> float:
+    """Return how much larger the variance of the noise counts."""
+    A, S, background = separation.A, separation.S / engine.unit, separation.background
+    if background is not None:
+        A, S = np.hstack([A, background.weights / engine.unit]), np.vstack([S, background.basis])
+    return variance_growth(without(engine, separation.outliers), A, S)
 
 
 @dataclass(frozen=True, eq=False)

@@ -145,6 +145,6 @@ def _error_bars(separation: Separation) -> list[str]:
     if posterior.refuted:
         return [f"{origin}. They are not shown, because the result contradicts their model."]
     if posterior.S.active is None:
-        return [f"{origin}. They are 90 % intervals around the sources, which are lines and bands."]
+        return [f"{origin}. They are 90 % intervals around the sources, and include their exchange."]
     doubtful = float(np.mean((posterior.S.active > 0.05) & (posterior.S.active < 0.95)))
     return [f"{origin}. For {percent(doubtful)} of the entries it is uncertain whether they are 0."]

@@ -109,6 +109,31 @@ def open_library(library: LibraryLike, unit: str = "", axis_name: str = "") -> L
     return Library(tuple(found), tuple(left_out), tuple(dict.fromkeys(notes)), warnings)
 
 
+def on_axis(library: Library, name: str, positions: NDArray) -> NDArray:
+    """Return a spectrum of a library at these positions: 0 where it is unknown or below 0.
+
+    Parameters
+    ----------
+    library : Library
+        What `open_library` returned.
+    name : str
+        Name of the spectrum; upper and lower case are the same.
+    positions : ndarray of shape (n,)
+        Positions in the unit of the library.
+    """
+    names = [one.name for one in library.references]
+    lower = [one.casefold() for one in names]
+    if name.casefold() not in lower:
+        known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise ArgumentError("{} has no spectrum named {!r}. It has {}.", option("library"), name, known)
+    found = library.references[lower.index(name.casefold())]
+    known_values = np.isfinite(found.values)
+    values = np.interp(
+        positions, found.axis[known_values], found.values[known_values], left=0.0, right=0.0
+    )
+    return np.maximum(values, 0)
+
+
 Item = tuple[str, Dataset] | ReadError
 
 

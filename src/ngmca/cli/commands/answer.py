@@ -16,6 +16,8 @@ EXAMPLES = """
 
   ngmca answer result --library reference_spectra --tolerance 4
 
+  ngmca answer result --library reference_spectra --detect acetone
+
   ngmca answer result --standards standards.csv
 """
 

@@ -1,28 +1,26 @@
 """Noise that is correlated along the channels."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ngmca.answers.missing_entries import without
-from ngmca.engines import Engine, spread
-from ngmca.result import Separation
+from ngmca.engines.blocks import spread
+from ngmca.engines.protocol import Engine
 
 EXAMINED_ENTRIES = 1 << 21  # of the residual
 MAX_LAG = 200
 CHANCE = 3.0  # standard errors: correlations below are 0
 
 
-def variance_growth(engine: Engine, separation: Separation) -> float:
+def variance_growth(engine: Engine, A: NDArray, S: NDArray) -> float:
     """Return how much larger the variance of a sum over channels is than that of white noise.
 
-    It is 1 + 2 (sum of the autocorrelations of the residual), up to the first that chance explains.
+    It is 1 + 2 (sum of the autocorrelations of the residual Y - A S), up to the first that chance
+    explains. A and S are in the units of the engine.
     """
     m, n = engine.shape
     rows = spread(m, max(1, EXAMINED_ENTRIES // n), np.random.default_rng(0))
-    part = without(engine, separation.outliers)
-    Z = part.pick(rows, slice(None)) - separation.A[rows] @ (separation.S / engine.unit)
-    if separation.background is not None:
-        Z -= (separation.background.weights[rows] / engine.unit) @ separation.background.basis
-    there = np.ones(Z.shape, bool) if part.weights is None else part.weights[rows] > 0
+    Z = engine.pick(rows, slice(None)) - A[rows] @ S
+    there = np.ones(Z.shape, bool) if engine.weights is None else engine.weights[rows] > 0
     size = np.sqrt(np.sum(np.square(Z, where=there, out=np.zeros_like(Z)), axis=1, keepdims=True))
     Z = np.where(there, np.divide(Z, size, out=np.zeros_like(Z), where=size > 0), 0.0)
     length = 1 << int(np.ceil(np.log2(2 * n)))
