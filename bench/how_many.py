@@ -235,7 +235,7 @@ REAL: dict[str, tuple[Callable[[], NDArray], dict, tuple[int, int], str]] = {
     "fields, from the air": (
         lambda: ngmca.io.read(first(real_data.folder_of("tensorly"), "**/Indian_pines_corrected.npy")).Y,
         {}, (4, 6), "crops, soil, wood, roads; no clear number"),
-    # nothing was tuned on the next three; what a chemist would say was written before they were counted
+    # the criteria were not changed for the next three; limits of the automatic baseline had the first two in view
     "meats, near infrared": (lambda: meats()[0], {}, (3, 3), "water, fat, protein"),
     "solar cells, Raman": (solar_cells, {}, (2, 3), "chalcopyrite, a copper-poor phase, a background"),
     "low loss, electrons": (lambda: energy_loss("LL"), {}, (2, 3), "zero loss, plasmon, two plasmons"),

@@ -81,6 +81,8 @@ def profiles(seeds):
             found = ngmca.separate(Y, 3, constraints=constraints)
             anchored = any(isinstance(one, ngmca.KnownMixing | ngmca.Kinetics) for one in constraints)
             errors.setdefault(name, []).append(rmse(found.A, A, scaled=not anchored))
+    if not seeds:
+        return
     print(f"RMSE of the profiles in fractions, {seeds} seeds: median, largest")
     for name, values in errors.items():
         print(f"  {name:36s} {np.median(values):.4f}  {max(values):.4f}")

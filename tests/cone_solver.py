@@ -17,7 +17,7 @@ CONES = {
 
 
 def minimum(P, q, *constraints, tol=1e-8):
-    """Return x at the minimum, and the objective there."""
+    """Return x at the minimum, and the objective there; None and inf if no x meets the constraints."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
@@ -26,5 +26,7 @@ def minimum(P, q, *constraints, tol=1e-8):
     g = np.concatenate([np.asarray(g, float) for *_, g in constraints])
     solver = clarabel.DefaultSolver(csc_array(np.triu(P)), np.asarray(q, float), -F, g, cones, settings)
     found = solver.solve()
+    if found.status == clarabel.SolverStatus.PrimalInfeasible:
+        return None, np.inf
     assert found.status in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved)
     return np.array(found.x), found.obj_val

@@ -25,7 +25,7 @@ S = 100 * np.exp(-0.5 * ((np.arange(N) - np.array([[12], [30], [50]])) / 3.0) **
 S *= S > 1
 Y = A @ S + 0.5 * RNG.standard_normal((M, N))
 GAP = np.eye(M, N, k=3, dtype=bool)
-ABSENT = np.eye(M, R, k=1, dtype=bool)
+ABSENT = np.eye(M, R, dtype=bool) & (np.arange(R) < 2)
 SAMPLING = ngmca.Sampling(n_samples=4, burn=2)
 
 # How each feature is asked for. Features that set the same word to different values exclude each other.
@@ -33,7 +33,7 @@ CONSTRAINTS = {
     "Baseline": ngmca.Baseline("polynomial"),
     "Closure": ngmca.Closure(),
     "KnownSources": ngmca.KnownSources(S[:1]),
-    "KnownMixing": ngmca.KnownMixing(A[:, 2:], sources=[2]),
+    "KnownMixing": ngmca.KnownMixing(np.sort(A[:, 2:], axis=0)[::-1], sources=[2]),  # in any shape
     "ZeroSources": ngmca.ZeroSources(S == 0),
     "ZeroMixing": ngmca.ZeroMixing(ABSENT & (A < 0.3)),
     "Kinetics": ngmca.Kinetics("A -> B", sources=[0, 1]),

@@ -156,6 +156,7 @@ RULES: tuple[Rule, ...] = (
         "all data must be in memory",
         _USE_A_PART,
     ),
+    Rule(("Kinetics",), ("disk",), "all data must be in memory", _USE_A_PART),
     Rule(
         ("noise of channels",),
         (*BLOCKS, "gpu"),

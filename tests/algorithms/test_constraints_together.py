@@ -178,3 +178,15 @@ def test_sources_known_in_a_window(missing):
     np.testing.assert_allclose(S[1, 3:8] / window[0, 3:8], S[1, 3] / window[0, 3])
     np.testing.assert_array_equal(found.S[1, 3:8], S[1, 3:8])
     np.testing.assert_allclose(found.S, X.value, atol=1e-6)
+
+
+def test_known_values_say_which_source_is_which():
+    rng = np.random.default_rng(0)
+    S = np.exp(-0.5 * ((np.arange(40) - np.array([[10], [20], [30]])) / 4) ** 2)
+    Y = FRACTIONS @ S + 0.01 * rng.standard_normal((M, 40))
+    for order in itertools.permutations(range(R)):
+        points = np.full((M, R), np.nan)
+        points[[1, 6]] = FRACTIONS[[1, 6]][:, order]
+        given = {"n_init": 1, "domain": "direct", "method": ngmca.Soft(n_iter=15)}
+        found = ngmca.separate(Y, R, constraints=[ngmca.KnownMixing(points)], **given)
+        np.testing.assert_allclose(found.A, FRACTIONS[:, order], atol=0.1)

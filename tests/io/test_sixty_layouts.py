@@ -538,6 +538,195 @@ def matlab_with_names(path):
     mat(path, absorbance=U4, lambda_nm=UV, samples=np.array(["a", "b", "c", "d"], object))
 
 
+# A second set, written after the first one was read.
+XRF = np.round(np.arange(0, 20.48, 0.02), 3)
+X3 = mixtures(XRF, 3, 50)
+FL = np.arange(300.0, 601.0, 1.0)
+F8 = mixtures(FL, 8, 51)
+EX = np.arange(250.0, 330.0, 10.0)
+PIX = np.round(338.6 + 0.37 * np.arange(1024) - 1.2e-5 * np.arange(1024) ** 2, 2)
+O5 = mixtures(PIX, 5, 52)
+MIR = np.round(np.linspace(3996.02, 401.1, 1866), 3)
+M10 = mixtures(MIR, 10, 53)
+TT = np.array([-1.0, -0.5, -0.2, 0, 0.1, 0.2, 0.3, 0.5, 0.8, 1, 1.5, 2, 3, 5, 8, 13, 20, 35, 60, 100])
+TA = reaction(UV, TT - TT.min() + 0.01, 54)
+
+
+@text("xrf.csv", X3, XRF)
+def energies_in_kev():
+    return ["Energy (keV),a,b,c", *rows(XRF, *X3)]
+
+
+@text("eem.csv", F8, FL)
+def excitation_emission():
+    return [line("Em\\Ex", *EX), *rows(FL, *F8)]
+
+
+@text("ocean.txt", O5[:1], PIX)
+def ocean():
+    return [
+        "Data from HR4000",
+        "",
+        "Date: now",
+        "User: x",
+        "Integration Time (sec): 1.0",
+        "XAxis mode: Wavelengths",
+        "Number of Pixels in Spectrum: 1024",
+        ">>>>>Begin Spectral Data<<<<<",
+        *rows(PIX, O5[0], sep="\t", form="{:.5f}"),
+    ]
+
+
+@text("avantes.txt", O5, PIX)
+def avantes():
+    return [
+        line("Wave   ", "Sample1", "Sample2", "Sample3", "Sample4", "Sample5", sep=";"),
+        line("[nm]", *["[counts]"] * 5, sep=";"),
+        *rows(PIX, *O5, sep=";"),
+    ]
+
+
+@text("ftir.csv", M10, MIR)
+def ftir_rows_named_by_files():
+    return [line("filename", *MIR), *rows([f"s{i}.0" for i in range(10)], *M10.T)]
+
+
+@text("ftir_meta.csv", M10, MIR)
+def ftir_with_date_and_temperature():
+    return [
+        line("date", "temperature", "operator", *MIR),
+        *rows([f"2023-05-{i + 1:02d}" for i in range(10)], 20 + np.arange(10) / 2, ["kb"] * 10, *M10.T),
+    ]
+
+
+@text("ta.dat", TA, UV)
+def glotaran_time_explicit():
+    return [
+        "comment",
+        "another",
+        "Time explicit",
+        "Intervalnr 20",
+        line("", *TT, sep="\t"),
+        *rows(UV, *TA, sep="\t"),
+    ]
+
+
+@text("ta2.csv", TA, UV)
+def ta_times_down_blank_corner():
+    return [line("", *UV), *rows(TT, *TA.T)]
+
+
+@text("semi.csv", U4, UV, encoding="utf-8-sig")
+def excel_bom_semicolon():
+    return ["nm;A;B;C;D", *rows(UV, *U4, sep=";")]
+
+
+@text("sep.csv", U4, UV)
+def excel_sep_line():
+    return ["sep=;", "nm;A;B;C;D", *rows(UV, *U4, sep=";")]
+
+
+@text("quoted.csv", U4, UV)
+def everything_quoted():
+    return [",".join(f'"{c}"' for c in r.split(",")) for r in ["wavelength,s1,s2,s3,s4", *rows(UV, *U4)]]
+
+
+@text("pct.csv", U4, UV)
+def trailing_blank_columns():
+    return [r + ",,," for r in ["Wavelength nm,s1,s2,s3,s4", *rows(UV, *U4)]]
+
+
+@text("reps.csv", U12, UV)
+def two_header_rows():
+    return [
+        line(
+            "", "ctrl", "ctrl", "ctrl", "low", "low", "low", "mid", "mid", "mid", "high", "high", "high"
+        ),
+        line("wavelength", *["r1", "r2", "r3"] * 4),
+        *rows(UV, *U12),
+    ]
+
+
+@text("sampleids.csv", N30, NIR)
+def numeric_ids_and_class():
+    return [
+        line("id", "class", *NIR),
+        *rows(1000 + np.arange(30), [f"{i % 3}" for i in range(30)], *N30.T),
+    ]
+
+
+@text("wn_down.txt", M10[:4], MIR)
+def no_header_four_spectra():
+    return rows(MIR, *M10[:4], sep="\t", form="{:.4f}")
+
+
+@text("desc.csv", U4[:, ::-1], UV[::-1])
+def falling_wavelengths():
+    return ["Wavelength,a,b,c,d", *rows(UV[::-1], *U4[:, ::-1])]
+
+
+@text("kin.txt", KE, UV)
+def spectra_per_time_in_minutes():
+    return [line("Wavelength (nm)", *(f"{x:g} min" for x in EVEN_T), sep="\t"), *rows(UV, *KE, sep="\t")]
+
+
+@text("titr.csv", U12, UV)
+def titration_ph_across():
+    return [line("pH", *(2 + 0.5 * np.arange(12))), *rows(UV, *U12)]
+
+
+@text("chrom.csv", GC[:5], MZ)
+def masses_down_samples_across():
+    return [line("m/z", "S1", "S2", "S3", "S4", "S5"), *rows(MZ, *GC[:5])]
+
+
+@layout("order.mat", U12, UV)
+def mat_x_y_names(path):
+    mat(path, x=UV, y=U12)
+
+
+@layout("order2.mat", U12, UV)
+def mat_columns_x_y(path):
+    mat(path, x=UV[:, None], y=U12.T)
+
+
+@layout("s.npz", U12, UV)
+def npz_freq_and_spec(path):
+    np.savez(path, freq=UV, spec=U12, meta=np.array(["a"]))
+
+
+@layout("big.h5", U12, UV)
+def h5_entry_data_and_wavelength_elsewhere(path):
+    h5(path, **{"entry/data": U12, "instrument/wavelength": UV})
+
+
+@layout("h5attr.h5", U12, UV)
+def h5_units_attr(path):
+    with h5py.File(path, "w") as f:
+        f["intensity"] = U12.T
+        f["x"] = UV
+        f["x"].attrs["units"] = "nm"
+
+
+@layout("da.nc", U12, UV)
+def nc_no_names(path):
+    xr.Dataset({"spectra": (("sample", "wl"), U12)}, {"wl": UV}).to_netcdf(path)
+
+
+@layout("cube.npz", U12, UV)
+def npz_cube_xyz(path):
+    np.savez(path, cube=U12.reshape(3, 4, -1), wavelengths=UV, x=np.arange(4.0), y=np.arange(3.0))
+
+
+@layout("df.h5", U12, UV)
+def h5_table_with_fields(path):
+    with h5py.File(path, "w") as f:
+        f["table"] = np.array(
+            list(zip(UV, *U12, strict=True)),
+            dtype=[("wavelength", "f8"), *((f"s{i}", "f8") for i in range(12))],
+        )
+
+
 def outcome(folder, name):
     """Return "right", "refused" or "wrong", and what was said or read."""
     file, write, Y, axis = LAYOUTS[name]

@@ -42,7 +42,9 @@ def test_the_report_opens_with_the_answers(run):
     questions = ("How many?", "Which?", "How much?", "How sure?")
     order = [first.body.index(word) for word in ("data-verdict", *questions)]
     assert order == sorted(order)
-    assert run.answers.rank.advice in first.body
+    assert "3 sources, chosen from the data." in first.body
+    assert "iterations" not in first.body
+    assert run.answers.rank.advice in later[0].body
     assert "&lt;b&gt;one&lt;/b&gt;" in first.body  # a name is no markup
     assert "<b>one</b>" not in html(run).replace("&lt;b&gt;one&lt;/b&gt;", "")
     assert [one.anchor for one in later[:3]] == ["rank", "which", "amounts"]

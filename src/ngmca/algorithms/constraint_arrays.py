@@ -210,6 +210,34 @@ class Constraints:
                 mixing[part, k][place] = x
         return replace(self, totals=None, mixing=mixing / unit, expected=None, sd=None)
 
+    @property
+    def points_tell_order(self) -> bool:
+        """Whether known values of A say which source is which, and nothing else does."""
+        others = (self.sources, self.zero_sources, self.zero_mixing, self.summed, self.kinetics)
+        same = self.profiles is None or len(set(self.profiles)) == 1
+        pointed = bool(self.pointed.any()) and not self.held.any()
+        return pointed and same and all(part is None for part in others)
+
+    def without_order(self) -> "Constraints":
+        """Return the same without known values of A."""
+        return replace(self, mixing=None, expected=None, sd=None)
+
+    def in_order(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+        """Return columns of A and rows of S in the order in which known values of A fit best."""
+        from scipy.optimize import linear_sum_assignment  # takes its time to load
+
+        size, scaled = self.without_order().sizes_of(A, S), self.totals is not None
+        misfits = np.zeros((self.r, self.r))
+        for values in (self.mixing, self.expected):
+            for k in range(self.r if values is not None else 0):
+                known = ~np.isnan(values[:, k])  # type: ignore[index]
+                p, a = values[known, k, None], A[known].astype(np.float64)  # type: ignore[index]
+                energy = np.maximum(np.sum(a * a, axis=0), 1e-300)
+                scale = size if scaled else np.sum(p * a, axis=0) / energy
+                misfits[k] += np.sum((p - scale * a) ** 2, axis=0)
+        order = linear_sum_assignment(misfits)[1]
+        return A[:, order], S[order]
+
     def imposed(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
         """Return A and S with all known values; a known source has the scale that S had before."""
         if not self.any:

@@ -27,12 +27,22 @@ def first_guess(
     A = rng.random((m, r)).astype(engine.dtype)
     S = engine.zero_sources(r)
     engine = completed(engine)  # for a start this is good enough
-    A, S = with_background(engine, A, S, known)
+    loose = known.without_order() if known.points_tell_order else known
+    A, S = _rounds(engine, *with_background(engine, A, S, loose), loose, LEAST_SQUARES_ROUNDS)
+    if loose is not known:
+        A, S = _rounds(engine, *known.in_order(A, S), known, 0)
+    return A, S
+
+
+def _rounds(
+    engine: Engine, A: NDArray, S: NDArray, known: Constraints, projections: int
+) -> tuple[NDArray, NDArray]:
+    """A and S after rounds of projected, and of exact non-negative least squares."""
     exactly = Options(method="anls", known=known)
-    for k in range(LEAST_SQUARES_ROUNDS + EXACT_ROUNDS):
+    for k in range(projections + EXACT_ROUNDS):
         A, S = revive(engine, A, S, known)
         A, S = known.imposed(*unit_columns(A, S))
-        solve = exact_rows if k >= LEAST_SQUARES_ROUNDS else projected
+        solve = exact_rows if k >= projections else projected
         sweep = engine.sweep(A, S, constrained(solve, known))
         A, S = np.array(A), sweep.S
         if known.on_mixing and solve is exact_rows:

@@ -12,11 +12,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.constraint_arrays import Inner, constrained
+from ngmca.algorithms.constraint_arrays import constrained
 from ngmca.algorithms.first_guess import revive, unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.steps import a_step
 from ngmca.engines import Engine, in_gradient
+from ngmca.nnqp.gram import Inner
 from ngmca.result import State
 
 ITERATIONS = 8  # nearly all of the gain comes with them

@@ -1,6 +1,7 @@
 """The two steps: the sources for a given mixing, and the mixing for given sources."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -238,7 +239,7 @@ def _shaped(
         own, found = Gram(H.values, H.which[part]), np.ascontiguousarray(physical[part])
         rest, pinned = C[part], points[part]
         if totals is None:
-            given = {"which": own.which, "points": pinned}
+            given: dict[str, Any] = {"which": own.which, "points": pinned}
             descend_shaped(
                 own.values, rest, found, shapes, **given, max_iter=SHAPED_ROUNDS, tol=SHAPED_TOL
             )

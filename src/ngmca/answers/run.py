@@ -51,7 +51,11 @@ class Answers:
         ]
 
     def _how_many(self, r: int) -> str:
-        return f"{counted(r, 'source')}, as requested." if self.rank is None else self.rank.advice
+        if self.rank is None:
+            return f"{counted(r, 'source')}, as requested."
+        low, high = self.rank.range
+        others = f" ({low} to {high} are possible)" if low < high else ""
+        return f"{counted(r, 'source')}{others}, chosen from the data."
 
     def _which(self, r: int) -> str:
         if self.identification is None:
@@ -193,7 +197,7 @@ class Run:
         """The questions how many, which, how much and how sure, with their answers in words."""
         (asked, many), *others = self.answers.sentences(len(self.separation.S))
         background = found_background(self.separation)
-        if background is not None and self.answers.rank is None:
+        if background is not None:
             many = message("{} {}", many, background)
         sure = ("How sure?", how_sure(self.separation, self.diagnostics))
         return [(asked, many), *others, sure]

@@ -80,6 +80,8 @@ def _answers(run: Run) -> list[str]:
     """Return the answers to questions about the sources, without their warnings."""
     asked = run.answers
     sentences: list[str] = []
+    if asked.rank is not None:
+        sentences.append(message("Number of sources: {}", asked.rank.advice))
     for answer in (asked.identification, asked.amounts):
         if answer is not None:
             sentences += [sentence for sentence in answer.words if sentence not in answer.warnings]

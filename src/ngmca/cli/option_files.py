@@ -21,7 +21,7 @@ from ngmca.io.detect import TABLE_FORMATS, format_of
 from ngmca.saving.sources_in_file import sources_in
 from ngmca.separation import SHARED
 from ngmca.task.methods import method_with
-from ngmca.task.task import DOMAINS, NoiseModel, Sampling, Task
+from ngmca.task.task import AUTOMATIC_BASELINE, DOMAINS, NoiseModel, Sampling, Task
 
 PROFILES = ("unimodal", "increasing", "decreasing")
 
@@ -93,7 +93,9 @@ def constraints_of(
         yield known.Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
     others = (settings.known_sources, settings.known_mixing, settings.closure, settings.profiles)
     kind = settings.baseline or ("auto" if others == (None,) * len(others) else "none")
-    if kind in ("auto", *backgrounds.KINDS):
+    if kind == "auto":
+        yield from AUTOMATIC_BASELINE
+    elif kind in backgrounds.KINDS:
         yield known.Baseline(kind)
     elif kind != "none":
         yield known.Baseline(_spectra("Baseline", kind, data, quiet=quiet))

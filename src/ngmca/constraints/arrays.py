@@ -29,7 +29,7 @@ Constraint = (
     | ZeroMixing
     | ZeroSources
 )
-KINDS = get_args(Constraint)
+KINDS: tuple[type[Constraint], ...] = get_args(Constraint)
 Record = TypeVar("Record")
 SAME_VALUE = 1e-9  # relative difference up to which known values do not contradict each other
 LARGEST_RATIO = 1e100  # of known sources to the data
@@ -40,7 +40,7 @@ def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint
 
     A baseline of the kind "none" is left out.
     """
-    found = (given,) if isinstance(given, KINDS) else tuple(given)
+    found = (given,) if isinstance(given, Constraint) else tuple(given)
     for one in found:
         if not isinstance(one, KINDS):
             names = ", ".join(f"{kind.__name__}(...)" for kind in KINDS)

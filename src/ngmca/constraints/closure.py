@@ -45,8 +45,8 @@ class Closure:
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", KINDS)
         if self.sources is not None:
-            found = tuple(check_count(k, "sources of Closure", low=0) for k in self.sources)
-            object.__setattr__(self, "sources", found)
+            summed = tuple(check_count(k, "sources of Closure", low=0) for k in self.sources)
+            object.__setattr__(self, "sources", summed)
         parts = self.totals if isinstance(self.totals, list | tuple) else [self.totals]
         for part in parts:
             found = as_array(part, "Closure").astype(np.float64)

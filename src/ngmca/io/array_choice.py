@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import message, option
+from ngmca.io.axis_names import quantity_of
 from ngmca.io.axis_units import NO_AXIS, heading, is_place, meaning, role
 from ngmca.io.dataset import Axis, monotonic
 from ngmca.io.read_error import ReadError
@@ -78,13 +79,14 @@ def _spectra(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     }  # fmt: skip
 
 
-def _is_axis_name(name: str) -> bool:
+def is_axis_name(name: str) -> bool:
+    """Return whether an array is named like an axis of spectra."""
     return role(short(name)) == "spectral" or short(name) in AXIS_NAMES
 
 
 def _is_beside(name: str) -> bool:
     """Return whether an array is named like an axis, or like errors of the data."""
-    return _is_axis_name(name) or bool(ERROR_NAME.search(short(name).partition(" [")[0]))
+    return is_axis_name(name) or bool(ERROR_NAME.search(short(name).partition(" [")[0]))
 
 
 def other_arrays(shapes: Mapping[str, Shape], chosen: str) -> tuple[str, ...]:
@@ -131,7 +133,7 @@ def find_axis(vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | No
         if vector.dtype.kind in "fiu" and vector.size in shape and vector.size > 1
     }
     fitting = {name: vector for name, vector in fitting.items() if monotonic(vector)}
-    known = {n: v for n, v in fitting.items() if _is_axis_name(n)}
+    known = {n: v for n, v in fitting.items() if is_axis_name(n)}
     known = _not_in_hertz(known) or known or _unnamed_axes(fitting, shape, transpose)
     if len(known) != 1:
         return None, NO_AXIS, ""
@@ -165,6 +167,9 @@ def _unnamed_axes(
     down = {n: v for n, v in fitting.items() if len(v) == shape[0] and roles[n] in ("", "channel")}
     if along or cube or transpose is False:
         return along if not transpose else {}
+    usual = {n: v for n, v in down.items() if not roles[n] and quantity_of(v) is not None}
+    if len(usual) == 1 and transpose is None:
+        return usual
     if down and transpose is None:
         name = next(iter(down))
         raise ReadError(

@@ -60,24 +60,20 @@ def labelled(
     if array.dtype.names:
         return replace(_of_fields(array, layout, where), meta=meta)
     array, layout = _squeezed(array, layout)
-    inside = None
-    if array.ndim == 2 and not layout.axes:
-        axis = (None, NO_AXIS, "")
-        if layout.axis is None:
-            axis = find_axis(vectors, array.shape, layout.transpose)
-        if axis[0] is None:
-            inside = _inside(real_numbers(array, where), layout, where)
-    elif layout.axis is not None:
+    if layout.axis is not None and array.ndim != 2:
         raise ReadError("{} has {} dimensions: leave out {}.", where, array.ndim, option("axis"))
-    if inside is not None:
-        return replace(inside, meta=meta)
     if layout.words:
         return _as_told(array, vectors, layout, where, meta)
-    if array.ndim != 2:
+    axis: Axis = (None, NO_AXIS, "")
+    if layout.axis is None:
         axis = find_axis(vectors, array.shape, layout.transpose)
+    if array.ndim == 2 and axis[0] is None:
+        inside = _inside(real_numbers(array, where), layout, where)
+        if inside is not None:
+            return replace(inside, meta=meta)
     data = from_array(array, axis, transpose=layout.transpose, where=where, meta=meta)
-    kept = [d for d, size in enumerate(array.shape) if size != data.Y.shape[1] or array.ndim != 2]
-    names = _names_beside(vectors, len(data.Y)) if array.ndim == 2 and len(kept) == 1 else ()
+    square = array.ndim == 2 and array.shape[0] == array.shape[1]
+    names = _names_beside(vectors, len(data.Y)) if array.ndim == 2 and not square else ()
     return replace(data, row_names=names) if names else data
 
 
@@ -115,8 +111,8 @@ def _inside(values: NDArray, layout: Layout, where: str) -> Dataset | None:
     if layout.axis == "none":
         return None
     m, n = values.shape
-    first = ",".join("" if np.isnan(v) else repr(float(v)) for v in values[0])
-    lines = Lines(list(range(1, m + 1)), [first, *[""] * (m - 1)])
+    above = ",".join("" if np.isnan(v) else repr(float(v)) for v in values[0])
+    lines = Lines(list(range(1, m + 1)), [above, *[""] * (m - 1)])
     table = Table(np.asarray(values, float), lines=lines, where=where, columns=tuple(range(n)))
     reading = choose_reading(table, layout.axis, layout.transpose)
     first = np.asarray(values[:, 0], float)

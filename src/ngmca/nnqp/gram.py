@@ -204,7 +204,7 @@ class Gram:
         It is the move of a step down the gradient and back, divided by the least eigenvalue: where
         sources are nearly equal, the gradient is small far from the minimum too.
         """
-        given = {"bound": bound, "which": self.which, "points": points}
+        given: dict[str, Any] = {"bound": bound, "which": self.which, "points": points}
         wrong = residual_shaped(self.values, C, X, shapes, **given)
         return wrong / self.least_eigenvalue
 

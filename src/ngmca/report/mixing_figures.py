@@ -128,19 +128,41 @@ def shown_posterior(run: Run) -> Posterior | None:
     return None if posterior is None or posterior.refuted else posterior
 
 
-def coordinates(run: Run) -> NDArray | None:
-    """Return time or another coordinate of the measurements; None if it goes back and forth."""
-    own = run.data.row_axis
-    if own is None or len(own) != len(run.separation.A):
+def coordinates(run: Run) -> tuple[NDArray, str] | None:
+    """Return time or another coordinate of the measurements, and what it is.
+
+    Names that are numbers in order, as `0.5` or `time (s)=0.5`, are coordinates too. None if there are
+    none, or if they go back and forth.
+    """
+    own = (
+        _numbers_in_names(run) if run.data.row_axis is None else (run.data.row_axis, run.data.row_label)
+    )
+    if own is None or len(own[0]) != len(run.separation.A):
         return None
-    steps = np.diff(own)
+    steps = np.diff(own[0])
     return own if (steps >= 0).all() or (steps <= 0).all() else None
+
+
+def _numbers_in_names(run: Run) -> tuple[NDArray, str] | None:
+    """Return the numbers that the names of measurements are, unless they only count."""
+    names = run.data.row_names
+    if len(names) < MIN_COORDINATES or run.data.image_shape or len(run.data.parts) > 1:
+        return None
+    words, _, numbers = zip(*(name.rpartition("=") for name in names), strict=True)
+    try:
+        found = np.array([float(number) for number in numbers])
+    except ValueError:
+        return None
+    counts = bool((np.abs(np.diff(found)) == 1).all())
+    if len(set(words)) > 1 or counts or not np.isfinite(found).all():
+        return None
+    return found, words[0].strip() or "measurement"
 
 
 def places(run: Run) -> NDArray:
     """Return where measurements are drawn: at their coordinates, or at their numbers from 1."""
     own = coordinates(run)
-    return np.arange(1.0, len(run.separation.A) + 1) if own is None else own
+    return np.arange(1.0, len(run.separation.A) + 1) if own is None else own[0]
 
 
 def _bars_fit(run: Run) -> bool:
@@ -151,8 +173,9 @@ def _bars_fit(run: Run) -> bool:
 def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
     """Draw the axis of the measurements below the last row, with names if there is room."""
     m, place = len(run.separation.A), {} if row is None else {"row": row, "col": 1}
-    if coordinates(run) is not None:
-        figure.update_xaxes(title=look.literal(run.data.row_label), **place)
+    own = coordinates(run)
+    if own is not None:
+        figure.update_xaxes(title=look.literal(own[1]), **place)
         return
     ticks: dict[str, Any] = {"title": "measurement", "tickformat": "d", "nticks": min(m + 1, 15)}
     if m <= MAX_NAMES and run.data.row_names:

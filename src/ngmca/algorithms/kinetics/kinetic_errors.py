@@ -25,7 +25,7 @@ def rates_of(
     theta, here = fit.descend(model.nearest(A[:, model.columns])[0])
     A = fit.mixing(theta)
     curvature, scores = _sums_of_channels(engine, A, here, fit.derivatives(theta), known_sources)
-    freedom = max(_observed(engine) - len(theta) - np.count_nonzero(here.S), 1)
+    freedom = max(_observed(engine) - len(theta) - int(np.count_nonzero(here.S)), 1)
     variance = 2 * here.cost / freedom
     inverse = np.linalg.pinv(curvature, rcond=1e-12, hermitian=True)
     plain = variance * np.diagonal(inverse)

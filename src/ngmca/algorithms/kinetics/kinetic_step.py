@@ -91,7 +91,7 @@ class KineticModel:
             self.memory[key] = self._nearest(A.astype(np.float64))
             if len(self.memory) > MOST_REMEMBERED:
                 self.memory.pop(next(iter(self.memory)))
-        return self.memory[key]  # type: ignore[no-any-return]
+        return self.memory[key]
 
     def trials(self) -> list[NDArray]:
         """Return free numbers of other orders of magnitude, and the first guess."""
@@ -133,7 +133,7 @@ def kinetic_step(
     if key not in model.memory:
         found = _stepped(engine, A, S, model, known_sources, alone=True)
         model.memory[key] = engine, found  # the engine is kept, so that no other has its id
-    return model.memory[key][1]  # type: ignore[no-any-return]
+    return model.memory[key][1]
 
 
 def _stepped(

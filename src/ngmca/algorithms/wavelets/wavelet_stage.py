@@ -114,6 +114,7 @@ def iterate_bands(
     """
     data = WaveletData.of(engine)
     fast = data.engine
+    exact = fast if options.known.kinetics is None else engine  # a rate law is fitted to the data
     change = engine.unit / fast.unit
     W = frame_of(S.shape[1], options.sample_shape, options.borders)
     domain = replace(before.domain, levels=W.levels)
@@ -141,7 +142,7 @@ def iterate_bands(
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
         SS, YS = data.moments(S)
-        stepped, quality = (A, np.nan) if known else _mixing(fast, SS, YS, A, S, sigma, options)
+        stepped, quality = (A, np.nan) if known else _mixing(exact, SS, YS, A, S, sigma, options)
         active = np.count_nonzero(S) / S.size
         state = State(
             domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),

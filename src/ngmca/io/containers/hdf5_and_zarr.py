@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.io.array_choice import choose_array, other_arrays
+from ngmca.io.array_choice import choose_array, is_axis_name, other_arrays
 from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim, in_words
 from ngmca.io.containers.blosc_chunks import check_blosc
@@ -36,7 +36,7 @@ def read_hdf5(
         if known is not None:
             return known
         found = _datasets_in(file)
-        shapes = {key: one.shape[:: -1 if _is_matlab(one) else 1] for key, one in found.items()}
+        shapes = {key: _shape(one) for key, one in found.items()}
         name = choose_array(shapes, dataset, path)
         item, where = found[name], f"{name} in {path}"
         check_claim(float(item.nbytes), None, where)
@@ -46,6 +46,13 @@ def read_hdf5(
         array = stored.T if _is_matlab(item) else stored
     others = () if dataset else other_arrays(shapes, name)
     return labelled(array, vectors, layout, where, name).with_notes(*notes, *others)
+
+
+def _shape(item: Any) -> tuple[int, ...]:
+    """Return the shape of a dataset: fields are columns, and MATLAB stores arrays transposed."""
+    if item.dtype.names:
+        return (*item.shape, len(item.dtype.names))
+    return tuple(item.shape[:: -1 if _is_matlab(item) else 1])
 
 
 def read_zarr(
@@ -98,7 +105,10 @@ def vectors_beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
     """Return the vectors that may be the axis of a dataset."""
     item = found[name]
     beside = (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
-    return beside | _in_attributes(item)
+    beside |= _in_attributes(item)
+    if any(is_axis_name(key) and vector.size in item.shape for key, vector in beside.items()):
+        return beside
+    return beside | _elsewhere(found, name)
 
 
 def _arrays_in(group: Any) -> dict[str, Any]:
@@ -119,7 +129,9 @@ def _datasets_in(file: Any) -> dict[str, Any]:
     return {
         name: item
         for name, item in found.items()
-        if isinstance(item, h5py.Dataset) and item.dtype.kind in NUMERIC_KINDS and item.shape is not None
+        if isinstance(item, h5py.Dataset)
+        and (item.dtype.kind in NUMERIC_KINDS or item.dtype.names)
+        and item.shape is not None
     }
 
 
@@ -225,8 +237,21 @@ def _beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
     return {
         _with_unit(key, item): np.ravel(item[()])
         for key, item in found.items()
-        if key.rpartition("/")[0] == group and key != name and item.size == max(item.shape, default=0)
+        if key.rpartition("/")[0] == group
+        and key != name
+        and not item.dtype.names
+        and item.size == max(item.shape, default=0)
     }
+
+
+def _elsewhere(found: dict[str, Any], name: str) -> dict[str, NDArray]:
+    """Return vectors that are named like an axis in other groups, and fit a dimension of a dataset."""
+    return {
+        _with_unit(key, item): np.ravel(item[()])
+        for key, item in found.items()
+        if key != name and is_axis_name(key) and not item.dtype.names
+        and item.size == max(item.shape, default=0) and item.size in found[name].shape
+    }  # fmt: skip
 
 
 def _in_attributes(item: Any) -> dict[str, NDArray]:

@@ -83,10 +83,10 @@ def _corner(down: str, across: str) -> str:
 
 
 def _fixed_frame(group: Any) -> Frame:
-    labels = [[_label(v) for v in group[name][()]] for name in ("axis1", "block0_items")]
+    rows, columns = ([_label(v) for v in group[name][()]] for name in ("axis1", "block0_items"))
     names = [_text(group[name].attrs.get("name", b"")) for name in ("axis1", "axis0")]
     plain = ["" if name in ("N.", "None") or "\n" in name else name for name in names]
-    return Frame(np.asarray(group["block0_values"]), *labels, _corner(*plain))
+    return Frame(np.asarray(group["block0_values"]), rows, columns, _corner(plain[0], plain[1]))
 
 
 def _reading(frame: Frame, layout: Layout, where: str) -> tuple[Any, Table]:
@@ -178,11 +178,11 @@ def _of_wright(file: Any, dataset: str | None, layout: Layout, where: str) -> Da
         )
     label, positions = found.pop(spectral[0])
     turned = np.moveaxis(real_numbers(array, where), spectral[0], -1)
-    others = [found[d] for d in sorted(found)]
-    words = [label.split()[0] for label, _ in others]
+    beside = [found[d] for d in sorted(found)]
+    words = [label.split()[0] for label, _ in beside]
     return Dataset(
         turned.reshape(-1, turned.shape[-1]), positions, *from_unit(heading(label)[1], label.split()[0]),
-        row_names=names_along(words, turned.shape[:-1], dict(others)),
+        row_names=names_along(words, turned.shape[:-1], dict(beside)),
         meta={"dataset": printable(name)}, notes=tuple(notes),
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import Message, message, option
+from ngmca.io.axis_names import quantity_of
 from ngmca.io.axis_units import role
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
@@ -187,8 +188,11 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
         ambiguities.check_quantities(table, list(range(1, table.values.shape[1])))
     if len(Y) == 1:
         return [(5.0, "")]
-    if table.names and labels.axis_above(table) is not None:
-        return points + evidence.nature(axis, name.split("\\")[0], len(Y))
+    above = labels.axis_above(table) if table.names else None
+    if above is not None:
+        usual = quantity_of(axis) is not None and not evidence.in_spectral_range(above[2])
+        across = usual and role(name) in ("time", "counting")  # the corner names what is above
+        return points + evidence.nature(axis, "" if across else name.split("\\")[0], len(Y))
     counts: Points = [(-1.5, "")] if evidence.is_counter(axis) else []
     if not table.names:
         return points + counts + evidence.bare(axis, Y.T)
