@@ -1,4 +1,4 @@
-"""Infrared and Raman of the same samples: separated alone and together, and drawn.
+"""Infrared and Raman of the same samples: tables are written, separated alone and together, and drawn.
 
 Two of the three compounds have similar infrared spectra, two have similar Raman spectra.
 """
@@ -62,10 +62,8 @@ def main() -> None:
         print(f"amounts, {name:>14}: SDR {ngmca.evaluate(A.T, found.T).mean_sdr:4.1f} dB")
     for name in AXES:
         before, after = (ngmca.evaluate(spectra[name], one[name].S) for one in (alone, parts))
-        print(
-            f"spectra, {name:>14}: SDR {before.mean_sdr:4.1f} dB alone, "
-            f"{after.mean_sdr:4.1f} dB with both"
-        )
+        gain = f"SDR {before.mean_sdr:4.1f} dB alone, {after.mean_sdr:4.1f} dB with both"
+        print(f"spectra, {name:>14}: {gain}")
     draw(A, spectra, alone, parts, amounts).savefig(args.out / "techniques.png", dpi=100)
 
 
