@@ -11,7 +11,7 @@ import numpy as np
 from ngmca.io.dataset import monotonic
 from ngmca.io.tables import numerals
 
-LINE_END = re.compile(r"\r\n|\r|\n")  # a name may hold other characters that Unicode calls line ends
+LINE_END = re.compile("\r\n|[\r\n\x85]")  # a name may hold other characters that Unicode calls line ends
 COMMENTS = ("#", "%", "//", "!")
 SAMPLED_LINES = 600  # at the top and at the end, to find the table
 SAMPLED_CELLS = 24  # of a line

@@ -30,7 +30,7 @@ from ngmca.io.tables.text_tables import Table, tables_of
 
 PERKINELMER = re.compile(r"PE \w+ .*ASCII")
 PIECE_BYTES = 1 << 24  # that are read or unpacked at a time
-LINE_ENDS = b"\n\r"
+LINE_ENDS = b"\n\r\x85"
 
 
 def read_text(path: Path, *, stream: BinaryIO | None = None, **options: Any) -> Dataset:

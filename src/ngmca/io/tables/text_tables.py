@@ -99,8 +99,16 @@ class Table:
 
     def cells(self, j: int) -> tuple[str, ...]:
         """Return the cells of a column as text."""
-        place = self.columns[j]
-        return tuple((*self.style.cells(text), *[""] * (place + 1))[place] for text in self.lines.texts)
+        return self.cells_of([j])[j]
+
+    def cells_of(self, columns: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """Return the cells of some columns as text, in one pass over the lines."""
+        found: dict[int, list[str]] = {j: [] for j in columns}
+        for cells in map(self.style.cells, self.lines.texts if columns else ()):
+            for j, column in found.items():
+                place = self.columns[j]
+                column.append(cells[place] if place < len(cells) else "")
+        return {j: tuple(column) for j, column in found.items()}
 
     def check(self, *, gaps: bool = False) -> None:
         """Raise an error for the first cell that is not a number; with `gaps`, cells may be empty."""
@@ -299,7 +307,7 @@ def _table(
     """Return a table with its names and columns of words, and a remark on empty columns."""
     table = Table(values, lines=body, style=style, where=where, columns=tuple(range(width)))
     wordy = np.flatnonzero(2 * np.isnan(values).sum(axis=0) > len(values)).tolist()
-    columns = {j: table.cells(j) for j in wordy}
+    columns = table.cells_of(wordy)
     empty = {j for j, column in columns.items() if not any(column)}
     words = {j: column for j, column in columns.items() if any(map(style.is_word, column))}
     last = max(j for j in range(width) if j not in empty) + 1  # delimiters may end every line
