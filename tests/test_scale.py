@@ -73,6 +73,7 @@ def sampled(data, r, unit, **options):
 
 @pytest.mark.filterwarnings("ignore:the chains disagree")
 @pytest.mark.filterwarnings("ignore:these data are not")
+@pytest.mark.filterwarnings("ignore:the data hardly determine")
 @pytest.mark.parametrize(
     ("data", "r", "options"), [(DATA, 3, {}), (BANDS, 2, {"domain": "wavelet"})], ids=["sparse", "bands"]
 )

@@ -275,7 +275,8 @@ def test_a_baseline_is_no_source(mixture, kind):
     curved *= 2 * np.quantile(mixture.A @ mixture.S, 0.99) / curved.max()
     found = separate(mixture.Y + curved, baseline=basis if kind == "given" else kind)
     assert score(mixture, found) > score(mixture, separate(mixture.Y)) - 2.5
-    assert score(mixture, separate(mixture.Y + curved)) < 10
+    ignored = ngmca.separate(mixture.Y + curved, R, constraints=[], n_init=1)
+    assert score(mixture, ignored) < 10
     assert found.A.shape == (M, R)
     assert (found.background.weights >= 0).all()
     np.testing.assert_allclose(found.background.values, curved, atol=0.1 * curved.max())
@@ -395,7 +396,7 @@ def test_constraints_that_are_wrong_are_named(mixture):
         ([ngmca.Closure(), ngmca.Closure(2.0)], "Closure is given 2 times: put it into one record"),
         ([ngmca.Unimodal([R])], "Unimodal names source 4, but there are 4 sources"),
         ([ngmca.Unimodal(), ngmca.Monotonic(sources=[1])], "source 1 cannot be both"),
-        ([ngmca.Baseline("cubic")], "Baseline must be one of 'polynomial', 'splines'"),
+        ([ngmca.Baseline("cubic")], "Baseline must be one of .*'polynomial', 'splines'"),
         ([ngmca.Baseline(-np.ones((1, N)))], "not negative"),
         (
             [ngmca.KnownMixing(mixture.A[:, :1]), ngmca.ZeroMixing(np.eye(M, R, dtype=bool))],

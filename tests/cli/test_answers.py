@@ -88,7 +88,8 @@ def test_the_number_of_sources_is_found_out(tmp_path, table):
     assert columns(out / "rank.csv")["sources"] == [str(k) for k in choice.ranks]
     assert 'sources = "auto"' in (out / "run.toml").read_text()
     page = (out / "report.html").read_text()
-    assert f"<b>How many?</b> {choice.advice}" in page
+    assert "<b>How many?</b> 3 sources" in page
+    assert choice.advice in page
     again = tmp_path / "again"
     run("separate", "--config", out / "run.toml", "-o", again)
     assert (again / "sources.csv").read_bytes() == (out / "sources.csv").read_bytes()

@@ -60,6 +60,8 @@ def transposed(constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """Return the constraints for the transposed data, whose sources are the columns of A."""
     found = []
     for one in constraints:
+        if isinstance(one, Baseline) and not one.is_decided:
+            continue  # an automatic baseline is none here
         if not isinstance(one, KnownMixing | KnownSources | ZeroMixing | ZeroSources):
             raise ArgumentTypeError(
                 "{} has no counterpart when sources and mixing are exchanged: leave it out.",

@@ -1,6 +1,6 @@
 """A task whose automatic baseline is decided by its data."""
 
-from dataclasses import replace
+from copy import copy
 
 from ngmca import rules
 from ngmca.constraints import (
@@ -39,7 +39,9 @@ def with_found_baseline(task: Task, engine: Engine) -> Task:
     if asked is None or asked.is_decided:
         return task
     found = found_baseline(engine, task.r) if may_be_found(task, engine) else None
-    return replace(task, constraints=with_baseline(task.constraints, found))
+    decided = copy(task)  # which is checked already, and `may_be_found` has asked the rules
+    object.__setattr__(decided, "constraints", with_baseline(task.constraints, found))
+    return decided
 
 
 def with_baseline(constraints: tuple[Constraint, ...], found: Baseline | None) -> tuple[Constraint, ...]:
