@@ -71,7 +71,7 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
 
 def check_orientation(data: Any, name: str = "data") -> None:
     """Raise an error for a DataFrame or DataArray whose labels say that channels are in its rows."""
-    if hasattr(data, "dims") and hasattr(data, "coords") and data.ndim == 2:  # HDF5 has dims too
+    if hasattr(data, "coords") and getattr(data, "ndim", 0) == 2:
         channels, others = data.dims
         if _is_spectral_dim(data, channels) and not _is_spectral_dim(data, others):
             raise ReadError(
