@@ -127,7 +127,7 @@ class Target:
         variance = np.maximum(variance, floor)
         around = not fixed and (wavelet or begin.profiles.any)
         growth = variance_growth(engine, begin.A, begin.S) if around or wavelet else 1.0
-        # samples that heed correlations are too far from the data to learn the level from them
+        # samples that follow correlations are too far from the data to learn the level from them
         kind = weighing.kind if growth == 1 else "given"
         norm, sized = np.linalg.norm(begin.A, axis=0), begin.held.sized
         if fixed and not norm.all():

@@ -275,7 +275,7 @@ class Problem:
     def _in_order(self, engine: Engine, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
         """Return the first factors, where shapes differ between sources, with each source at its shape.
 
-        Nobody knows beforehand which source is which: a short fit without shapes tells.
+        Which source is which is not known beforehand: a short fit without shapes shows it.
         """
         known = self.options.known
         if not known.exchangeable.size:
