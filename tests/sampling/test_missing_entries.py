@@ -7,6 +7,7 @@ import pytest
 
 import ngmca
 from ngmca.engines import in_memory
+from ngmca.engines.weighted import WeightedEngine
 from ngmca.sampling.sampled_data import Filled
 from ngmca.simulate.mixture import Mixture
 
@@ -226,3 +227,15 @@ def test_bands_heed_levels_of_entries():
     assert np.median(found.S.sd[:, 140:]) > 3 * np.median(found.S.sd[:, :116])
     low, high = found.S.interval(0.9)
     assert 0.85 < ((low <= data.S) & (high >= data.S))[data.S > 0.1].mean() < 0.98
+
+
+def test_missing_entries_are_filled_block_by_block():
+    """Without noise, a missing entry is that of the fit, and the others stay."""
+    rng = np.random.default_rng(0)
+    A, S, Y = rng.random((4, 2)), rng.random((2, 20)), rng.random((4, 20))
+    seen = rng.random((4, 20)) < 0.5
+    data = Filled.of(WeightedEngine(Y, seen.astype(float)))
+    data.block = 7
+    data.fill(A, S, np.zeros(4), np.uint64(1))
+    np.testing.assert_allclose(data.Y, np.where(seen, Y, A @ S))
+    np.testing.assert_allclose(data.row_energy, np.sum(data.Y**2, axis=1))
