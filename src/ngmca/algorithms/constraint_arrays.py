@@ -223,8 +223,6 @@ class Constraints:
 
     def in_order(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
         """Return columns of A and rows of S in the order in which known values of A fit best."""
-        from scipy.optimize import linear_sum_assignment  # takes its time to load
-
         size, scaled = self.without_order().sizes_of(A, S), self.totals is not None
         misfits = np.zeros((self.r, self.r))
         for values in (self.mixing, self.expected):
@@ -234,7 +232,7 @@ class Constraints:
                 energy = np.maximum(np.sum(a * a, axis=0), 1e-300)
                 scale = size if scaled else np.sum(p * a, axis=0) / energy
                 misfits[k] += np.sum((p - scale * a) ** 2, axis=0)
-        order = linear_sum_assignment(misfits)[1]
+        order = _cheapest_pairs(misfits)[1]
         return A[:, order], S[order]
 
     def imposed(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
@@ -301,7 +299,7 @@ class Constraints:
         for j, i in enumerate(which):
             moved = self.in_shape(A[:, which], np.full(which.size, i)) - A[:, which]
             costs[:, j] = np.sum(moved**2, axis=0) * energy
-        source, shape = linear_sum_assignment(costs)
+        source, shape = _cheapest_pairs(costs)
         A, S = A.copy(), S.copy(order="K")
         A[:, which[shape]], S[which[shape]] = A[:, which[source]], S[which[source]]
         A[:, which] = self.in_shape(A[:, which], which)
@@ -378,6 +376,14 @@ class _Equations:
 
 FREE = Constraints()
 SMALLEST_SIZE = 1e-6  # of a column of A under a closure, over the largest size
+
+
+def _cheapest_pairs(costs: NDArray) -> tuple[NDArray, NDArray]:
+    """Return rows and columns of the costs, each in one pair, so that the sum is smallest."""
+    from scipy.optimize import linear_sum_assignment  # takes its time to load: not before it is needed
+
+    rows, columns = linear_sum_assignment(costs)
+    return rows, columns
 
 
 def _scales(S: NDArray, known: NDArray) -> NDArray:
