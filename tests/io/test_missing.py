@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ngmca.io import Dataset, ReadError, read
-from ngmca.io.dataset import note_missing
+from ngmca.io.missing_values import note_missing
 
 AXIS = np.linspace(400.0, 800.0, 41)
 Y = np.stack([np.exp(-(((AXIS - at) / 40) ** 2)) for at in (480.0, 600.0, 700.0)]).round(6)
