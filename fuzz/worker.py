@@ -38,8 +38,8 @@ def kinds():
         "arrays": (arrays.prepare, arrays.case),
         "constraints": (constraints.prepare, constraints.case),
         "nnqp": (problems.prepare, problems.case),
-        "results": (saved.prepare, saved.results_case),
-        "checkpoints": (saved.prepare, saved.checkpoints_case),
+        "results": (saved.prepare_results, saved.results_case),
+        "checkpoints": (saved.prepare_checkpoints, saved.checkpoints_case),
         "runs": (commands.prepare, commands.runs_case),
         "commands": (commands.prepare, commands.commands_case),
     }
