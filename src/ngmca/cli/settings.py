@@ -35,7 +35,7 @@ METHOD_OPTIONS = {
 }
 QUESTION_FILES = ("library", "standards", "responses")
 READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns", "axes",
-           "axis_name", "axis_unit", "axis_direction", "rows")  # fmt: skip
+           "axis_name", "axis_unit", "axis_direction", "missing", "rows")  # fmt: skip
 # questions about the sources, which do not change the separation
 QUESTIONS = (*QUESTION_FILES, "tolerance", "detect")
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
@@ -229,6 +229,9 @@ class Settings:
     axis_name: str | None = setting("Name of the axis, as wavenumber (from the file).")
     axis_unit: str | None = setting("Unit of the axis, as cm-1 (from the file).")
     axis_direction: str | None = setting("How figures draw the axis: rising or falling (by its kind).")
+    missing: str | None = setting(
+        "Number that stands for a missing entry, as -1; none if no number does (-999 and similar)."
+    )
     rows: str | None = setting(
         "Coordinates of the measurements: 'time [h]' if their names are numbers, 'time [h] 0:0.5', or a "
         "file with one number for each.",
