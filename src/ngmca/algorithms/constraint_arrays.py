@@ -99,6 +99,14 @@ class Constraints:
         return found
 
     @property
+    def anchored(self) -> bool:
+        """Whether known values of A, at least two of each source, say how sources are mixed."""
+        count = np.zeros(self.total, dtype=np.intp)
+        for values in (self.mixing, self.expected):
+            count += 0 if values is None else np.count_nonzero(~np.isnan(values), axis=0)
+        return self.r > 0 and bool((count[: self.r] >= 2).all())
+
+    @property
     def modelled(self) -> NDArray:
         """(R,) which columns of A follow a rate law."""
         found = np.zeros(self.total, dtype=bool)
