@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ngmca.constraints import KnownMixing as KnownMixing
     from ngmca.constraints import KnownSources as KnownSources
     from ngmca.constraints import Monotonic as Monotonic
+    from ngmca.constraints import Trilinear as Trilinear
     from ngmca.constraints import Unimodal as Unimodal
     from ngmca.constraints import ZeroMixing as ZeroMixing
     from ngmca.constraints import ZeroSources as ZeroSources
@@ -93,6 +94,7 @@ _HOME = {
     "Soft": "task.methods",
     "State": "result",
     "Task": "task.task",
+    "Trilinear": "constraints",
     "Unimodal": "constraints",
     "Verdict": "answers.how_sure.verdict",
     "ZeroMixing": "constraints",

@@ -44,6 +44,7 @@ class Constraints:
     rows: NDArray | None = None  # (m,) unit of each measurement, in which profiles have their shapes
     both: bool = False  # A is penalised too
     kinetics: KineticModel | None = None  # profiles that follow a rate law
+    trilinear: tuple[int, ...] = ()  # sources whose profiles are the same in all parts, up to a factor
 
     @property
     def baseline(self) -> int:
@@ -144,14 +145,14 @@ class Constraints:
     def on_mixing(self) -> bool:
         """Whether A is constrained."""
         parts = (self.mixing, self.expected, self.zero_mixing, self.totals, self.profiles, self.kinetics)
-        return self.both or any(part is not None for part in parts)
+        return self.both or bool(self.trilinear) or any(part is not None for part in parts)
 
     @property
     def shaped(self) -> bool:
         """Whether A has other constraints than non-negativity, so that it must not be extrapolated."""
         pointed = bool((self.pointed & ~self.held).any())
         others = (self.totals, self.profiles, self.kinetics)
-        return pointed or any(part is not None for part in others)
+        return pointed or bool(self.trilinear) or any(part is not None for part in others)
 
     @property
     def keeps_sources(self) -> bool:
