@@ -50,16 +50,25 @@ def ours(X, r, **constraints):
     return ngmca.separate(list(X), r, constraints=known).S
 
 
+def filled(X):
+    """Missing entries, which these methods do not know, from their neighbours along the channels."""
+    found, place = X.reshape(-1, X.shape[-1]).copy(), np.arange(X.shape[-1])
+    for row in found:
+        seen = ~np.isnan(row)
+        row[~seen] = np.interp(place[~seen], place[seen], row[seen]) if seen.any() else 0
+    return found.reshape(X.shape)
+
+
 def by_hals(X, r):
     """Sources of a non-negative CP decomposition by hierarchical least squares."""
-    X = np.nan_to_num(X)
+    X = filled(X)
     found = non_negative_parafac_hals(tensorly.tensor(X), r, n_iter_max=500, tol=1e-9, init="svd")
     return np.asarray(found[1][2]).T
 
 
 def by_updates(X, r):
     """The same by multiplicative updates."""
-    X = np.maximum(np.nan_to_num(X), 0)
+    X = np.maximum(filled(X), 0)
     found = non_negative_parafac(tensorly.tensor(X), r, n_iter_max=500, tol=1e-9, init="svd")
     return np.asarray(found[1][2]).T
 

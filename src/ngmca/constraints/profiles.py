@@ -77,7 +77,7 @@ class Monotonic:
 
 @dataclass(frozen=True)
 class Trilinear:
-    """Profiles are the same in every data set, up to their amount, as excitation spectra and kinetics are.
+    """Profiles are the same in every data set, up to their amount, as excitation spectra are.
 
     The data are several data sets with the same measurements, such as the same excitations for each
     sample: ``separate([Y1, Y2, ...], r, constraints=[Trilinear()])``. If amounts differ enough between

@@ -36,7 +36,7 @@ def solve_trilinear(G: Gram, C: NDArray, X: NDArray, parts: int, inside: NDArray
         How far profiles, amounts or free columns can still be improved, each for fixed others: the
         largest violation of the three. The problem is not convex, so another minimum may be lower.
     """
-    m, r = X.shape
+    m = len(X)
     bound, free = np.flatnonzero(inside), np.flatnonzero(~inside)
     amounts, profiles = _nearest(X[:, bound].reshape(parts, m // parts, len(bound)))
     violation = 0.0
