@@ -62,14 +62,14 @@ def filled(X):
 def by_hals(X, r):
     """Sources of a non-negative CP decomposition by hierarchical least squares."""
     X = filled(X)
-    found = non_negative_parafac_hals(tensorly.tensor(X), r, n_iter_max=500, tol=1e-9, init="svd")
+    found = non_negative_parafac_hals(tensorly.tensor(X), r, n_iter_max=4000, tol=1e-12, init="svd")
     return np.asarray(found[1][2]).T
 
 
 def by_updates(X, r):
     """The same by multiplicative updates."""
     X = np.maximum(filled(X), 0)
-    found = non_negative_parafac(tensorly.tensor(X), r, n_iter_max=500, tol=1e-9, init="svd")
+    found = non_negative_parafac(tensorly.tensor(X), r, n_iter_max=4000, tol=1e-12, init="svd")
     return np.asarray(found[1][2]).T
 
 

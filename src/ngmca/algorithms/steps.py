@@ -25,6 +25,7 @@ from ngmca.nnqp.trilinear import solve_trilinear
 
 ROUNDING_OF_SUMS = 1e-12  # what known values leave of a total counts as 0 below this share of it
 SHAPED_ROUNDS, SHAPED_TOL = 3000, 1e-8  # of profiles in their shapes
+COMMON_ROUNDS = 30  # of profiles that data sets share: the next step goes on from there
 
 
 def s_step(lam: NDArray, options: Options) -> Solve:
@@ -217,7 +218,8 @@ def _common(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) 
     unit = np.ones(len(X)) if known.rows is None else known.rows  # profiles are those of unit * X
     factor, H = unit[:, None], G if known.rows is None else G.scaled(unit**-2.0)
     physical = X * factor
-    quality = solve_trilinear(H, C / factor, physical, len(known.parts), np.isin(free, known.trilinear))
+    inside, count = np.isin(free, known.trilinear), len(known.parts)
+    quality = solve_trilinear(H, C / factor, physical, count, inside, COMMON_ROUNDS)
     X[:] = physical / factor
     return quality
 

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from ngmca.nnqp.gram import Gram
 
-ROUNDS = 300  # over profiles, amounts and free columns
+ROUNDS = 300  # over profiles, amounts and free columns, at most
 TOLERANCE = 1e-9  # of the norm of X: a smaller move ends the rounds
 
 
-def solve_trilinear(G: Gram, C: NDArray, X: NDArray, parts: int, inside: NDArray) -> float:
+def solve_trilinear(
+    G: Gram, C: NDArray, X: NDArray, parts: int, inside: NDArray, rounds: int = ROUNDS
+) -> float:
     """Solve argmin_{X >= 0} 1/2 <X, XG> - <C, X> with trilinear columns, in place of X.
 
     Parameters
@@ -29,6 +31,8 @@ def solve_trilinear(G: Gram, C: NDArray, X: NDArray, parts: int, inside: NDArray
         Number of parts of m / parts rows each.
     inside : ndarray of bool of shape (r,)
         The columns that are trilinear; the others are free.
+    rounds : int
+        Largest number of rounds.
 
     Returns
     -------
@@ -40,7 +44,7 @@ def solve_trilinear(G: Gram, C: NDArray, X: NDArray, parts: int, inside: NDArray
     bound, free = np.flatnonzero(inside), np.flatnonzero(~inside)
     amounts, profiles = _nearest(X[:, bound].reshape(parts, m // parts, len(bound)))
     violation = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         before = X.copy()
         X[:, bound] = np.einsum("pk,ik->pik", amounts, profiles).reshape(m, len(bound))
         if free.size:
