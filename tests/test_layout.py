@@ -27,8 +27,10 @@ LAYERS = [
     {"separation"},
     {"answers"},
     {"estimator", "saving"},
+    {"settings"},
     {"report"},
     {"paper"},
+    {"app"},
     {"cli"},
 ]
 # Libraries that take long to load, or are optional, and the rooms that may use them.

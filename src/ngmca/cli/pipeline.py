@@ -25,9 +25,6 @@ from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail
-from ngmca.cli.option_files import check_early, task_of
-from ngmca.cli.options import as_flag
-from ngmca.cli.settings import AUTO, QUESTIONS, Settings, changed_input, provenance, to_toml
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
 from ngmca.constraints import Baseline
 from ngmca.engines import Engine, open_data
@@ -37,6 +34,10 @@ from ngmca.saving import large_results as large
 from ngmca.saving import result_folder, results
 from ngmca.saving.checksummed_files import load_interim, save_interim
 from ngmca.saving.folder_claim import Claim, claimed
+from ngmca.settings.option_files import check_early, task_of
+from ngmca.settings.option_names import as_flag
+from ngmca.settings.run_file import changed_input, provenance, to_toml
+from ngmca.settings.settings import AUTO, QUESTIONS, Settings
 from ngmca.task.automatic_baseline import with_baseline
 from ngmca.task.checkpoints import Checkpoint
 from ngmca.task.driver import Prepared, StoppedRunError

@@ -6,11 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from ngmca.cli.errors import one_line_errors
-from ngmca.cli.options import AsJson, Quiet, flag, takes
+from ngmca.cli.options import AsJson, Quiet, takes
 from ngmca.cli.pipeline import perform, print_run
-from ngmca.cli.settings import QUESTIONS, Settings, from_file
 from ngmca.io import ReadError, detect
 from ngmca.saving import result_folder
+from ngmca.settings.option_names import flag
+from ngmca.settings.run_file import from_file
+from ngmca.settings.settings import QUESTIONS, Settings
 
 EXAMPLES = f"""
 [bold]Examples[/]
