@@ -36,10 +36,10 @@ def criteria(choice: RankChoice, data: Dataset) -> Iterator[go.Figure]:
         yield figure
     x = np.interp(choice.channels, np.arange(len(data.positions)), data.positions)
     for S in choice.sources:
-        yield _stacked(x, S, data.axis_label)
+        yield stacked(x, S, data.axis_label)
 
 
-def _stacked(x: NDArray, S: NDArray, axis: str) -> go.Figure:
+def stacked(x: NDArray, S: NDArray, axis: str) -> go.Figure:
     """Return sources above each other, each divided by its maximum."""
     shown = S / np.maximum(S.max(axis=1, keepdims=True), np.finfo(float).tiny)
     step = max(1, len(x) // 800)

@@ -147,9 +147,13 @@ def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
 
 
 def fit(run: Run, pick: int) -> go.Figure:
-    """Return one measurement with its fit, and the residual below it with twice the noise level."""
-    i = int(run.diagnostics.picks[pick])
-    y, data = run.diagnostics.picked[pick], run.data
+    """Return one of the measurements that the run keeps, with its fit and residual."""
+    return fit_of(run, int(run.diagnostics.picks[pick]), run.diagnostics.picked[pick])
+
+
+def fit_of(run: Run, i: int, y: NDArray) -> go.Figure:
+    """Return measurement i with its fit, and the residual below it with twice the noise level."""
+    data = run.data
     model, background = run.separation.A[i] @ run.separation.S, run.separation.background
     smooth = None if background is None else background.weights[i] @ background.basis
     model = model if smooth is None else model + smooth

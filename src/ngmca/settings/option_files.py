@@ -17,6 +17,7 @@ from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
 from ngmca.saving.sources_in_file import sources_in
 from ngmca.separation import SHARED
+from ngmca.settings.features import features_of
 from ngmca.settings.known_amounts import known_amounts
 from ngmca.settings.option_names import flag_of
 from ngmca.settings.settings import PROFILES, Settings
@@ -29,15 +30,9 @@ def check_early(settings: Settings) -> None:
     method_with(settings.method, settings.method_options)
     check_choice(settings.domain, "domain", DOMAINS)
     check_choice(settings.shared, "shared", SHARED)
-    if settings.shared == "mixing":
-        asked = {
-            "one noise": settings.noise is not None,
-            "KnownSources": settings.known_sources is not None,
-            "curves of a baseline": "baseline" in settings.files,
-            "library": settings.library is not None,
-            "responses": settings.responses is not None,
-        }
-        rules.check(rules.written(["techniques", *(name for name, given in asked.items() if given)]))
+    asked = features_of(settings)
+    if "techniques" in asked:
+        rules.check(asked)
 
 
 def task_of(settings: Settings, data: Dataset) -> Task:

@@ -40,3 +40,9 @@ def as_flag(shown: Option) -> str:
     if shown.name[0].isupper() and not isinstance(shown.value, str):
         return name
     return name.replace("--", "--no-") if shown.value is False else f"{name} {shown.value}"
+
+
+def setting_of(argument: str) -> str:
+    """Return the setting for an argument or a record of the library that has an option."""
+    name = flag_of(argument) or ""
+    return "sources" if name == "-r" else name.removeprefix("--").replace("-", "_")

@@ -14,6 +14,7 @@ from ngmca.io import Dataset, ReadError
 from ngmca.io.axis_names import DIRECTIONS
 from ngmca.io.row_coordinates import with_rows
 from ngmca.separation import SHARED
+from ngmca.settings.selection import parse_range, selected
 from ngmca.task.methods import METHOD_NAMES, OWN_METHODS, Soft
 from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
@@ -26,8 +27,10 @@ METHOD_OPTIONS = {
     "penalised": "penalised",
 }
 QUESTION_FILES = ("library", "standards", "responses")
-READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns", "axes",
+READING = ("transpose", "range", "leave_out", "leave_rows", "dataset", "nucleus", "axis", "header",
+           "skip", "columns", "axes",
            "axis_name", "axis_unit", "axis_direction", "rows")  # fmt: skip
+SELECTING = ("range", "leave_out", "leave_rows", "rows")  # what is done with the data after reading
 # questions about the sources, which do not change the separation
 QUESTIONS = (*QUESTION_FILES, "tolerance", "detect")
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
@@ -218,6 +221,12 @@ class Settings:
         "Use this part of the axis only, as 0.5:9.5.",
         metavar="LOW:HIGH",
     )
+    leave_out: str | None = setting(
+        "Leave out these parts of the axis, as 1650:1700,2300:2400.", metavar="LOW:HIGH,..."
+    )
+    leave_rows: str | None = setting(
+        "Leave out these measurements, by number from 1 or by name, as 3,7-9.", metavar="ROWS"
+    )
     dataset: str | None = setting("Name of the data, in a file with several.")
     nucleus: str | None = setting("Read NMR experiments of this nucleus only, as 1H.")
     axis: str | None = setting(
@@ -252,18 +261,19 @@ class Settings:
         return replace(self, **kept)
 
     def read(self) -> Dataset:
-        """The data, cut to the range; those of a file too large for the memory stay where they are."""
-        options = {name: getattr(self, name) for name in READING if name not in ("range", "rows")}
+        """The data without what is left out; those of a file too large for the memory stay there."""
+        options = {name: getattr(self, name) for name in READING if name not in SELECTING}
         if check_choice(self.shared, "shared", SHARED) == "mixing":
             return self._read_techniques(options)
         one = self.data[0] if len(self.data) == 1 else self.data
         data = io.read(one, large="leave", **options)
         data = data if self.rows is None else with_rows(data, self.rows)
         if data.in_memory:
-            return data.crop(*parse_range(self.range)) if self.range else data
-        if self.range:
+            return selected(data, self.range, self.leave_out, self.leave_rows)
+        if self.range or self.leave_out or self.leave_rows:
             raise ReadError(
-                f"{self.data[0]} is too large for the memory, and --range would copy it: cut it first."
+                f"{self.data[0]} is too large for the memory, and --range, --leave-out and --leave-rows "
+                "would copy it: cut it first."
             )
         if self.device == "cuda":
             raise ReadError(
@@ -274,6 +284,8 @@ class Settings:
 
     def _read_techniques(self, options: dict[str, Any]) -> Dataset:
         """Return the files of several techniques, joined along the channels."""
+        if self.leave_out:
+            raise ReadError("--leave-out is for one technique: leave it out, or use --range.")
         parts = [io.read(one, **options) for one in self.data]
         ends = [parse_range(one) for one in self.range.split(",")] if self.range else []
         if len(ends) not in (0, 1, len(parts)):
@@ -282,7 +294,8 @@ class Settings:
             ends = ends * len(parts) if len(ends) == 1 else ends
             parts = [part.crop(*both) for part, both in zip(parts, ends, strict=True)]
         data = join_techniques(parts)
-        return data if self.rows is None else with_rows(data, self.rows)
+        data = data if self.rows is None else with_rows(data, self.rows)
+        return selected(data, rows=self.leave_rows)
 
     @property
     def method_options(self) -> dict[str, Any]:
@@ -313,16 +326,3 @@ class Settings:
         defaults = {} if method is None else vars(method())
         own = {setting: defaults[name] for setting, name in METHOD_OPTIONS.items() if name in defaults}
         return own | {key: value for key, value in asdict(self).items() if value is not None}
-
-
-def parse_range(text: str) -> tuple[float, float]:
-    """Return both ends of a range such as 0.5:9.5."""
-    low, mark, high = text.partition(":")
-    try:
-        if not mark:
-            raise ValueError
-        return float(low), float(high)
-    except ValueError:
-        raise ReadError(
-            f"--range {text} is not a range: give two numbers with a colon between them, as 0.5:9.5."
-        ) from None

@@ -49,6 +49,9 @@ def separate(
     config: Annotated[Path | None, typer.Option(help="Take the options from a run.toml.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue a stopped run in this folder.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
+    progress: Annotated[
+        Path | None, typer.Option(help="File that says how far the run is, as JSON, while it runs.")
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -56,7 +59,13 @@ def separate(
     given |= {"data": tuple(data)} if data else {}
     settings, out, before = _settings(given, out, config, resume)
     run, place = perform(
-        settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, before=before
+        settings,
+        out,
+        force=force,
+        resume=resume is not None,
+        quiet=quiet or as_json,
+        before=before,
+        progress=progress,
     )
     print_run(run, place, quiet=quiet, as_json=as_json)
 
