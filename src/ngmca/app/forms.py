@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args, get_type_hints
 
-from ngmca._support.messages import Option, rendered
+from ngmca._support.messages import Message, Option, rendered
 from ngmca.app.places import Places
 from ngmca.app.sessions import Session
 from ngmca.io import ReadError
@@ -62,6 +62,21 @@ def in_words(text: str) -> str:
     return text.replace("-r auto", f"“{label('sources')}” auto")
 
 
+def choices_in(text: Message) -> list[dict[str, str]]:
+    """Return the settings that a message offers, each with its value."""
+    found: list[dict[str, str]] = []
+
+    def note(one: Option) -> str:
+        name = setting_of(one.name)
+        if name in _FIELDS and one.has_value:
+            words = {"name": name, "value": str(one.value), "words": f"{label(name)}: {one.value}"}
+            found.append(words)
+        return ""
+
+    text.render(note)
+    return found
+
+
 def _shown(one: Option) -> str:
     if flag_of(one.name) is None or setting_of(one.name) not in _FIELDS:
         return str(one)
@@ -98,7 +113,7 @@ def _short(value: str) -> str:
 
 
 def _is_given(settings: Settings, name: str) -> bool:
-    return bool(getattr(settings, name) != _FIELDS[name].default)
+    return name in settings.given
 
 
 def field_of(settings: Settings, name: str) -> Field:

@@ -98,7 +98,7 @@ async def end_upload(request: Request) -> Response:
     if not top:
         raise ReadError("no file has arrived.")
     data = (str(session.uploads),) if len(top) > 1 and _is_series(top) else tuple(map(str, top))
-    write_atomically(session.folder / RECORD, to_toml(replace(FIRST, data=data), {}))
+    write_atomically(session.folder / RECORD, to_toml(replace(FIRST, data=data)))
     return JSONResponse({"session": session.name})
 
 

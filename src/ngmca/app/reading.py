@@ -11,12 +11,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from ngmca._support.messages import Message, from_plain, message
 from ngmca.app.kept_data import facts_of
 from ngmca.saving.result_folder import RECORD
 from ngmca.settings import Settings, from_file
 from ngmca.settings.settings import READING
 
-PREVIEW, ROWS, ERROR = "preview", "measurements", "reading-error.txt"
+PREVIEW, ROWS, ERROR = "preview", "measurements", "reading-error.json"
 NOT_READING = ("range", "leave_out", "leave_rows")  # the preview shows these instead of cutting them off
 
 
@@ -36,12 +37,20 @@ def _stamp(path: str) -> list[int]:
     return [found.st_mtime_ns, found.st_size]
 
 
+def _error(folder: Path) -> Message:
+    """Return why the data of a folder were not read."""
+    try:
+        return from_plain(json.loads((folder / ERROR).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return message("The process that read the data was ended, for example for lack of memory.")
+
+
 @dataclass(frozen=True)
 class Reading:
     """What is known of a reading: facts when it is done, an error, or since when it is under way."""
 
     facts: dict[str, Any] | None = None
-    error: str = ""
+    error: Message | None = None
     seconds: float = 0.0
 
 
@@ -74,8 +83,8 @@ class Readers:
                 running[1].wait()
                 running = None
             if running is None:
-                if self._failed.get(folder) == key and (folder / ERROR).is_file():
-                    return Reading(error=(folder / ERROR).read_text(encoding="utf-8"))
+                if self._failed.get(folder) == key:
+                    return Reading(error=_error(folder))
                 process = subprocess.Popen([sys.executable, "-m", "ngmca.app.worker", job, str(folder)])
                 running = self._running[folder] = key, process, time.monotonic()
             if running[1].poll() is None:
@@ -84,11 +93,7 @@ class Readers:
             if running[1].returncode == 0:
                 return Reading(seconds=time.monotonic() - running[2])  # found by the next question
             self._failed[folder] = key
-            if (folder / ERROR).is_file():
-                return Reading(error=(folder / ERROR).read_text(encoding="utf-8"))
-            text = "The process that read the data was ended, for example for lack of memory."
-            (folder / ERROR).write_text(text, encoding="utf-8")
-            return Reading(error=text)
+            return Reading(error=_error(folder))
 
     def end(self, folder: Path | None = None) -> None:
         """End the processes for a folder and those below it, or all of them."""

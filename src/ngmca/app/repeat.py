@@ -1,7 +1,6 @@
 """The command line and the lines of Python that repeat a run."""
 
 import shlex
-from dataclasses import fields
 
 from ngmca.settings import Settings
 from ngmca.settings.option_names import flag
@@ -18,11 +17,10 @@ PLAIN = {  # settings that one call of `separate` takes; others need what the co
 def command_line(settings: Settings, out: str = "result") -> str:
     """Return the command that repeats a run, with every option that was given."""
     words = ["ngmca", "separate", *settings.data]
-    for one in fields(Settings):
-        value = getattr(settings, one.name)
-        if one.name == "data" or value == one.default:
+    for setting, value in settings.given.items():
+        if setting == "data":
             continue
-        name = "-r" if one.name == "sources" else flag(one.name)
+        name = "-r" if setting == "sources" else flag(setting)
         if isinstance(value, bool):
             words.append(name if value else name.replace("--", "--no-"))
         else:
@@ -32,8 +30,11 @@ def command_line(settings: Settings, out: str = "result") -> str:
 
 def python_lines(settings: Settings, r: int) -> str:
     """Return lines of Python that find the same sources, to the bit, for r sources."""
-    given = {one.name for one in fields(Settings) if getattr(settings, one.name) != one.default}
-    simple = given <= PLAIN and settings.method in OWN_METHODS and settings.shared == "sources"
+    simple = (
+        settings.given.keys() <= PLAIN
+        and settings.method in OWN_METHODS
+        and settings.shared == "sources"
+    )
     simple = simple and "noise" not in settings.files
     return _explicit(settings, r) if simple else _from_file(r)
 
@@ -52,12 +53,7 @@ def _explicit(settings: Settings, r: int) -> str:
         words.append(f"method=ngmca.{settings.method.capitalize()}({own})")
     if settings.noise is not None:
         words.append(f"noise={settings.noise!r}")
-    defaults = {one.name: one.default for one in fields(Settings)}
-    words += [
-        f"{name}={getattr(settings, name)!r}"
-        for name in SAME_NAMES
-        if getattr(settings, name) != defaults[name]
-    ]
+    words += [f"{name}={value!r}" for name, value in settings.given.items() if name in SAME_NAMES]
     lines.append(f"result = ngmca.separate(data, {', '.join(words)})")
     return "\n".join([*lines, 'ngmca.report.write("report.html", result, data)', ""])
 

@@ -72,10 +72,10 @@ def show(request: Request) -> Response:
 
 
 def _figure_names(run: Run) -> list[tuple[str, str]]:
-    names = [("sources", "Spectra of the sources")]
-    if run.answers.amounts is not None:
-        amounts = run.answers.amounts
-        names += [(f"amounts-{j}", f"Amount of {name}") for j, name in enumerate(amounts.substances)]
+    amounts, names = run.answers.amounts, [("sources", "Spectra of the sources")]
+    if amounts is not None:
+        of_each = [(f"amounts-{j}", f"Amount of {name}") for j, name in enumerate(amounts.substances)]
+        names = of_each + names
     if run.data.image_shape is not None:
         return names + [(f"map-{i}", f"Map of {name}") for i, name in enumerate(run.labels)]
     return [*names, ("shares", "Composition"), ("weights", "Amounts in every measurement")]
@@ -108,8 +108,8 @@ def fit(request: Request) -> Response:
     folder = _run(request)
     run = run_at(folder)
     reading = request.app.state.readers.measurements(folder.folder)
-    if reading.error:
-        raise ReadError(reading.error)
+    if reading.error is not None:
+        raise ReadError("{}", reading.error)
     if reading.facts is None:
         return JSONResponse({"seconds": round(reading.seconds, 1)})
     data, rows = kept(folder.folder / ROWS)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ngmca.app.forms import form, in_words, label, reasons, settings_from
+from ngmca.app.forms import choices_in, form, in_words, label, reasons, settings_from
 from ngmca.app.kept_data import kept
 from ngmca.app.places import Places
 from ngmca.app.reading import PREVIEW
@@ -92,8 +92,8 @@ def preview(request: Request) -> Response:
     """Return what is in the data, or how far their reading is."""
     session = session_of(request)
     found = request.app.state.readers.preview(session.folder)
-    if found.error:
-        return JSONResponse({"error": in_words(found.error)})
+    if found.error is not None:
+        return JSONResponse({"error": in_words(found.error), "choices": choices_in(found.error)})
     if found.facts is None:
         return JSONResponse({"seconds": round(found.seconds, 1)})
     facts = found.facts | {"notes": [in_words(note) for note in found.facts["notes"]]}

@@ -60,7 +60,7 @@ class Session:
         shutil.copyfile(before, self.folder / "steps" / f"{number:06d}.toml")
         for old in kept[:-MAX_STEPS]:
             old.unlink()
-        write_atomically(before, to_toml(settings, {}))
+        write_atomically(before, to_toml(settings))
 
     def undo(self) -> None:
         """Bring the settings before the last change back."""
@@ -90,7 +90,7 @@ class Sessions:
     def new(self, settings: Settings) -> Session:
         """Return a new session with these settings."""
         session = self.empty()
-        write_atomically(session.folder / RECORD, to_toml(settings, {}))
+        write_atomically(session.folder / RECORD, to_toml(settings))
         return session
 
     def empty(self) -> Session:

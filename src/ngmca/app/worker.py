@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ngmca._support.atomic_files import write_atomically
+from ngmca._support.messages import ArgumentError, to_plain
 from ngmca.app.kept_data import keep
 from ngmca.app.reading import ERROR, PREVIEW, ROWS, reading_key
 from ngmca.report import preview_figures
@@ -51,5 +52,7 @@ if __name__ == "__main__":
         JOBS[job](folder)
     except Exception as error:
         known = isinstance(error, ValueError | OSError | MemoryError)
-        write_atomically(folder / ERROR, str(error) if known else f"{type(error).__name__}: {error}")
+        text = str(error) if known else f"{type(error).__name__}: {error}"
+        text = error.message if isinstance(error, ArgumentError) else text
+        write_atomically(folder / ERROR, json.dumps(to_plain(text)))
         sys.exit(2)

@@ -38,7 +38,8 @@ def opened_library(settings: Settings, data: Dataset) -> Library | None:
             "out one of them."
         )
     if settings.standards is not None:
-        known = read_standards(settings.standards, data.names)
+        at = None if data.row_axis is None else (data.row_axis, data.row_label)
+        known = read_standards(settings.standards, data.names, coordinates=at)
         if settings.sources != AUTO:
             check_standards(known, settings.number)
     if settings.library is None:

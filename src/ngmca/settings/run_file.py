@@ -59,12 +59,13 @@ def _fits(value: Any, kind: Any) -> bool:
     return isinstance(value, kind)
 
 
-def to_toml(settings: Settings, record: dict[str, Any]) -> str:
-    """Return the text of run.toml."""
-    table = settings.table() | {"data": [os.path.abspath(one) for one in settings.data]}
+def to_toml(settings: Settings, record: dict[str, Any] | None = None) -> str:
+    """Return the text of run.toml: all options of a run with its record, else those that were given."""
+    chosen = settings.table() if record is not None else settings.given
+    table = chosen | {"data": [os.path.abspath(one) for one in settings.data]}
     table |= {name: os.path.abspath(path) for name, path in settings.files.items()}
     header = f"{result_folder.SIGN} separate --config run.toml -o ANOTHER_FOLDER\n\n"
-    return header + tomli_w.dumps({"separate": table, "record": record})
+    return header + tomli_w.dumps({"separate": table} | ({} if record is None else {"record": record}))
 
 
 def provenance(settings: Settings) -> dict[str, Any]:

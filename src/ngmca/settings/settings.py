@@ -1,7 +1,7 @@
 """Settings of a run: options of the command, fields of the page, and lines of run.toml."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -319,6 +319,12 @@ class Settings:
     def number(self) -> int:
         """The number of sources, or 1 while it is not known."""
         return self.sources if isinstance(self.sources, int) else 1
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that are not their defaults."""
+        own = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {part.name: own[part.name] for part in fields(self) if own[part.name] != part.default}
 
     def table(self) -> dict[str, Any]:
         """Return all settings by name, options of the method with their defaults where not given."""

@@ -15,6 +15,12 @@ async function preview() {
       find('reading').hidden = true;
       find('reading-error').hidden = !found.error;
       find('reading-error').textContent = found.error || '';
+      find('reading-choices').hidden = !found.choices?.length;
+      find('reading-choices').replaceChildren(...(found.choices || []).map(one => {
+        const made = Object.assign(document.createElement('button'), {type: 'button', textContent: one.words});
+        made.addEventListener('click', () => set(one.name, one.value));
+        return made;
+      }));
       if (found.error) { find('seen').hidden = true; find('group-reading').open = true; return; }
       facts = found.facts;
       break;
