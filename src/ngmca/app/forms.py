@@ -59,7 +59,8 @@ def in_words(text: str) -> str:
     text = rendered(text, _shown)
     for name in sorted(_FIELDS, key=len, reverse=True):
         text = text.replace(flag(name), f"“{label(name)}”")
-    return text.replace("-r auto", f"“{label('sources')}” auto")
+    number = f"“{label('sources')}” "
+    return text.replace(" -r ", f" {number}") if not text.startswith("-r ") else number + text[3:]
 
 
 def choices_in(text: Message) -> list[dict[str, str]]:

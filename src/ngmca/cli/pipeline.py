@@ -164,6 +164,7 @@ def _run(
         diagnostics = replace(diagnostics, explained=seen.explained)
         record["shown"] = seen.told
     run = Run(seen.separation, diagnostics, seen.data, described, answers)
+    told.stage("trying whether another setting is better")
     run = _with_next_step(run, prepared, seen.engine, claim.folder, quiet=quiet)
     results.write(claim.work, run)
     return run

@@ -135,11 +135,11 @@ def _same_quantity(head: str, label: str) -> bool:
 def _nearest(cell: object, coordinates: tuple[NDArray, str], where: str, style: Style) -> int:
     """Return the measurement at a time or the like; raise an error if none is near."""
     places, label = coordinates
-    value = tables.concentration(cell, where, style)
+    value = style.number(str(cell).strip())
     steps = np.abs(np.diff(np.sort(places)))
-    gap = np.abs(places - value)
+    gap = np.abs(places - (np.nan if value is None else value))
     step = float(np.median(steps)) if len(steps) else 0.0
-    if not np.isfinite(value) or float(gap.min()) > 0.51 * step:
+    if not float(gap.min()) <= 0.51 * step:  # also of what is not a number
         raise ReadError(
             f"{where}: no measurement was made at {cell}. {label} goes from {places.min():g} to "
             f"{places.max():g}."
