@@ -167,7 +167,7 @@ class Runner:
         with (run.folder / "log.txt").open("wb") as log, (run.folder / "lock").open("a+b") as lock:
             held = _hold(lock)
             process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=run.folder,
+                words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, pass_fds=[lock.fileno()] if held else [],
             )  # fmt: skip
         with suppress(OSError, AttributeError):

@@ -4,6 +4,7 @@ from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from ngmca.answers.run import Run
