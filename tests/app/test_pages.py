@@ -6,14 +6,16 @@ import signal
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 from app_client import HOST, TOKEN
 from starlette.testclient import TestClient
 
 import ngmca
+from ngmca._support.messages import option
 from ngmca.app.application import application
+from ngmca.app.forms import choices_in, in_words
 from ngmca.app.repeat import command_line, python_lines
+from ngmca.io import ReadError
 from ngmca.settings import Settings, from_file
 
 
@@ -133,17 +135,20 @@ def test_wrong_values_are_explained(client, opened, field, value, words):
     assert (answer.status_code, words in answer.json()["error"]) == (400, True)
 
 
-def test_what_is_not_clear_is_explained_and_the_choices_are_offered(client, start):
-    columns = [np.linspace(5, 9, 31), *np.sort(np.random.default_rng(0).random((6, 31)), axis=0)]
-    lines = [["", *range(10, 70, 10)], *zip(*columns, strict=True)]
-    (start / "unclear.csv").write_text("\n".join(",".join(map(str, line)) for line in lines))
-    found = read(client, client.post("/open", data={"path": "unclear.csv"}).headers["location"])
-    assert "can be read in two ways" in found["error"]
-    assert "“Where the axis is” first-row" in found["error"]
-    assert [(one["name"], one["value"]) for one in found["choices"]] == [
-        ("axis", "first-column"),
+def test_what_is_no_table_is_explained(client, start):
+    (start / "words.csv").write_text("This is a letter.\nIt has no numbers.\n")
+    found = read(client, client.post("/open", data={"path": "words.csv"}).headers["location"])
+    assert "words.csv" in found["error"]
+    assert found["choices"] == []
+
+
+def test_the_choices_that_an_error_names_become_buttons():
+    error = ReadError("two ways: {} or {}.", option("axis", "first-row"), option("transpose", True))
+    assert [(one["name"], one["value"]) for one in choices_in(error.message)] == [
         ("axis", "first-row"),
+        ("transpose", "True"),
     ]
+    assert in_words(error.message).startswith("two ways: “Where the axis is” first-row or “Rows of")
 
 
 def test_dropped_files_are_data_until_they_are_deleted(client, start, tmp_path):
