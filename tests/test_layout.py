@@ -27,8 +27,10 @@ LAYERS = [
     {"separation"},
     {"answers"},
     {"estimator", "saving"},
+    {"settings"},
     {"report"},
     {"paper"},
+    {"app"},
     {"cli"},
 ]
 # Libraries that take long to load, or are optional, and the rooms that may use them.
@@ -39,7 +41,10 @@ HEAVY = {
     "nmrsim": {"simulate"},
     "matplotlib": {"plotting", "paper"},
     "pandas": {"plotting", "paper", "io", "answers"},
-    "plotly": {"report"},
+    "plotly": {"report", "app"},
+    "starlette": {"app"},
+    "uvicorn": {"app"},
+    "jinja2": {"app"},
     "typer": {"cli"},
     "xarray": {"io", "saving"},
     "h5py": {"io", "saving"},
