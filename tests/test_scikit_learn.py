@@ -1,4 +1,4 @@
-"""The estimator inside scikit-learn: pipelines, scores, grid searches, and metadata that follows rows."""
+"""The estimator inside scikit-learn: pipelines, scores, searches, and metadata that follows rows."""
 
 import numpy as np
 import pandas as pd

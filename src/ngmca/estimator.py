@@ -27,6 +27,7 @@ from ngmca.answers.how_many.choose_rank import with_counted_sources
 from ngmca.answers.how_many.held_out_blocks import channel_folds
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.constraints import Closure, Constraint, constraint_arrays
+from ngmca.io.conversion import check_orientation
 from ngmca.task import driver
 from ngmca.task.methods import Method, Rival, Soft, as_method, options_of
 from ngmca.task.problem import features_of_data
@@ -68,8 +69,8 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    `fit`, `fit_transform`, `transform` and `score` take two arrays (n_samples, n_features) that belong to
-    their X: `noise`, the standard deviation of every entry, which replaces the parameter of that name
+    `fit`, `fit_transform`, `transform` and `score` take two arrays (n_samples, n_features) that belong
+    to their X: `noise`, the standard deviation of every entry, which replaces the parameter of that name
     and weighs the fit, and `mask`, True where an entry is missing. With scikit-learn's metadata routing
     they follow the rows of X through pipelines and cross-validation, for example
     ``NGMCA(3).set_fit_request(mask=True).set_score_request(mask=True)``.
@@ -285,10 +286,11 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     ) -> float:
         """Return the share of held-out entries of X that the learnt sources predict, at most 1.
 
-        A fifth of the channels is held out at a time, in stretches; of fewer than ten, one. Every row is fitted to its other
-        channels, and the fit predicts the stretches; channels beside them are left out, because noise
-        of neighbours may be correlated. The score is ``1 - |X - predicted|^2 / |X|^2`` over all observed
-        entries, weighted by `noise` if it is known, and by `sample_weight` (n_samples,) if it is given.
+        A fifth of the channels is held out at a time, in stretches; of fewer than ten, one. Every row is
+        fitted to its other channels, and the fit predicts the stretches; channels beside them are left
+        out, because noise of neighbours may be correlated. The score is
+        ``1 - |X - predicted|^2 / |X|^2`` over all observed entries, weighted by `noise` if it is known,
+        and by `sample_weight` (n_samples,) if it is given.
 
         A source that only follows noise predicts nothing, so on rows that were not fitted the score
         does not rise with more sources than there are. `GridSearchCV` chooses `n_components` by it. The
@@ -369,6 +371,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return rows of finite numbers, NaN where entries are missing."""
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
+        check_orientation(X, "X")
         array = as_array(X, "X")  # scikit-learn would take numbers in text
         if not self._allows_missing:
             _refuse_missing(array, f"the method {self.method!r}")
