@@ -1,5 +1,6 @@
 """The separation: sources, mixing, and what is known about them."""
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -166,6 +167,19 @@ class Separation:
         if found is None or found.refuted or found.around_answer:
             return self.A, self.S
         return found.A.mean, found.S.mean
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of A, S and the means and spreads of a posterior: equal only to the bit."""
+        parts = [self.A, self.in_memory().S]
+        if self.posterior is not None:
+            for one in (self.posterior.A, self.posterior.S):
+                parts += [one.mean, one.sd]
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(f"{part.dtype.str} {part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
 
     @property
     def shares(self) -> NDArray:
