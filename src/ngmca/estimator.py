@@ -1,6 +1,7 @@
 """The scikit-learn face: X is Y, `components_` is S, `fit_transform` returns A."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from numbers import Integral
 from typing import Any
 
@@ -147,6 +148,10 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         of_task = {name: value for name, value in given.items() if name not in own}
         return Task(r=r, seed=_seed(self.random_state), **of_task)
 
+    def _shown_progress(self) -> AbstractContextManager[list[driver.Watcher]]:
+        """Return the watchers of a fit; programs with their own windows replace it."""
+        return driver.shown_progress(bool(self.verbose))
+
     @property
     def _method_feature(self) -> str:
         """The name of the method in the table of rules."""
@@ -172,7 +177,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         task, self.rank_choice_ = self._counted(engine, noise)
         self.n_components_ = check_rank(task.r, engine.shape, "n_components", warn=False)
         prepared = driver.Prepared(task, engine)
-        with driver.shown_progress(bool(self.verbose)) as watchers:
+        with self._shown_progress() as watchers:
             found = engines.returned(engine, prepared.find(watchers=watchers))
         self.separation_ = prepared.with_error_bars(found, progress=bool(self.verbose))
         self.components_ = np.ascontiguousarray(self.separation_.answer[1], dtype=engine.dtype)

@@ -1,17 +1,13 @@
 """Signals of HyperSpy: its own decomposition with NGMCA, and signals with axes out."""
 
-import warnings
-
 import numpy as np
 import pytest
+from other_tools import needed
 
 import ngmca
 import ngmca.tools.hyperspy
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    hs = pytest.importorskip("hyperspy.api")
-
+hs = needed("hyperspy.api")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 MIXTURE = ngmca.simulate.spectra(m=48, n=120, r=3, snr=25, seed=0)
 OPTIONS = {"n_init": 1, "domain": "direct", "constraints": []}
