@@ -21,6 +21,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_configure(config):
     for marker in (
         "draws: the report of every run in the test is drawn",
+        "starts: an automatic number of starts is 5 in the test, as users have it, not 2",
         "tries: runs with warnings look for a next step in the test",
         "study: a Monte-Carlo study or a long series of crashes, which `make studies` runs",
         "own_process: files are read in new processes, not in one that read a file before",

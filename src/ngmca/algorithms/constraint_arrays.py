@@ -301,7 +301,6 @@ class Constraints:
         which = self.exchangeable
         if self.profiles is None or not which.size:
             return A, S
-
         energy = np.einsum("ij,ij->i", S[which], S[which], dtype=np.float64)
         costs = np.empty((which.size, which.size))  # of a source (row) with a shape (column)
         for j, i in enumerate(which):
