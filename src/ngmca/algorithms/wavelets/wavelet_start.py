@@ -48,9 +48,9 @@ def bands_after(
     few = _measurements_per_source(engine, len(state.A.T)) < MIN_MEASUREMENTS_FOR_FREE
     if few and options.noise is None:
         state = _with_noise(engine, state, options)
-    begin = state if few else _freed(engine, state, options)
     # known values of A fix it, and thresholds would only pull it away from the best fit
-    anchored = options.known.anchored and not few
+    anchored = options.known.anchored
+    begin = state if few and not anchored else _freed(engine, state, options)
     before = replace(state, domain=replace(domain, begun=state.k))
     if anchored:
         before = replace(before, mixing_violation=begin.mixing_violation)

@@ -76,7 +76,7 @@ def references(separation: Separation, found: Ambiguity | None = None) -> list[R
     closed = _sums_are_constant(A)
     moves = [_move(A, S, T, closed=closed) for T in found.T.reshape(-1, *found.T.shape[-2:])]
     moved_A, moved_S = (np.stack(part, axis=-1) for part in zip(*moves, strict=True))
-    total = np.tensordot(moved_A, moved_A, 2 * [[0, 1]]) + np.tensordot(moved_S, moved_S, 2 * [[0, 1]])
+    total: NDArray = sum(np.einsum("ijd,ije->de", part, part) for part in (moved_A, moved_S))
     if not total.any():
         return []
     made = [_narrowing("spectrum", k, one, total) for k, one in enumerate(moved_S)]
