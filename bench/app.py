@@ -43,6 +43,7 @@ class Server:
         self.begin()
 
     def begin(self):
+        """Start it."""
         self.process = subprocess.Popen(self.words, stdout=subprocess.PIPE, text=True)
         line = next(one for one in self.process.stdout if one.startswith("page: "))
         self.host = urllib.parse.urlsplit(line.split()[1]).netloc
@@ -52,6 +53,7 @@ class Server:
         }
 
     def ask(self, method, path, body=None, **headers):
+        """Return the answer: where it leads, its JSON, or its bytes."""
         connection = HTTPConnection(self.host, timeout=600)
         connection.request(method, path, body, self.headers | {"Accept": "application/json"} | headers)
         answer = connection.getresponse()
@@ -62,16 +64,19 @@ class Server:
             json.loads(content) if content[:1] in b"[{" else content
         )
 
-    def form(self, path, **fields):
+    def form(self, address, **fields):
+        """Send a form."""
         kind = "application/x-www-form-urlencoded"
-        return self.ask("POST", path, urllib.parse.urlencode(fields), **{"Content-Type": kind})
+        return self.ask("POST", address, urllib.parse.urlencode(fields), **{"Content-Type": kind})
 
     def preview(self, session):
+        """Wait for the preview of a session."""
         while "seconds" in (found := self.ask("GET", f"{session}/preview")):
             time.sleep(0.2)
         return found["facts"]
 
     def peak(self):
+        """Return the largest resident memory so far, in MB."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
 
