@@ -134,6 +134,8 @@ class Runner:
         if run.done:
             return "done"
         code = _json(run.folder / "ended.json").get("code")
+        if code is None and run.error.startswith("stopped"):  # it was started by an earlier server
+            code = 130
         if code == 130 or (code == -signal.SIGINT and run.can_resume):
             return "stopped"
         return "failed" if code is not None and code > 0 else "killed"

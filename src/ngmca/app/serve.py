@@ -5,6 +5,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -67,7 +68,8 @@ def serve(
     if browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
     config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
-    uvicorn.Server(config).run(sockets=[listening])
+    with suppress(KeyboardInterrupt):  # the server has ended already, and raises it again
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 def hosts_of(host: str, port: int) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ export function draw(box, figure) {
 }
 
 export function name(box, words) {
-  box.setAttribute('role', 'img');
+  box.setAttribute('role', 'group');
   box.setAttribute('aria-label', words);
 }
 
