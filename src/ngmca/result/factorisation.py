@@ -306,7 +306,7 @@ class Separation:
             found.append(f"{self.others.count} other starts found answers that fit as well and differ.")
         if self.posterior is not None and self.posterior.refuted:
             found.append("The data contradict the model of the error bars.")
-        return [*found, "`ngmca.judge(data, separation)` says whether the result can be used."]
+        return [*found, "ngmca.judge(data, separation) says whether the result can be used."]
 
 
 def recorded(last: State, lines: list[Line]) -> Separation:

@@ -222,7 +222,10 @@ class OWUnmix(OWWidget, ConcurrentWidgetMixin):
         self.stop.setDisabled(True)
         self.found = result
         verdict = result.run.verdict
-        number = result.run.answer_sentences[0][1]
+        separation = result.run.separation
+        number = result.run.answers.sentences(len(separation.S))[0][1]
+        if separation.background is not None:
+            number += " A smooth background was fitted."
         self.told.setText(f"{number} {verdict.colour.capitalize()}: {verdict.text}")
         if verdict.colour != "green":
             self.Warning.doubtful(verdict.text)
