@@ -11,7 +11,7 @@ pytest.importorskip("httpx2", reason="needs httpx2")
 
 from starlette.testclient import TestClient
 
-from ngmca.app.application import application
+from ngmca.app.web_application import application
 
 
 @pytest.fixture
