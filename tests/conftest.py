@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import gc
 import os
 import signal
 import sys
@@ -12,6 +13,8 @@ from ngmca._support.isolated_process import IsolatedProcess
 # Every worker, and every process that a test starts, uses the kernels that are compiled already.
 if cold_compile.folder().exists():
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cold_compile.folder()))
+
+gc.disable()  # until all modules are loaded
 
 # A shell starts background jobs with Ctrl-C ignored, and processes that tests start would inherit it:
 # tests of interruption would then wait for an end that never comes.
@@ -36,6 +39,12 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in studies]
         config.hook.pytest_deselected(items=studies)
     items.sort(key=lambda item: "test_crashes" not in item.nodeid)
+
+
+def pytest_collection_finish(session):
+    """What is loaded by now stays: the garbage collector need not look at it again and again."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
