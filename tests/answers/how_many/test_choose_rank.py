@@ -325,3 +325,6 @@ def test_few_measurements_whose_sources_do_not_come_again_give_a_careful_number(
     found = ngmca.choose_rank(Y, seed=0, baseline=None)
     assert found.rank == 4  # 14 measurements in a half, three for each source
     assert found.range[1] == 18
+    assert (
+        "28 measurements are too few to compare halves of them for more than 4 sources" in found.advice
+    )

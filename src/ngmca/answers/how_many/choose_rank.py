@@ -280,11 +280,13 @@ class _Search:
         numbers = _descending(most) if tried else ()
         found = next((number for number in numbers if self._come_again(number)), 1)
         if found == 1 < most and half < FEW_MEASUREMENTS * most:
-            self.left_out["halves"] = (
-                f"{len(self.data.chosen)} measurements are too few to compare halves of them"
-            )
             enough = max(half // FEW_MEASUREMENTS, 2)  # smaller numbers do not come again either
-            return min(most, enough) if tried and self.criteria else most
+            found = min(most, enough) if tried and self.criteria else most
+            more = f" for more than {found} sources" if found < most else ""
+            self.left_out["halves"] = (
+                f"{len(self.data.chosen)} measurements are too few to compare halves of them{more}"
+            )
+            return found
         if most > 1:
             self.criteria["halves"] = found
         return found

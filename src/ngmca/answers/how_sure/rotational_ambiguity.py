@@ -116,8 +116,8 @@ def ambiguity(
     check_number(r, shape)
     if r > MANY_SOURCES:
         warn_user(
-            f"the search for other mixtures of {r} sources may take several minutes: its time grows with "
-            "the fifth power of their number. A progress bar shows how far it is."
+            f"the search for other mixtures of {r} sources may take several minutes: its time grows "
+            "with the fifth power of their number. A progress bar shows how far it is."
         )
     if separation.A.min() < 0 or separation.S.min() < 0:
         rules.check(rules.written(["ambiguity", "gmca"]))
