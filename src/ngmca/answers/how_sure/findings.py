@@ -180,8 +180,8 @@ def _negative(diagnostics: Diagnostics, data: Dataset | None) -> list[Finding]:
             "Check phase and baseline, or leave the region out ({}).", option("Dataset.crop")
         )
     else:
-        kept = data.positions[slice(*ends)] if data is not None else np.arange(*ends)
-        kept = f"{kept[0]:g}:{kept[-1]:g}"
+        axis = np.arange(diagnostics.picked.shape[1]) if data is None else data.positions
+        kept = f"{axis[ends[0]]:g}:{axis[ends[1] - 1]:g}"
         advice = message(
             "They are only at the ends of the axis: leave these out ({}).", option("Dataset.crop", kept)
         )
