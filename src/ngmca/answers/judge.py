@@ -66,8 +66,8 @@ def judge(
     """
     if not isinstance(separation, Separation):
         raise TypeError(
-            f"judge needs the Separation of ngmca.separate, got {type(separation).__name__}. For another "
-            "method use ngmca.separate(Y, r, method='hals'), for instance."
+            f"judge needs the Separation of ngmca.separate, got {type(separation).__name__}. Other "
+            "methods are an argument of it, as in ngmca.separate(Y, r, method='hals')."
         )
     engine = open_data(data, mask=mask)
     shape = (len(separation.A), separation.S.shape[1])

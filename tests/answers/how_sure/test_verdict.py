@@ -183,7 +183,7 @@ def test_the_next_step_is_a_line_that_runs():
     assert better.background is not None
 
 
-def test_masked_entries_are_not_judged():
+def test_a_mask_leaves_entries_out():
     Y, mask = MIXTURE.Y.copy(), np.zeros(MIXTURE.Y.shape, dtype=bool)
     Y[3, 100:110], mask[3, 100:110] = 50 * Y.max(), True
     with warnings.catch_warnings(action="ignore"):
@@ -204,7 +204,7 @@ def test_negative_data_have_nothing_to_unmix():
     assert "change the sign of the data" in choice.advice
     found = judged(-MIXTURE.Y, 1)
     assert found.colour == "red"
-    assert "nothing to unmix" in found.findings[0].text
+    assert "Nothing is left to unmix" in found.findings[0].text
 
 
 def test_a_negative_end_is_left_out_by_a_range():

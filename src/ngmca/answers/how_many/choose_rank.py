@@ -34,9 +34,9 @@ FEW_MEASUREMENTS = 3  # times the number of sources in half of the measurements
 
 
 NEGATIVE = (
-    "nearly all of the data is below 0, where non-negative sources explain nothing. If lines point down, "
-    "as in a bleach, change the sign of the data. If the data are centred or derivatives, use the "
-    "spectra before that step."
+    "nearly all of the data is below 0, where non-negative sources explain nothing. If lines point "
+    "down, change the sign of the data. If the data are centred or derivatives, use the spectra before "
+    "that step."
 )
 
 
@@ -277,15 +277,16 @@ class _Search:
         half = len(self.data.chosen) // 2
         alone = "held_out" in self.criteria and "directions" in self.left_out
         tried = not alone or half >= 2 * most
-        found = (
-            next((number for number in _descending(most) if self._come_again(number)), 1) if tried else 1
-        )
+        numbers = _descending(most) if tried else ()
+        found = next((number for number in numbers if self._come_again(number)), 1)
         if found == 1 < most and half < FEW_MEASUREMENTS * most:
+            enough = max(half // FEW_MEASUREMENTS, 2)  # smaller numbers do not come again either
+            found = min(most, enough) if tried and self.criteria else most
+            more = f" for more than {found} sources" if found < most else ""
             self.left_out["halves"] = (
-                f"{len(self.data.chosen)} measurements are too few to compare halves of them"
+                f"{len(self.data.chosen)} measurements are too few to compare halves of them{more}"
             )
-            # smaller numbers had enough measurements, and did not come again either: be careful
-            return min(most, max(half // FEW_MEASUREMENTS, 2)) if tried else most
+            return found
         if most > 1:
             self.criteria["halves"] = found
         return found

@@ -174,24 +174,22 @@ def _negative(diagnostics: Diagnostics, data: Dataset | None) -> list[Finding]:
         return []
     ends = positive_range(diagnostics)
     if is_negative([diagnostics.picked]):
-        advice: Message | str = (
-            "There is nothing to unmix: if lines point down, change the sign of the data."
-        )
+        advice = message("Nothing is left to unmix: if lines point down, change the sign of the data.")
     elif ends is None:
         advice = message(
             "Check phase and baseline, or leave the region out ({}).", option("Dataset.crop")
         )
     else:
-        kept = data.positions[slice(*ends)] if data is not None else np.arange(*ends)
-        kept = f"{kept[0]:g}:{kept[-1]:g}"
+        axis = np.arange(diagnostics.picked.shape[1]) if data is None else data.positions
+        kept = f"{axis[ends[0]]:g}:{axis[ends[1] - 1]:g}"
         advice = message(
             "They are only at the ends of the axis: leave these out ({}).", option("Dataset.crop", kept)
         )
+    like = LIKE_DERIVATIVES if cost > MUCH_NEGATIVE and ends is None else ""
     text = message(
         "{} of the energy of the data is in entries far below 0 (more than {} standard deviations of "
         "the noise). Non-negative sources cannot explain them. {}{}",
-        *(percent(cost), FAR_BELOW_ZERO, LIKE_DERIVATIVES if cost > MUCH_NEGATIVE and ends is None else ""),
-        advice,
+        percent(cost), FAR_BELOW_ZERO, like, advice,
     )  # fmt: skip
     grade = "red" if cost > MUCH_NEGATIVE else "amber"
     return [Finding("negative", "The data have strong negative parts", text, cost, grade)]
