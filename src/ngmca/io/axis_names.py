@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.arguments import check_choice
 from ngmca._support.messages import message, option
-from ngmca.io.axis_units import NO_AXIS, SHIFT, WAVENUMBER, heading, known_unit, meaning
+from ngmca.io.axis_units import NO_AXIS, SHIFT, WAVENUMBER, heading, known_name, known_unit, meaning
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, printable
 
@@ -28,6 +28,8 @@ def with_axis_words(data: Dataset, options: dict[str, Any]) -> Dataset:
         if given:
             raise ReadError("the data have no axis: leave out {}.", option(given[0]))
         return data
+    if name is None and known_name(data.axis_name) != data.axis_name:  # Wavenumber
+        data = replace(data, axis_name=known_name(data.axis_name))
     if direction is not None:
         check_choice(direction, "axis_direction", DIRECTIONS)
         data = replace(data, meta={**data.meta, "axis_direction": direction})

@@ -78,9 +78,9 @@ def known_unit(unit: str) -> str:
 
 
 def known_name(name: str) -> str:
-    """Return the name of an axis in the spelling of this package, unless it is a unit or unknown."""
+    """Return the name of an axis in the spelling of this package; an unknown name stays as it is."""
     found = meaning(name)
-    return name if found is None or is_unit(name) else found[0]
+    return name if found is None else found[0]
 
 
 def heading(text: str) -> tuple[str, str]:

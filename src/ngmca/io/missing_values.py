@@ -1,6 +1,7 @@
 """Missing entries: NaN, numbers that stand for them, and a note that counts them."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ FILL = 1e30  # numbers of this size are no intensities: -1.23e34, 9.97e36
 FAR_LARGER = 1e20  # than all others
 
 
-def checked_number(missing: str | float | None) -> str | float | None:
+def checked_number(missing: str | float | None) -> Any:
     """Return the number that stands for a missing entry, "none" or None; raise an error for others."""
     if missing is None or missing == "none":
         return missing
@@ -36,7 +37,7 @@ def note_missing(data: Dataset, where: str, missing: str | float | None = None) 
     if missing is None:
         data = _without_codes(data)
     elif missing != "none":
-        data = _with_gaps(data, missing == data.Y)
+        data = _with_gaps(data, np.equal(data.Y, missing))
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.sum(data.Y)):
             return data
@@ -75,7 +76,7 @@ def _coded(Y: NDArray, code: float) -> NDArray | None:
     huge = FILL <= abs(code) < np.inf
     if code not in CODES and not huge:
         return None
-    coded = code == Y
+    coded = np.equal(Y, code)
     others = Y[~coded & ~np.isnan(Y)]
     if not others.size:
         return None

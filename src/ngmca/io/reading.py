@@ -165,7 +165,7 @@ def _read_folder(path: Path, options: dict[str, Any], process: IsolatedProcess) 
             parts.append(data)
             names.append(_stem(file))
     if not parts:
-        first = f" First error: {notes[0].removeprefix('left out: ')}" if notes else " It has no files."
+        first = f" First error: {notes[0].removeprefix('left out: ')}" if notes else _no_files(path)
         raise ReadError(f"{path} holds nothing that can be read.{first}")
     parts, names, others = _with_common_range(parts, names)
     notes += others
@@ -174,6 +174,14 @@ def _read_folder(path: Path, options: dict[str, Any], process: IsolatedProcess) 
     except ReadError as error:
         raise ReadError("{}: {}", path, error.message) from error
     return replace(data, notes=data.notes + tuple(notes), meta={**data.meta, "path": printable(path)})
+
+
+def _no_files(path: Path) -> str:
+    """Return what a folder without files holds instead."""
+    inside = sorted(one.name for one in path.iterdir() if one.is_dir() and not one.name.startswith("."))
+    if not inside:
+        return " It has no files."
+    return f" It has only folders: give one of them, for example {path / inside[0]}."
 
 
 def _with_common_range(

@@ -25,8 +25,9 @@ NOT_A_MEASUREMENT = re.compile(
     re.I,
 )
 RAW_COUNTER = re.compile(
-    r"^(i_?0|i_?1|it|if|i_?trans|i_?ref|monitor|mon|clock|ring[ _]?current|seconds)$", re.I
+    r"^(i_?0|i_?1|it|if|i_?trans|i_?ref|irefer|ifluor|monitor|mon|clock|ring[ _]?current|seconds)$", re.I
 )
+ABSORPTION = re.compile(r"(x?mu(trans|fluor)?|norm(trans|fluor)?)$", re.I)  # as XDI calls it
 PARAMETER = re.compile(  # a condition of a scan, not an intensity
     r"^(retention[ _]?time|rt|r\.t\.|time|elapsed( time)?|date|temp(erature)?|t_sample|pressure|voltage|"
     r"potential|current|power|flow|humidity|ph|speed|motor|theta|2theta|phi|chi|omega|energy|field|"
@@ -109,8 +110,12 @@ def _without_parameters(table: Table) -> Table:
     if not table.names or axis_above(table) is not None or 0 in table.words:
         return table
     if role(table.names[0]) == "spectral":
-        if sum(bool(RAW_COUNTER.match(name.strip())) for name in table.names[1:]) > 1:
-            raise _different(table)  # a scan at a beamline: incoming and transmitted intensity, ...
+        counters = [j for j, name in enumerate(table.names) if j and RAW_COUNTER.match(name.strip())]
+        found_mu = [j for j, name in enumerate(table.names) if ABSORPTION.match(name.strip())]
+        if len(counters) > 1 and len(found_mu) == 1:  # a scan at a beamline
+            return table.take([0, *found_mu])
+        if len(counters) > 1:
+            raise _different(table)
         times = [j for j in found if j and role(table.names[j]) == "time" and len(table.names[j]) > 1]
         kept = [j for j in range(len(table.names)) if j not in times]
         return table.take(kept) if len(kept) > 1 else table

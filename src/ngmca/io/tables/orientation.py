@@ -55,16 +55,16 @@ def _of_emission(readings: list[Reading], table: Table) -> Reading | None:
 
     Light is emitted at longer wavelengths than it is absorbed.
     """
-    axes = [one for one in readings if one.axis is not None]
+    axes = [(one.axis, one) for one in readings if one.axis is not None]
     if len(axes) != 2 or not table.names or not BOTH_WAVELENGTHS.match(table.names[0]):
         return None
-    other, emission = sorted(axes, key=lambda one: float(np.mean(one.axis)))
+    (excitation, _), (_, chosen) = sorted(axes, key=lambda pair: float(np.mean(pair[0])))
     unit = " [nm]" if "nm" in table.names[0].lower() else ""
     return replace(
-        emission,
+        chosen,
         name=f"emission wavelength{unit}",
-        rows=tuple(f"{value:.12g}" for value in other.axis),
-        along=(other.axis, f"excitation wavelength{unit}"),
+        rows=tuple(f"{value:.12g}" for value in excitation),
+        along=(excitation, f"excitation wavelength{unit}"),
     )
 
 
