@@ -3,14 +3,9 @@
 import numpy as np
 import pytest
 from app_client import HOST, ORIGIN, TOKEN
-
-import ngmca
-
-pytest.importorskip("starlette", reason="needs pip install 'ngmca[app]'")
-pytest.importorskip("httpx2", reason="needs httpx2")
-
 from starlette.testclient import TestClient
 
+import ngmca
 from ngmca.app.web_application import application
 
 

@@ -80,11 +80,11 @@ function set(field, value) {
 // The steps: every change is kept at once, and what does not go together with it turns grey.
 let queue = Promise.resolve();
 function keep(event) {
-  const field = event.target.name?.split('.')[0];
+  const field = event.target.name?.split('.')[0], sent = new FormData(form);
   queue = queue.then(async () => {
     find('saved').textContent = 'Keeping …';
     try {
-      show(await ask(`${address}/settings`, {method: 'POST', body: new FormData(form)}));
+      show(await ask(`${address}/settings`, {method: 'POST', body: sent}), sent);
       find('form-error').hidden = true;
       find('saved').textContent = 'Kept.';
       if (document.querySelector(`#group-reading [data-name="${CSS.escape(field)}"]`)) preview();
@@ -116,19 +116,19 @@ form.addEventListener('submit', event => {
   });
 });
 find('undo').addEventListener('click', async () => {
-  show(await ask(`${address}/undo`, {method: 'POST'}), true);
+  show(await ask(`${address}/undo`, {method: 'POST'}));
   find('saved').textContent = 'Undone.';
   preview();
 });
 
-function show(state, all = false) {
+// Fields that were changed after the form was sent stay as they are: their own change follows.
+function show(state, sent = null) {
   for (const [field, value] of Object.entries(state.values)) {
     const input = form.elements[field], pasted = form.elements[`${field}.pasted`];
-    if (pasted?.value || all || input.type !== 'checkbox') {
-      if (input.type === 'checkbox') input.checked = value === 'True';
-      else if (document.activeElement !== input || all || pasted?.value) input.value = value;
-    }
-    if (pasted) pasted.value = '';
+    if (input.type === 'checkbox') {
+      if (!sent || sent.has(field) === input.checked) input.checked = value === 'True';
+    } else if (!sent || (sent.get(field) ?? '') === input.value || input.disabled) input.value = value;
+    if (pasted && sent && pasted.value === sent.get(`${field}.pasted`)) pasted.value = '';
   }
   for (const [field, why] of Object.entries(state.reasons)) {
     const input = form.elements[field], box = document.querySelector(`[data-name="${CSS.escape(field)}"] .reason`);
