@@ -17,8 +17,8 @@ from ngmca.report import figures, html, write
 from ngmca.report import plotly_style as drawing
 from ngmca.report import quality_figures as residual_figures
 from ngmca.report.answer_sections import source_answers
-from ngmca.report.figures import peaks
 from ngmca.report.mixing_figures import image, shares, weights
+from ngmca.report.peaks import peaks
 from ngmca.report.sections import composition, fits, sources
 from ngmca.result import Others, Restart
 from ngmca.saving.results import _write_tables

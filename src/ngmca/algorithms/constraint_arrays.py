@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from ngmca.algorithms.kinetics.kinetic_step import KineticModel
 from ngmca.engines import Solve
@@ -295,6 +294,8 @@ class Constraints:
         which = self.exchangeable
         if self.profiles is None or not which.size:
             return A, S
+        from scipy.optimize import linear_sum_assignment  # takes its time to load
+
         energy = np.einsum("ij,ij->i", S[which], S[which], dtype=np.float64)
         costs = np.empty((which.size, which.size))  # of a source (row) with a shape (column)
         for j, i in enumerate(which):

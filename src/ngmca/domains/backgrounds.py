@@ -98,9 +98,13 @@ def splines(n: int, count: int = 8) -> NDArray:
     >>> splines(50, count=5).shape
     (5, 50)
     """
-    from scipy.interpolate import BSpline
-
     count = arguments.check_count(count, "count", low=4)
-    knots = np.concatenate([[0.0] * 3, np.linspace(0, 1, count - 2), [1.0] * 3])
-    found = BSpline.design_matrix(np.linspace(0, 1, n), knots, 3).toarray().T
+    knots = np.concatenate([[0.0] * 3, np.linspace(0, 1, count - 2), [1.0] * 3])[:, None]
+    x = np.linspace(0, 1, n)
+    before = (knots[1:] > x) | (knots[1:] == 1)  # the last interval includes its end
+    found = ((knots[:-1] <= x) & before & (knots[:-1] < knots[1:])).astype(float)
+    for degree in range(1, 4):  # each spline from two of a lower degree (Cox and de Boor)
+        width = knots[degree:] - knots[:-degree]
+        share = np.divide(x - knots[:-degree], width, where=width > 0, out=np.zeros((len(width), n)))
+        found = share[:-1] * found[:-1] + np.where(width[1:] > 0, 1 - share[1:], 0) * found[1:]
     return np.asarray(found / np.maximum(found.max(axis=1, keepdims=True), 1e-300))

@@ -13,8 +13,8 @@ from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import percent
 from ngmca.engines import in_own_units
 from ngmca.report.answer_figures import amounts_of, criteria, matches
-from ngmca.report.figures import peaks
 from ngmca.report.html_page import Section, paragraph, table
+from ngmca.report.peaks import peaks
 from ngmca.report.plotly_style import MAX_ROWS, colour
 
 

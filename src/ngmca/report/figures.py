@@ -4,9 +4,7 @@ from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 from plotly.subplots import make_subplots
-from scipy.signal import find_peaks, peak_prominences
 
 from ngmca.answers.run import Run
 from ngmca.answers.wording import percent
@@ -60,22 +58,6 @@ def outlier_table(run: Run) -> str:
         f"<td>{escape(str(values[0][k]))}<td>{values[1][k]:.6g}<td>{values[2][k]:.4g}" for k in order
     ]
     return table("".join(f"<th>{escape(name)}" for name in names), rows)
-
-
-def peaks(x: NDArray, y: NDArray, count: int = 3) -> list[float]:
-    """Return the positions of the most prominent peaks, at least 1 % of the axis apart.
-
-    A peak must fall by a quarter of its own height, and by a twentieth of the highest peak, before the
-    spectrum rises again: a ripple on a band does not. A spectrum that still rises at the end of the axis
-    has no peak there.
-    """
-    y = np.asarray(y, dtype=float)
-    lowest = 0.05 * max(float(y.max(initial=0)), 0)
-    found, _ = find_peaks(y, prominence=lowest, distance=max(len(x) / 100, 1))
-    drop = peak_prominences(np.pad(y, 1), found + 1)[0]  # also of bands that the end of the axis cuts
-    own = (drop >= 0.25 * y[found]) & (drop > 0)
-    order = np.argsort(-drop[own], kind="stable")[:count]
-    return [float(x[i]) for i in found[own][order]]
 
 
 def sources(run: Run) -> go.Figure:

@@ -18,6 +18,7 @@ from ngmca.report import mixing_figures as weights
 from ngmca.report.answer_sections import how_many, how_much, numbered, overview, which
 from ngmca.report.html_page import Section, paragraph, table
 from ngmca.report.mixing_figures import image
+from ngmca.report.peaks import peaks
 from ngmca.report.plotly_style import MAX_POINTS, MAX_ROWS, colour
 
 
@@ -86,8 +87,8 @@ def _source_table(run: Run) -> str:
     rows = []
     head, sure = _uncertainty_cells(run)
     for i in range(min(len(S), MAX_ROWS)):
-        peaks = (figures.peaks(data.positions, spectra[i]) for spectra, data in axes)
-        places = "<td>".join(", ".join(f"{place:.4g}" for place in some) or "none" for some in peaks)
+        found = (peaks(data.positions, spectra[i]) for spectra, data in axes)
+        places = "<td>".join(", ".join(f"{place:.4g}" for place in some) or "none" for some in found)
         other = ""
         if alike is not None:  # above 40 dB no difference is visible
             other = "<td>the same" if alike[i] > 40 else f"<td>{alike[i]:.0f} dB"

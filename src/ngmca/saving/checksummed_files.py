@@ -1,8 +1,5 @@
 """Files that end with a checksum: a file that has changed since it was written is not read.
 
-HDF5 ignores bytes after its own. A NetCDF file without a checksum, written by an older version or by
-another program, is read in a separate process: a damaged file can make HDF5 crash or hang.
-
 A separation that a run keeps while it goes on is one .npz file with a checksum. It is cheap to write,
 and all numbers come back to the bit. For results use `ngmca.save`.
 """
@@ -10,32 +7,14 @@ and all numbers come back to the bit. For results use `ngmca.save`.
 import hashlib
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
-
-from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import write_atomically
-from ngmca._support.isolated_process import IsolatedProcess
 from ngmca._support.records import read_record, write_record
 from ngmca.io import ReadError
-from ngmca.io.claimed_sizes import check_claim, memory_left
-from ngmca.io.containers.safety_checks import check_hdf5
-from ngmca.io.isolated_reading import call_isolated
 from ngmca.result import Separation
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 LABEL = b"\nngmca sha256 "
 CHECKSUM_BYTES = len(LABEL) + hashlib.sha256().digest_size
-
-
-class Contents(TypedDict):
-    """What a NetCDF file holds: values of its variables, its attributes, and those of its axis."""
-
-    values: dict[str, NDArray]
-    attributes: dict[str, Any]
-    axis: dict[str, Any]
 
 
 def with_checksum(content: BytesIO) -> memoryview:
@@ -71,54 +50,6 @@ def has_checksum(file: Path) -> bool:
     if LABEL + digest.digest() != end:
         raise ReadError(f"{file} has changed since ngmca wrote it: it is damaged.")
     return True
-
-
-def write_netcdf(path: Path, stored: "xr.Dataset", encoding: dict[str, dict[str, Any]]) -> None:
-    """Write a NetCDF file; in memory first, since HDF5 may crash when a disk is full."""
-    content = BytesIO()
-    stored.to_netcdf(content, engine="h5netcdf", encoding=encoding)
-    write_atomically(path, with_checksum(content))
-
-
-def read_netcdf(file: Path) -> Contents:
-    """Read a NetCDF file, in a separate process if it has no checksum."""
-    if has_checksum(file):
-        return read_netcdf_here(str(file))
-    with IsolatedProcess(memory=memory_left() / 2) as process:
-        found: Contents = call_isolated(process, "ngmca.saving.checksummed_files:read_netcdf_here", file)
-    return found
-
-
-def read_netcdf_here(path: str) -> Contents:
-    """Read a NetCDF file in this process."""
-    import xarray as xr
-
-    check_hdf5(Path(path))
-    with xr.open_dataset(path, engine="h5netcdf", phony_dims="access") as opened:
-        check_claim(float(opened.nbytes), None, path)
-        stored = opened.load()
-    return {
-        "values": {str(name): variable.values for name, variable in stored.variables.items()},
-        "attributes": dict(stored.attrs),
-        "axis": dict(stored["axis"].attrs) if "axis" in stored.variables else {},
-    }
-
-
-def is_written_by_ngmca(file: Path) -> bool:
-    """Return whether a NetCDF file says that ngmca wrote it; its values are not read."""
-    if has_checksum(file):
-        return True
-    with IsolatedProcess(memory=memory_left() / 2) as process:
-        return bool(call_isolated(process, "ngmca.saving.checksummed_files:has_ngmca_attribute", file))
-
-
-def has_ngmca_attribute(path: str) -> bool:
-    """Return whether a NetCDF file has the attribute that ngmca writes, read in this process."""
-    import xarray as xr
-
-    check_hdf5(Path(path))
-    with xr.open_dataset(path, engine="h5netcdf", phony_dims="access") as opened:
-        return "ngmca" in opened.attrs
 
 
 def save_interim(path: Path, separation: Separation) -> None:

@@ -16,7 +16,7 @@ from ngmca.io.read_error import printable, reason
 from ngmca.io.technique import Technique
 from ngmca.result import Ambiguity, Background, Domain, History, Others, Rates, Restart, Separation
 from ngmca.saving import variables_in_file as in_file
-from ngmca.saving.checksummed_files import is_written_by_ngmca, read_netcdf, write_netcdf
+from ngmca.saving.netcdf_files import is_written_by_ngmca, read_netcdf, write_netcdf
 from ngmca.saving.result_folder import find
 
 OTHERS = {  # variables of other answers that fit as well
@@ -63,8 +63,6 @@ def write_result(
     answers: Answers = NO_ANSWERS,
 ) -> None:
     """Write a result as one NetCDF file, atomically."""
-    import xarray as xr
-
     variables = (
         _separation_variables(separation)
         | _diagnostics_variables(diagnostics)
@@ -98,8 +96,7 @@ def write_result(
         "notes": json.dumps(data.notes),
         "record": json.dumps(record, default=str),
     }
-    how = {name: {"zlib": True, "complevel": 1} for name in COMPRESSED if name in variables}
-    write_netcdf(path, xr.Dataset(variables, coordinates, attributes), how)
+    write_netcdf(path, variables, coordinates, attributes, COMPRESSED)
 
 
 def _separation_variables(s: Separation) -> dict[str, Any]:
@@ -174,7 +171,7 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             json.loads(attributes["record"]),
             in_file.answers_from_variables(values),
         )
-    except Exception as error:  # xarray and HDF5 raise errors of many kinds for damaged files
+    except Exception as error:  # h5netcdf and HDF5 raise errors of many kinds for damaged files
         raise ReadError(f"{file} is not a complete result of ngmca: {reason(error)}.") from error
 
 
