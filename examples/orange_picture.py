@@ -20,7 +20,7 @@ from orangewidget.tests.base import DummySignalManager
 from ngmca.tools.orange.owunmix import OWUnmix
 
 
-def made(kind: type, signals: DummySignalManager, **settings: int) -> Any:
+def made(kind: Any, signals: DummySignalManager, **settings: int) -> Any:
     widget = kind.__new__(kind, signal_manager=signals, stored_settings=settings)
     widget.__init__()
     return widget

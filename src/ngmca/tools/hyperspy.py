@@ -69,7 +69,7 @@ def separate(signal: Any, r: int, **options: Any) -> Found:
     places, channels = _axes(signal)
     for name in ("mask", "noise"):
         given = options.get(name)
-        if np.ndim(given) == signal.data.ndim > 0:
+        if given is not None and np.ndim(given) == signal.data.ndim > 0:
             options[name] = _matrix(signal, np.asarray(given), name)
     shape = [axis.size for axis in channels]
     if len(shape) == 2:
@@ -102,7 +102,7 @@ def _matrix(signal: Any, values: Any, name: str) -> NDArray:
     places, channels = _axes(signal)
     order = [axis.index_in_array for axis in (*places, *channels)]
     n = int(np.prod([axis.size for axis in channels]))
-    return values.transpose(order).reshape(-1, n)  # type: ignore[no-any-return]
+    return values.transpose(order).reshape(-1, n)
 
 
 def _signal(values: NDArray, axes: list[Any], like: Any, title: str) -> Any:

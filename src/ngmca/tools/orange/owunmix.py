@@ -68,7 +68,7 @@ class Watched(NGMCA):
         return X - self._predicted(X, self._noise_of(len(X)), everywhere, nowhere)
 
     @contextmanager
-    def _shown_progress(self) -> Iterator[list[driver.Watcher]]:  # type: ignore[override]
+    def _shown_progress(self) -> Iterator[list[driver.Watcher]]:
         yield [Watching(self._state)] if hasattr(self, "_state") else []
 
 
