@@ -10,8 +10,8 @@ from ngmca import rules
 from ngmca._support.messages import message, option, rendered
 from ngmca.cli.console import MAX_CHARACTERS
 from ngmca.cli.errors import fail
-from ngmca.cli.options import as_flag, flag_of
-from ngmca.cli.settings import Settings
+from ngmca.settings.option_names import as_flag, flag_of
+from ngmca.settings.settings import Settings
 
 
 @pytest.mark.parametrize(

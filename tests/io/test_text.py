@@ -64,7 +64,7 @@ def test_gzip_and_utf16(tmp_path):
     ("corner", "name", "unit"),
     [
         ("ppm", "chemical shift", "ppm"),
-        ("Energy (keV)", "Energy", "keV"),
+        ("Energy (keV)", "energy", "keV"),
         ("wavelength [nm]", "wavelength", "nm"),
         ("1/cm", "wavenumber", "cm-1"),
         ("bias", "bias", ""),

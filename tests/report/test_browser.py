@@ -3,12 +3,10 @@
 Text out of the data is shown letter by letter, and nothing in it is followed.
 """
 
-import os
-import shutil
-import subprocess
 import warnings
 from dataclasses import replace
 
+import chromium
 import numpy as np
 import pytest
 
@@ -18,39 +16,11 @@ from ngmca.answers.run import Run
 from ngmca.io import Dataset
 from ngmca.report import html, write
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-def chromium():
-    """Debian's Chromium, installed if it is missing and can be."""
-    found = shutil.which("chromium")
-    if found:
-        return found
-    if not shutil.which("apt-get") or os.geteuid() != 0:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "chromium"]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"Chromium is missing and cannot be installed: {done.stderr.strip()[-150:]}")
-    return shutil.which("chromium") or pytest.skip("Chromium was installed and is not found")
-
 
 @pytest.fixture(scope="module")
 def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-    path = chromium()
-    with api.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=path, args=FLAGS)
+    with chromium.launched() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

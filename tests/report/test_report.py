@@ -14,7 +14,7 @@ from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
 from ngmca.answers.wording import Finding, percent
 from ngmca.io import Dataset
-from ngmca.report import figures, html, write
+from ngmca.report import figures, html, html_page, write
 from ngmca.report import plotly_style as drawing
 from ngmca.report import quality_figures as residual_figures
 from ngmca.report.answer_sections import source_answers
@@ -174,7 +174,7 @@ def test_warnings_are_told_in_the_words_of_the_reader():
     vars(run)["findings"] = [told]  # a cached property
     assert "Sample longer (n_samples=500)." in html(run)
     page = html(run, lambda one: f"--{one.name} {one.value}")
-    assert "Sample longer (--n_samples 500)." in page
+    assert "Sample longer (<span class=option>--n_samples</span> 500)." in page
     assert "n_samples=" not in page
 
 
@@ -431,3 +431,12 @@ def test_there_are_no_empty_columns_without_a_library():
     assert "similarity" not in page
     assert "substance" not in page
     assert page.count("<th>") == 4 + 3  # of the head with the highest peaks, and one for each source
+
+
+def test_an_option_is_not_broken_after_its_hyphens():
+    text = "<p class='a--b'>no standards (--standards), --baseline splines</p><pre>x --noise 1</pre>"
+    found = html_page.unbroken(text)
+    assert "(<span class=option>--standards</span>)" in found
+    assert "<span class=option>--baseline</span> splines" in found
+    assert "class='a--b'" in found
+    assert re.sub("</?span[^>]*>", "", found) == text

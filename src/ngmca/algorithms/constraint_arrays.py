@@ -43,6 +43,7 @@ class Constraints:
     rows: NDArray | None = None  # (m,) unit of each measurement, in which profiles have their shapes
     both: bool = False  # A is penalised too
     kinetics: KineticModel | None = None  # profiles that follow a rate law
+    trilinear: tuple[int, ...] = ()  # sources whose profiles are the same in all parts, up to a factor
 
     @property
     def baseline(self) -> int:
@@ -98,6 +99,14 @@ class Constraints:
         return found
 
     @property
+    def anchored(self) -> bool:
+        """Whether known values of A, at least two of each source, say how sources are mixed."""
+        count = np.zeros(self.total, dtype=np.intp)
+        for values in (self.mixing, self.expected):
+            count += 0 if values is None else np.count_nonzero(~np.isnan(values), axis=0)
+        return self.r > 0 and bool((count[: self.r] >= 2).all())
+
+    @property
     def modelled(self) -> NDArray:
         """(R,) which columns of A follow a rate law."""
         found = np.zeros(self.total, dtype=bool)
@@ -135,14 +144,14 @@ class Constraints:
     def on_mixing(self) -> bool:
         """Whether A is constrained."""
         parts = (self.mixing, self.expected, self.zero_mixing, self.totals, self.profiles, self.kinetics)
-        return self.both or any(part is not None for part in parts)
+        return self.both or bool(self.trilinear) or any(part is not None for part in parts)
 
     @property
     def shaped(self) -> bool:
         """Whether A has other constraints than non-negativity, so that it must not be extrapolated."""
         pointed = bool((self.pointed & ~self.held).any())
         others = (self.totals, self.profiles, self.kinetics)
-        return pointed or any(part is not None for part in others)
+        return pointed or bool(self.trilinear) or any(part is not None for part in others)
 
     @property
     def keeps_sources(self) -> bool:

@@ -110,7 +110,8 @@ def iterate_bands(
 ) -> Iterator[State]:
     """Yield the state after every iteration in a frame, from (A, S), counted on from the state before.
 
-    The iterations are made in single precision, the last S-step in that of the data. A known A stays.
+    The iterations are made in single precision, the last S-step in that of the data. A known A stays,
+    with the certificate that it had before.
     """
     data = WaveletData.of(engine)
     fast = data.engine
@@ -141,7 +142,9 @@ def iterate_bands(
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
         SS, YS = data.moments(S)
-        stepped, quality = (A, np.nan) if known else _mixing(exact, SS, YS, A, S, sigma, options)
+        stepped, quality = A, before.mixing_violation
+        if not known:
+            stepped, quality = _mixing(exact, SS, YS, A, S, sigma, options)
         active = np.count_nonzero(S) / S.size
         state = State(
             domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
