@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,11 +25,29 @@ from ngmca.result import Others, Restart
 from ngmca.saving.results import _write_tables
 
 
+@cache
+def separated(r, m, n):
+    Y = ngmca.simulate.spectra(m=m, n=n, r=r, lines=4, snr=20, seed=0).Y
+    found = ngmca.separate(Y, r, method=ngmca.Soft(n_iter=20), n_init=1)
+    return Y, found, diagnose(Y, found)
+
+
 def made_run(r=3, m=8, n=200, image=None, **fields):
-    mixture = ngmca.simulate.spectra(m=m, n=n, r=r, lines=4, snr=20, seed=0)
-    separation = ngmca.separate(mixture.Y, r, method=ngmca.Soft(n_iter=20), n_init=1)
-    data = Dataset(mixture.Y, np.linspace(1, 9, n), image_shape=image, **fields)
-    return Run(separation, diagnose(mixture.Y, separation), data)
+    Y, separation, numbers = separated(r, m, n)
+    data = Dataset(Y.copy(), np.linspace(1, 9, n), image_shape=image, **fields)
+    return Run(separation, numbers, data)
+
+
+def test_a_fit_is_drawn_with_its_background():
+    Y = made_run().data.Y + np.linspace(1, 3, 200)
+    method = ngmca.Soft(n_iter=5)
+    found = ngmca.separate(Y, 3, method=method, constraints=[ngmca.Baseline("polynomial")], n_init=1)
+    run = Run(found, diagnose(Y, found), Dataset(Y))
+    i = run.diagnostics.picks[0]
+    model = found.A[i] @ found.S + found.background.weights[i] @ found.background.basis
+    drawn = {trace.name: np.asarray(trace.y) for trace in figures.fit(run, 0).data}
+    np.testing.assert_allclose(drawn["fit"], model, rtol=1e-5)
+    np.testing.assert_allclose(drawn["residual"], Y[i] - model, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import ngmca
 from ngmca._support.messages import rendered
 from ngmca.answers.how_sure import diagnose, next_step
 from ngmca.answers.run import Run
-from ngmca.cli.options import as_flag
 from ngmca.io import Dataset
+from ngmca.settings.option_names import as_flag
 
 MIXTURE = ngmca.simulate.spectra(m=30, n=300, r=3, snr=30, seed=0)
 
