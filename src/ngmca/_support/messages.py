@@ -34,6 +34,8 @@ class Option:
     def __str__(self) -> str:
         if not self.has_value:
             return self.name
+        if isinstance(self.value, tuple):  # the arguments of a method
+            return f"{self.name}({', '.join(f'{one:g}' for one in self.value)})"
         if not self.name[0].isupper():
             return f"{self.name}={self.value!r}"
         return f"{self.name}({self.value!r})" if isinstance(self.value, str) else f"{self.name}()"

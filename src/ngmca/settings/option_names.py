@@ -37,6 +37,8 @@ def as_flag(shown: Option) -> str:
         return str(shown)
     if not shown.has_value or shown.value is True:
         return name
+    if isinstance(shown.value, tuple):
+        return f"{name} {':'.join(f'{one:g}' for one in shown.value)}"
     if shown.name[0].isupper() and not isinstance(shown.value, str):
         return name
     return name.replace("--", "--no-") if shown.value is False else f"{name} {shown.value}"

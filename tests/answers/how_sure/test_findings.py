@@ -11,6 +11,7 @@ import ngmca
 from ngmca._support.messages import rendered
 from ngmca.answers.how_many.singular_values import spectrum
 from ngmca.answers.how_sure import diagnose, findings, summary
+from ngmca.answers.how_sure.doubtful_sources import about_surplus, is_sum_of_others
 from ngmca.answers.wording import GRADES, percent
 from ngmca.io import Dataset
 from ngmca.settings.option_names import as_flag
@@ -274,3 +275,19 @@ def test_each_noise_level_is_told_with_what_it_is():
     assert f"The residual has a standard deviation of {residual:.3g}; it contains noise" in told
     assert f"was estimated as {spectrum(mixture.Y).noise:.3g} (as in `ngmca info`)" in told
     assert "Before" not in " ".join(summary(separation, replace(numbers, rough_noise=0.0)))
+
+
+def test_a_source_that_is_a_sum_of_others_is_named():
+    S = ngmca.simulate.spectra(m=20, n=300, r=3, seed=0).S
+    mean = 0.6 * S[0] + 0.4 * S[1] + 0.01 * S[2]
+    assert is_sum_of_others(np.vstack([S, mean]), 3)
+    assert not is_sum_of_others(np.vstack([S, S[0]]), 3)  # a copy, which is said elsewhere
+    assert not any(is_sum_of_others(S, k) for k in range(3))
+    assert not is_sum_of_others(np.vstack([S, np.abs(S[0] - 0.5 * S[1])]), 3)  # nor a difference
+    mixed = np.vstack([S, mean])
+    separation = replace(
+        ngmca.separate(ngmca.simulate.spectra(m=20, n=300, r=4, seed=0).Y, 4, n_init=1), S=mixed
+    )
+    numbers = diagnose(separation.A @ mixed, separation)
+    told = about_surplus(separation, numbers, chosen=True)
+    assert "Source 4 is a sum of other sources" in [one.title for one in told]

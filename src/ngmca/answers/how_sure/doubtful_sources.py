@@ -16,6 +16,8 @@ from ngmca.result import Restart, Separation
 FAR_TOO_MANY = 2.0  # times the number of sources that the data support
 ALIKE_SOURCES = 0.95  # cosine from which on two sources look alike
 ALIKE_WEIGHTS = 0.5  # correlation from which on their weights do
+SUM_OF_OTHERS = 0.05  # of the norm of a source, not explained by the others
+SMALL_PART = 0.1  # of a source, that another one must have to count as a part of it
 EMPTY_AMPLITUDE = 1e-3  # share of a source in the sum of all amplitudes (roots of energies)
 
 
@@ -30,6 +32,7 @@ def about_surplus(
     shown = supported(diagnostics)
     signs = [
         *_copies(separation, diagnostics),
+        *_averages(separation, diagnostics),
         *_empty(diagnostics),
         *_noise_like(separation, diagnostics),
     ]
@@ -66,6 +69,39 @@ def _copies(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     )
     weaker = {min(pair, key=lambda k: share[k]) for pair in pairs}
     return [Finding("copy", title, text, float(share[list(weaker)].sum()))]
+
+
+def _averages(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
+    """Warn about sources that are sums of several others; a copy is a sum of one."""
+    S, share = in_own_units(separation.S)[0], diagnostics.share
+    sums = [k for k in range(len(S)) if not is_empty(share)[k] and is_sum_of_others(S, k)]
+    if not sums:
+        return []
+    which = np.array(sums)
+    verb = "is a sum" if which.size == 1 else "are sums"
+    text = (
+        f"The other sources, added up, leave less than {percent(SUM_OF_OTHERS)} of this. It may be a "
+        "mixture of substances, and no substance of its own. Try "
+        f"{_number(len(S) - 1, diagnostics)}."
+    )
+    title = f"{_sources(which)} {verb} of other sources"
+    return [Finding("average", title, text, float(share[which].min()))]
+
+
+def is_sum_of_others(S: NDArray, k: int) -> bool:
+    """Return whether source k is a sum of at least two of the other sources."""
+    from scipy.optimize import nnls  # slow to load
+
+    size, others = float(np.linalg.norm(S[k])), np.delete(S, k, axis=0).astype(float)
+    if len(others) < 2 or not size > 0:
+        return False
+    Q, R = np.linalg.qr(others.T)
+    outside = float(np.linalg.norm(S[k] - Q @ (Q.T @ S[k])))
+    if outside > SUM_OF_OTHERS * size:
+        return False
+    weights, inside = nnls(R, Q.T @ S[k])
+    parts = weights * np.linalg.norm(others, axis=1) > SMALL_PART * size
+    return bool(np.hypot(outside, inside) <= SUM_OF_OTHERS * size and parts.sum() > 1)
 
 
 def _number(r: int, diagnostics: Diagnostics) -> str:

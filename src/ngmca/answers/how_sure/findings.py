@@ -181,7 +181,7 @@ def _negative(diagnostics: Diagnostics, data: Dataset | None) -> list[Finding]:
         )
     else:
         axis = np.arange(diagnostics.picked.shape[1]) if data is None else data.positions
-        kept = f"{axis[ends[0]]:g}:{axis[ends[1] - 1]:g}"
+        kept = float(axis[ends[0]]), float(axis[ends[1] - 1])
         advice = message(
             "They are only at the ends of the axis: leave these out ({}).", option("Dataset.crop", kept)
         )
