@@ -119,7 +119,8 @@ def _spectral_dimension(array: Any, transpose: bool | None) -> tuple[Any, bool]:
     spectral = [dim for dim in dims if roles[dim] == "spectral"]
     if len(spectral) > 1 and any(EXCITATION.match(short(str(dim))) for dim in spectral):
         spectral = [dim for dim in spectral if EMISSION.match(short(str(dim)))] or spectral
-    if len(spectral) > 1 and len(channels) != 1:
+    spectral = [dim for dim in spectral if dim in channels] or spectral
+    if len(spectral) > 1:
         raise ReadError(
             "several dimensions are named like an axis of spectra: {}. Say what each is, as {}.",
             *(", ".join(f"{dim} {array.sizes[dim]}" for dim in spectral), _words(array, spectral)),
