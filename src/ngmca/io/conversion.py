@@ -55,7 +55,7 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
         return data
     if is_dataframe(data):
         check_orientation(data, name)
-    if hasattr(data, "dims"):
+    if hasattr(data, "dims") and hasattr(data, "coords"):
         return note_missing(from_xarray(data), "the array")
     if not is_dataframe(data):
         return Dataset(Y=as_array(data, name))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.html_cards import card, curves
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.read_error import ReadError, printable
 from ngmca.io.technique import Technique
@@ -125,6 +126,16 @@ class Dataset:
         if self.image_shape:
             words.append("an image of {} x {}".format(*self.image_shape))
         return f"Dataset: {', '.join(words)}"
+
+    def _repr_html_(self) -> str:
+        """Some of the measurements, for notebooks; data that are not in memory are not read."""
+        m, notes = len(self.Y), [str(note) for note in self.notes]
+        if not self.in_memory or not self.Y.size:
+            return card(repr(self), [], remarks=notes)
+        some = np.unique(np.linspace(0, m - 1, min(m, 6)).round().astype(int))
+        rows = [[self.names[i], curves(self.Y[i], first=k)] for k, i in enumerate(some)]
+        more = [f"{len(some)} of {m} measurements are shown."] if len(some) < m else []
+        return card(repr(self), rows, ["measurement", self.axis_label], [*more, *notes])
 
     def with_notes(self, *notes: str) -> "Dataset":
         """Return the same data set with more notes.
