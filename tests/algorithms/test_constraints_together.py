@@ -215,3 +215,13 @@ def test_known_values_say_which_source_is_which():
         given = {"n_init": 1, "domain": "direct", "method": ngmca.Soft(n_iter=15)}
         found = ngmca.separate(Y, R, constraints=[ngmca.KnownMixing(points)], **given)
         np.testing.assert_allclose(found.A, FRACTIONS[:, order], atol=0.1)
+
+
+@pytest.mark.parametrize(("kind", "total"), [("at least", 1.0), ("at most", 0.5)])
+def test_sums_are_kept_beside_values_with_a_standard_deviation(kind, total):
+    x = ngmca.simulate.sparse(m=12, n=40, r=1, snr=30, seed=3)
+    amounts = x.A / x.A.max()
+    known = [ngmca.Closure(total, kind), ngmca.KnownMixing(amounts, sd=0.1)]
+    found = ngmca.separate(amounts @ x.S, 1, constraints=known, n_init=1, method=ngmca.Soft(n_iter=6))
+    sums = found.A.sum(axis=1)
+    assert sums.min() >= total - 1e-6 if kind == "at least" else sums.max() <= total + 1e-6

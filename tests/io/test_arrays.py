@@ -161,3 +161,19 @@ def test_spectra_with_axes_of_different_lengths_come_to_a_common_axis(tmp_path):
     assert data.row_names == ("first", "second")
     assert any("different axes" in note for note in data.notes)
     np.testing.assert_allclose(data.Y[0], data.Y[1], atol=1e-3)
+
+
+def test_two_dimensions_of_spectra(tmp_path):
+    em, ex = np.arange(300.0, 500.0, 4.0), np.arange(240.0, 300.0, 10.0)
+    Y = np.random.default_rng(0).random((18, 50))
+    cube = xr.DataArray(Y.reshape(3, 6, 50), dims=("sample", "excitation", "emission"),
+                        coords={"excitation": ex, "emission": em})  # fmt: skip
+    cube["emission"].attrs["units"] = cube["excitation"].attrs["units"] = "nm"
+    data = read(cube)
+    np.testing.assert_array_equal(data.Y, Y)
+    np.testing.assert_array_equal(data.axis, em)
+    assert data.image_shape is None
+    both = cube.rename(excitation="pump_wavelength", emission="probe_wavelength")
+    with pytest.raises(ReadError, match="several dimensions are named like an axis of spectra"):
+        read(both)
+    np.testing.assert_array_equal(read(both, axes="sample,pump,channel").Y, Y)

@@ -764,6 +764,7 @@ def test_at_least_sixty_layouts_are_read_right_or_refused(tmp_path):
 
 
 if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[1]))
     seen = outcomes(Path(tempfile.mkdtemp()))
     for name, (kind, said) in seen.items():
         if kind != "right" or "-v" in sys.argv:

@@ -338,6 +338,26 @@ class Constraints:
             equations.solve()
         return np.where(np.isnan(size), 1.0, size)
 
+    def within_sums(self, A: NDArray, size: NDArray) -> NDArray:
+        """Return sizes of columns with which sums of rows of A are at most, or at least, their totals.
+
+        Sizes that only follow from values with a standard deviation may miss this. They are
+        multiplied by one number.
+        """
+        if self.totals is None or self.sense == "equal" or self.expected is None:
+            return size
+        exact = False if self.mixing is None else (np.nan_to_num(self.mixing) > 0).any(axis=0)
+        given = (self.given | self.windows) if self.rigid else False
+        uncertain = (np.nan_to_num(self.expected) > 0).any(axis=0)
+        loose = self.closed & uncertain & ~np.asarray(exact | given)
+        fixed = self.closed & ~loose
+        sums, left = A[:, loose] @ size[loose], self.totals - A[:, fixed] @ size[fixed]
+        factors = left[sums > 0] / sums[sums > 0]
+        if not factors.size:
+            return size
+        factor = max(1.0, factors.max()) if self.sense == "at least" else min(1.0, factors.min())
+        return np.where(loose, size * max(factor, 0.0), size)
+
 
 FREE = Constraints()
 

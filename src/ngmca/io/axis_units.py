@@ -25,7 +25,7 @@ WORDS = {  # in lower case, for each name and unit of an axis
     SHIFT: ("ppm", "chemical shift", "chemical shifts"),
     WAVENUMBER: ("wavenumber", "wavenumbers", "wave number", "wave numbers", "wn", "cm-1", "cm^-1",
                  "cm⁻¹", "cm-¹", "cm\u22121", "1/cm"),
-    ("Raman shift", "cm-1"): ("raman shift", "raman shifts", "rel. 1/cm"),
+    ("Raman shift", "cm-1"): ("raman shift", "raman shifts", "ramanshift", "rel. 1/cm"),
     ("wave", ""): ("wave",),
     ("wavelength", ""): ("wavelength", "wavelengths", "wl", "lambda", "λ"),
     ("Wellenlänge", ""): ("wellenlänge",),

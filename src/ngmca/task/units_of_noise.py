@@ -67,7 +67,8 @@ def restored(state: State, levels: Levels, known: Constraints, weights: NDArray 
     norm = np.linalg.norm(A, axis=0)
     factor = 1 / np.where(norm > 0, norm, 1)
     if known.any:
-        factor = np.where(known.sized, known.sizes_of(state.A, state.S), factor)
+        size = known.within_sums(state.A, known.sizes_of(state.A, state.S))
+        factor = np.where(known.sized, size, factor)
     A, S = A * factor, S / np.where(factor > 0, factor, 1)[:, None]
     if weights is not None:
         # wavelets would fill channels without observed entries; known sources are as given there

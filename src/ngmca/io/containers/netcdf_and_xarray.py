@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ngmca._support.messages import message, option
-from ngmca.io.array_choice import MAX_DIMENSIONS, choose_array, other_arrays
+from ngmca._support.messages import Option, message, option
+from ngmca.io.array_choice import EMISSION, EXCITATION, MAX_DIMENSIONS, choose_array, other_arrays, short
 from ngmca.io.axis_units import is_place, is_spectral, known_unit, meaning, role, row_label
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.hdf5_and_zarr import written_notes
@@ -77,12 +77,13 @@ def from_xarray(
     others = [dim for dim in array.dims if dim != channels]
     array = array.transpose(*others, channels)
     values = real_numbers(array.values, where)
+    image = values.ndim == 3 and not any(EXCITATION.match(short(str(dim))) for dim in others)
     return Dataset(
         values.reshape(-1, values.shape[-1]),
         *_axis(array, channels),
         row_names=_row_names(array, others),
         **_row_axis(array, others),
-        image_shape=(values.shape[0], values.shape[1]) if values.ndim == 3 else None,
+        image_shape=(values.shape[0], values.shape[1]) if image else None,
         meta={"dataset": str(array.name)} if array.name is not None else {},
         notes=tuple(notes),
     )
@@ -115,10 +116,25 @@ def spectral_dimension(array: Any, transpose: bool | None = None) -> tuple[Any, 
     left = [dim for dim in dims if not roles[dim] and not is_place(str(dim))]
     known = [dim for dim in left if _numeric(array, dim)]
     numeric = [dim for dim in dims if _numeric(array, dim)] if array.ndim == 2 else []
-    for found in ([dim for dim in dims if roles[dim] == "spectral"], channels, left, known, numeric):
+    spectral = [dim for dim in dims if roles[dim] == "spectral"]
+    if len(spectral) > 1 and any(EXCITATION.match(short(str(dim))) for dim in spectral):
+        spectral = [dim for dim in spectral if EMISSION.match(short(str(dim)))] or spectral
+    spectral = [dim for dim in spectral if dim in channels] or spectral
+    if len(spectral) > 1:
+        raise ReadError(
+            "several dimensions are named like an axis of spectra: {}. Say what each is, as {}.",
+            *(", ".join(f"{dim} {array.sizes[dim]}" for dim in spectral), _words(array, spectral)),
+        )
+    for found in (spectral, channels, left, known, numeric):
         if len(found) == 1:
             return found[0], True
     return dims[-1], False
+
+
+def _words(array: Any, spectral: list[Any]) -> Option:
+    """Return the option that names the dimensions, with the last spectral one as the channels."""
+    words = {dim: f"axis{n + 1}" for n, dim in enumerate(spectral[:-1])} | {spectral[-1]: "channel"}
+    return option("axes", ",".join(words.get(dim, str(dim)) for dim in array.dims))
 
 
 def dimension_role(array: Any, dim: Any) -> str:
