@@ -124,13 +124,12 @@ def iterate_bands(
     floor = change * _noise_floor(engine, before.noise, options)
     free = options.known.free
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
-    moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
-    weights: Weights | None = None
-    scale = FIRST_SCALE if k < most // 2 else LAST_SCALE
+    moved, most, k = np.inf, _most(options), 0
+    scale = FIRST_SCALE if most > 1 else LAST_SCALE
     while k < most and moved > SETTLED:
-        if k % NOISE_EVERY == 0 or weights is None:
+        if k % NOISE_EVERY == 0:
             sigma = np.maximum(data.noise(A.astype(np.float32), S), floor) if given is None else given
-        if k % REWEIGHT_EVERY == 0 or weights is None:
+        if k % REWEIGHT_EVERY == 0:
             levels = noise_and_weights(A[:, free], sigma, data.noise_weights)
             weights = weighted(W, S[free], levels, options, step, scale)
             corner = momentum.last
