@@ -54,7 +54,6 @@ ASKED = {
     "wavelet": {"domain": "wavelet"},
     "sample_shape": {"sample_shape": SHAPE},
     **{name: {name: record} for name, record in CONSTRAINTS.items()},
-    "Trilinear": {"Trilinear": CONSTRAINTS["Trilinear"], "place": "several"},
     "Closure with KnownSources": {name: CONSTRAINTS[name] for name in ("Closure", "KnownSources")},
     "known shape": {"KnownSources": ngmca.KnownSources(S[:1], "free")},
     "known channels": {"KnownSources": ngmca.KnownSources(np.where(np.arange(N) < 9, S[:1], np.nan))},
@@ -138,6 +137,8 @@ def request(one, other):
         return None
     if {"Unimodal", "Monotonic"} <= words.keys():
         words["Unimodal"] = ngmca.Unimodal([0])  # not the same source
+    if "Trilinear" in words and {"separate", "memory"} <= {words["door"], words["place"]}:
+        words["place"] = "memory" if "shared" in words else "several"  # it needs several data sets
     outside = words.keys() - own - CONSTRAINTS.keys() - {"method", "door", "place", "missing"}
     if words["door"] == "known A" and (own or words["method"] != "soft" or {"soft"} & {one, other}):
         return None

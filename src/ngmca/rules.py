@@ -162,7 +162,7 @@ RULES: tuple[Rule, ...] = (
         "all data must be in memory",
         _USE_A_PART,
     ),
-    Rule(("Kinetics",), ("disk",), "all data must be in memory", _USE_A_PART),
+    Rule(("Kinetics", "Trilinear"), ("disk",), "all data must be in memory", _USE_A_PART),
     Rule(
         ("noise of channels",),
         (*BLOCKS, "gpu"),
@@ -264,6 +264,7 @@ RULES: tuple[Rule, ...] = (
             "In Python, call identify or quantify with one of Separation.techniques and its own data."
         ),
     ),
+    Rule(("techniques",), ("Trilinear",), "several techniques are one data set", _LEAVE_OUT_ONE),
     Rule(
         ("techniques",), ("sample_shape",), "channels of several techniques are no image", _LEAVE_OUT_ONE
     ),
