@@ -152,7 +152,7 @@ def found(request, tmp_path):
 def test_sources_elsewhere_can_be_used_as_those_in_memory(found, tmp_path):
     assert not isinstance(found.S, np.ndarray)
     np.testing.assert_allclose(found.shares, EXPECTED.shares, rtol=1e-12)
-    for one, other in zip(found.to_dataframe(), EXPECTED.to_dataframe(), strict=True):
+    for one, other in zip(found.to_pandas(), EXPECTED.to_pandas(), strict=True):
         pd.testing.assert_frame_equal(one, other)
     with mpl.rc_context({"backend": "agg"}):
         line = found.plot().axes[0].lines[0]
@@ -171,7 +171,7 @@ def test_sources_that_would_not_fit_are_refused_with_their_size(found, monkeypat
     uses = (
         lambda: found.shares,
         found.plot,
-        found.to_dataframe,
+        found.to_pandas,
         lambda: ngmca.save(tmp_path / "found.nc", found),
         lambda: ngmca.report.write(tmp_path / "found.html", found, Y),
         lambda: ngmca.evaluate(S, found.S),

@@ -231,7 +231,7 @@ def test_other_functions_take_joined_data(both, found):
 def test_views(both, found):
     joined = ngmca.join_techniques({"ir": both[0].Y, "raman": both[1].Y})
     found = ngmca.separate(joined, 3, **SMALL)
-    sources, mixing = found.to_dataframe(joined)
+    sources, mixing = found.to_pandas(joined)
     assert (sources.index.names, mixing.shape) == (["technique", "position"], (24, 6))
     np.testing.assert_array_equal(sources.loc["raman"].to_numpy().T, found.techniques[1].S)
     figure = found.plot(joined)

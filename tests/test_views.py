@@ -47,7 +47,7 @@ def test_the_answer_is_the_mean_of_a_sparse_posterior_that_holds(separation):
 
 
 def test_tables_have_axis_names_and_shares(separation):
-    sources, mixing = separation.to_dataframe(DATA)
+    sources, mixing = separation.to_pandas(DATA)
     assert sources.index.name == "chemical shift [ppm]"
     np.testing.assert_array_equal(sources.index, DATA.axis)
     np.testing.assert_array_equal(sources["source 2"], separation.S[1])
@@ -60,10 +60,10 @@ def test_tables_have_axis_names_and_shares(separation):
 def test_tables_of_a_frame_and_of_nothing(separation):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(MIXTURE.Y, columns=pd.Index(DATA.axis, name="ppm"), index=list("abcdef"))
-    sources, mixing = separation.to_dataframe(frame)
+    sources, mixing = separation.to_pandas(frame)
     assert (sources.index.name, list(mixing.index)) == ("chemical shift [ppm]", list("abcdef"))
     np.testing.assert_array_equal(sources.index, DATA.axis)
-    sources, mixing = separation.to_dataframe()
+    sources, mixing = separation.to_pandas()
     assert (list(sources.index)[-1], list(mixing.index)[-1]) == (79, "6")
 
 
@@ -89,14 +89,14 @@ def test_the_picture_has_the_sources_and_their_shares(separation, shape):
     pyplot.close(figure)
 
 
-@pytest.mark.parametrize(("library", "use"), [("pandas", "to_dataframe"), ("matplotlib", "plot")])
+@pytest.mark.parametrize(("library", "use"), [("pandas", "to_pandas"), ("matplotlib", "plot")])
 def test_a_missing_library_is_named(separation, monkeypatch, library, use):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=f"{use} needs {library}: pip install"):
         getattr(separation, use)()
 
 
-@pytest.mark.parametrize("use", ["plot", "to_dataframe"])
+@pytest.mark.parametrize("use", ["plot", "to_pandas"])
 def test_data_of_another_shape_are_named(separation, use):
     with pytest.raises(
         ValueError, match=r"data have the shape 80 x 6, but 6 x 80 were separated .* transposed"

@@ -1,6 +1,7 @@
 """The scikit-learn face: X is Y, `components_` is S, `fit_transform` returns A."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from numbers import Integral
 from typing import Any
 
@@ -9,17 +10,25 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_n_features,
+    _check_sample_weight,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
 
 from ngmca import engines, rules
-from ngmca._support.arguments import as_array, check_number, check_rank
+from ngmca._support.arguments import as_array, check_number, check_observed, check_rank
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.mixing_for_sources import weights_of, weights_of_any_sign
 from ngmca.algorithms.streaming import Stream
 from ngmca.answers.how_many.choose_rank import with_counted_sources
+from ngmca.answers.how_many.held_out_blocks import channel_folds
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.constraints import Closure, Constraint, constraint_arrays
+from ngmca.io.conversion import check_orientation
 from ngmca.task import driver
 from ngmca.task.methods import Method, Rival, Soft, as_method, options_of
 from ngmca.task.problem import features_of_data
@@ -58,6 +67,14 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Where `fit` computes, as in `ngmca.separate`.
     verbose : bool
         Show a progress bar.
+
+    Notes
+    -----
+    `fit`, `fit_transform`, `transform` and `score` take two arrays (n_samples, n_features) that belong
+    to their X: `noise`, the standard deviation of every entry, which replaces the parameter of that name
+    and weighs the fit, and `mask`, True where an entry is missing. With scikit-learn's metadata routing
+    they follow the rows of X through pipelines and cross-validation, for example
+    ``NGMCA(3).set_fit_request(mask=True).set_score_request(mask=True)``.
 
     Attributes
     ----------
@@ -124,12 +141,16 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.device = device
         self.verbose = verbose
 
-    def _task(self, r: int) -> Task:
-        """Return the task for r sources."""
-        given = self.get_params(deep=False)
+    def _task(self, r: int, noise: Any = None) -> Task:
+        """Return the task for r sources; `noise` replaces the parameter of that name."""
+        given = self.get_params(deep=False) | ({} if noise is None else {"noise": noise})
         own = ("n_components", "forgetting", "random_state", "verbose")
         of_task = {name: value for name, value in given.items() if name not in own}
         return Task(r=r, seed=_seed(self.random_state), **of_task)
+
+    def _shown_progress(self) -> AbstractContextManager[list[driver.Watcher]]:
+        """Return the watchers of a fit; programs with their own windows replace it."""
+        return driver.shown_progress(bool(self.verbose))
 
     @property
     def _method_feature(self) -> str:
@@ -142,21 +163,21 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Whether the method supports missing entries."""
         return rules.reason_against(self._method_feature, "missing entries") is None
 
-    def fit(self, X: Any, y: None = None) -> "NGMCA":
+    def fit(self, X: Any, y: None = None, *, noise: Any = None, mask: Any = None) -> "NGMCA":
         """Learn the sources of X."""
-        self.fit_transform(X)
+        self.fit_transform(X, noise=noise, mask=mask)
         return self
 
     @one_blas_thread
-    def fit_transform(self, X: Any, y: None = None) -> NDArray:
+    def fit_transform(self, X: Any, y: None = None, *, noise: Any = None, mask: Any = None) -> NDArray:
         """Learn the sources of X and return its weights (n_samples, n_components)."""
-        engine = self._opened(X, reset=True, device=self.device)
+        engine = self._opened(X, reset=True, device=self.device, mask=mask)
         if hasattr(self, "stream_"):
             del self.stream_  # its sums belong to other data
-        task, self.rank_choice_ = self._counted(engine)
+        task, self.rank_choice_ = self._counted(engine, noise)
         self.n_components_ = check_rank(task.r, engine.shape, "n_components", warn=False)
         prepared = driver.Prepared(task, engine)
-        with driver.shown_progress(bool(self.verbose)) as watchers:
+        with self._shown_progress() as watchers:
             found = engines.returned(engine, prepared.find(watchers=watchers))
         self.separation_ = prepared.with_error_bars(found, progress=bool(self.verbose))
         self.components_ = np.ascontiguousarray(self.separation_.answer[1], dtype=engine.dtype)
@@ -164,7 +185,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.noise_ = self.separation_.noise
         self.n_iter_ = self.separation_.n_iter
         S, unit = self._explaining()
-        W = self._weights(engine, S, unit)
+        W = self._weights(engine, S, unit, noise)
         self.reconstruction_err_ = engine.unit * engines.residual_energy(engine, W, S) ** 0.5
         return self._in_units_of_data(W, unit, engine)
 
@@ -247,16 +268,65 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             yield self.transform(batch)
 
     @one_blas_thread
-    def transform(self, X: Any) -> NDArray:
+    def transform(self, X: Any, *, noise: Any = None, mask: Any = None) -> NDArray:
         """Return argmin_{W >= 0} |X - W components_|, exactly, for every row of X.
 
         Every row is fitted to its observed entries; rows without observed entries get zero weights.
         Weights of the method `gmca` may be negative.
         """
         check_is_fitted(self)
-        engine = self._opened(X, reset=False)
+        engine = self._opened(X, reset=False, mask=mask)
         S, unit = self._explaining()
-        return self._in_units_of_data(self._weights(engine, S, unit), unit, engine)
+        return self._in_units_of_data(self._weights(engine, S, unit, noise), unit, engine)
+
+    @one_blas_thread
+    def score(
+        self,
+        X: Any,
+        y: None = None,
+        sample_weight: Any = None,
+        *,
+        noise: Any = None,
+        mask: Any = None,
+    ) -> float:
+        """Return the share of held-out entries of X that the learnt sources predict, at most 1.
+
+        A fifth of the channels is held out at a time, in stretches; of fewer than ten, one. Every row is
+        fitted to its other channels, and the fit predicts the stretches; channels beside them are left
+        out, because noise of neighbours may be correlated. The score is
+        ``1 - |X - predicted|^2 / |X|^2`` over all observed entries, weighted by `noise` if it is known,
+        and by `sample_weight` (n_samples,) if it is given.
+
+        A source that only follows noise predicts nothing, so on rows that were not fitted the score
+        does not rise with more sources than there are. `GridSearchCV` chooses `n_components` by it. The
+        score of the rows of `fit` itself says little.
+        """
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        if X.shape[1] < 2:
+            raise ArgumentError("{} has one channel: a score needs two or more.", option("X"))
+        X, missing = check_observed(X, mask)
+        X = X if missing is None else np.where(missing, np.nan, X)
+        size = float(np.nanmax(np.abs(X), initial=0)) or 1.0
+        noise = self._noise_of(len(X)) if noise is None else noise
+        weights = np.broadcast_to(_precision(noise, X.shape, size), X.shape)
+        weights = weights * _check_sample_weight(sample_weight, X, ensure_non_negative=True)[:, None]
+        missed = total = 0.0
+        for hidden, guarded in channel_folds(X.shape[1]):
+            target, weight = X[:, hidden] / size, weights[:, hidden]
+            rest = target - self._predicted(X, noise, hidden, guarded) / size
+            missed += float(np.nansum(weight * rest**2))
+            total += float(np.nansum(weight * target**2))
+        return 1.0 - missed / total if total > 0 else 0.0
+
+    def _predicted(self, X: NDArray, noise: Any, hidden: NDArray, guarded: NDArray) -> NDArray:
+        """Return the hidden channels of X, predicted from all but the guarded ones."""
+        used = np.delete(np.arange(X.shape[1]), guarded)
+        if np.ndim(noise) and np.shape(noise)[-1] == X.shape[1] and np.shape(noise) != (len(X),):
+            noise = np.asarray(noise)[..., used]
+        S, unit = self._explaining()
+        engine = engines.open_data(X[:, used])
+        return np.asarray(engine.unit * (self._weights(engine, S[:, used], unit, noise) @ S[:, hidden]))
 
     @one_blas_thread
     def inverse_transform(self, X: Any) -> NDArray:
@@ -271,25 +341,25 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         return X @ self.components_
 
-    def _opened(self, X: Any, *, reset: bool, device: str = "cpu") -> engines.Engine:
+    def _opened(self, X: Any, *, reset: bool, device: str = "cpu", mask: Any = None) -> engines.Engine:
         """Return the engine of X; large data and Dask arrays stay where they are."""
         if not engines.is_elsewhere(X):
-            return engines.open_data(self._checked(X, reset=reset), device=device)
-        engine = engines.open_data(X, device=device)
+            return engines.open_data(self._checked(X, reset=reset), device=device, mask=mask)
+        engine = engines.open_data(X, device=device, mask=mask)
         _check_n_features(self, np.empty((0, engine.shape[1])), reset=reset)
         return engine
 
-    def _counted(self, engine: engines.Engine) -> tuple[Task, RankChoice | None]:
+    def _counted(self, engine: engines.Engine, noise: Any) -> tuple[Task, RankChoice | None]:
         """Return the task, and how many sources there are if that is asked for."""
         if not isinstance(self.n_components, str):
             r = check_rank(self.n_components, engine.shape, "n_components", warn=False)
-            return self._task(r), None
+            return self._task(r, noise), None
         if self.n_components != "auto":
             raise ArgumentError(
                 "{} must be a number of sources or 'auto', got {!r}.",
                 *(option("n_components"), self.n_components),
             )
-        task = self._task(1)
+        task = self._task(1, noise)
         features = task.features | features_of_data(engine)
         if any(getattr(one, "sources", None) is not None for one in self.constraints):
             features |= rules.written(["shapes of some sources"])
@@ -306,6 +376,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return rows of finite numbers, NaN where entries are missing."""
         if isinstance(X, np.ma.MaskedArray):
             X = np.ma.filled(X.astype(np.result_type(X, np.float32)), np.nan)
+        check_orientation(X, "X")
         array = as_array(X, "X")  # scikit-learn would take numbers in text
         if not self._allows_missing:
             _refuse_missing(array, f"the method {self.method!r}")
@@ -319,13 +390,14 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         background = self.separation_.background
         return (S if background is None else np.vstack([S, background.basis])), unit
 
-    def _weights(self, engine: engines.Engine, S: NDArray, unit: float) -> NDArray:
+    def _weights(self, engine: engines.Engine, S: NDArray, unit: float, noise: Any) -> NDArray:
         """Return weights of sources and background, in units of the engine and of S."""
         method = as_method(self.method)
         if isinstance(method, Rival) and method.is_signed:
             return weights_of_any_sign(engine, S)
         r = len(self.components_)
-        levels = engines.Levels.of(self._noise_of(engine.shape[0]), engine)
+        noise = self._noise_of(engine.shape[0]) if noise is None else noise
+        levels = engines.Levels.of(noise, engine)
         closure = [one for one in self.constraints if isinstance(one, Closure)]
         totals = constraint_arrays(closure, engine, r, levels).totals
         if totals is not None:
@@ -355,6 +427,14 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self._allows_missing
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _precision(noise: Any, shape: tuple[int, int], size: float) -> NDArray:
+    """Return weights of the entries, 1 / noise^2 in units of `size`; 1 if the noise is not known."""
+    if noise is None or isinstance(noise, str | engines.Counts):
+        return np.ones(1)
+    levels = np.asarray(noise, dtype=float) / size
+    return 1 / (levels[:, None] if levels.shape == shape[:1] else levels) ** 2
 
 
 def _refuse_missing(X: NDArray, what: str) -> None:

@@ -6,7 +6,7 @@ from app_client import HOST, ORIGIN, TOKEN
 from starlette.testclient import TestClient
 
 import ngmca
-from ngmca.app.application import application
+from ngmca.app.web_application import application
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 import ngmca
 from ngmca._support.messages import option
-from ngmca.app.application import application
 from ngmca.app.forms import choices_in, in_words
 from ngmca.app.repeat import command_line, python_lines
+from ngmca.app.web_application import application
 from ngmca.io import ReadError
 from ngmca.settings import Settings, from_file
 

@@ -12,7 +12,10 @@ from command_line import run
 from ngmca.io import detect
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = ["separate", "rank", "answer", "posterior", "info", "report", "evaluate", "simulate", "demo"]
+COMMANDS = [
+    *("separate", "rank", "answer", "posterior", "info", "report", "rerun", "watch", "evaluate"),
+    *("simulate", "demo"),
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -16,7 +16,7 @@ from ngmca.answers.run import Run
 from ngmca.app.forms import in_words
 from ngmca.app.guard import POLICY_OF_REPORTS
 from ngmca.app.kept_data import kept
-from ngmca.app.reading import ROWS
+from ngmca.app.previews import ROWS
 from ngmca.app.repeat import command_line, python_lines
 from ngmca.app.runs import RunFolder, run_of, runs_of
 from ngmca.app.session_pages import session_of

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import uvicorn
 
-from ngmca.app.application import application
 from ngmca.app.guard import LOOPBACK
+from ngmca.app.web_application import application
 from ngmca.io import ReadError
 
 SESSIONS = "ngmca-sessions"  # in the home of the user, unless another folder is named

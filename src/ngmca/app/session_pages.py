@@ -14,7 +14,7 @@ from starlette.routing import Route
 from ngmca.app.forms import choices_in, form, in_words, label, reasons, settings_from
 from ngmca.app.kept_data import kept
 from ngmca.app.places import Places
-from ngmca.app.reading import PREVIEW
+from ngmca.app.previews import PREVIEW
 from ngmca.app.runs import KILLED_WORDS, RunFolder, Runner, run_of, runs_of
 from ngmca.app.sessions import Session
 from ngmca.app.templates import page

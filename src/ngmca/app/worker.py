@@ -11,7 +11,7 @@ import numpy as np
 from ngmca._support.atomic_files import write_atomically
 from ngmca._support.messages import ArgumentError, to_plain
 from ngmca.app.kept_data import keep
-from ngmca.app.reading import ERROR, PREVIEW, ROWS, reading_key
+from ngmca.app.previews import ERROR, PREVIEW, ROWS, reading_key
 from ngmca.report import preview_figures
 from ngmca.saving.result_folder import RECORD
 from ngmca.settings import from_file

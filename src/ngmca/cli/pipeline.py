@@ -20,7 +20,7 @@ from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.next_step import next_step
-from ngmca.answers.how_sure.rotational_ambiguity import ambiguity
+from ngmca.answers.how_sure.rotational_ambiguity import ambiguity, check_number
 from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
@@ -236,6 +236,7 @@ def _prepared(data: Dataset, settings: Settings, found: Run | None) -> tuple[Tas
     if settings.ambiguity:
         asked = rules.written(["ambiguity"])
         rules.check(task.features | features_of_data(engine) | asked)
+        check_number(task.r if settings.sources != AUTO else 1, engine.shape)
     if settings.sources != AUTO:
         return task, one_blas_thread(Prepared)(task, engine)
     features = task.features | features_of_data(engine)

@@ -21,7 +21,7 @@ from ngmca.engines.sliced_array import Source
 from ngmca.engines.units import check_unit, in_own_units
 from ngmca.engines.weighted import WeightedEngine
 from ngmca.io.claimed_sizes import memory_left
-from ngmca.io.conversion import check_orientation
+from ngmca.io.conversion import as_dataset, check_orientation
 
 DEVICES = ("cpu", "cuda")
 MAX_SHARE_OF_MEMORY = (
@@ -77,6 +77,9 @@ def open_data(
         engine.parts = getattr(data, "parts", engine.parts)
         engine.techniques = getattr(data, "techniques", ())
         return engine
+    if lazily is None and scratch is None and _is_turnable(data):
+        data = as_dataset(data, "Y")
+        return open_data(data, mask=mask, threads=threads, device=device)
     check_orientation(data, "Y")
     if device == "cuda":
         if lazily or scratch is not None:
@@ -100,6 +103,18 @@ def open_data(
         engine = WeightedEngine(Y, 1.0 - missing, threads=threads, unit=unit)
     engine.parts = parts
     return engine
+
+
+def _is_turnable(data: Any) -> bool:
+    """Return whether this is a DataArray in memory whose channels may be along any dimension.
+
+    One with as many measurements as channels is not: arrays that belong to it, as masks and levels of
+    noise, would fit without being turned.
+    """
+    if not (hasattr(data, "dims") and hasattr(data, "coords")) or hasattr(data, "data_vars"):
+        return False
+    square = len(data.dims) == 2 and len(set(data.shape)) == 1
+    return not (square or is_dask(data) or is_large(data))
 
 
 def _opened_before(engine: Engine, mask: Any, device: str) -> Engine:

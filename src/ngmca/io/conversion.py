@@ -11,7 +11,8 @@ from ngmca._support.messages import ArgumentTypeError, option
 from ngmca.io.axis_names import quantity_of, with_axis_words
 from ngmca.io.axis_units import NO_AXIS, heading, role, row_label
 from ngmca.io.containers.netcdf_and_xarray import dimension_role, from_xarray
-from ngmca.io.dataset import Dataset, monotonic, note_missing
+from ngmca.io.dataset import Dataset, monotonic
+from ngmca.io.missing_values import note_missing
 from ngmca.io.read_error import ReadError, printable
 
 
@@ -54,7 +55,7 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
         return data
     if is_dataframe(data):
         check_orientation(data, name)
-    if hasattr(data, "dims"):
+    if hasattr(data, "dims") and hasattr(data, "coords"):
         return note_missing(from_xarray(data), "the array")
     if not is_dataframe(data):
         return Dataset(Y=as_array(data, name))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.html_cards import card, curves
 from ngmca.io.axis_units import NO_AXIS
 from ngmca.io.read_error import ReadError, printable
 from ngmca.io.technique import Technique
@@ -126,6 +127,16 @@ class Dataset:
             words.append("an image of {} x {}".format(*self.image_shape))
         return f"Dataset: {', '.join(words)}"
 
+    def _repr_html_(self) -> str:
+        """Some of the measurements, for notebooks; data that are not in memory are not read."""
+        m, notes = len(self.Y), [str(note) for note in self.notes]
+        if not self.in_memory or not self.Y.size:
+            return card(repr(self), [], remarks=notes)
+        some = np.unique(np.linspace(0, m - 1, min(m, 6)).round().astype(int))
+        rows = [[self.names[i], curves(self.Y[i], first=k)] for k, i in enumerate(some)]
+        more = [f"{len(some)} of {m} measurements are shown."] if len(some) < m else []
+        return card(repr(self), rows, ["measurement", self.axis_label], [*more, *notes])
+
     def with_notes(self, *notes: str) -> "Dataset":
         """Return the same data set with more notes.
 
@@ -206,41 +217,3 @@ def real_numbers(array: Any, where: str) -> NDArray:
         place = tuple(int(i) for i in np.argwhere(np.isinf(array))[0])
         raise ReadError(f"{where} has infinity at index {place}: replace it or leave out its column.")
     return array
-
-
-MISSING_CODES = (-999.0, -9999.0, -99999.0, -999.25)  # written instead of a missing entry
-
-
-def _without_codes(data: Dataset) -> Dataset:
-    """Return the data set with NaN for -999 and the like, if no other entry is nearly as low."""
-    low = float(np.fmin.reduce(data.Y, axis=None)) if data.Y.dtype.kind == "f" and data.Y.size else 0.0
-    if low not in MISSING_CODES:
-        return data
-    coded = low == data.Y
-    count = int(np.count_nonzero(coded))
-    others = data.Y[~coded & ~np.isnan(data.Y)]
-    if not others.size or others.min() < low / 10:
-        return data
-    note = f"{count} entries are {low:g}, far below all others: they are taken as missing."
-    return replace(data, Y=np.where(coded, np.nan, data.Y)).with_notes(note)
-
-
-def note_missing(data: Dataset, where: str) -> Dataset:
-    """Return the data set with a note about missing entries.
-
-    Raise an error if all entries are missing, or if an entry is infinite: a damaged scale factor
-    overflows to infinity.
-    """
-    data = _without_codes(data)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(data.Y)):
-            return data
-    if np.isinf(data.Y).any():
-        raise ReadError("its numbers are too large for 64 bits: a scale factor in it is damaged.")
-    count = int(np.count_nonzero(np.isnan(data.Y)))
-    if not count:  # only the sum is too large
-        return data
-    if count == data.Y.size:
-        raise ReadError(f"there are no numbers, all {count} entries are missing.")
-    share = f"{100 * count / data.Y.size:.2g} %"
-    return data.with_notes(f"{where} has {count} missing entries ({share}), which are ignored.")

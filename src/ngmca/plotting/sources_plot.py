@@ -28,7 +28,7 @@ def tables(
     try:
         import pandas as pd
     except ImportError as error:
-        raise ImportError("to_dataframe needs pandas: pip install pandas") from error
+        raise ImportError("to_pandas needs pandas: pip install pandas") from error
     columns = [f"source {i + 1}" for i in range(A.shape[1])]
     found = {}
     for (technique, S), one in zip(spectra, _of_each(data, len(spectra)), strict=True):

@@ -1,5 +1,6 @@
 """The report of a separation: one HTML file that opens offline in any browser."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -106,7 +107,9 @@ def html(run: Run, show: Callable[[Option], str] = str) -> str:
     >>> "<h2>Sources</h2>" in page
     True
     """
-    return render(_title(run), sections(run, show))
+    kept = {name: run.record.get(name, {}) for name in ("separate", "record")}
+    kept["answer"] = run.separation.checksum
+    return render(_title(run), sections(run, show), json.dumps(kept, default=str))
 
 
 def _title(run: Run) -> str:

@@ -1,6 +1,7 @@
 """The page of the report: its sections, and one file that contains Plotly and its style."""
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,28 +51,51 @@ def table(head: str, rows: list[str], kind: str = "") -> str:
     return f"<div class=wide><table{f' class={kind}' if kind else ''}>{lines}</table></div>"
 
 
+def unbroken(body: str) -> str:
+    """Return HTML in which no line ends after the hyphens of an option, such as --baseline."""
+    return OPTION.sub(r"<span class=option>\g<0></span>", body)
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*(?![^<]*>)")  # not inside a tag
 LESS = "\\u003c"  # "<" in JSON
+RECORD = "<script type='application/json' id='run'>"  # before what is needed to repeat the run
 PARTS = resources.files("ngmca.report")  # where the style and the script of the page are
 
 
-def render(title: str, sections: Sequence[Section]) -> str:
-    """Return the report of a run."""
+def render(title: str, sections: Sequence[Section], record: str = "{}") -> str:
+    """Return the report of a run; `record` is JSON that programs read from the page."""
     links = "".join(f"<a href='#{s.anchor}'>{escape(s.heading)}</a>" for s in sections)
     header = f"<p>Sparse non-negative source separation</p><nav>{links}</nav>"
     scripts = (get_plotlyjs(), PARTS.joinpath("page.js").read_text(encoding="utf-8"))
-    return page(title, header, "".join(map(_section, sections)), scripts=scripts)
+    kept = f"{RECORD}{record.replace('<', LESS)}</script>"
+    return page(title, header, "".join(map(_section, sections)) + kept, scripts=scripts)
+
+
+def record_in(text: str) -> str:
+    """Return the record in a report, "" if it has none."""
+    return text.rpartition(RECORD)[2].partition("</script>")[0] if RECORD in text else ""
 
 
 def page(
-    title: str, header: str, main: str, *, style: str = "", scripts: tuple[str, str] | None = None
+    title: str,
+    header: str,
+    main: str,
+    *,
+    style: str = "",
+    scripts: tuple[str, str] | None = None,
+    refresh: float = 0,
 ) -> str:
-    """Return a whole page; the first of the scripts runs before the content, the second after it."""
+    """Return a whole page; the first of the scripts runs before the content, the second after it.
+
+    A browser loads the page again every `refresh` seconds, unless that is 0.
+    """
+    again = f"<meta http-equiv=refresh content={refresh:g}>" if refresh else ""
     first, last = (f"<script>{script}</script>" for script in scripts or ("", ""))
     style = PARTS.joinpath("page.css").read_text(encoding="utf-8") + style
     return (
         f"<!doctype html>\n<html lang=en><head><meta charset=utf-8>{policy(*scripts or ())}"
         "<meta name=viewport content='width=device-width,initial-scale=1'>"
-        "<link rel=icon href='data:,'>"  # otherwise browsers ask for one
+        f"<link rel=icon href='data:,'>{again}"  # without an icon browsers ask for one
         f"<title>{escape(title)} · ngmca</title><style>\n{style}</style>"
         f"{first if scripts else ''}</head><body>"
         f"<header><h1>{escape(title)}</h1>{header}</header><main>{main}"
@@ -103,7 +127,7 @@ def _section(section: Section) -> str:
         for plot in section.plots
     )
     grid = f"<div class='grid{kind}'>{plots}</div>" if plots else ""
-    heading, content = f"<h2>{escape(section.heading)}</h2>", f"{section.body}{grid}"
+    heading, content = f"<h2>{escape(section.heading)}</h2>", f"{unbroken(section.body)}{grid}"
     if section.folded:
         heading, content = "", f"<details><summary>{heading}</summary>{content}</details>"
     return f"<section id={section.anchor}>{heading}{content}</section>"

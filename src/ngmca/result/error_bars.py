@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, ndtr, ndtri
 
 from ngmca._support.arguments import check_number
+from ngmca._support.html_cards import card, curves
 from ngmca._support.messages import ArgumentError, option
 
 _MEANS = np.linspace(-30.0, 30.0, 6001)  # mean over spread of a normal, before it is cut off at 0
@@ -188,6 +189,20 @@ class Posterior:
         doubt = (", not settled" if not self.settled else "") + (", refuted" if self.refuted else "")
         kind = f"{r} sources" + (" of lines and bands" if self.model == "bands" else "")
         return f"Posterior: {kind} in {m} x {n} data, {self.n_chains} x {self.n_samples}{doubt}"
+
+    def _repr_html_(self) -> str:
+        """The sources with their 90 % intervals, for notebooks."""
+        low, high = self.S.interval(0.9)
+        spread = np.linalg.norm(self.S.sd, axis=1), np.linalg.norm(self.S.mean, axis=1)
+        rows = []
+        for i, mean in enumerate(self.S.mean):
+            band = None if self.refuted or np.isinf(high[i]).any() else (low[i], high[i])
+            error = f"{100 * spread[0][i] / spread[1][i]:.2g} %" if spread[1][i] else ""
+            chains = f"{float(np.max(self.rhat['S'][i])):.3f}" if "S" in self.rhat else ""
+            rows.append([str(i + 1), curves(mean, first=i, band=band), error, chains])
+        head = ["source", "mean and 90 % interval", "relative standard deviation", "R-hat"]
+        told = ["The data contradict the model: there are no intervals."] if self.refuted else []
+        return card(repr(self), rows, head, [*told, *self.warnings])
 
 
 def _spread_at(t: float) -> float:

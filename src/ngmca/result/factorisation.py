@@ -1,13 +1,15 @@
 """The separation: sources, mixing, and what is known about them."""
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.html_cards import card, curves
 from ngmca.io.technique import Technique
-from ngmca.plotting import sources_plot
+from ngmca.plotting import labelled_arrays, sources_plot
 from ngmca.result.ambiguity import Ambiguity
 from ngmca.result.error_bars import Posterior
 from ngmca.result.large_sources import in_memory
@@ -167,6 +169,19 @@ class Separation:
         return found.A.mean, found.S.mean
 
     @property
+    def checksum(self) -> str:
+        """SHA-256 of A, S and the means and spreads of a posterior: equal only to the bit."""
+        parts = [self.A, self.in_memory().S]
+        if self.posterior is not None:
+            for one in (self.posterior.A, self.posterior.S):
+                parts += [one.mean, one.sd]
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(f"{part.dtype.str} {part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return digest.hexdigest()
+
+    @property
     def shares(self) -> NDArray:
         """Share of each source in the signal of every measurement (m, r), summed over the channels.
 
@@ -195,7 +210,7 @@ class Separation:
         found = self.in_memory()
         return sources_plot.picture(found._spectra, found.shares, data)
 
-    def to_dataframe(self, data: Any = None) -> tuple[Any, Any]:
+    def to_pandas(self, data: Any = None) -> tuple[Any, Any]:
         """Return two pandas DataFrames: sources by channel, and mixing by measurement.
 
         The mixing has the columns of A ("source 1") and the shares in percent ("source 1 share (%)").
@@ -208,6 +223,29 @@ class Separation:
         """
         found = self.in_memory()
         return sources_plot.tables(found.answer[0], found._spectra, found.shares, data)
+
+    def to_xarray(self, data: Any = None) -> Any:
+        """Return an xarray Dataset: mixing, sources, shares, noise, background and error bars, labelled.
+
+        With a DataArray, all have its dimensions and coordinates: the mixing of a map is folded back,
+        and sources lie along its spectral dimension. ``to_netcdf`` writes them to a file. Of several
+        techniques, take each of `techniques` with its own data.
+
+        Parameters
+        ----------
+        data : DataArray, Dataset or DataFrame, optional
+            The data that were separated, for dimensions, coordinates and names.
+
+        Examples
+        --------
+        >>> import ngmca
+        >>> import xarray as xr
+        >>> Y = ngmca.simulate.spectra(m=6, n=100, r=2, snr=20, seed=0).Y
+        >>> map_ = xr.DataArray(Y.reshape(2, 3, 100), dims=("y", "x", "energy"))
+        >>> ngmca.separate(map_, 2).to_xarray(map_).A.sizes
+        Frozen({'y': 2, 'x': 3, 'source': 2})
+        """
+        return labelled_arrays.labelled(self.in_memory(), data)
 
     def in_memory(self) -> "Separation":
         """Return the same with S as an array, where it lies on disk or on a cluster.
@@ -245,6 +283,30 @@ class Separation:
         iterations = f"{self.n_iter} iteration{'s' * (self.n_iter != 1)}"
         some = f" of {len(self.joined)} techniques" if len(self.joined) > 1 else ""
         return f"Separation: {sources} in {m} x {n} data{some}, {end} {iterations}{bars}"
+
+    def _repr_html_(self) -> str:
+        """The sources and their shares, for notebooks; sources that are not in memory are not read."""
+        if not isinstance(self.S, np.ndarray):
+            return card(repr(self), [], remarks=["The sources are not in memory."])
+        shares, rows = self.shares, []
+        for i, spectra in enumerate(zip(*(S for _, S in self._spectra), strict=True)):
+            drawn = [curves(one, first=i) for one in spectra]
+            share = f"{100 * float(shares[:, i].mean()):.1f} %"
+            rows.append([str(i + 1), *drawn, curves(shares[:, i], first=i), share])
+        names = [name or "spectrum" for name, _ in self._spectra]
+        head = ["source", *names, "share in each measurement", "mean share"]
+        return card(repr(self), rows, head, self._remarks())
+
+    def _remarks(self) -> list[str]:
+        """What a reader should know before using the sources."""
+        found = [] if self.rates is None else self.rates.words()
+        if self.background is not None:
+            found.append("A smooth background was fitted beside the sources.")
+        if self.others is not None:
+            found.append(f"{self.others.count} other starts found answers that fit as well and differ.")
+        if self.posterior is not None and self.posterior.refuted:
+            found.append("The data contradict the model of the error bars.")
+        return [*found, "ngmca.judge(data, separation) says whether the result can be used."]
 
 
 def recorded(last: State, lines: list[Line]) -> Separation:

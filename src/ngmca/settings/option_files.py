@@ -15,6 +15,7 @@ from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
 from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
+from ngmca.io.row_coordinates import times_of
 from ngmca.saving.sources_in_file import sources_in
 from ngmca.separation import SHARED
 from ngmca.settings.features import features_of
@@ -165,15 +166,8 @@ def _numbers(given: float | str, data: Dataset, name: str, word: str) -> float |
 
 
 def _times(path: str | None, data: Dataset) -> float | NDArray | None:
-    """Return the times in a file, or those that the names of the measurements are."""
-    if path is not None:
-        return _numbers(path, data, "times", "time")
-    try:
-        found = np.array([float(name) for name in data.row_names])
-    except ValueError:
-        return None
-    rising = len(found) == len(data.Y) and (found >= 0).all() and (np.diff(found) >= 0).all()
-    return found if rising else None
+    """Return the times in a file, or those of the data."""
+    return times_of(data) if path is None else _numbers(path, data, "times", "time")
 
 
 def _start(text: str | None) -> dict[str, float] | None:

@@ -27,6 +27,11 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
         raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, RecursionError) as error:
         raise ReadError(f"{path} is not a TOML file: {error}.") from error
+    return from_tables(content, path, path.parent)
+
+
+def from_tables(content: dict[str, Any], path: Path, folder: Path) -> tuple[Settings, dict[str, Any]]:
+    """Return the settings and the record in the tables of a file; paths are relative to `folder`."""
     table = content.get("separate")
     if not isinstance(table, dict):
         raise ReadError(f"{path} has no table [separate]: give the run.toml of a result.")
@@ -37,9 +42,9 @@ def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
         if not _fits(value, kinds[key]):
             raise ReadError(f"{path}: `{key} = {value!r}` in [separate] has the wrong type.")
     if "data" in table:
-        table["data"] = tuple(str(path.parent / Path(one)) for one in table["data"])
+        table["data"] = tuple(str(folder / Path(one)) for one in table["data"])
     for name, value in Settings(**table).files.items():
-        table[name] = str(path.parent / Path(value))
+        table[name] = str(folder / Path(value))
     record = content.get("record")
     return Settings(**table), record if isinstance(record, dict) else {}
 
@@ -76,6 +81,7 @@ def provenance(settings: Settings) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "command": " ".join(["ngmca", *sys.argv[1:]]),
+        "folder": os.getcwd(),
         "sha256": io.fingerprint([Path(one) for one in settings.data]),
         **{f"sha256_{name}": _hashed(name, Path(one)) for name, one in settings.files.items()},
     }

@@ -29,7 +29,7 @@ METHOD_OPTIONS = {
 QUESTION_FILES = ("library", "standards", "responses")
 READING = ("transpose", "range", "leave_out", "leave_rows", "dataset", "nucleus", "axis", "header",
            "skip", "columns", "axes",
-           "axis_name", "axis_unit", "axis_direction", "rows")  # fmt: skip
+           "axis_name", "axis_unit", "axis_direction", "missing", "rows")  # fmt: skip
 SELECTING = ("range", "leave_out", "leave_rows", "rows")  # what is done with the data after reading
 # questions about the sources, which do not change the separation
 QUESTIONS = (*QUESTION_FILES, "tolerance", "detect")
@@ -241,6 +241,9 @@ class Settings:
     axis_unit: str | None = setting("Unit of the axis, as cm-1 (from the file).")
     axis_direction: str | None = setting(
         "How figures draw the axis: rising or falling (by its kind).", choices=DIRECTIONS
+    )
+    missing: str | None = setting(
+        "Number that stands for a missing entry, as -1; none if no number does (-999 and similar)."
     )
     rows: str | None = setting(
         "Coordinates of the measurements: 'time [h]' if their names are numbers, 'time [h] 0:0.5', or a "

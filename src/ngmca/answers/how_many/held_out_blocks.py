@@ -47,13 +47,25 @@ def _blocks(
 ) -> Iterator[tuple[NDArray, NDArray, NDArray]]:
     """Yield measurements and channels of blocks, and the channels of the block and beside it."""
     m, n = shape
-    guard = np.arange(-max(1, n // GUARD), max(1, n // GUARD) + 1)
-    pieces = np.array_split(np.arange(n), min(STRETCHES * CHANNEL_FOLDS, n // 2))
     folds = MEASUREMENT_FOLDS if m >= FEW_MEASUREMENTS else m
     for rows in np.array_split(rng.permutation(m), folds):
-        for start in range(CHANNEL_FOLDS):
-            hidden = np.concatenate(pieces[start::CHANNEL_FOLDS])
-            yield rows, hidden, np.clip(hidden[:, None] + guard, 0, n - 1).ravel()
+        for hidden, guarded in channel_folds(n):
+            yield rows, hidden, guarded
+
+
+def channel_folds(n: int) -> Iterator[tuple[NDArray, NDArray]]:
+    """Yield the channels to hold out, and these with the channels beside them; every channel once.
+
+    Few channels are held out one at a time, without those beside them.
+    """
+    if n < MIN_CHANNELS:
+        yield from ((one, one) for one in np.arange(n)[:, None])
+        return
+    guard = np.arange(-max(1, n // GUARD), max(1, n // GUARD) + 1)
+    pieces = np.array_split(np.arange(n), min(STRETCHES * CHANNEL_FOLDS, n // 2))
+    for start in range(CHANNEL_FOLDS):
+        hidden = np.concatenate(pieces[start::CHANNEL_FOLDS])
+        yield hidden, np.clip(hidden[:, None] + guard, 0, n - 1).ravel()
 
 
 def _errors(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.html_cards import card, curves
 from ngmca.answers.how_many.directions import CLEARLY
 from ngmca.answers.how_many.halves import AGAIN, come_again
 from ngmca.answers.wording import counted, listed, percent
@@ -99,6 +100,17 @@ class RankChoice:
         titles = {"directions": "singular values", "held_out": "held-out error", "halves": "halves"}
         numbers = {name: str(self.criteria.get(name, "left out")) for name in CRITERIA}
         return [(f"{titles[name]}: {numbers[name]}", *shown[name]) for name in CRITERIA]
+
+    def _repr_html_(self) -> str:
+        """The number with its reasons and the criteria, for notebooks."""
+        rows = []
+        for i, (name, (_, values, _)) in enumerate(zip(CRITERIA, self.panels, strict=True)):
+            drawn = curves(values, first=i)
+            rows.append([name.replace("_", " "), str(self.criteria.get(name, "left out")), drawn])
+        head = ["criterion", "sources", f"its value for {self.ranks[0]} to {self.ranks[-1]} sources"]
+        low, high = self.range
+        between = f" ({low} to {high} are possible)" if low < high else ""
+        return card(f"{counted(self.rank, 'source')}{between}", rows, head, [self.advice])
 
     def plot(self) -> "Figure":
         """Return a matplotlib figure of the criteria, and of the sources for the numbers around it."""

@@ -8,7 +8,7 @@ import typer
 from ngmca.cli.commands import paper
 
 COMMANDS = (
-    *("separate", "posterior", "ambiguity", "answer", "info", "rank", "report"),
+    *("separate", "posterior", "ambiguity", "answer", "info", "rank", "report", "rerun", "watch"),
     *("app", "evaluate", "simulate", "demo"),
 )
 

@@ -63,7 +63,7 @@ def from_xarray(
     if array.ndim > MAX_DIMENSIONS or array.ndim == 0:
         raise ReadError(f"{where} has dimensions {dict(array.sizes)}: two to five are required.")
     check_claim(float(array.nbytes), None, where)
-    channels, sure = _spectral_dimension(array, transpose)
+    channels, sure = spectral_dimension(array, transpose)
     if not sure:
         notes.append(
             message(
@@ -100,7 +100,7 @@ def _renamed(array: Any, axes: str, where: str) -> Any:
     return array.rename(changed)
 
 
-def _spectral_dimension(array: Any, transpose: bool | None) -> tuple[Any, bool]:
+def spectral_dimension(array: Any, transpose: bool | None = None) -> tuple[Any, bool]:
     """Return the dimension of the channels, and whether anything says so.
 
     It is the one that `transpose` says, the one with a spectral name or unit, the one that is called

@@ -16,7 +16,7 @@ from ngmca.app.forms import in_words
 from ngmca.app.guard import Guard
 from ngmca.app.home_pages import HOME
 from ngmca.app.places import Places
-from ngmca.app.reading import Readers
+from ngmca.app.previews import Readers
 from ngmca.app.result_pages import RESULTS
 from ngmca.app.runs import Runner
 from ngmca.app.session_pages import SESSION

@@ -1,0 +1,1 @@
+"""ngmca inside the programs of others: one module for each, which imports its program."""
