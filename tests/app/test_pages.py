@@ -64,6 +64,8 @@ def test_a_file_is_opened_previewed_run_and_taken_away(client, opened):
         assert client.get(f"{address}/figure/{name}").json()["figure"]["data"]
     fit = until(lambda: client.get(f"{address}/fit?row=4").json(), lambda one: "figure" in one)
     assert fit["row"] == 4
+    assert client.get(f"{opened}/compare?one=1&other=1").text.count("<td>the same</td>") == 2
+    assert len(client.get(f"{opened}/compare/figure?one=1&other=1").json()["data"]) == 4
     report = client.get(f"{address}/report")
     assert report.headers["content-security-policy"].startswith("sandbox ")
     _same_as_python(page)

@@ -133,11 +133,12 @@ def test_names_of_sessions_lead_nowhere_else(client, start, name):
     assert (start / "tubes.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["../run.toml", "..%2f..%2frun.toml", "log.txt", "%2fetc%2fpasswd"])
+@pytest.mark.parametrize("name", ["../run.toml", "..%2f..%2frun.toml", "private.txt", "%2fetc%2fpasswd"])
 def test_only_files_of_the_result_are_handed_out(client, opened, tmp_path, name):
     result = tmp_path / "sessions" / opened.split("/")[-1] / "runs" / "1" / "result"
     result.mkdir(parents=True)
     (result / "sources.csv").write_text("good")
+    (result / "private.txt").write_text("of somebody else")
     assert client.get(f"{opened}/runs/1/files/sources.csv").text == "good"
     assert client.get(f"{opened}/runs/1/files/{name}").status_code in (400, 404, 405)
 

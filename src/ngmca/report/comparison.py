@@ -9,6 +9,7 @@ from plotly.subplots import make_subplots
 
 from ngmca import metrics
 from ngmca.answers.run import Run
+from ngmca.io import ReadError
 from ngmca.io.combine import interpolate
 from ngmca.report import plotly_style as look
 
@@ -61,7 +62,7 @@ def _on_one_axis(one: Run, other: Run) -> tuple[NDArray, NDArray, NDArray]:
     order = np.argsort(there)
     inside = (here >= there.min()) & (here <= there.max())
     if not inside.any():
-        raise ValueError("the two results have no part of the axis in common.")
+        raise ReadError("the two results have no part of the axis in common.")
     return S[:, inside], interpolate(here[inside], there[order], T[:, order]), here[inside]
 
 
