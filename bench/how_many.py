@@ -10,12 +10,14 @@ chemist would say.
 """
 
 import argparse
+import gzip
 import subprocess
 import sys
 import tarfile
 import time
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 
@@ -209,6 +211,56 @@ def solar_cells() -> NDArray:
     return np.loadtxt(folder / "spectras.txt")[1:]
 
 
+def wright(name: str) -> NDArray:
+    return ngmca.io.read(first(real_data.folder_of("wrighttools"), "**/WrightTools/datasets") / name).Y
+
+
+def specio(name: str) -> NDArray:
+    return ngmca.io.read(
+        package("specio", "specio==0.1.0") / "specio-0.1.0/specio/datasets/data" / name
+    ).Y
+
+
+def carbon() -> NDArray:
+    folder = package("raman_fitting", "raman-fitting==0.8.0")
+    return ngmca.io.read(folder / "raman_fitting/example_fixtures").Y
+
+
+def six_materials() -> NDArray:
+    folder = package("ramanchada2", "ramanchada2==1.5.0")
+    return ngmca.io.read(folder / "ramanchada2/auxiliary/spectra/datasets2/ICV_BW785").Y
+
+
+def photothermal(dataset: str) -> NDArray:
+    return ngmca.io.read(orange() / "photothermal/Hyper_Sample.ptir", dataset=dataset).Y
+
+
+def of_pls(name: str) -> NDArray:
+    """Spectra of the R package pls, out of its Debian package: the only large matrix of the object."""
+    folder = real_data.CACHE / "pls"
+    if not folder.is_dir():
+        real_data.CACHE.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            ["apt-get", "download", "r-cran-pls"], cwd=real_data.CACHE, capture_output=True, check=True
+        )
+        subprocess.run(
+            ["dpkg", "-x", str(first(real_data.CACHE, "r-cran-pls_*.deb")), str(folder)], check=True
+        )
+    data = folder / "usr/lib/R/site-library/pls/data"
+    sys.path.append(str(package("rdata", "rdata==1.1.0")))
+    from rdata.conversion import convert
+    from rdata.parser import parse_data
+
+    start, length = convert(parse_data(gzip.decompress((data / "Rdata.rdx").read_bytes())))["variables"][
+        name
+    ]
+    packed = (data / "Rdata.rdb").read_bytes()[start + 4 : start + length]  # after its size
+    columns = [column.value for column in parse_data(zlib.decompress(packed)).object.value]
+    values = np.asarray(max(columns, key=np.size), dtype=float)
+    return np.ascontiguousarray(values.reshape(-1, PLS_MEASUREMENTS[name]).T)
+
+
+PLS_MEASUREMENTS = {"yarn": 28, "gasoline": 60, "mayonnaise": 162}
 COUNTS = {"noise": "poisson"}
 REAL: dict[str, tuple[Callable[[], NDArray], dict, tuple[int, int], str]] = {
     "fermentation, infrared": (lambda: table_of(chemotools() / "fermentation_spectra.csv", 950, 1550), {},
@@ -239,6 +291,21 @@ REAL: dict[str, tuple[Callable[[], NDArray], dict, tuple[int, int], str]] = {
     "meats, near infrared": (lambda: meats()[0], {}, (3, 3), "water, fat, protein"),
     "solar cells, Raman": (solar_cells, {}, (2, 3), "chalcopyrite, a copper-poor phase, a background"),
     "low loss, electrons": (lambda: energy_loss("LL"), {}, (2, 3), "zero loss, plasmon, two plasmons"),
+    # what a chemist would say about the next ones was written down before the first count
+    "yarns, near infrared": (lambda: of_pls("yarn"), {}, (2, 3), "amorphous and oriented polymer, scatter"),
+    "gasoline, near infrared": (lambda: of_pls("gasoline"), {}, (2, 4), "paraffins, aromatics, scatter"),
+    "mayonnaise, near infrared": (lambda: of_pls("mayonnaise"), {}, (2, 3), "water, oils, scatter"),
+    "line scan, Raman": (lambda: wright("LabRAM/raman_linescan.txt.gz"), {}, (2, 4),
+                         "substrate and one or two layers"),
+    "map, luminescence": (lambda: wright("LabRAM/map_nm.txt.gz"), {}, (1, 3), "one emitter whose line moves"),
+    "carbon, Raman": (carbon, {}, (2, 3), "carbon, silicon, background"),
+    "35 points, infrared": (lambda: photothermal("OPTIR"), {}, (1, 2), "one or two polymers"),
+    "35 points, Raman": (lambda: photothermal("Raman Intensity"), {}, (1, 2), "one or two polymers"),
+    "six materials, Raman": (six_materials, {}, (4, 6), "silicon, calcite, polymer, and three lamps"),
+    "84 spectra, Raman": (lambda: specio("spectra.csv"), {}, (2, 4), "unknown"),
+    "tissue, infrared": (lambda: specio("spectra.fsm"), {}, (2, 4), "proteins, lipids, support"),
+    "camera, fluorescence": (lambda: wright("Solis/wm ypos fluorescence with filter.asc.gz"), {}, (1, 2),
+                             "one dye and the offset"),
 }  # fmt: skip
 
 

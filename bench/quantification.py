@@ -46,7 +46,7 @@ def amounts_of(mixture, separation, count: int, rng) -> dict:
     try:
         found = ngmca.quantify(separation, (chosen, mixture.A[chosen]))
     except ValueError as error:
-        if "cannot be told" not in str(error):
+        if "it is not clear which source" not in str(error):
             raise
         return {"refused": 1.0, "wrong": 0.0}
     wrong = any(i is not None and i != p for i, p in zip(found.sources, pairs, strict=True))

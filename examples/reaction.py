@@ -43,6 +43,19 @@ window = np.full((1, 120), np.nan)
 window[0, :60] = S[0, :60]
 separated("a window of a spectrum", ngmca.KnownSources(window), ngmca.KnownMixing(amounts), closure)
 
+# The first spectrum was measured, with noise of its own: one more measurement, with that source only.
+measured = S[:1] + 0.05 * rng.standard_normal((1, 120))
+alone = np.zeros((41, 3), dtype=bool)
+alone[40, 1:] = True
+with_points = np.vstack([amounts, [[1, np.nan, np.nan]]])
+found = ngmca.separate(
+    np.vstack([Y, measured]),
+    3,
+    noise=np.append(np.full(40, 0.02), 0.05),
+    constraints=[ngmca.KnownMixing(with_points), ngmca.ZeroMixing(alone), closure],
+)
+print(f"a measured spectrum: fractions are off by at most {np.abs(found.A[:40] - A).max():.3f}")
+
 # The fractions that were seen add up to 1 at most.
 most = ngmca.Closure(1.0, "at most")
 found = separated("sums of at most 1", ngmca.KnownMixing(amounts), most)

@@ -33,7 +33,7 @@ def case(rng, folder):
     try:
         found = ngmca.separate(Y, r, threads=_threads(options), **records(seed=0, **options))
     except (ValueError, TypeError) as error:
-        return _check_message(error)
+        return check_message(error)
     expect(np.array_equal(Y, before, equal_nan=Y.dtype.kind == "f"), "the data were changed")
     _check_factors(found, Y, r, options)
     _check_exact(found, Y, options)
@@ -148,7 +148,8 @@ def _is_supported(name, method):
     return name in signature(RECORDS[method]).parameters
 
 
-def _check_message(error):
+def check_message(error):
+    """Return the outcome for an error, which must be one sentence of this library."""
     text = str(error)
     sentence = len(text.splitlines()) == 1 and text.rstrip().endswith((".", ")", "'"))
     expect(sentence, f"not a sentence: {text!r}")

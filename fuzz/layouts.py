@@ -29,13 +29,17 @@ def case(rng, folder):
     n, m = int(rng.integers(24, 160)), int(rng.integers(1, 30))
     axis = AXES[rng.integers(len(AXES))](n, rng)
     Y = _bands(m, axis, rng)
-    path = _table(folder, Y, axis, rng) if rng.random() < 0.5 else _container(folder, Y, axis, rng)
-    (folder.parent / "what.txt").write_text(f"{path.name}: {m} x {n}\n")
+    writer = (_table, _container, _cube)[rng.choice(3, p=[0.45, 0.35, 0.2])]
+    path = writer(folder, Y, axis, rng)
+    options = _options(rng) if rng.random() < 0.25 else {}
+    (folder.parent / "what.txt").write_text(f"{path.name}: {m} x {n} {options}\n")
     try:
-        data = read(path.absolute())
+        data = read(path.absolute(), **options)
     except io.ReadError as error:
         return read_error(str(error), path.name)
     check_dataset(data)
+    if options:  # they may ask for another layout than the file has
+        return ACCEPTED
     if any("as many rows as columns" in note for note in data.notes):
         return ACCEPTED
     same = data.Y.shape == Y.shape and np.allclose(data.Y, Y, rtol=1e-4, atol=1e-4, equal_nan=True)
@@ -43,6 +47,24 @@ def case(rng, folder):
     if data.axis is not None and not np.allclose(data.axis, axis, rtol=1e-4):
         raise Failure(f"{path.name}: axis {axis[:2]} ... read as {data}")
     return ACCEPTED
+
+
+def _options(rng):
+    """Return one to three options of `read`, which may contradict the file and each other."""
+    drawn = {
+        "axis": str(rng.choice(["first-column", "first-row", "none", "x"])),
+        "transpose": bool(rng.random() < 0.5),
+        "header": int(rng.integers(0, 4)),
+        "skip": int(rng.choice([0, 1, 2, 500])),
+        "columns": str(rng.choice(["1", "2-5", "9999", "a,b", "0", "5-2", ""])),
+        "axes": str(rng.choice(["time,channel", "y,x,channel", "channel,channel", "x", ",,"])),
+        "axis_name": str(rng.choice(["energy", "", "time (h)"])),
+        "axis_unit": str(rng.choice(["eV", "cm-1", ""])),
+        "dataset": str(rng.choice(["data", "scan/data", "wl", "none"])),
+        "missing": str(rng.choice(["none", "0", "-999"])),
+    }
+    names = rng.choice(sorted(drawn), size=int(rng.integers(1, 4)), replace=False)
+    return {str(name): drawn[str(name)] for name in names}
 
 
 def _bands(m, axis, rng):
@@ -82,6 +104,30 @@ def _table(folder, Y, axis, rng):
     path = folder / "t.csv"
     with path.open("w", newline="") as file:
         csv.writer(file, delimiter=str(rng.choice([",", ";", "\t"]))).writerows(lines)
+    return path
+
+
+def _cube(folder, Y, axis, rng):
+    """Write an array of three or four dimensions beside its axis, with channels in any place."""
+    sides = [k for k in range(1, len(Y) + 1) if len(Y) % k == 0]
+    rows = int(rng.choice(sides))
+    shape = [rows, len(Y) // rows]
+    if rng.random() < 0.3:
+        inner = int(rng.choice([k for k in range(1, shape[1] + 1) if shape[1] % k == 0]))
+        shape = [rows, inner, shape[1] // inner]
+    cube = Y.reshape(*shape, -1)
+    if rng.random() < 0.5:
+        cube = np.moveaxis(cube, -1, int(rng.integers(cube.ndim)))
+    arrays = {str(rng.choice(["cube", "data", "ans"])): cube, "wavelength": axis}
+    if rng.random() < 0.4:
+        arrays |= {"x": np.arange(float(shape[1])), "y": np.arange(float(shape[0]))}
+    path = folder / ("d.npz" if rng.random() < 0.5 else "d.h5")
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)
+    else:
+        with h5py.File(path, "w") as file:
+            for key, array in arrays.items():
+                file[key] = array
     return path
 
 

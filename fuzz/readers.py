@@ -43,10 +43,10 @@ def _process():
     return ReusedProcess(2e9)
 
 
-def read(path):
+def read(path, **options):
     """Read a file in the process that is kept for all cases."""
     with mock.patch.object(reading, "IsolatedProcess", return_value=_process()):
-        return io.read(path)
+        return io.read(path, **options)
 
 
 def case(rng, folder):

@@ -25,6 +25,7 @@ KINDS = {
     "readers": 4,
     "layouts": 2,
     "arrays": 3,
+    "constraints": 2,
     "nnqp": 1,
     "results": 1,
     "checkpoints": 1,
@@ -32,7 +33,8 @@ KINDS = {
     "commands": 2,
 }
 FOUND = Path(__file__).with_name("found")
-SECONDS_PER_CASE = 60.0
+SECONDS_PER_CASE = 60.0  # of processor time
+SECONDS_OF_WAITING = 600.0  # for a case: the machine may be busy
 SECONDS_TO_START = 1200.0  # everything is compiled
 MAX_COUNTED_SECONDS = 5.0  # of one case, when time is shared between kinds
 SAVED_INPUTS = 3  # of failures with the same message
@@ -51,6 +53,15 @@ class Tally:
     outcomes: collections.Counter = field(default_factory=collections.Counter)
 
 
+def processor_seconds(pid):
+    """Return the processor time that a process has used; on systems without /proc, the time of day."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")  # also of processes that it ended
+
+
 class Worker:
     """A process, and the case that it runs."""
 
@@ -63,11 +74,12 @@ class Worker:
         )
         self.process.start()
         theirs.close()
-        self.task, self.begun = ("start", 0), time.monotonic()
+        self.task, self.begun, self.used = ("start", 0), time.monotonic(), 0.0
 
     def give(self, kind, number):
         """Start a case."""
         self.task, self.begun = (kind, number), time.monotonic()
+        self.used = processor_seconds(self.process.pid)
         self.pipe.send(self.task)
 
     def answer(self):
@@ -78,9 +90,12 @@ class Worker:
             except EOFError:
                 self.process.join()
                 return "died", f"the process ended with exit code {self.process.exitcode}"
-        limit = SECONDS_PER_CASE if self.task[0] in KINDS else SECONDS_TO_START
-        if time.monotonic() - self.begun > limit:
-            return "died", f"took longer than {limit:g} s"
+        if self.task[0] not in KINDS:
+            late = time.monotonic() - self.begun > SECONDS_TO_START
+            return ("died", f"took longer than {SECONDS_TO_START:g} s to start") if late else None
+        waited, used = time.monotonic() - self.begun, processor_seconds(self.process.pid) - self.used
+        if used > SECONDS_PER_CASE or waited > SECONDS_OF_WAITING:
+            return "died", f"took {used:.0f} s of processor time in {waited:.0f} s"
         return None
 
     def end(self):

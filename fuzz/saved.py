@@ -22,23 +22,40 @@ INTERIM = "separated.npz"
 
 
 @cache
-def prepare():
-    """Return a folder with a result, one with a posterior, an interim separation and a checkpoint."""
-    folder = Path(tempfile.mkdtemp(prefix="saved-", dir="."))
-    Y = ngmca.simulate.sparse(m=6, n=50, r=2, snr=20, seed=0).Y
-    data = Dataset(Y, np.linspace(9, 1, 50), "chemical shift", "ppm", tuple("abcdef"), notes=("read",))
-    plain = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), seed=0, n_init=2)
+def prepare_results():
+    """Return a folder with a result, and one with a posterior."""
+    folder, Y, plain = _folder(), _data(), _separated()
     sampled = ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), seed=0, posterior=True)
+    data = Dataset(Y, np.linspace(9, 1, 50), "chemical shift", "ppm", tuple("abcdef"), notes=("read",))
     results.save(folder / "plain.nc", plain, data)
     results.save(folder / "sampled.nc", sampled, data, instrument="400 MHz")
-    interim.save(folder / INTERIM, plain)
-    ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=8), n_init=1, checkpoint=folder / CHECKPOINT)
     return folder
+
+
+@cache
+def prepare_checkpoints():
+    """Return a folder with an interim separation and a checkpoint."""
+    folder = _folder()
+    interim.save_interim(folder / INTERIM, _separated())
+    ngmca.separate(_data(), 2, method=ngmca.Soft(n_iter=8), n_init=1, checkpoint=folder / CHECKPOINT)
+    return folder
+
+
+def _folder():
+    return Path(tempfile.mkdtemp(prefix="saved-", dir=".")).absolute()
+
+
+def _data():
+    return ngmca.simulate.sparse(m=6, n=50, r=2, snr=20, seed=0).Y
+
+
+def _separated():
+    return ngmca.separate(_data(), 2, method=ngmca.Soft(n_iter=8), seed=0, n_init=2)
 
 
 def results_case(rng, folder):
     """Load a damaged result, alone or in a folder."""
-    source = prepare() / str(rng.choice(["plain.nc", "sampled.nc"]))
+    source = prepare_results() / str(rng.choice(["plain.nc", "sampled.nc"]))
     path = folder / RESULT
     shutil.copy(source, path)
     done = damage.damage_file(path, rng, DAMAGE)
@@ -50,11 +67,11 @@ def results_case(rng, folder):
 def checkpoints_case(rng, folder):
     """Load a damaged checkpoint, or a damaged interim separation."""
     name = str(rng.choice([CHECKPOINT, INTERIM]))
-    shutil.copy(prepare() / name, folder)
+    shutil.copy(prepare_checkpoints() / name, folder)
     done = damage.damage_file(folder / name, rng, DAMAGE)
     (folder.parent / "what.txt").write_text(f"{name}: {done}\n")
-    load = interim.load if name == INTERIM else checkpoints.read
-    return _compare(load, prepare() / name, folder / name)
+    load = interim.load_interim if name == INTERIM else checkpoints.read
+    return _compare(load, prepare_checkpoints() / name, folder / name)
 
 
 def _compare(load, undamaged, path):

@@ -26,6 +26,7 @@ def kinds():
     sys.path.append(str(Path(__file__).parents[1] / "tests"))  # for task_options
     import arrays
     import commands
+    import constraints
     import layouts
     import problems
     import readers
@@ -35,9 +36,10 @@ def kinds():
         "readers": (readers.prepare, readers.case),
         "layouts": (layouts.prepare, layouts.case),
         "arrays": (arrays.prepare, arrays.case),
+        "constraints": (constraints.prepare, constraints.case),
         "nnqp": (problems.prepare, problems.case),
-        "results": (saved.prepare, saved.results_case),
-        "checkpoints": (saved.prepare, saved.checkpoints_case),
+        "results": (saved.prepare_results, saved.results_case),
+        "checkpoints": (saved.prepare_checkpoints, saved.checkpoints_case),
         "runs": (commands.prepare, commands.runs_case),
         "commands": (commands.prepare, commands.commands_case),
     }

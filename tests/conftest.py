@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import gc
 import os
 import signal
 import sys
@@ -13,6 +14,8 @@ from ngmca._support.isolated_process import IsolatedProcess
 if cold_compile.folder().exists():
     os.environ.setdefault("NUMBA_CACHE_DIR", str(cold_compile.folder()))
 
+gc.disable()  # until all modules are loaded
+
 # A shell starts background jobs with Ctrl-C ignored, and processes that tests start would inherit it:
 # tests of interruption would then wait for an end that never comes.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -21,6 +24,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_configure(config):
     for marker in (
         "draws: the report of every run in the test is drawn",
+        "starts: an automatic number of starts is 5 in the test, as users have it, not 2",
         "tries: runs with warnings look for a next step in the test",
         "study: a Monte-Carlo study or a long series of crashes, which `make studies` runs",
         "own_process: files are read in new processes, not in one that read a file before",
@@ -35,6 +39,12 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if item not in studies]
         config.hook.pytest_deselected(items=studies)
     items.sort(key=lambda item: "test_crashes" not in item.nodeid)
+
+
+def pytest_collection_finish(session):
+    """What is loaded by now stays: the garbage collector need not look at it again and again."""
+    gc.enable()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

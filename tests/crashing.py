@@ -25,11 +25,11 @@ import ngmca
 from ngmca import report, sampling
 from ngmca.cli import app, pipeline
 from ngmca.cli.commands import demo as demo_command
-from ngmca.cli.settings import Settings
 from ngmca.cli.watchers import StopOnInterrupt
 from ngmca.io import ReadError
 from ngmca.paper import runner
 from ngmca.saving.result_folder import COMPLETE
+from ngmca.settings.settings import Settings
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 EVENTS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}

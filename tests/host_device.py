@@ -24,7 +24,7 @@ CACHE = Path(__file__).parents[1] / ".cache" / "kernels"
 def library(kernel):
     """Load the file of a kernel, compiled with one lane a column and one thread a block."""
     macros = [one for one in kernel.options[1:] if "LANES" not in one]
-    options = ["-O2", "-std=c++17", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-DLANES=1", *macros]
+    options = ["-O1", "-std=c++17", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-DLANES=1", *macros]
     return ctypes.CDLL(built(kernel.source, options))
 
 

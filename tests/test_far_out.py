@@ -162,7 +162,7 @@ def test_one_source_is_not_told_to_be_fewer():
 
 def test_the_command_line_says_where_an_argument_is():
     from ngmca._support.messages import option
-    from ngmca.cli.options import as_flag
+    from ngmca.settings.option_names import as_flag
 
     assert as_flag(option("names")) == "names in Python"
 

@@ -42,6 +42,7 @@ CONSTRAINTS = {
     "Kinetics": ngmca.Kinetics("A -> B", sources=[0, 1]),
     "Unimodal": ngmca.Unimodal(),
     "Monotonic": ngmca.Monotonic("increasing", sources=[1]),
+    "Trilinear": ngmca.Trilinear(),
 }
 ASKED = {
     **{name: {"method": name} for name in ("soft", "hard", "naive", "anls", "gmca")},
@@ -53,6 +54,7 @@ ASKED = {
     "wavelet": {"domain": "wavelet"},
     "sample_shape": {"sample_shape": SHAPE},
     **{name: {name: record} for name, record in CONSTRAINTS.items()},
+    "Trilinear": {"Trilinear": CONSTRAINTS["Trilinear"], "place": "several"},
     "Closure with KnownSources": {name: CONSTRAINTS[name] for name in ("Closure", "KnownSources")},
     "known shape": {"KnownSources": ngmca.KnownSources(S[:1], "free")},
     "known channels": {"KnownSources": ngmca.KnownSources(np.where(np.arange(N) < 9, S[:1], np.nan))},
@@ -174,7 +176,7 @@ def data_of(words):
     """The data in their place."""
     given = np.where(GAP, np.nan, Y) if words.get("missing") else Y
     if words["place"] == "several":
-        return [given[:5], given[5:]]
+        return [given[:6], given[6:]]
     if "shared" in words:
         cut = [given[:, :30], given[:, 30:]]
         return [data_of({"place": words["place"], "given": one}) for one in cut]
@@ -194,7 +196,7 @@ def run(words):
     constraints = [words[type(record).__name__] for record in constraints]
     given = {"domain": "direct", "n_init": 1} | {k: v for k, v in words.items() if k in WORDS[door]}
     if words["place"] == "several" and "mask" in given:
-        given["mask"] = [GAP[:5], GAP[5:]]
+        given["mask"] = [GAP[:6], GAP[6:]]
     if "shared" in words and "mask" in given:
         given["mask"] = [GAP[:, :30], GAP[:, 30:]]
     if door == "known A":

@@ -8,7 +8,9 @@ import zarr
 from task_options import records
 
 import ngmca
-from ngmca.engines import opening
+from ngmca.algorithms import Options
+from ngmca.algorithms.streaming import Stream
+from ngmca.engines import open_data, opening
 
 R = 3
 
@@ -280,3 +282,13 @@ def test_some_columns_of_data_with_gaps_are_refused():
     Y[3, 7] = np.nan
     with pytest.raises(ValueError, match="missing entries"):
         ngmca.posterior(Y, found, columns=64)
+
+
+def test_earlier_rows_count_less_when_the_threshold_is_to_fall_again():
+    """Half of 4 rows, and 4: less than half of the 16 that count."""
+    Y, S = stream(48)
+    known = Stream.begun(S)
+    for batch in (Y[:40], Y[40:44], Y[44:]):
+        known = known.after(open_data(batch), Options(), 0.5)
+    assert known.counts.sum() == pytest.approx(16)
+    assert known.new == 6

@@ -7,8 +7,8 @@ from command_line import run
 
 import ngmca
 from ngmca._support.messages import ArgumentError
-from ngmca.cli.settings import from_file
 from ngmca.io import Dataset
+from ngmca.settings.run_file import from_file
 from ngmca.simulate.mixture import mix
 
 NAMES = tuple(f"sample {i}" for i in range(24))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ngmca.answers.how_much.quantify import quantify as quantify
     from ngmca.answers.how_sure.detection_limit import DetectionLimit as DetectionLimit
     from ngmca.answers.how_sure.detection_limit import detection_limit as detection_limit
+    from ngmca.answers.how_sure.next_reference import references as references
     from ngmca.answers.how_sure.rotational_ambiguity import ambiguity as ambiguity
     from ngmca.answers.how_sure.verdict import Verdict as Verdict
     from ngmca.answers.judge import judge as judge
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ngmca.constraints import KnownMixing as KnownMixing
     from ngmca.constraints import KnownSources as KnownSources
     from ngmca.constraints import Monotonic as Monotonic
+    from ngmca.constraints import Trilinear as Trilinear
     from ngmca.constraints import Unimodal as Unimodal
     from ngmca.constraints import ZeroMixing as ZeroMixing
     from ngmca.constraints import ZeroSources as ZeroSources
@@ -93,6 +95,7 @@ _HOME = {
     "Soft": "task.methods",
     "State": "result",
     "Task": "task.task",
+    "Trilinear": "constraints",
     "Unimodal": "constraints",
     "Verdict": "answers.how_sure.verdict",
     "ZeroMixing": "constraints",
@@ -109,6 +112,7 @@ _HOME = {
     "load": "saving",
     "posterior": "sampling",
     "quantify": "answers.how_much.quantify",
+    "references": "answers.how_sure.next_reference",
     "save": "saving",
     "separate": "separation",
 }

@@ -12,7 +12,7 @@ from ngmca._support.messages import ArgumentError, Message, Option, message, opt
 
 KNOWN = ("KnownSources", "KnownMixing", "ZeroSources", "ZeroMixing")
 SHAPES = ("Unimodal", "Monotonic")
-CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES, "Kinetics")
+CONSTRAINTS = ("Baseline", "Closure", *KNOWN, *SHAPES, "Kinetics", "Trilinear")
 ARGUMENTS = (
     *("sample_shape", "noise", "mask", "checkpoint", "out", "start", "n_init", "threads", "columns"),
     *("standards", "responses", "library"),
@@ -129,8 +129,14 @@ RULES: tuple[Rule, ...] = (
         message("Use {}.", option("scale", "fixed")),
     ),
     Rule(
+        ("Trilinear",),
+        ("Closure", "KnownMixing", "ZeroMixing", *SHAPES, "Kinetics", "penalised both"),
+        "the common profiles have a solver of their own",
+        _LEAVE_OUT_ONE,
+    ),
+    Rule(
         ("penalised A",),
-        ("Kinetics", *SHAPES, "Baseline", "uncertain mixing"),
+        ("Kinetics", "Trilinear", *SHAPES, "Baseline", "uncertain mixing"),
         "this constraint does not hold for the transposed data",
         message("Use {}.", option("penalised", "both")),
     ),
@@ -209,8 +215,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(("ambiguity",), BLOCKS, "all data must be in memory", _USE_A_PART),
     Rule(
+        ("ambiguity",),
+        ("Trilinear",),
+        "common profiles leave no mixture of the sources that fits as well",
+        _leave_out("ambiguity"),
+    ),
+    Rule(
         ("posterior",),
-        ("Kinetics", "uncertain mixing", "penalised A", "penalised both"),
+        ("Kinetics", "Trilinear", "uncertain mixing", "penalised A", "penalised both"),
         "the sampler does not support this constraint",
         _leave_out("posterior"),
     ),
@@ -264,7 +276,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ("auto rank",),
-        (*KNOWN, "Kinetics", "shapes of some sources"),
+        (*KNOWN, "Kinetics", "Trilinear", "shapes of some sources"),
         "sources are counted without this constraint",
         message("Give a number of sources."),
     ),

@@ -1,6 +1,7 @@
 """`separate` and `iterate`: from measurements to sources."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from ngmca._support.arguments import as_array, check_choice
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.seeds import Seed
 from ngmca._support.threads import one_blas_thread
-from ngmca.constraints import Constraint
+from ngmca.constraints import Constraint, Kinetics, as_constraints
 from ngmca.engines import is_engine, joined, open_data, returned
 from ngmca.engines.opening import is_dask, is_several, is_sliceable
+from ngmca.io import Dataset
+from ngmca.io.row_coordinates import times_of
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_target, scratch_beside, stored
 from ngmca.task import driver
@@ -145,6 +148,7 @@ def separate(
     True
     """
     check_choice(shared, "shared", SHARED)
+    constraints = _with_times(constraints, data)
     if shared == "mixing":
         if out is not None:
             rules.check(rules.written(["techniques", "out"]))
@@ -224,6 +228,15 @@ def _check_doors(
         raise ArgumentError(
             "{} and {} are both {}: give them different names.", option("checkpoint"), option("out"), out
         )
+
+
+def _with_times(constraints: Iterable[Constraint], data: Any) -> tuple[Constraint, ...]:
+    """Return the constraints, kinetics without times with those of the data set."""
+    found, times = as_constraints(constraints), times_of(data) if isinstance(data, Dataset) else None
+    return tuple(
+        replace(one, times=times) if isinstance(one, Kinetics) and one.times is None else one
+        for one in found
+    )
 
 
 def _sliceable(data: Any) -> Any:

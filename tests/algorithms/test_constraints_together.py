@@ -72,6 +72,7 @@ CLOSURES = {
     "at most": [ngmca.Closure(1.0, "at most")],
     "at least": [ngmca.Closure(1.0, "at least")],
     "two of three": [ngmca.Closure(1.05, sources=[0, 2], kind="at most")],
+    "two are equal": [ngmca.Closure(1 - FRACTIONS[:, 1], sources=[0, 2])],
     "none": [],
 }
 
@@ -178,6 +179,30 @@ def test_sources_known_in_a_window(missing):
     np.testing.assert_allclose(S[1, 3:8] / window[0, 3:8], S[1, 3] / window[0, 3])
     np.testing.assert_array_equal(found.S[1, 3:8], S[1, 3:8])
     np.testing.assert_allclose(found.S, X.value, atol=1e-6)
+
+
+@pytest.mark.parametrize("spread", [4, 12])
+def test_zeros_that_the_data_contradict_are_left_out(spread):
+    rng = np.random.default_rng(1)
+    x = np.arange(60)
+    S = np.exp(-0.5 * ((x - np.array([[20], [30], [40]])) / spread) ** 2)
+    S[S < 1e-3] = 0
+    t = np.linspace(0, 4, 30)
+    a, b = np.exp(-t), 2 * (np.exp(-0.5 * t) - np.exp(-t))
+    A = np.column_stack([a, b, 1 - a - b])
+    Y = A @ S + 0.02 * rng.standard_normal((30, 60))
+    points = np.full(A.shape, np.nan)
+    points[[4, 20]] = A[[4, 20]]
+    known = [ngmca.Closure(), ngmca.KnownMixing(points)]
+    given = {"constraints": known, "n_init": 1}
+    found = ngmca.separate(Y, 3, domain="direct", **given)
+    plain = ngmca.separate(Y, 3, method=ngmca.Anls(), **given)
+    assert np.sqrt(np.mean((found.A - A) ** 2)) < 1.1 * np.sqrt(np.mean((plain.A - A) ** 2))
+    true = S == 0
+    if spread == 4:  # zeros that are true stay
+        assert (found.S[true] == 0).mean() > 0.85 > (plain.S[true] == 0).mean() + 0.1
+    in_wavelets = ngmca.separate(Y, 3, domain="wavelet", **given)
+    np.testing.assert_allclose(in_wavelets.A, plain.A, atol=0.01)  # thresholds do not move A
 
 
 def test_known_values_say_which_source_is_which():

@@ -145,3 +145,24 @@ def test_times_that_cannot_be(times):
     law = ngmca.Kinetics("A -> B", times=times)
     with pytest.raises(ValueError, match="times of Kinetics must be one for each of 25"):
         ngmca.separate(np.ones((25, 9)), 2, constraints=[law])
+
+
+def test_times_of_a_data_set_are_used_and_drawn():
+    A, S = amounts("A -> B", [0.5], [1, 0]), bands(12, 22)
+    rows = {"row_axis": TIMES, "row_label": "time [min]"}
+    measured = ngmca.io.Dataset(data(A, S, noise=0.01), **rows)
+    law = [ngmca.Kinetics("A -> B")]
+    rates = ngmca.separate(measured, 2, constraints=law, n_init=1).rates
+    assert rates.values[0] == pytest.approx(0.5, rel=0.05)
+    np.testing.assert_array_equal(rates.times, TIMES)
+    np.testing.assert_allclose(rates.profiles, A, atol=0.05)
+    np.testing.assert_allclose(rates.amounts, A, atol=0.1)
+    assert (rates.amounts != rates.profiles).any()
+    panels = rates.plot().axes
+    np.testing.assert_array_equal(panels[1].lines[1].get_ydata(), rates.profiles[:, 1])
+    again = type(rates).from_facts(rates.facts)
+    np.testing.assert_array_equal(again.amounts, rates.amounts)
+    assert again.columns == rates.columns
+    hot = ngmca.io.Dataset(measured.Y, row_axis=TIMES, row_label="temperature [K]")
+    counted = ngmca.separate(hot, 2, constraints=law, n_init=1).rates.times
+    np.testing.assert_array_equal(counted, np.arange(len(TIMES)))

@@ -6,6 +6,7 @@ from host_device import HostDevice, needs_compiler
 
 import ngmca
 from ngmca.algorithms.first_guess import first_guess
+from ngmca.algorithms.noiseless_data import least_noise
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.engines import open_data, opening
@@ -116,3 +117,10 @@ def test_several_starts_in_a_batch_find_the_same(monkeypatch):
     one, other = (ngmca.separate(x.Y, 3, n_init=2, device=device) for device in ("cpu", "cuda"))
     assert other.n_iter > 200
     assert min(sdr(x.S, one), sdr(x.S, other)) > EXACT
+
+
+def test_answers_without_noise_are_compared_at_a_level_above_0():
+    engine = open_data(ngmca.simulate.sparse(m=20, n=50, r=3, seed=0).Y)
+    rms = np.sqrt(engine.energy / (20 * 50))
+    assert least_noise(engine, Options(noiseless=1e-16)) == pytest.approx(0.005 * rms)
+    assert least_noise(engine, Options()) == 0

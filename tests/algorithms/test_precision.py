@@ -35,7 +35,7 @@ def test_float32_finds_the_same_sources(method, p_S, snr, seed):
 def test_naive_in_float32_finds_the_same_sources_of_many_mixtures():
     """Sources have one entry at first. Two sources with the same entry must not stay alike."""
     lost, alike = [], []
-    for seed in range(30):
+    for seed in range(15):
         data = ngmca.simulate.sparse(60, 60, 10, p_S=0.1, snr=30, seed=seed)
         double, single = (
             ngmca.separate(data.Y.astype(dtype), 10, **records(method="naive", n_iter=100, seed=0))

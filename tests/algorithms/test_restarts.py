@@ -300,6 +300,10 @@ def test_a_start_pays_for_the_spikes_that_it_leaves_out():
     assert [3, 50] in found.outliers.tolist()
     more = replace(found, outliers=np.vstack([found.outliers, [[5, j] for j in range(20)]]))
     engine, options, fits = compared(problem, [found, more])
+    for run, fit in zip((found, more), fits, strict=True):
+        left_out = np.zeros(Y.shape, dtype=bool)
+        left_out[tuple(run.outliers.T)] = True
+        np.testing.assert_array_equal(fit.engine.weights == 0, left_out)
     one, other = restarts.choose(engine, [found, more], options, fits=fits).restarts
     assert one.cost < other.cost
 

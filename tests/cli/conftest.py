@@ -21,6 +21,13 @@ def _other_settings_are_tried_where_it_is_looked_at(request, monkeypatch):
         monkeypatch.setattr("ngmca.cli.pipeline.next_step", lambda *given, **options: None)
 
 
+@pytest.fixture(autouse=True)
+def _all_starts_are_made_where_it_is_looked_at(request, monkeypatch):
+    """Five starts are half of the time of a small run; two of them take the same way."""
+    if not request.node.get_closest_marker("starts"):
+        monkeypatch.setattr("ngmca.task.task.AUTOMATIC_STARTS", 2)
+
+
 @pytest.fixture
 def mixture():
     return ngmca.simulate.spectra(m=12, n=300, r=3, lines=4, snr=25, seed=1)

@@ -36,3 +36,12 @@ def test_the_range_is_in_all_files_at_once_or_later(tmp_path, monkeypatch):
         np.testing.assert_allclose([float(row.split(",")[column]) for row in rows], low, rtol=1e-6)
     told = run(*command[:-3], "--method", "gmca", "-o", tmp_path / "g", "--ambiguity", code=2).stderr
     assert "--ambiguity cannot be combined with --method gmca" in told
+
+
+def test_too_many_sources_are_refused_before_the_separation(tmp_path, monkeypatch):
+    np.save(tmp_path / "Y.npy", np.random.default_rng(0).random((4, 30)))
+    monkeypatch.setattr("ngmca.cli.pipeline._found", None)
+    told = run(
+        "separate", tmp_path / "Y.npy", "-r", 6, "--ambiguity", "-o", tmp_path / "x", code=2
+    ).stderr
+    assert "--ambiguity needs at least as many measurements and channels as sources" in told

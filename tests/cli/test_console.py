@@ -8,8 +8,10 @@ from command_line import run
 import ngmca
 from ngmca import rules
 from ngmca._support.messages import message, option, rendered
-from ngmca.cli.options import as_flag, flag_of
-from ngmca.cli.settings import Settings
+from ngmca.cli.console import MAX_CHARACTERS
+from ngmca.cli.errors import fail
+from ngmca.settings.option_names import as_flag, flag_of
+from ngmca.settings.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,12 @@ def test_rules_name_options_of_the_command_line():
     for name in ("robust", "KnownSources", "Closure", "posterior", "n_init"):
         shown = as_flag(rules.written([name])[name])
         assert shown.startswith("--"), (name, shown)
+
+
+def test_an_error_is_one_line_of_readable_length(capsys):
+    assert fail("begin\n\x1b[31m" + 5000 * "x" + "end", 2).exit_code == 2
+    told = capsys.readouterr().err
+    assert told.startswith("error: begin \\x1b[31mxxx")
+    assert told.endswith("xend\n")
+    assert told.count("\n") == 1
+    assert len(told) < MAX_CHARACTERS + 20

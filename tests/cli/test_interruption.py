@@ -164,7 +164,19 @@ def test_a_full_disk_costs_no_more_than_it_must(table, tmp_path, room, left):
     def little_room():
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 
-    arguments = [*NGMCA, "separate", table, "-r", "2", "-o", tmp_path / "out", "--iterations", "5"]
+    arguments = [
+        *NGMCA,
+        "separate",
+        table,
+        "-r",
+        "2",
+        "-o",
+        tmp_path / "out",
+        "--iterations",
+        "5",
+        "--n-init",
+        "1",
+    ]
     done = subprocess.run(
         [str(argument) for argument in arguments],
         check=False,

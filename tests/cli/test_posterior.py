@@ -41,6 +41,7 @@ def expected(Y):
     return ngmca.posterior(Y, ngmca.separate(Y, 4), seed=0)
 
 
+@pytest.mark.starts  # as many as in the fixtures of the module
 def test_error_bars_load_again(folder, expected, Y):
     separation = ngmca.load(folder / "out")
     at_once = ngmca.separate(Y, 4, posterior=True)

@@ -46,13 +46,18 @@ def check_same(data, out, *options, **words):
     return found, expected
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.starts] if name == "wine" else []) for name in FILES],
+)
 def test_the_answer_is_the_same(tmp_path, name):
     found, _ = check_same(
         path_of(name), tmp_path / "out", **({"n_init": 1} if name == "heights" else {})
     )
     assert np.isfinite(found.S).all()
     assert (found.S > 0).any()
+    if name == "wine":
+        assert len(found.restarts) >= 5  # as many as users get
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # such data are not what the sampler is for

@@ -18,7 +18,7 @@ from ngmca.io import read
 from ngmca.saving import folder_claim as claim
 from ngmca.task import driver
 from ngmca.task.methods import METHOD_NAMES
-from ngmca.task.task import AUTOMATIC_STARTS, CHEAP_SIZE
+from ngmca.task.task import CHEAP_SIZE
 
 
 def press_ctrl_c(*arguments, **options):
@@ -59,15 +59,17 @@ def test_starts_are_those_of_the_library(tmp_path, unit):
     assert "--n-init" in run(*command, "--n-init", 0, "-o", tmp_path / "no", code=2).stderr
 
 
+@pytest.mark.starts
 def test_several_starts_unasked_only_where_they_cost_little():
     task = ngmca.Task(10)
-    assert task.starts((100, CHEAP_SIZE // 1000)) == AUTOMATIC_STARTS
+    assert task.starts((100, CHEAP_SIZE // 1000)) == 5
     assert task.starts((100, CHEAP_SIZE // 1000 + 1)) == 1
     assert ngmca.Task(10, method="hals").starts((10, 10)) == 1
     assert ngmca.Task(10, n_init=7).starts((10**5, 10**5)) == 7
 
 
 @pytest.mark.draws
+@pytest.mark.starts
 def test_equally_good_answers_are_told_drawn_and_tabled(tmp_path, out):
     Y = ngmca.simulate.sparse(m=4, n=60, r=3, p_S=1.0, seed=0).Y  # without zeros many rotations fit
     np.save(tmp_path / "d.npy", Y)

@@ -5,8 +5,9 @@ import pytest
 from command_line import run
 
 import ngmca
-from ngmca.cli.option_files import task_of
-from ngmca.cli.settings import Settings, from_file
+from ngmca.settings.option_files import task_of
+from ngmca.settings.run_file import from_file
+from ngmca.settings.settings import Settings
 from ngmca.task.methods import OWN_METHODS
 
 

@@ -35,7 +35,7 @@ def _several_blocks(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def client():
     from distributed import Client, LocalCluster
 
     with warnings.catch_warnings():
@@ -43,6 +43,14 @@ def cluster():
         options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
         with LocalCluster(**options, silence_logs=50) as workers, Client(workers) as client:
             yield client
+
+
+@pytest.fixture
+def cluster(client):
+    """Two workers that are processes, whatever an earlier test did to them."""
+    client.cluster.scale(2)
+    client.wait_for_workers(2, 60)
+    return client
 
 
 def assert_same(found, expected):
@@ -279,4 +287,3 @@ def test_without_any_worker_there_is_an_error_and_a_checkpoint(cluster, monkeypa
     with dask.config.set(scheduler="threads"):
         found = ngmca.separate(array, R, **records(resume=path, **options))
         assert_near(found, ngmca.separate(Y, R, **records(**options)))
-    cluster.cluster.scale(2)

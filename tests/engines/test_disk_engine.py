@@ -67,16 +67,21 @@ CUTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "chunks"), CUTS)
-def test_the_answer_is_that_in_memory_to_the_bit(kind, chunks, tmp_path):
-    Y = measured()
+def from_one_start(data):
     start = np.random.default_rng(1).random((M, R)), np.zeros((R, N))
-    expected = ngmca.separate(Y, R, method=ngmca.Soft(n_iter=50), start=start, domain="direct", n_init=1)
-    engine = open_data(stored(Y, kind, tmp_path, chunks), lazily=True)
+    return ngmca.separate(data, R, method=ngmca.Soft(n_iter=20), start=start, domain="direct", n_init=1)
+
+
+@pytest.fixture(scope="module")
+def in_memory():
+    return from_one_start(measured())
+
+
+@pytest.mark.parametrize(("kind", "chunks"), CUTS)
+def test_the_answer_is_that_in_memory_to_the_bit(kind, chunks, tmp_path, in_memory):
+    engine = open_data(stored(measured(), kind, tmp_path, chunks), lazily=True)
     assert isinstance(engine, DiskEngine)
-    found = ngmca.separate(
-        engine, R, method=ngmca.Soft(n_iter=50), start=start, domain="direct", n_init=1
-    )
+    found, expected = from_one_start(engine), in_memory
     for name in ("A", "S", "noise", "lam"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     np.testing.assert_array_equal(found.history.cost, expected.history.cost)

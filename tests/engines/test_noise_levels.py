@@ -9,6 +9,7 @@ from ngmca.algorithms.first_guess import unit_columns
 from ngmca.engines import by_residual, open_data
 from ngmca.engines import degrees_of_freedom as freedom
 from ngmca.engines.memory import MemoryEngine
+from ngmca.engines.weighted import WeightedEngine
 from ngmca.nnqp.pivoting import solve_rows
 
 
@@ -201,3 +202,15 @@ def test_sums_over_samples_are_those_of_plain_algebra():
         taken[np.ix_(P, P)] += inverse + inverse * near / np.diagonal(inverse) @ inverse
     np.testing.assert_allclose(both[:, :r], taken / b)
     np.testing.assert_allclose(both[:, r:], np.cov(moved.T, bias=True), atol=1e-12)
+
+
+def test_levels_of_weighted_entries_are_those_of_weight_1():
+    """A measurement with two entries, far too large by chance, has the level of the others."""
+    rng = np.random.default_rng(0)
+    W = 10.0 ** rng.uniform(-2, 0, (6, 3000))
+    W[5, 2:] = 0
+    Y = 0.3 * rng.standard_normal(W.shape) / np.sqrt(np.where(W > 0, W, 1))
+    Y[5, :2] = 99.0
+    found = WeightedEngine(Y, W).noise(np.ones((6, 1)), np.zeros((1, 3000)), final=True)
+    np.testing.assert_allclose(found, 0.3, rtol=0.1)
+    assert found[5] == pytest.approx(level(found[:5]))

@@ -132,3 +132,32 @@ def test_the_format_is_found_from_the_content(tmp_path):
     np.save(tmp_path / "d.npy", Y)
     (tmp_path / "d.npy").rename(tmp_path / "d.csv")  # a wrong name
     np.testing.assert_array_equal(read(tmp_path / "d.csv").Y, Y)
+
+
+def test_vectors_that_are_no_spectra_are_asked_about(tmp_path):
+    axis = np.arange(300.0, 700.0, 2.0)
+    one = np.exp(-(((axis - 500) / 40) ** 2))
+    for other in ("absorbance_sd", "temperature"):
+        np.savez(tmp_path / "d.npz", wavelength=axis, a=one, **{other: 0.1 * one})
+        np.testing.assert_array_equal(read(tmp_path / "d.npz").Y, [one])
+    for other in ("dark", "reference", "I0"):
+        np.savez(tmp_path / "d.npz", wavelength=axis, a=one, **{other: 0.1 * one})
+        with pytest.raises(ReadError, match="has several data sets: choose one with dataset"):
+            read(tmp_path / "d.npz")
+    np.savez(tmp_path / "d.npz", wavelength=axis, a=one, b=2 * one)
+    data = read(tmp_path / "d.npz")
+    np.testing.assert_allclose(data.Y, [one, 2 * one])
+    assert data.row_names == ("a", "b")
+    assert any("has 2 spectra" in note for note in data.notes)
+    assert len(read(tmp_path / "d.npz", dataset="b").Y) == 1
+
+
+def test_spectra_with_axes_of_different_lengths_come_to_a_common_axis(tmp_path):
+    with h5py.File(tmp_path / "d.h5", "w") as file:
+        for name, step in (("first", 2.0), ("second", 1.0)):
+            x = np.arange(300.0, 700.0, step)
+            file[f"{name}/wavelength"], file[f"{name}/counts"] = x, np.exp(-(((x - 500) / 40) ** 2))
+    data = read(tmp_path / "d.h5")
+    assert data.row_names == ("first", "second")
+    assert any("different axes" in note for note in data.notes)
+    np.testing.assert_allclose(data.Y[0], data.Y[1], atol=1e-3)

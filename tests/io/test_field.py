@@ -157,7 +157,7 @@ def test_hyperspy_image():
 
     data = read(real_data.electron_microscope())
     assert data.image_shape == (80, 80)
-    assert (data.axis_name, data.axis_unit) == ("Energy", "keV")
+    assert (data.axis_name, data.axis_unit) == ("energy", "keV")
     assert abs(data.axis[0] - 0.8315) < 1e-3
     with h5py.File(real_data.electron_microscope()) as file:
         raw = next(iter(file["Experiments"].values()))["data"][5, 9]

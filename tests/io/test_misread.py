@@ -184,11 +184,11 @@ def test_the_quantity_of_an_axis_without_a_name_is_guessed_and_told(tmp_path, ax
     pd.DataFrame(Y, index=pd.Index(["a", "b"], name="name"), columns=axis).to_csv(tmp_path / "t.csv")
     data = read(tmp_path / "t.csv")
     assert (data.axis_name, data.axis_unit) == known
-    assert any("is taken as" in note for note in data.notes) == (known[0] != "channel")
+    assert any("is a guess" in note for note in data.notes) == (known[0] != "channel")
     data = read(tmp_path / "t.csv", axis_name="energy", axis_unit="eV", axis_direction="falling")
     assert (data.axis_name, data.axis_unit) == ("energy", "eV")
     assert data.meta["axis_direction"] == "falling"
-    assert not any("is taken as" in note for note in data.notes)
+    assert not any("is a guess" in note for note in data.notes)
 
 
 def test_words_for_an_axis_that_is_not_there(tmp_path):

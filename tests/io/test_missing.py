@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ngmca.io import Dataset, ReadError, read
-from ngmca.io.dataset import note_missing
+from ngmca.io.missing_values import note_missing
 
 AXIS = np.linspace(400.0, 800.0, 41)
 Y = np.stack([np.exp(-(((AXIS - at) / 40) ** 2)) for at in (480.0, 600.0, 700.0)]).round(6)
@@ -98,3 +98,25 @@ def test_a_scale_that_overflows_is_refused():
         note_missing(data, "x")
     huge = Dataset(np.full((2, 2), 1.7e308))
     assert note_missing(huge, "x") is huge
+
+
+def test_the_user_says_which_number_is_missing(tmp_path):
+    path = down(tmp_path / "a.csv", "-999")
+    data = read(path)
+    np.testing.assert_array_equal(data.Y, HOLED)
+    assert any("6 entries are -999" in note and "missing='none'" in note for note in data.notes)
+    np.testing.assert_array_equal(read(path, missing="none").Y, np.where(HOLES, -999, Y))
+    path = down(tmp_path / "b.csv", "-1")
+    np.testing.assert_array_equal(read(path).Y, np.where(HOLES, -1, Y))
+    np.testing.assert_array_equal(read(path, missing=-1).Y, HOLED)
+    with pytest.raises(ValueError, match="missing must be a number or 'none', got 'x'"):
+        read(path, missing="x")
+
+
+@pytest.mark.parametrize("fill", [-1.23e34, 9.96921e36, -9999.0])
+def test_fill_values_are_missing(tmp_path, fill):
+    np.save(tmp_path / "a.npy", np.where(HOLES, fill, Y).astype("f4"))
+    np.testing.assert_array_equal(read(tmp_path / "a.npy").Y, HOLED.astype("f4"))
+    wide = np.where(HOLES, fill, 1e25 * (Y + 1) * np.sign(fill))  # not far from the others
+    np.save(tmp_path / "a.npy", wide)
+    np.testing.assert_array_equal(read(tmp_path / "a.npy").Y, wide)

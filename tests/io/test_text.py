@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ngmca.io import ReadError, read, write_table
+from ngmca.io.tables.cells import Style
 
 Y = np.array([[0.5, 2.0, -1.25, 7.0, 3.0, 1.5], [1.0, 0.0, 4.5, 2.0, 9.0, 0.25]])
 AXIS = np.array([9.5, 8.0, 6.5, 5.0, 3.5, 2.0])
@@ -63,7 +64,7 @@ def test_gzip_and_utf16(tmp_path):
     ("corner", "name", "unit"),
     [
         ("ppm", "chemical shift", "ppm"),
-        ("Energy (keV)", "Energy", "keV"),
+        ("Energy (keV)", "energy", "keV"),
         ("wavelength [nm]", "wavelength", "nm"),
         ("1/cm", "wavenumber", "cm-1"),
         ("bias", "bias", ""),
@@ -157,3 +158,11 @@ def test_nor_are_they_where_cells_are_parted_otherwise(tmp_path):
         written = [row[1] for row in csv.reader(file)][1:]
     harmless = ["x;'=cmd|'/C calc'!A0", "a =1+1", "a|'@x", "a; '+1", "'\uff1d1+1", "b;'\uff20x"]
     assert written == [*harmless, "a;b c|d - e"]
+
+
+def test_names_with_an_underscore_are_no_numbers():
+    """Python reads 1_0 as ten; in a table it is the name of a sample."""
+    style = Style(",")
+    assert style.number("1_0") is None
+    assert style.is_word("1_0")
+    assert style.number("10") == 10

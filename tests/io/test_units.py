@@ -61,9 +61,9 @@ def test_units_of_headers_are_written_in_one_way(unit):
 
 
 def test_headings():
-    assert heading("Energy (keV)") == ("Energy", "keV")
+    assert heading("Energy (keV)") == ("energy", "keV")
     assert heading("[nm]") == ("wavelength", "nm")
-    assert heading("ppm ()") == ("ppm", "ppm")
+    assert heading("ppm ()") == ("chemical shift", "ppm")
     assert heading("") == ("channel", "")
 
 

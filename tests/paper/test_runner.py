@@ -3,11 +3,11 @@
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,14 +46,15 @@ def rows(folder):
 
 @pytest.fixture
 def in_one_process(monkeypatch):
-    """Simulations run in a thread: a new process takes longer to start than they take."""
-    monkeypatch.setattr(runner, "ProcessPoolExecutor", lambda *given, **options: ThreadPoolExecutor(1))
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", paper_measures.one_thread)
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
-    run(plan([TINY], folder, Size(3)), folder, workers=2)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(runner, "ProcessPoolExecutor", paper_measures.one_thread)
+        run(plan([TINY], folder, Size(3)), folder, workers=1)
     return folder
 
 
@@ -136,6 +137,7 @@ def test_what_is_no_table_is_named(tables, tmp_path, content):
 
 
 def test_a_simulation_that_fails_does_not_stop_the_others(tmp_path):
+    """In two processes, as users run it."""
     failing = replace(TINY, methods=("truth",), measure=paper_measures.fails_at_2)
     failures = run(plan([failing], tmp_path, Size(3)), tmp_path, workers=2)
     assert len(failures) == 2
@@ -190,7 +192,7 @@ def started(tmp_path):
     return process, workers, arguments, table
 
 
-def test_killed_and_started_again_it_goes_on(tmp_path):
+def test_killed_and_started_again_it_goes_on(tmp_path, monkeypatch):
     process, workers, arguments, table = started(tmp_path)
     process.send_signal(signal.SIGKILL)
     process.wait()
@@ -200,7 +202,9 @@ def test_killed_and_started_again_it_goes_on(tmp_path):
     while time.monotonic() < deadline and any(map(alive, workers)):
         time.sleep(0.1)
     assert not any(map(alive, workers))  # they end with their parent
-    subprocess.run(arguments, check=True)
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", paper_measures.one_thread)
+    monkeypatch.setattr(sys, "argv", arguments[1:])
+    runpy.run_path(arguments[1], run_name="__main__")
     after = pd.read_csv(table)
     assert len(after) == 30
     assert not after.duplicated(["snr", "sim", "method"]).any()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from paper_measures import one_thread
 from typer.testing import CliRunner
 
 from ngmca import evaluate, separate, simulate
@@ -14,7 +15,7 @@ from ngmca.algorithms.wavelets.wavelet_data import noise_and_weights
 from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, weighted
 from ngmca.cli import app
 from ngmca.domains import analyse, frame_of
-from ngmca.paper import EXPERIMENTS, Size, sequel
+from ngmca.paper import EXPERIMENTS, Size, runner, sequel
 from ngmca.paper.claims import HOLDS
 from ngmca.paper.experiment_figures import STYLES
 from ngmca.paper.methods import METHODS, Trial
@@ -118,7 +119,8 @@ RUN = sorted(SEQUEL) if os.environ.get("NGMCA_STUDIES") else ["sequel_snr"]
 
 
 @pytest.mark.parametrize("label", RUN)
-def test_a_label_runs_is_judged_and_drawn(label, tmp_path):
+def test_a_label_runs_is_judged_and_drawn(label, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", one_thread)
     experiment = replace(EXPERIMENTS[label], study=tiny(EXPERIMENTS[label].study))
     assert not run(plan([experiment.study], tmp_path, Size(2)), tmp_path, workers=1)
     result = load(experiment, tmp_path)

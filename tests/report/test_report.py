@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
 from ngmca.answers.wording import Finding, percent
 from ngmca.io import Dataset
-from ngmca.report import figures, html, write
+from ngmca.report import figures, html, html_page, write
 from ngmca.report import plotly_style as drawing
 from ngmca.report import quality_figures as residual_figures
 from ngmca.report.answer_sections import source_answers
@@ -24,11 +25,29 @@ from ngmca.result import Others, Restart
 from ngmca.saving.results import _write_tables
 
 
+@cache
+def separated(r, m, n):
+    Y = ngmca.simulate.spectra(m=m, n=n, r=r, lines=4, snr=20, seed=0).Y
+    found = ngmca.separate(Y, r, method=ngmca.Soft(n_iter=20), n_init=1)
+    return Y, found, diagnose(Y, found)
+
+
 def made_run(r=3, m=8, n=200, image=None, **fields):
-    mixture = ngmca.simulate.spectra(m=m, n=n, r=r, lines=4, snr=20, seed=0)
-    separation = ngmca.separate(mixture.Y, r, method=ngmca.Soft(n_iter=20), n_init=1)
-    data = Dataset(mixture.Y, np.linspace(1, 9, n), image_shape=image, **fields)
-    return Run(separation, diagnose(mixture.Y, separation), data)
+    Y, separation, numbers = separated(r, m, n)
+    data = Dataset(Y.copy(), np.linspace(1, 9, n), image_shape=image, **fields)
+    return Run(separation, numbers, data)
+
+
+def test_a_fit_is_drawn_with_its_background():
+    Y = made_run().data.Y + np.linspace(1, 3, 200)
+    method = ngmca.Soft(n_iter=5)
+    found = ngmca.separate(Y, 3, method=method, constraints=[ngmca.Baseline("polynomial")], n_init=1)
+    run = Run(found, diagnose(Y, found), Dataset(Y))
+    i = run.diagnostics.picks[0]
+    model = found.A[i] @ found.S + found.background.weights[i] @ found.background.basis
+    drawn = {trace.name: np.asarray(trace.y) for trace in figures.fit(run, 0).data}
+    np.testing.assert_allclose(drawn["fit"], model, rtol=1e-5)
+    np.testing.assert_allclose(drawn["residual"], Y[i] - model, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +174,7 @@ def test_warnings_are_told_in_the_words_of_the_reader():
     vars(run)["findings"] = [told]  # a cached property
     assert "Sample longer (n_samples=500)." in html(run)
     page = html(run, lambda one: f"--{one.name} {one.value}")
-    assert "Sample longer (--n_samples 500)." in page
+    assert "Sample longer (<span class=option>--n_samples</span> 500)." in page
     assert "n_samples=" not in page
 
 
@@ -412,3 +431,12 @@ def test_there_are_no_empty_columns_without_a_library():
     assert "similarity" not in page
     assert "substance" not in page
     assert page.count("<th>") == 4 + 3  # of the head with the highest peaks, and one for each source
+
+
+def test_an_option_is_not_broken_after_its_hyphens():
+    text = "<p class='a--b'>no standards (--standards), --baseline splines</p><pre>x --noise 1</pre>"
+    found = html_page.unbroken(text)
+    assert "(<span class=option>--standards</span>)" in found
+    assert "<span class=option>--baseline</span> splines" in found
+    assert "class='a--b'" in found
+    assert re.sub("</?span[^>]*>", "", found) == text

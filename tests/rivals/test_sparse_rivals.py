@@ -30,10 +30,10 @@ def nearest_by_slsqp(x, l1, l2, start):
 
 
 def test_projection_is_the_nearest_point():
-    """500 random vectors: feasible, never farther than what the solver finds, and mostly that point."""
+    """200 random vectors: feasible, never farther than what the solver finds, and mostly that point."""
     rng = np.random.default_rng(0)
     compared = same = 0
-    for _ in range(500):
+    for _ in range(200):
         n = int(rng.integers(2, 9))
         x = rng.standard_normal(n) * 10 ** rng.uniform(-1, 1)
         l2 = 10 ** rng.uniform(-0.5, 0.5)
@@ -53,7 +53,7 @@ def test_projection_is_the_nearest_point():
         ours = np.linalg.norm(s - x)
         assert ours <= min(distances) + 1e-6
         same += ours >= min(distances) - 1e-6
-    assert compared > 450
+    assert compared > 180
     assert same > 0.95 * compared
 
 

@@ -140,7 +140,7 @@ def test_weights_that_are_not_heeded_are_noticed(monkeypatch, part):
         return right(alike, factor)
 
     monkeypatch.setattr(SampledData, part, wrong)
-    assert geweke(3000, weights=GAPS).max() > 5
+    assert geweke(1500, weights=GAPS).max() > 5
 
 
 @pytest.mark.parametrize(

@@ -147,9 +147,18 @@ CONSTRAINED = {
     "known source": lambda A, S: [ngmca.KnownSources(S[:1])],
     "known column": lambda A, S: [ngmca.KnownMixing(A[:, :1])],
     "zeros": lambda A, S: [ngmca.ZeroMixing(ABSENT), ngmca.Closure()],
+    "sum of two": lambda A, S: [ngmca.Closure(A[:, :2].sum(axis=1), sources=[0, 1])],
+    "sum at most": lambda A, S: [ngmca.Closure(1.0, "at most"), ngmca.KnownMixing(some_of(A))],
 }
 ABSENT = np.zeros((30, 3), bool)
 ABSENT[0, 1:] = True  # before the reaction
+
+
+def some_of(A):
+    """Two known measurements."""
+    points = np.full(A.shape, np.nan)
+    points[[3, 20]] = A[[3, 20]]
+    return points
 
 
 def inside(part, truth):
@@ -161,7 +170,7 @@ def inside(part, truth):
     ("kind", "domain"),
     [
         *((kind, "wavelet") for kind in CONSTRAINED),
-        *((kind, "direct") for kind in ("closure", "shapes", "zeros")),
+        *((kind, "direct") for kind in ("closure", "shapes", "zeros", "sum of two", "sum at most")),
     ],
 )
 def test_intervals_around_a_separation_with_constraints(kind, domain):
@@ -170,7 +179,8 @@ def test_intervals_around_a_separation_with_constraints(kind, domain):
     found = ngmca.separate(Y, 3, start=(A, S), constraints=known, domain=domain, posterior=FEW, seed=0)
     bars = found.posterior
     assert bars.model == ("bands" if domain == "wavelet" else "profiles")
-    scale = np.ones(3) if kind in ("closure", "zeros") else np.linalg.norm(A, axis=0)
+    physical = {"closure": 3, "zeros": 3, "sum of two": 2, "sum at most": 3}.get(kind, 0)
+    scale = np.where(np.arange(3) < physical, 1.0, np.linalg.norm(A, axis=0))
     scale[0] = 1 if "known" in kind else scale[0]
     assert inside(bars.A, found.A) == inside(bars.S, found.S) == 1
     for part, truth in ((bars.A, A / scale), (bars.S, S * scale[:, None])):

@@ -52,6 +52,8 @@ def test_diagnostics_of_chains_with_known_answers():
     assert (split_rhat(noise + np.linspace(0, 4, 5000)[:, None]) > 1.2).all()  # they move alike
     assert not drifts(rng.standard_normal((2, 2, 300)))
     assert drifts(rng.standard_normal((2, 2, 300)) + np.array([0, 3])[:, None])
+    assert not drifts(rng.standard_normal((8, 2, 300)))
+    assert drifts(rng.standard_normal((8, 2, 300)) + np.array([0, 1])[:, None])  # more chains see less
 
 
 def test_traces_are_bounded_and_even():

@@ -9,7 +9,12 @@ from ngmca._support.atomic_files import check_free, write_atomically
 
 @pytest.mark.parametrize(
     ("content", "stored"),
-    [("Ångström\n", "Ångström\n".encode()), (b"\0\1", b"\0\1"), (lambda file: file.write(b"x"), b"x")],
+    [
+        ("Ångström\n", "Ångström\n".encode()),
+        ("s\udce9.csv", rb"s\udce9.csv"),  # the name of a file that is no UTF-8
+        (b"\0\1", b"\0\1"),
+        (lambda file: file.write(b"x"), b"x"),
+    ],
 )
 def test_text_bytes_or_a_function(tmp_path, content, stored):
     path = tmp_path / "a.bin"

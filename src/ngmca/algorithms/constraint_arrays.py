@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.kinetics.kinetic_step import KineticModel
 from ngmca.engines import Solve
+from ngmca.nnqp.column_sizes import SizeEquations
 from ngmca.nnqp.gram import Gram, Inner, held_at
-from ngmca.nnqp.pivoting import solve_rows
 from ngmca.nnqp.pooling import best_column
 from ngmca.nnqp.profile_shapes import SHAPES, nearest_in_shape
 
@@ -43,6 +43,7 @@ class Constraints:
     rows: NDArray | None = None  # (m,) unit of each measurement, in which profiles have their shapes
     both: bool = False  # A is penalised too
     kinetics: KineticModel | None = None  # profiles that follow a rate law
+    trilinear: tuple[int, ...] = ()  # sources whose profiles are the same in all parts, up to a factor
 
     @property
     def baseline(self) -> int:
@@ -98,6 +99,14 @@ class Constraints:
         return found
 
     @property
+    def anchored(self) -> bool:
+        """Whether known values of A, at least two of each source, say how sources are mixed."""
+        count = np.zeros(self.total, dtype=np.intp)
+        for values in (self.mixing, self.expected):
+            count += 0 if values is None else np.count_nonzero(~np.isnan(values), axis=0)
+        return self.r > 0 and bool((count[: self.r] >= 2).all())
+
+    @property
     def modelled(self) -> NDArray:
         """(R,) which columns of A follow a rate law."""
         found = np.zeros(self.total, dtype=bool)
@@ -135,14 +144,14 @@ class Constraints:
     def on_mixing(self) -> bool:
         """Whether A is constrained."""
         parts = (self.mixing, self.expected, self.zero_mixing, self.totals, self.profiles, self.kinetics)
-        return self.both or any(part is not None for part in parts)
+        return self.both or bool(self.trilinear) or any(part is not None for part in parts)
 
     @property
     def shaped(self) -> bool:
         """Whether A has other constraints than non-negativity, so that it must not be extrapolated."""
         pointed = bool((self.pointed & ~self.held).any())
         others = (self.totals, self.profiles, self.kinetics)
-        return pointed or any(part is not None for part in others)
+        return pointed or bool(self.trilinear) or any(part is not None for part in others)
 
     @property
     def keeps_sources(self) -> bool:
@@ -223,8 +232,6 @@ class Constraints:
 
     def in_order(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
         """Return columns of A and rows of S in the order in which known values of A fit best."""
-        from scipy.optimize import linear_sum_assignment  # takes its time to load
-
         size, scaled = self.without_order().sizes_of(A, S), self.totals is not None
         misfits = np.zeros((self.r, self.r))
         for values in (self.mixing, self.expected):
@@ -234,7 +241,7 @@ class Constraints:
                 energy = np.maximum(np.sum(a * a, axis=0), 1e-300)
                 scale = size if scaled else np.sum(p * a, axis=0) / energy
                 misfits[k] += np.sum((p - scale * a) ** 2, axis=0)
-        order = linear_sum_assignment(misfits)[1]
+        order = _cheapest_pairs(misfits)[1]
         return A[:, order], S[order]
 
     def imposed(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
@@ -294,14 +301,12 @@ class Constraints:
         which = self.exchangeable
         if self.profiles is None or not which.size:
             return A, S
-        from scipy.optimize import linear_sum_assignment  # takes its time to load
-
         energy = np.einsum("ij,ij->i", S[which], S[which], dtype=np.float64)
         costs = np.empty((which.size, which.size))  # of a source (row) with a shape (column)
         for j, i in enumerate(which):
             moved = self.in_shape(A[:, which], np.full(which.size, i)) - A[:, which]
             costs[:, j] = np.sum(moved**2, axis=0) * energy
-        source, shape = linear_sum_assignment(costs)
+        source, shape = _cheapest_pairs(costs)
         A, S = A.copy(), S.copy(order="K")
         A[:, which[shape]], S[which[shape]] = A[:, which[source]], S[which[source]]
         A[:, which] = self.in_shape(A[:, which], which)
@@ -324,7 +329,7 @@ class Constraints:
             columns = list(self.kinetics.columns)
             size[columns] = self.kinetics.sizes(A[:, columns])
         if np.isnan(size).any():
-            equations = _Equations(A.astype(np.float64), size)
+            equations = SizeEquations(A.astype(np.float64), size)
             equations.add_points(self.mixing)
             if self.totals is not None and self.sense == "equal":
                 equations.add_sums(self.closed, self.totals)
@@ -334,50 +339,15 @@ class Constraints:
         return np.where(np.isnan(size), 1.0, size)
 
 
-class _Equations:
-    """Linear equations for the sizes of columns of A that are not known yet, NaN in `size`."""
-
-    def __init__(self, A: NDArray, size: NDArray) -> None:
-        self._A, self._size = A, size
-        self._rows: list[NDArray] = []
-        self._right: list[NDArray] = []
-
-    def add_points(self, values: NDArray | None, sd: NDArray | None = None) -> None:
-        """Add A_ik size_k = value where a value is known, over its standard deviation."""
-        if values is None:
-            return
-        weight = np.ones(values.shape) if sd is None else 1 / sd
-        known = ~np.isnan(values) & np.isnan(self._size)
-        known &= (np.nan_to_num(values) > 0).any(axis=0)
-        i, k = np.nonzero(known)
-        rows = np.zeros((i.size, len(self._size)))
-        rows[np.arange(i.size), k] = (self._A * weight)[i, k]
-        self._rows.append(rows)
-        self._right.append((values * weight)[i, k])
-
-    def add_sums(self, inside: NDArray, totals: NDArray) -> None:
-        """Add sum_k A_ik size_k = total."""
-        known = np.where(inside & ~np.isnan(self._size), self._size, 0)
-        open_ = inside & np.isnan(self._size)
-        self._rows.append(np.where(open_, self._A, 0))
-        self._right.append(np.maximum(totals - self._A @ known, 0))
-
-    def solve(self) -> None:
-        """Find the sizes that the equations are about, in place."""
-        rows, right = np.vstack(self._rows or [np.zeros((0, len(self._size)))]), self._right
-        self._rows, self._right = [], []
-        about = np.flatnonzero(rows.any(axis=0))
-        if not about.size:
-            return
-        M, t = rows[:, about], np.concatenate(right)
-        found = np.zeros((1, about.size))
-        solve_rows(M.T @ M, (t @ M)[None], found)
-        size = np.maximum(found[0], SMALLEST_SIZE * found.max(initial=0))
-        self._size[about] = np.where(size > 0, size, 1.0)
-
-
 FREE = Constraints()
-SMALLEST_SIZE = 1e-6  # of a column of A under a closure, over the largest size
+
+
+def _cheapest_pairs(costs: NDArray) -> tuple[NDArray, NDArray]:
+    """Return rows and columns of the costs, each in one pair, so that the sum is smallest."""
+    from scipy.optimize import linear_sum_assignment  # takes its time to load: not before it is needed
+
+    rows, columns = linear_sum_assignment(costs)
+    return rows, columns
 
 
 def _scales(S: NDArray, known: NDArray) -> NDArray:

@@ -67,9 +67,14 @@ class Fit:
 
 
 def choose(
-    engine: Engine, runs: list[Separation], options: Options, *, fits: Sequence[Fit] | None = None
+    engine: Engine,
+    runs: list[Separation],
+    options: Options,
+    *,
+    fits: Sequence[Fit] | None = None,
+    chosen: int | None = None,
 ) -> Separation:
-    """The run with the lowest penalised cost, and how far the others are from it.
+    """The run with the lowest penalised cost, or the `chosen` one, and how far the others are from it.
 
     The engine holds the data in units of their noise, and `fits` are the runs in these units; None if
     those of the runs are the same. Thresholds are common to all runs. Where all of them found lines or
@@ -87,7 +92,7 @@ def choose(
         common = max(tau * float(np.mean(levels)), least_noise(engine, options))
         costs = _penalised_costs(engine, fits, common, known)
     costs = [cost + fit.left_out for cost, fit in zip(costs, fits, strict=True)]
-    return with_restarts(runs, costs, engine.energy)
+    return with_restarts(runs, costs, engine.energy, chosen=chosen)
 
 
 def equally_good(costs: ArrayLike, energy: float = 0.0) -> NDArray:
@@ -97,12 +102,17 @@ def equally_good(costs: ArrayLike, energy: float = 0.0) -> NDArray:
     return np.asarray(given <= lowest + max(EQUAL * abs(lowest), UNSEEN_COST * energy))
 
 
-def with_restarts(runs: list[Separation], costs: list[float], energy: float) -> Separation:
+def with_restarts(
+    runs: list[Separation], costs: list[float], energy: float, *, chosen: int | None = None
+) -> Separation:
     """The run of the lowest cost with what the others cost, and how far they differ, source by source.
 
-    `energy` is that of the data in units of the costs, 0 if it is not known.
+    `energy` is that of the data in units of the costs, 0 if it is not known. A run that was `chosen` for
+    another reason than its cost counts as equally good.
     """
-    best, equal = runs[int(np.argmin(costs))], equally_good(costs, energy)
+    equal = equally_good(costs, energy)
+    best = runs[int(np.argmin(costs)) if chosen is None else chosen]
+    equal[runs.index(best)] = True
     here, restarts, answers = best.in_memory(), [], []
     for run, cost, good in zip(runs, costs, equal, strict=True):
         found = run.in_memory().S

@@ -12,10 +12,11 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import Schedule, falling
 from ngmca.algorithms.snapshot import Snapshot
 from ngmca.algorithms.steps import a_step, s_step
-from ngmca.engines import Engine, Sweep, in_gradient
+from ngmca.engines import Engine, Sweep, fetched, in_gradient
 from ngmca.result import State
 
 ITERATIONS_WITHOUT_THRESHOLDS = 200  # at most
+CHANCE_OF_ZEROS = 4.0  # standard deviations by which a fit is clearly better without zeros
 
 
 def iterate_thresholded(
@@ -81,7 +82,8 @@ def relaxed(engine: Engine, state: State, options: Options) -> Iterator[State]:
     """From a state on without thresholds, for what is not 0 in it.
 
     Thresholds make sources smaller, which norms of A make up for where they are free. Where they are
-    not, as under a closure, what is left must not be shrunk.
+    not, as under a closure, what is left must not be shrunk. If the data contradict the zeros, these are
+    left out at the end: spectra that overlap everywhere have none.
     """
     known = options.known
     zero = state.S == 0
@@ -93,9 +95,41 @@ def relaxed(engine: Engine, state: State, options: Options) -> Iterator[State]:
         Options("anls", n_iter=ITERATIONS_WITHOUT_THRESHOLDS, noise=options.noise),
         known=replace(known, zero_sources=zero),
     )
-    for free in iterate_thresholded(engine, state.A, state.S, plain):
+    held = state
+    for following in _followed(engine, state, plain):
+        if held is not state:
+            yield held
+        held = following
+    free = replace(plain, known=known)
+    wrong = _contradict_zeros(engine, held, free, zero)
+    yield replace(held, settled=held.settled and not wrong)
+    if wrong:
+        yield from _followed(engine, held, free)
+
+
+def _followed(engine: Engine, state: State, options: Options) -> Iterator[State]:
+    """Yield the states after another one, counted on from it."""
+    for free in iterate_thresholded(engine, state.A, state.S, options):
         noise = state.noise if np.isnan(free.noise).any() else free.noise
         yield replace(free, k=state.k + free.k, noise=noise)
+
+
+def _contradict_zeros(engine: Engine, held: State, options: Options, zero: NDArray) -> bool:
+    """Whether sources fit the data clearly better for the same A if they are not held at 0.
+
+    An entry that is truly 0 becomes positive by chance in half of the cases, and lowers the squared
+    residual by the variance of the noise then: p positive ones out of z lower it by p, give or take
+    sqrt(5/4 z).
+    """
+    S, lam = held.S.copy(order="K"), np.zeros(held.A.shape[1])
+    free = engine.sweep(held.A, S, s_step(lam, options))
+    (m, n), known = engine.shape, options.known
+    seen = m * n if engine.weights is None else int(np.count_nonzero(engine.weights))
+    variance = 2 * free.cost / max(seen - known.r * (m + n - known.r), 1)
+    own = zero if known.zero_sources is None else zero & ~known.zero_sources
+    positive = int(np.count_nonzero(fetched(free.S)[own]))
+    limit = positive + CHANCE_OF_ZEROS * np.sqrt(1.25 * np.count_nonzero(own))
+    return 2 * (held.cost - free.cost) > limit * variance
 
 
 def _uses_values(options: Options) -> bool:

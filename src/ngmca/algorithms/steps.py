@@ -21,9 +21,11 @@ from ngmca.nnqp.closed_shapes import solve_closed_shapes
 from ngmca.nnqp.forward_backward import accelerated
 from ngmca.nnqp.gram import Gram, Inner, held_at, unit_rows
 from ngmca.nnqp.profile_shapes import descend_shaped
+from ngmca.nnqp.trilinear import solve_trilinear
 
 ROUNDING_OF_SUMS = 1e-12  # what known values leave of a total counts as 0 below this share of it
 SHAPED_ROUNDS, SHAPED_TOL = 3000, 1e-8  # of profiles in their shapes
+COMMON_ROUNDS = 30  # of profiles that data sets share: the next step goes on from there
 
 
 def s_step(lam: NDArray, options: Options) -> Solve:
@@ -98,7 +100,9 @@ def _constrained_a_step(
     X = np.array(A[:, free], dtype=np.float64, order="C")
     points = known.points
     points = np.full(X.shape, np.nan) if points is None else (points / size)[:, free]
-    if known.profiles is not None:
+    if known.trilinear:
+        quality = _common(G, C, X, known, free)
+    elif known.profiles is not None:
         quality = _shaped(G, C, X, known, free, A, size, points)
     elif known.totals is not None:
         quality = _closed(G, C, X, known, free, A, size, points)
@@ -206,6 +210,17 @@ def _closed(
     own = Gram(H.values, None if H.which is None else H.which[over])
     quality = max(quality, _with_points(points[over] / unit, own, C[over] * unit, shares, solve))
     X[over] = shares * unit
+    return quality
+
+
+def _common(G: Gram, C: NDArray, X: NDArray, known: Constraints, free: NDArray) -> float:
+    """Solve for profiles that are the same in all data sets."""
+    unit = np.ones(len(X)) if known.rows is None else known.rows  # profiles are those of unit * X
+    factor, H = unit[:, None], G if known.rows is None else G.scaled(unit**-2.0)
+    physical = X * factor
+    inside, count = np.isin(free, known.trilinear), len(known.parts)
+    quality = solve_trilinear(H, C / factor, physical, count, inside, COMMON_ROUNDS)
+    X[:] = physical / factor
     return quality
 
 

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from ngmca._support.messages import rendered
+from numpy.typing import ArrayLike
+
+from ngmca._support.messages import Option, rendered
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.next_step import next_step
 from ngmca.answers.how_sure.verdict import Verdict
@@ -17,7 +19,9 @@ from ngmca.result import Separation
 from ngmca.task.task import Task
 
 
-def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Verdict:
+def judge(
+    data: Any, separation: Separation, *, task: Task | None = None, mask: ArrayLike | None = None
+) -> Verdict:
     """Return whether a separation can be used, and what would help if it cannot.
 
     The residual is compared with noise, the number of sources with what the data support, and the data
@@ -32,6 +36,8 @@ def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Ver
         The result of `ngmca.separate`.
     task : Task or None
         How it was separated. Other settings are tried beside it. None stands for the default settings.
+    mask : array-like of shape (m, n) or None
+        As in `ngmca.separate`.
 
     Returns
     -------
@@ -42,6 +48,8 @@ def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Ver
     ------
     ValueError
         If the data have another shape than those of the separation.
+    TypeError
+        If `separation` is no `Separation`.
 
     Examples
     --------
@@ -53,21 +61,42 @@ def judge(data: Any, separation: Separation, *, task: Task | None = None) -> Ver
     >>> verdict = ngmca.judge(mixture.Y, ngmca.separate(mixture.Y, 2))
     >>> verdict.colour != "green"
     True
-    >>> verdict.next_step.split(",")[0]
-    'r=3'
+    >>> verdict.command
+    'ngmca.separate(Y, 3)'
     """
-    engine = open_data(data)
+    if not isinstance(separation, Separation):
+        raise TypeError(
+            f"judge needs the Separation of ngmca.separate, got {type(separation).__name__}. Other "
+            "methods are an argument of it, as in ngmca.separate(Y, r, method='hals')."
+        )
+    engine = open_data(data, mask=mask)
     shape = (len(separation.A), separation.S.shape[1])
     if engine.shape != shape:
         raise wrong_shape(engine.shape, shape)
-    known = data if isinstance(data, Dataset) else Dataset(with_gaps(engine, slice(None)))
+    whole = isinstance(data, Dataset) and mask is None
+    known = data if whole else Dataset(with_gaps(engine, slice(None)))
     run = Run(separation, diagnose(engine, separation), known)
     found = run.verdict
     if found.colour == "green":
         return found
-    task = _default_task(separation) if task is None else task
-    step = next_step(task, engine, separation, run.diagnostics, run.defects)
-    return found if step is None else replace(found, next_step=rendered(step, str))
+    asked = _default_task(separation) if task is None else task
+    step = next_step(asked, engine, separation, run.diagnostics, run.defects)
+    if step is None:
+        return found
+    line = _line(step.parts[0], len(separation.S)) if task is None else None
+    return replace(found, next_step=rendered(step, str), command=line)
+
+
+def _line(change: object, r: int) -> str | None:
+    """Return a change of the default settings as a line of Python; None if it is one of the data."""
+    if not isinstance(change, Option):
+        return None
+    if change.name == "r":
+        return f"ngmca.separate(Y, {change.value})"
+    if change.name == "transpose":
+        return f"ngmca.separate(Y.T, {r})"
+    known = f"constraints=[ngmca.{change}]" if change.name == "Baseline" else str(change)
+    return f"ngmca.separate(Y, {r}, {known})"
 
 
 def _default_task(separation: Separation) -> Task:

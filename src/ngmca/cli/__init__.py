@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import typer
 
-    from ngmca.cli.commands import app
+    from ngmca.cli.commands import application as app
 
 __all__ = ["app", "main"]
 
@@ -17,9 +17,9 @@ def __getattr__(name: str) -> "typer.Typer":
     """Load the application when it is used: it imports all of ngmca."""
     if name != "app":
         raise AttributeError(f"module 'ngmca.cli' has no attribute {name!r}")
-    from ngmca.cli.commands import app
+    from ngmca.cli.commands import application
 
-    return app
+    return application
 
 
 def main() -> None:
@@ -36,6 +36,6 @@ def main() -> None:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         sys.exit(f"error: ngmca cannot start: {text[:500]}")
     signal.signal(signal.SIGINT, usual)
-    code = errors.run(commands.app)
+    code = errors.run(commands.application)
     sys.stderr = None  # it is flushed: later notes that cannot be printed are no failure
     sys.exit(code)

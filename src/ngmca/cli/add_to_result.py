@@ -9,10 +9,11 @@ from ngmca.answers.run import Run
 from ngmca.cli.console import note
 from ngmca.cli.errors import INTERRUPTED, fail
 from ngmca.cli.pipeline import perform, print_run
-from ngmca.cli.settings import QUESTION_FILES, Settings, changed_input, from_file, provenance
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
+from ngmca.settings.run_file import changed_input, from_file, provenance
+from ngmca.settings.settings import QUESTION_FILES, Settings
 
 
 def found_in(out: Path, instead: str) -> tuple[Run, Settings, dict[str, Any]]:

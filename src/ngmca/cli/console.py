@@ -18,7 +18,7 @@ from rich.text import Text
 from ngmca._support.messages import message, rendered
 from ngmca.answers.how_sure import Finding
 from ngmca.answers.run import Run
-from ngmca.cli.options import as_flag
+from ngmca.settings.option_names import as_flag
 
 MAX_CHARACTERS = 500  # of a message; a damaged file may have cells with millions
 CONTROL_CATEGORIES = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode's controls, hidden marks, line ends

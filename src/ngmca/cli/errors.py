@@ -14,10 +14,10 @@ from rich.text import Text
 
 from ngmca._support.messages import ArgumentError, message, rendered
 from ngmca.cli.console import make_writable, note, print_to_stderr, short_line
-from ngmca.cli.options import as_flag
 from ngmca.engines.gpu import GpuError
 from ngmca.io import ReadError
 from ngmca.saving.result_folder import UnfinishedError
+from ngmca.settings.option_names import as_flag
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")

@@ -20,14 +20,12 @@ from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.next_step import next_step
-from ngmca.answers.how_sure.rotational_ambiguity import ambiguity
+from ngmca.answers.how_sure.rotational_ambiguity import ambiguity, check_number
 from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail
-from ngmca.cli.option_files import check_early, task_of
-from ngmca.cli.options import as_flag
-from ngmca.cli.settings import AUTO, QUESTIONS, Settings, changed_input, provenance, to_toml
+from ngmca.cli.progress_file import ProgressFile
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
 from ngmca.constraints import Baseline
 from ngmca.engines import Engine, open_data
@@ -37,6 +35,10 @@ from ngmca.saving import large_results as large
 from ngmca.saving import result_folder, results
 from ngmca.saving.checksummed_files import load_interim, save_interim
 from ngmca.saving.folder_claim import Claim, claimed
+from ngmca.settings.option_files import check_early, task_of
+from ngmca.settings.option_names import as_flag, setting_of
+from ngmca.settings.run_file import changed_input, provenance, to_toml
+from ngmca.settings.settings import AUTO, QUESTIONS, Settings
 from ngmca.task.automatic_baseline import with_baseline
 from ngmca.task.checkpoints import Checkpoint
 from ngmca.task.driver import Prepared, StoppedRunError
@@ -57,6 +59,7 @@ def perform(
     quiet: bool = False,
     before: dict[str, Any] | None = None,
     found: Run | None = None,
+    progress: Path | None = None,
 ) -> tuple[Run, Path]:
     """Read, separate and write; return the run and its folder.
 
@@ -76,15 +79,24 @@ def perform(
         The record of an earlier run with these settings; a note says if its input has changed.
     found : Run, optional
         The result of an earlier run with the same data, to which only missing parts are added.
+    progress : Path, optional
+        A file that always says how far the run is, as JSON.
     """
+    told = ProgressFile(progress)
     check_early(settings)
     text = "compiling for the first time on this machine, which takes about half a minute."
-    compiling = compile_notice(lambda: note(text, quiet=quiet))
+
+    def compiles() -> None:
+        note(text, quiet=quiet)
+        told.compiles()
+
+    compiling = compile_notice(compiles)
     with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):
         if resume and claim.complete:
             run, error = results.load_run(claim.work / result_folder.RESULT), None
         else:
-            run = _run(claim, settings, before or {}, found, resume=resume, quiet=quiet)
+            run = _run(claim, settings, before or {}, found, told, resume=resume, quiet=quiet)
+            told.stage("drawing the report")
             error = _draw(claim.work, run)
         place = claim.finish()
     if place != out:
@@ -102,12 +114,15 @@ def _run(
     settings: Settings,
     before: dict[str, Any],
     found: Run | None,
+    told: ProgressFile,
     *,
     resume: bool,
     quiet: bool,
 ) -> Run:
     """Read, separate and write all files except the report to the work folder; return the run."""
+    told.stage("reading")
     data, record = _read(settings, quiet=quiet)
+    told.axis = data.positions
     _check_input(before, record, resume=resume, quiet=quiet)
     with as_bad_input():
         if found is not None:
@@ -121,13 +136,17 @@ def _run(
     described = {"separate": settings.table(), "record": record}
     begun = time.monotonic()
     if found is None:
+        if settings.sources == AUTO:
+            told.stage("counting the sources")
         prepared, rank = _with_number(task, prepared, settings)
         separation, answered = None, Answers(rank)
     else:
         separation, answered = found.separation, replace(found.answers, refused=())
-    separation = _separated(prepared, claim.work, separation, quiet=quiet)
+    separation = _separated(prepared, claim.work, separation, told, quiet=quiet)
     if settings.ambiguity and separation.ambiguity is None:
+        told.stage("looking for other mixtures that fit")
         separation = _with_ambiguity(separation, data, prepared, quiet=quiet)
+    told.stage("checking the result")
     seen = _shown(claim.work, prepared.engine, separation, data, quiet=quiet)
     answers = run_answers.answers(
         settings, seen.separation, seen.data, answered, library,
@@ -145,6 +164,7 @@ def _run(
         diagnostics = replace(diagnostics, explained=seen.explained)
         record["shown"] = seen.told
     run = Run(seen.separation, diagnostics, seen.data, described, answers)
+    told.stage("trying whether another setting is better")
     run = _with_next_step(run, prepared, seen.engine, claim.folder, quiet=quiet)
     results.write(claim.work, run)
     return run
@@ -162,10 +182,11 @@ def _with_next_step(run: Run, prepared: Prepared, engine: Engine, folder: Path, 
     )  # fmt: skip
     if step is None:
         return run
-    told = {"next_step": rendered(step, as_flag)}
+    told: dict[str, Any] = {"next_step": rendered(step, as_flag)}
     change = step.parts[0]
     if isinstance(change, Option):
         told["next_command"] = _command(folder, as_flag(change))
+        told["next_change"] = {setting_of(change.name): change.value}
     return replace(run, record=run.record | told)
 
 
@@ -215,6 +236,7 @@ def _prepared(data: Dataset, settings: Settings, found: Run | None) -> tuple[Tas
     if settings.ambiguity:
         asked = rules.written(["ambiguity"])
         rules.check(task.features | features_of_data(engine) | asked)
+        check_number(task.r if settings.sources != AUTO else 1, engine.shape)
     if settings.sources != AUTO:
         return task, one_blas_thread(Prepared)(task, engine)
     features = task.features | features_of_data(engine)
@@ -238,18 +260,21 @@ def _with_number(
         return one_blas_thread(Prepared)(task, prepared.engine), choice
 
 
-def _separated(prepared: Prepared, work: Path, found: Separation | None, *, quiet: bool) -> Separation:
+def _separated(
+    prepared: Prepared, work: Path, found: Separation | None, told: ProgressFile, *, quiet: bool
+) -> Separation:
     """Return the separation, with error bars if asked for, continued from an earlier run."""
     kept = work / result_folder.SEPARATED
     first = load_interim(kept) if found is None and kept.is_file() else None
     if first is not None and (first.restarts or prepared.starts == 1):
         found = first  # all starts were done
     if found is None:
-        found = _found(prepared, work, first, quiet=quiet)
+        found = _found(prepared, work, first, told, quiet=quiet)
         if prepared.engine.whole or found.restarts:
             save_interim(kept, found)  # before anything else can fail
     if prepared.task.posterior is None or found.posterior is not None:
         return found
+    told.stage("sampling error bars")
     with as_bad_input(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of the chains are among the findings
         return prepared.with_error_bars(found, progress=shows_progress(quiet))
@@ -265,8 +290,11 @@ def _with_ambiguity(
     return replace(separation, ambiguity=found)
 
 
-def _found(prepared: Prepared, work: Path, first: Separation | None, *, quiet: bool) -> Separation:
+def _found(
+    prepared: Prepared, work: Path, first: Separation | None, told: ProgressFile, *, quiet: bool
+) -> Separation:
     """Run the task, from its checkpoint if there is one; a stopped run leaves a checkpoint."""
+    told.separates(prepared)
     if isinstance(prepared.task.method, Rival):
         with as_bad_input():
             return one_blas_thread(prepared.find)()
@@ -278,7 +306,7 @@ def _found(prepared: Prepared, work: Path, first: Separation | None, *, quiet: b
     keep = [KeepFirst(work / result_folder.SEPARATED)] if several else []
     with StopOnInterrupt() as stop, terminal_progress(prepared, show=not quiet) as shown:
         return one_blas_thread(prepared.find)(
-            watchers=[stop, *keep, *shown], checkpoint=checkpoint, first=first
+            watchers=[stop, *keep, *shown, told], checkpoint=checkpoint, first=first
         )
 
 

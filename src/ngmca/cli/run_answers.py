@@ -19,11 +19,11 @@ from ngmca.answers.run import Answers
 from ngmca.answers.which.identify import identify
 from ngmca.answers.which.library import Library, on_axis, open_library
 from ngmca.cli.errors import as_bad_input
-from ngmca.cli.settings import AUTO, Settings
 from ngmca.constraints import Closure
 from ngmca.engines import Engine
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
+from ngmca.settings.settings import AUTO, Settings
 from ngmca.task.task import Task
 
 
@@ -38,7 +38,8 @@ def opened_library(settings: Settings, data: Dataset) -> Library | None:
             "out one of them."
         )
     if settings.standards is not None:
-        known = read_standards(settings.standards, data.names)
+        at = None if data.row_axis is None else (data.row_axis, data.row_label)
+        known = read_standards(settings.standards, data.names, coordinates=at)
         if settings.sources != AUTO:
             check_standards(known, settings.number)
     if settings.library is None:

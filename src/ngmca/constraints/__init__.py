@@ -11,7 +11,7 @@ from ngmca.constraints.closure import Closure
 from ngmca.constraints.found_baseline import found_baseline, smooth_part
 from ngmca.constraints.kinetics import Kinetics
 from ngmca.constraints.known_values import KnownMixing, KnownSources
-from ngmca.constraints.profiles import Monotonic, Unimodal
+from ngmca.constraints.profiles import Monotonic, Trilinear, Unimodal
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "KnownMixing",
     "KnownSources",
     "Monotonic",
+    "Trilinear",
     "Unimodal",
     "ZeroMixing",
     "ZeroSources",

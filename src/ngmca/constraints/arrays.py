@@ -12,7 +12,7 @@ from ngmca.constraints.baseline import Baseline
 from ngmca.constraints.closure import Closure
 from ngmca.constraints.kinetics import Kinetics
 from ngmca.constraints.known_values import KnownMixing, KnownSources
-from ngmca.constraints.profiles import Monotonic, Unimodal, shapes_of
+from ngmca.constraints.profiles import Monotonic, Trilinear, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 from ngmca.engines import Engine, Levels, by_part
 from ngmca.io.technique import borders
@@ -25,6 +25,7 @@ Constraint = (
     | KnownMixing
     | KnownSources
     | Monotonic
+    | Trilinear
     | Unimodal
     | ZeroMixing
     | ZeroSources
@@ -99,9 +100,9 @@ def constraint_arrays(
     sources = _sources(constraints, engine, r, columns)
     extra = 0 if sources is None else len(sources) - r
     mixing, expected, sd = _mixing(_first(constraints, KnownMixing), m, r, extra, rows)
-    zero_sources, zero_mixing = _zeros(constraints, (m, n), r, extra)
+    zero_sources, zero_mixing = _zeros(constraints, (m, n), r, extra, parts)
     closure, known = _first(constraints, Closure), _first(constraints, KnownSources)
-    kinetics = _first(constraints, Kinetics)
+    kinetics, common = _first(constraints, Kinetics), _first(constraints, Trilinear)
     profiles = [one for one in constraints if isinstance(one, Unimodal | Monotonic)]
     made = Constraints(
         r=r,
@@ -120,6 +121,7 @@ def constraint_arrays(
         rows=levels.rows,
         both=penalise_both,
         kinetics=None if kinetics is None else kinetics.model(m, r, rows),
+        trilinear=() if common is None else common.columns(r, parts, m),
     )
     _check_consistent(made)
     return made
@@ -172,13 +174,17 @@ def _mixing(
 
 
 def _zeros(
-    constraints: Sequence[Constraint], shape: tuple[int, int], r: int, extra: int
+    constraints: Sequence[Constraint],
+    shape: tuple[int, int],
+    r: int,
+    extra: int,
+    parts: Sequence[slice],
 ) -> tuple[NDArray | None, NDArray | None]:
     """Return where S (R, n) and A (m, R) are 0."""
     sources, mixing = _first(constraints, ZeroSources), _first(constraints, ZeroMixing)
     return (
         None if sources is None else np.pad(sources.flags(r, shape[1]), ((0, extra), (0, 0))),
-        None if mixing is None else np.pad(mixing.flags(shape[0], r), ((0, 0), (0, extra))),
+        None if mixing is None else np.pad(mixing.flags(shape[0], r, parts), ((0, 0), (0, extra))),
     )
 
 

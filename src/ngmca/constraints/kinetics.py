@@ -31,7 +31,8 @@ class Kinetics:
         Amounts at time 0, by name or for each species in the order in which they appear. By default 1
         for the first species, and 0 for the others.
     times : (m,) array, optional
-        Time of each measurement, not negative and not decreasing; 0, 1, 2, ... by default.
+        Time of each measurement, not negative and not decreasing. By default those of the data set, if
+        it has times, otherwise 0, 1, 2, ...
     sources : sequence of int or None, optional
         Which source each species is, None for one that the data do not show. The first sources by
         default.
@@ -86,7 +87,7 @@ class Kinetics:
                 return np.asarray(law(times, parameters), dtype=np.float64)[:, kept] / rows[:, None]
 
             columns = tuple(k for k in where if k is not None)
-            return KineticModel(profiles, columns, names, guess, searched=False)
+            return KineticModel(profiles, columns, names, guess, False, times, rows)
         steps = RateLaw.of(self.law)
         start, where = self._amounts_at_start(steps), self._columns(len(steps.species), r)
         kept = [i for i, k in enumerate(where) if k is not None]
@@ -102,7 +103,8 @@ class Kinetics:
             return steps.amounts(times, rates, start)[:, kept] / rows[:, None]
 
         columns = tuple(k for k in where if k is not None)
-        return KineticModel(amounts, columns, steps.names, guess, searched=self.guess is None)
+        searched = self.guess is None
+        return KineticModel(amounts, columns, steps.names, guess, searched, times, rows)
 
     def modelled(self, m: int, r: int) -> NDArray:
         """Return (r,) which columns of A follow the law."""

@@ -1,4 +1,4 @@
-"""Shapes of concentration profiles along the measurements: unimodal, increasing, decreasing."""
+"""Shapes of concentration profiles along the measurements, and profiles common to several data sets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,6 +73,54 @@ class Monotonic:
     def shape(self) -> str:
         """The name of the shape."""
         return self.direction
+
+
+@dataclass(frozen=True)
+class Trilinear:
+    """Profiles are the same in every data set, up to their amount, as excitation spectra are.
+
+    The data are several data sets with the same measurements, such as the same excitations for each
+    sample: ``separate([Y1, Y2, ...], r, constraints=[Trilinear()])``. If amounts differ enough between
+    the data sets, this alone determines the sources.
+
+    Parameters
+    ----------
+    sources : sequence of int, optional
+        Indices of the sources whose profiles are common; all of them by default.
+
+    Examples
+    --------
+    >>> import numpy as np, ngmca
+    >>> x = ngmca.simulate.bands(m=12, n=80, r=2, seed=0)
+    >>> rng = np.random.default_rng(0)
+    >>> sets = [x.A * rng.random(2) @ x.S + 0.01 * rng.standard_normal((12, 80)) for _ in range(4)]
+    >>> found = ngmca.separate(sets, 2, constraints=[ngmca.Trilinear()])
+    >>> profiles = found.A[:, 0].reshape(4, 12)  # of the first source in each data set
+    >>> int(np.linalg.matrix_rank(profiles, tol=1e-6))
+    1
+    """
+
+    sources: Sequence[int] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", _checked(self.sources, "Trilinear"))
+
+    def columns(self, r: int, parts: Sequence[slice], m: int) -> tuple[int, ...]:
+        """Return the sources with common profiles; raise an error if the data sets do not suit."""
+        sizes = {len(range(*part.indices(m))) for part in parts}
+        if len(parts) < 2 or len(sizes) > 1:
+            raise ArgumentError(
+                "{} needs several data sets with equally many measurements, as {}: got {}.",
+                *(option("Trilinear"), "separate([Y1, Y2], r)"),
+                "one data set" if len(parts) < 2 else f"{min(sizes)} and {max(sizes)} measurements",
+            )
+        found = tuple(range(r)) if self.sources is None else tuple(self.sources)
+        if max(found) >= r:
+            raise ArgumentError(
+                "{} names source {}, but there are {} sources: indices go from 0 to {}.",
+                *(option("Trilinear"), max(found), r, r - 1),
+            )
+        return found
 
 
 def _checked(sources: Sequence[int] | None, name: str) -> tuple[int, ...] | None:

@@ -1,5 +1,6 @@
 """Entries of S or A that are known to be 0."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,8 +44,8 @@ class ZeroMixing:
 
     Parameters
     ----------
-    where : (m, r) array of bool
-        True where A is 0.
+    where : (m, r) or (k, r) array of bool
+        True where A is 0. For k data sets, one row for each says which sources are absent from it.
 
     Examples
     --------
@@ -55,13 +56,21 @@ class ZeroMixing:
     >>> found = ngmca.separate(x.Y, 2, constraints=[ngmca.ZeroMixing(absent)])
     >>> float(found.A[:5, 0].max())
     0.0
+    >>> absent = ngmca.ZeroMixing(np.array([[True, False], [False, False]]))  # from the first data set
+    >>> found = ngmca.separate([x.Y[:8], x.Y[8:]], 2, constraints=[absent])
+    >>> float(found.A[:8, 0].max())
+    0.0
     """
 
     where: ArrayLike
 
-    def flags(self, m: int, r: int) -> NDArray:
-        """Return (m, r), True where A is 0."""
-        return _checked(self.where, "ZeroMixing", (m, r), axis=0)
+    def flags(self, m: int, r: int, parts: Sequence[slice] = (slice(None),)) -> NDArray:
+        """Return (m, r), True where A is 0, for data sets that are these parts of the measurements."""
+        where = np.asarray(self.where)
+        if len(parts) > 1 and where.shape == (len(parts), r):
+            sizes = [len(range(*part.indices(m))) for part in parts]
+            where = np.repeat(where, sizes, axis=0)
+        return _checked(where, "ZeroMixing", (m, r), axis=0)
 
     def transposed(self) -> ZeroSources:
         """Return the same for the transposed data."""

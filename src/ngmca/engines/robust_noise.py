@@ -23,10 +23,11 @@ def deviations(X: NDArray, model: NDArray, guess: NDArray | None = None) -> NDAr
         residual = (X - model).astype(np.float64, copy=False)
         centre = _medians(residual)
         return np.stack([centre, _medians(np.abs(residual - centre[:, None]))])
-    if X.dtype != np.float64 or model.dtype != np.float64:  # the kernel is compiled for double precision
+    if not (X.dtype == model.dtype == np.float64 and X.flags.writeable):
+        # the kernel is compiled once, for double precision and arrays that are not read-only
         X, model = (X - model).astype(np.float64), np.zeros(X.shape)
     found = np.empty((2, len(X)))
-    _deviations(np.ascontiguousarray(X), np.ascontiguousarray(model), guess, found)
+    _deviations(*map(np.ascontiguousarray, (X, model, guess)), found)
     return found
 
 

@@ -29,6 +29,10 @@ AXIS_NAMES = (
 )  # names of an axis that do not say which quantity it is
 
 
+EMISSION = re.compile(r"em(ission)?(ax|axis|wl|nm|[ _].*|)(?= \[|$)")  # of fluorescence, with excitation
+EXCITATION = re.compile(r"ex(citation)?(ax|axis|wl|nm|[ _].*|)(?= \[|$)")
+
+
 def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | str) -> str:
     """Return the name of the array with the data: the wanted one, the only one, by name or by size."""
     if wanted is not None:
@@ -38,7 +42,7 @@ def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | s
         raise ReadError(
             "{} has no data for {}: it has {}.", path, option("dataset", wanted), listed(shapes)
         )
-    tables = _tables(shapes) or _spectra(shapes)
+    tables = _tables(shapes) or single_vectors(shapes)
     if not tables:
         raise ReadError(f"{path} has no table or image cube of numbers: it has {listed(shapes)}.")
     if len(tables) == 1:
@@ -58,17 +62,18 @@ def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | s
 
 def _tables(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     """Return the arrays that may be the data; one that is named like an axis only if it is alone."""
-    tables = {name: shape for name, shape in shapes.items() if _is_table(shape)}
+    tables = {name: shape for name, shape in shapes.items() if is_table(shape)}
     others = {name: shape for name, shape in tables.items() if not _is_beside(name)}
     return others or tables
 
 
-def _is_table(shape: Shape) -> bool:
+def is_table(shape: Shape) -> bool:
+    """Return whether an array has two to five dimensions of more than one entry."""
     long = [size for size in shape if size != 1]
     return 2 <= len(long) <= MAX_DIMENSIONS and min(long) > 1
 
 
-def _spectra(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+def single_vectors(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     """Return the vectors that may be one spectrum, in a file without a table."""
     long = {name: s for name, s in shapes.items() if math.prod(s) == max(s, default=0)}
     return {
@@ -91,7 +96,7 @@ def _is_beside(name: str) -> bool:
 
 def other_arrays(shapes: Mapping[str, Shape], chosen: str) -> tuple[str, ...]:
     """Return a note on the arrays beside the chosen one that might also be data."""
-    others = {name: s for name, s in shapes.items() if name != chosen and _is_table(s)}
+    others = {name: s for name, s in shapes.items() if name != chosen and is_table(s)}
     if not others:
         return ()
     text = "{} was read; the file also has {}. Choose another with {}."
@@ -99,15 +104,16 @@ def other_arrays(shapes: Mapping[str, Shape], chosen: str) -> tuple[str, ...]:
 
 
 def _is_data(name: str, tables: Mapping[str, Shape]) -> bool:
-    """Return False for concentrations y beside spectra X: another table is 5 times wider.
+    """Return False for concentrations y beside spectra X: another table has 5 times its entries.
 
     Raise an error if a wider table exists and the names do not settle which one holds the data.
     """
     shape = tables[name]
-    wide = [n for n, s in tables.items() if s[0] == shape[0] and s[-1] >= 5 * shape[-1]]
+    size = 5 * math.prod(shape)
+    wide = [n for n, s in tables.items() if s[0] == shape[0] and math.prod(s) >= size]
     if wide and (short(name) != "y" or [short(n) for n in wide] != ["x"]):
         raise ReadError(
-            "{} {} is named like data, but {} is much wider: choose one with {}: {}.",
+            "{} {} is named like data, but {} is much larger: choose one with {}: {}.",
             *(name, "x".join(map(str, shape)), wide[0], option("dataset"), listed(tables)),
         )
     return not wide
@@ -134,13 +140,22 @@ def find_axis(vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | No
     }
     fitting = {name: vector for name, vector in fitting.items() if monotonic(vector)}
     known = {n: v for n, v in fitting.items() if is_axis_name(n)}
+    known = emission_of(fitting) or known
     known = _not_in_hertz(known) or known or _unnamed_axes(fitting, shape, transpose)
     if len(known) != 1:
         return None, NO_AXIS, ""
     name, axis = next(iter(known.items()))
     quantity, unit = heading(short(name))
     known_as = meaning(quantity) or (_readable(name), "")
+    if EMISSION.match(short(name)) and emission_of(fitting):
+        known_as = ("emission wavelength", "")
     return axis, known_as[0], unit or known_as[1]
+
+
+def emission_of(vectors: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    """Return the wavelengths of emission if those of excitation are beside them, else nothing."""
+    found = {n: v for n, v in vectors.items() if EMISSION.match(short(n))}
+    return found if any(EXCITATION.match(short(n)) for n in vectors) else {}
 
 
 def _unnamed_axes(

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import Message, message, option
-from ngmca.io.array_choice import MAX_DIMENSIONS, Shape, find_axis, short
-from ngmca.io.axis_units import NO_AXIS, is_place, is_spectral, role
+from ngmca.io.array_choice import EXCITATION, MAX_DIMENSIONS, Shape, emission_of, find_axis, short
+from ngmca.io.axis_units import NO_AXIS, is_place, is_spectral, role, row_label
 from ngmca.io.dataset import Axis, Dataset, monotonic, real_numbers
 from ngmca.io.read_error import ReadError, printable
 from ngmca.io.tables.axis_evidence import SAFE_LENGTH, in_spectral_range, is_counter, is_even
@@ -62,6 +62,7 @@ def labelled(
     array, layout = _squeezed(array, layout)
     if layout.axis is not None and array.ndim != 2:
         raise ReadError("{} has {} dimensions: leave out {}.", where, array.ndim, option("axis"))
+    layout = _of_fluorescence(array.shape, vectors, layout)
     if layout.words:
         return _as_told(array, vectors, layout, where, meta)
     axis: Axis = (None, NO_AXIS, "")
@@ -73,8 +74,22 @@ def labelled(
             return replace(inside, meta=meta)
     data = from_array(array, axis, transpose=layout.transpose, where=where, meta=meta)
     square = array.ndim == 2 and array.shape[0] == array.shape[1]
-    names = _names_beside(vectors, len(data.Y)) if array.ndim == 2 and not square else ()
-    return replace(data, row_names=names) if names else data
+    return (
+        replace(data, **_rows_beside(vectors, len(data.Y))) if array.ndim == 2 and not square else data
+    )
+
+
+def _of_fluorescence(shape: Shape, vectors: Mapping[str, NDArray], layout: Layout) -> Layout:
+    """Return what the dimensions of a cube are if vectors of emission and excitation fit two of them."""
+    emission = [v.size for v in emission_of(vectors).values()]
+    excitation = [v.size for name, v in vectors.items() if EXCITATION.match(short(name))]
+    sizes = (*emission, *excitation)
+    if layout != BY_EVIDENCE or len(shape) != 3 or any(shape.count(size) != 1 for size in sizes):
+        return layout
+    if len(emission) != 1 or len(excitation) != 1:
+        return layout
+    words = {emission[0]: "channel", excitation[0]: "ex"}
+    return replace(layout, axes=",".join(words.get(size, "sample") for size in shape))
 
 
 def _of_fields(array: NDArray, layout: Layout, where: str) -> Dataset:
@@ -165,7 +180,9 @@ def _as_told(
         )
     last = channels[0]
     others = [d for d in range(array.ndim) if d != last]
-    axis = find_axis(_of_length(vectors, array.shape[last]), (0, array.shape[last]))
+    axis = find_axis(
+        emission_of(vectors) or _of_length(vectors, array.shape[last]), (0, array.shape[last])
+    )
     turned = np.moveaxis(real_numbers(array, where), last, -1)
     image = len(others) == 2 and all(_is_grid(words[d]) for d in others)
     return Dataset(
@@ -202,16 +219,21 @@ def names_along(
     return tuple(", ".join(parts) for parts in product(*labels))
 
 
-def _names_beside(vectors: Mapping[str, NDArray], count: int) -> tuple[str, ...]:
-    """Return names of measurements from a vector called time, sample or similar, or of words."""
+def _rows_beside(vectors: Mapping[str, NDArray], count: int) -> dict[str, Any]:
+    """Return names and coordinates of measurements: vectors called time, sample or similar, or words."""
+    found: dict[str, Any] = {}
     for name, vector in vectors.items():
-        words = vector.dtype.kind in "SU"
-        if vector.size == count and (words or role(short(name)) in ("time", "counting")):
-            values = np.ravel(vector)
-            if values.dtype.kind == "S":
-                values = np.char.decode(values, "utf-8", "replace")
-            return tuple(printable(v).strip() if words else f"{v:.12g}" for v in values)
-    return ()
+        words, values = vector.dtype.kind in "SU", np.ravel(vector)
+        if vector.size != count or not (words or role(short(name)) in ("time", "counting")):
+            continue
+        if values.dtype.kind == "S":
+            values = np.char.decode(values, "utf-8", "replace")
+        names = tuple(printable(v).strip() if words else f"{v:.12g}" for v in values)
+        found = {"row_names": names} | found if words is False else found | {"row_names": names}
+        label = "" if words else row_label(short(name))
+        if label and "row_axis" not in found and np.isfinite(values).all():
+            found |= {"row_axis": values.astype(float), "row_label": printable(label)}
+    return found
 
 
 def from_array(

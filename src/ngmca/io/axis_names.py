@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.arguments import check_choice
 from ngmca._support.messages import message, option
-from ngmca.io.axis_units import NO_AXIS, SHIFT, WAVENUMBER, heading, known_unit, meaning
+from ngmca.io.axis_units import NO_AXIS, SHIFT, WAVENUMBER, heading, known_name, known_unit, meaning
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, printable
 
@@ -28,6 +28,8 @@ def with_axis_words(data: Dataset, options: dict[str, Any]) -> Dataset:
         if given:
             raise ReadError("the data have no axis: leave out {}.", option(given[0]))
         return data
+    if name is None and known_name(data.axis_name) != data.axis_name:  # Wavenumber
+        data = replace(data, axis_name=known_name(data.axis_name))
     if direction is not None:
         check_choice(direction, "axis_direction", DIRECTIONS)
         data = replace(data, meta={**data.meta, "axis_direction": direction})
@@ -47,15 +49,29 @@ def _guessed(data: Dataset) -> Dataset:
     if axis is None or data.axis_unit or data.axis_name not in UNNAMED or len(axis) < SHORTEST_GUESS:
         return data
     found = quantity_of(axis)
-    if found is None:
+    if found is None or (found == WAVELENGTH and not _as_set(axis)):
         return data
     note = message(
-        "the axis has no name; {:g} to {:g} in steps of {:.4g} is taken as {} in {}. Give {} and "
-        "{} if it is another.",
-        *(float(axis[0]), float(axis[-1]), float(np.median(np.abs(np.diff(axis)))), *found),
+        "the axis has no name. {} in {} is a guess from its numbers, {:g} to {:g} in steps of {:.4g}: "
+        "give {} and {} if it is another.",
+        *(found[0].capitalize(), found[1], float(axis[0]), float(axis[-1])),
+        float(np.median(np.abs(np.diff(axis)))),
         *(option("axis_name"), option("axis_unit")),
     )
     return replace(data, axis_name=found[0], axis_unit=found[1]).with_notes(note)
+
+
+def _as_set(axis: NDArray) -> bool:
+    """Return whether an axis goes from 200 to 800 or the like, as set in a program of UV or NIR spectra.
+
+    Energies in eV may be in the same range, but they rarely begin and end at such round numbers and
+    include the visible.
+    """
+    low, high = float(axis.min()), float(axis.max())
+    step = float(np.median(np.abs(np.diff(axis))))
+    last = (high, high + step) if step >= 1 else (high,)  # the end itself may be left out
+    whole = low % 5 == 0 and any(end % 5 == 0 for end in last)
+    return whole and ((low <= 450 and high >= 600) or (low <= 250 and high >= 400) or low >= 800)
 
 
 def quantity_of(axis: NDArray) -> tuple[str, str] | None:

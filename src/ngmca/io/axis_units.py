@@ -14,7 +14,7 @@ UNIT_LAST = (
 )
 PANDAS_SUFFIX = re.compile(r"\.\d+$")  # pandas renames a second `wavelength` to `wavelength.1`
 BRACKETS = re.compile(r"^(.*?)\s*[\[(]\s*([^\])]*?)\s*[\])]$")  # name [unit], name (unit)
-ENDS_IN_POSITION = re.compile(r"[a-zA-Z@_ ]\d{2,}(\.\d+)?$")
+ENDS_IN_POSITION = re.compile(r"[a-zA-Z@_. ]\d{2,}(\.\d+)?$")
 NO_AXIS = "channel"  # the name of an unknown axis
 
 SHIFT = ("chemical shift", "ppm")
@@ -25,7 +25,7 @@ WORDS = {  # in lower case, for each name and unit of an axis
     SHIFT: ("ppm", "chemical shift", "chemical shifts"),
     WAVENUMBER: ("wavenumber", "wavenumbers", "wave number", "wave numbers", "wn", "cm-1", "cm^-1",
                  "cm⁻¹", "cm-¹", "cm\u22121", "1/cm"),
-    ("Raman shift", "cm-1"): ("raman shift", "raman shifts"),
+    ("Raman shift", "cm-1"): ("raman shift", "raman shifts", "rel. 1/cm"),
     ("wave", ""): ("wave",),
     ("wavelength", ""): ("wavelength", "wavelengths", "wl", "lambda", "λ"),
     ("Wellenlänge", ""): ("wellenlänge",),
@@ -57,7 +57,7 @@ PLACES = {"x", "y", "z", "x position", "y position", "z position"}
 CHANNELS = {"channel", "channels", "pixel", "pixels", "point", "points"}
 MEASURED = {"au", "a.u.", "a.u", "abs", "absorbance", "counts", "cts", "cnt", "intensity", "int.",
             "%", "%t", "mdeg", "v", "mv", "arb. units", "c", "degc", "°c", "k", "m", "mm", "um", "µm",
-            "cps"}  # fmt: skip
+            "cps", "ccd cts"}  # fmt: skip
 
 
 def meaning(word: str) -> tuple[str, str] | None:
@@ -77,6 +77,12 @@ def known_unit(unit: str) -> str:
     return unit if found is None else found[1]
 
 
+def known_name(name: str) -> str:
+    """Return the name of an axis in the spelling of this package; an unknown name stays as it is."""
+    found = meaning(name)
+    return name if found is None else found[0]
+
+
 def heading(text: str) -> tuple[str, str]:
     """Return name and unit from a heading such as `ppm`, `wavelength [nm]` or `Energy (keV)`."""
     match = BRACKETS.match(text)
@@ -84,13 +90,14 @@ def heading(text: str) -> tuple[str, str]:
         return meaning(text) or _unit_last(text) or (text or NO_AXIS, "")
     name, unit = match[1], match[2]
     known = meaning(unit or name)
-    return name or (known[0] if known else NO_AXIS), known[1] if known else unit
+    return known_name(name) or (known[0] if known else NO_AXIS), known[1] if known else unit
 
 
 def _unit_last(text: str) -> tuple[str, str] | None:
     """Return name and unit from `Raman shift/cm-1` or `wavelength_nm`."""
     found = (pattern.match(text) for pattern in UNIT_LAST)
-    return next(((one[1], known_unit(one[2])) for one in found if one and meaning(one[2])), None)
+    known = ((one[1], one[2]) for one in found if one and meaning(one[2]))
+    return next(((known_name(name), known_unit(unit)) for name, unit in known), None)
 
 
 def from_unit(unit: str, otherwise: str = "x") -> tuple[str, str]:

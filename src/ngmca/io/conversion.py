@@ -11,7 +11,8 @@ from ngmca._support.messages import ArgumentTypeError, option
 from ngmca.io.axis_names import quantity_of, with_axis_words
 from ngmca.io.axis_units import NO_AXIS, heading, role, row_label
 from ngmca.io.containers.netcdf_and_xarray import dimension_role, from_xarray
-from ngmca.io.dataset import Dataset, monotonic, note_missing
+from ngmca.io.dataset import Dataset, monotonic
+from ngmca.io.missing_values import note_missing
 from ngmca.io.read_error import ReadError, printable
 
 

@@ -15,9 +15,10 @@ from ngmca._support import isolated_process as isolation
 from ngmca._support.messages import from_plain, option, to_plain
 from ngmca.io.array_layout import Layout
 from ngmca.io.axis_names import with_axis_words
-from ngmca.io.dataset import Dataset, note_missing
+from ngmca.io.dataset import Dataset
 from ngmca.io.detect import HEAD_BYTES, READERS, TABLE_FORMATS, format_of
 from ngmca.io.large_files import read_large
+from ngmca.io.missing_values import note_missing
 from ngmca.io.read_error import ReadError, printable, reason
 
 OWN_FORMATS = ("npy", "npz", "text", "pickle")  # read without any other library or compiled code
@@ -147,7 +148,7 @@ def _read(path: Path, options: dict[str, Any], name: str, stream: BinaryIO | Non
             raise ReadError(f"{path} holds no numbers: {len(data.Y)} x {data.Y.shape[1]}.")
         if data.axis is not None and not np.isfinite(data.axis).all():
             raise ReadError(f"{path}: its axis has an entry that is not a finite number.")
-        data = note_missing(data, printable(path.name))
+        data = note_missing(data, printable(path.name), options.get("missing"))
     except ReadError as error:
         named = any(printable(part) in str(error) for part in (path.name, path))
         raise error if named else ReadError("{}: {}", path, error.message) from error

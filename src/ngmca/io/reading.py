@@ -15,9 +15,10 @@ from ngmca.io.axis_names import with_axis_words
 from ngmca.io.claimed_sizes import memory_left
 from ngmca.io.combine import combine, combine_peaks
 from ngmca.io.containers.netcdf_and_xarray import from_xarray
-from ngmca.io.dataset import Dataset, note_missing
+from ngmca.io.dataset import Dataset
 from ngmca.io.detect import format_of_folder
 from ngmca.io.isolated_reading import files_of, read_one, readable_path
+from ngmca.io.missing_values import checked_number, note_missing
 from ngmca.io.read_error import ReadError, printable
 
 
@@ -35,6 +36,7 @@ def read(
     axis_name: str | None = None,
     axis_unit: str | None = None,
     axis_direction: Literal["rising", "falling"] | None = None,
+    missing: float | Literal["none"] | None = None,
     large: Literal["read", "leave"] = "read",
 ) -> Dataset:
     """Read measurements x channels from a file, a folder, several of them, or an xarray object.
@@ -75,6 +77,9 @@ def read(
     axis_direction : {"rising", "falling"}, optional
         In which direction figures draw the axis. By default, chemical shifts and wavenumbers of infrared
         spectra fall, all others rise.
+    missing : float or "none", optional
+        The number that stands for a missing entry, such as -1; "none" if no number does. By default,
+        -999, -9999 and similar numbers do if all others are far from them, and a note says so.
     large : {"read", "leave"}
         "leave" leaves data that are too large for the memory in their file, if the format allows it:
         Y is then an object that is read by slicing (see `Dataset.in_memory`).
@@ -101,13 +106,19 @@ def read(
     ('a', 'b')
     """
     check_choice(large, "large", ("read", "leave"))
+    number = checked_number(missing)
     options: dict[str, Any] = {"transpose": transpose, "dataset": dataset, "nucleus": nucleus}
     more = {"axis": axis, "header": header, "skip": skip, "columns": columns, "axes": axes}
-    more |= {"axis_name": axis_name, "axis_unit": axis_unit, "axis_direction": axis_direction}
+    more |= {
+        "axis_name": axis_name,
+        "axis_unit": axis_unit,
+        "axis_direction": axis_direction,
+        "missing": number,
+    }
     options |= {name: value for name, value in more.items() if value is not None}
     if hasattr(path, "dims"):
         found = from_xarray(path, transpose=transpose, dataset=dataset, axes=axes)
-        return note_missing(with_axis_words(found, options), "the array")
+        return note_missing(with_axis_words(found, options), "the array", number)
     # the data must fit into the memory of this process too
     with IsolatedProcess(memory_left() / 2) as process:
         if isinstance(path, str | PathLike):
@@ -154,7 +165,7 @@ def _read_folder(path: Path, options: dict[str, Any], process: IsolatedProcess) 
             parts.append(data)
             names.append(_stem(file))
     if not parts:
-        first = f" First error: {notes[0].removeprefix('left out: ')}" if notes else " It has no files."
+        first = f" First error: {notes[0].removeprefix('left out: ')}" if notes else _no_files(path)
         raise ReadError(f"{path} holds nothing that can be read.{first}")
     parts, names, others = _with_common_range(parts, names)
     notes += others
@@ -163,6 +174,14 @@ def _read_folder(path: Path, options: dict[str, Any], process: IsolatedProcess) 
     except ReadError as error:
         raise ReadError("{}: {}", path, error.message) from error
     return replace(data, notes=data.notes + tuple(notes), meta={**data.meta, "path": printable(path)})
+
+
+def _no_files(path: Path) -> str:
+    """Return what a folder without files holds instead."""
+    inside = sorted(one.name for one in path.iterdir() if one.is_dir() and not one.name.startswith("."))
+    if not inside:
+        return " It has no files."
+    return f" It has only folders: give one of them, for example {path / inside[0]}."
 
 
 def _with_common_range(

@@ -18,6 +18,27 @@ from ngmca.io.tables.text_reader import decoded
 STEPS = re.compile(r"^(?P<label>.*?)\s+(?P<start>-?[\d.]+):(?P<step>-?[\d.]+)$")
 
 
+def times_of(data: Dataset) -> NDArray | None:
+    """Return the times of the measurements, if their coordinates or their names are times.
+
+    Examples
+    --------
+    >>> times_of(with_rows(Dataset(np.ones((3, 4))), "time [min] 0:1.25"))
+    array([0.  , 1.25, 2.5 ])
+    >>> times_of(with_rows(Dataset(np.ones((3, 4))), "temperature [K] 280:10")) is None
+    True
+    """
+    found, label = data.row_axis, data.row_label.lower()
+    if found is None:
+        try:
+            found, label = np.array([float(name) for name in data.row_names]), ""
+        except ValueError:
+            return None
+    named = not label or "time" in label
+    rising = len(found) == len(data.Y) and (found >= 0).all() and (np.diff(found) >= 0).all()
+    return found if named and rising else None
+
+
 def with_rows(data: Dataset, given: str) -> Dataset:
     """Return the data set with coordinates of its measurements.
 

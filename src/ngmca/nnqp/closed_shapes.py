@@ -2,9 +2,9 @@
 
 A sum couples the entries of a row, a shape those of a column. The multipliers nu (m,) of the sums and a
 penalty rho / 2 |sum - total|^2 leave a problem whose only constraints are those of the columns, which
-`profile_shapes` solves. Then nu rises by rho (sum - total), and so on until the sums are right. For
-convex shapes this converges to the minimum. A sum of at most, or at least, a total has a slack variable:
-one more column, free and not negative.
+`profile_shapes` solves, the more exactly the closer the sums are. Then nu rises by rho (sum - total),
+and so on until the sums are right. For convex shapes this converges to the minimum. A sum of at most, or
+at least, a total has a slack variable: one more column, free and not negative.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ MOST_GROWTH = 16.0  # but not forever: multipliers must be able to move a peak
 MAX_STEPS = 300  # of the multipliers
 SUM_TOLERANCE = 1e-10  # of a sum from its total
 ROUNDS, TOLERANCE = 3000, 1e-10  # of the columns between two of these steps
+INEXACT, LOOSEST = 0.03, 1e-5  # until sums are right, columns are solved to this share of what they miss
 
 
 def solve_closed_shapes(
@@ -80,11 +81,12 @@ def solve_closed_shapes(
     for _ in range(MAX_STEPS):
         M, own = np.ascontiguousarray(Hz + rho[:, None, None] * np.outer(e, e)), rho[which]
         pull = Cz + (own * totals - nu)[:, None] * e
-        descend_shaped(M, pull, Z, names, **given, max_iter=ROUNDS, tol=TOLERANCE)
+        tol = min(max(INEXACT * before, TOLERANCE), LOOSEST)
+        descend_shaped(M, pull, Z, names, **given, max_iter=ROUNDS, tol=tol)
         miss = Z @ e - totals
         nu = nu + own * miss
         wrong = float(np.abs(miss / unit).max(initial=0))
-        if wrong <= SUM_TOLERANCE:
+        if wrong <= SUM_TOLERANCE and tol <= TOLERANCE:
             break
         if wrong > SLOW * before and grown < MOST_GROWTH:
             rho, grown = rho * GROWTH, grown * GROWTH

@@ -116,8 +116,8 @@ def descend_shaped(
     H, own, C, codes, limits, known, Z = _prepared(G, C, X, shapes, bound, which, fixed, points)
     for k in np.flatnonzero((codes == pooling.UNIMODAL) & np.isfinite(limits)):
         nearest = np.empty(len(Z))  # what the objective must not rise from
-        even = np.ones(len(Z))
-        pooling.best_column(pooling.UNIMODAL, Z[:, k].copy(), even, limits[k], known[:, k], nearest)
+        column, points = Z[:, k].copy(), known[:, k].copy()
+        pooling.best_column(pooling.UNIMODAL, column, np.ones(len(Z)), limits[k], points, nearest)
         Z[:, k] = nearest
     rounds = pooling.descend_columns(H, own, C, codes, limits, known, Z, max_iter, tol)
     if Z is not X:
@@ -177,5 +177,5 @@ def _prepared(
     limits[:] = check_level(bound, "bound")
     H, own = (G[None], np.zeros(len(X), dtype=np.intp)) if which is None else (G, which)
     H, C, Z = (np.ascontiguousarray(array, dtype=np.float64) for array in (H, C, X))
-    known = np.full(X.shape, np.nan) if points is None else np.array(points, dtype=np.float64)
+    known = np.full(X.shape, np.nan) if points is None else np.array(points, dtype=np.float64, order="C")
     return H, np.asarray(own, dtype=np.intp), C, codes, limits, known, Z

@@ -65,6 +65,26 @@ def amounts_picture(amounts: Any) -> "Figure":
     return figure
 
 
+def rates_picture(rates: Any) -> "Figure":
+    """Return a figure of `ngmca.result.Rates`: a panel for each source that follows the law."""
+    pyplot = load_pyplot()
+    k = len(rates.columns)
+    figure, panels = pyplot.subplots(
+        k, 1, figsize=(9, 1.2 + 1.6 * k), squeeze=False, layout="constrained", sharex=True
+    )
+    for j, (panel, source) in enumerate(zip(panels[:, 0], rates.columns, strict=True)):
+        panel.plot(rates.times, rates.amounts[:, j], "o", color="0.5", markersize=4, fillstyle="none")
+        panel.plot(rates.times, rates.profiles[:, j], color=f"C{source % 10}", linewidth=1.5)
+        panel.set_ylabel(f"source {source + 1}")
+    title = "\n".join(
+        f"{name}: {value:.4g} ± {sd:.2g}"
+        for name, value, sd in zip(rates.names, rates.values, rates.sd, strict=True)
+    )
+    panels[0, 0].set_title(title, fontsize=9, loc="left", color="0.3")
+    panels[-1, 0].set_xlabel("time")
+    return figure
+
+
 def _standards(panel: "Axes", amounts: Any, j: int) -> None:
     """Draw the concentrations of standards that the other standards predict over the known ones."""
     known, predicted = amounts.known[:, j], amounts.predicted[:, j]

@@ -14,7 +14,7 @@ from ngmca.answers.wording import counted
 from ngmca.io import Dataset
 from ngmca.report import plotly_style as look
 
-MAX_INTERVALS = 400  # more measurements are drawn as a line without intervals
+MAX_INTERVALS = 400  # more measurements are drawn as a line with a band
 
 
 def criteria(choice: RankChoice, data: Dataset) -> Iterator[go.Figure]:
@@ -36,10 +36,10 @@ def criteria(choice: RankChoice, data: Dataset) -> Iterator[go.Figure]:
         yield figure
     x = np.interp(choice.channels, np.arange(len(data.positions)), data.positions)
     for S in choice.sources:
-        yield _stacked(x, S, data.axis_label)
+        yield stacked(x, S, data.axis_label)
 
 
-def _stacked(x: NDArray, S: NDArray, axis: str) -> go.Figure:
+def stacked(x: NDArray, S: NDArray, axis: str) -> go.Figure:
     """Return sources above each other, each divided by its maximum."""
     shown = S / np.maximum(S.max(axis=1, keepdims=True), np.finfo(float).tiny)
     step = max(1, len(x) // 800)
@@ -126,6 +126,8 @@ def _amounts(amounts: Amounts, j: int) -> Iterator[go.Scatter]:
     many = len(values) > MAX_INTERVALS
     up, down = (np.nan_to_num(np.maximum(end, 0), posinf=0.0)
                 for end in (amounts.high[:, j] - values, values - amounts.low[:, j]))  # fmt: skip
+    if many:
+        yield from _band(amounts, j)
     bars = {"type": "data", "array": up, "arrayminus": down, "symmetric": False, "thickness": 1,
             "width": 2, "color": look.SOFT, "visible": not many}  # fmt: skip
     names = [look.literal(str(name)) for name in amounts.measurements]
@@ -139,6 +141,16 @@ def _amounts(amounts: Amounts, j: int) -> Iterator[go.Scatter]:
         marker={"color": look.ALLOWED, "size": 10, "symbol": "circle-open", "line": {"width": 2}},
         hovertemplate="%{text}: standard, %{y:.4g}<extra></extra>",
     )  # fmt: skip
+
+
+def _band(amounts: Amounts, j: int) -> Iterator[go.Scatter]:
+    """Yield the intervals of very many measurements as a band."""
+    line = {"color": _tint(amounts, j), "width": 0}
+    for end, fill in ((amounts.low, None), (amounts.high, "tonexty")):
+        yield go.Scatter(
+            x=amounts.places, y=np.where(np.isfinite(end[:, j]), np.maximum(end[:, j], 0), np.nan),
+            mode="lines", line=line, fill=fill, fillcolor=look.INTERVAL_AREA, hoverinfo="skip",
+        )  # fmt: skip
 
 
 def _standards(amounts: Amounts, j: int, known: NDArray) -> Iterator[go.Scatter]:

@@ -190,8 +190,9 @@ def how_many(run: Run, show: Callable[[Option], str] = str) -> list[Section]:
     text = (
         f"{rendered(choice.advice, show)} Up to the right number, singular values are larger than those "
         "of residuals whose rows are rotated at random, and every source lowers the error of held-out "
-        "blocks by a fifth. All sources come again from halves of the data. The criteria can disagree: "
-        "compare the sources for the numbers around the choice. rank.csv has the numbers."
+        "blocks by a fifth. At the right number, all sources come again from halves of the data. The "
+        "criteria can disagree: compare the sources for the numbers around the choice. rank.csv has the "
+        "numbers."
     )
     return [Section("rank", "How many", paragraph(text), tuple(criteria(choice, run.data)), 3)]
 

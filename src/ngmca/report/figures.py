@@ -4,6 +4,7 @@ from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from ngmca.answers.run import Run
@@ -129,9 +130,13 @@ def _band(run: Run, posterior: Posterior, i: int) -> list[go.Scatter]:
 
 
 def fit(run: Run, pick: int) -> go.Figure:
-    """Return one measurement with its fit, and the residual below it with twice the noise level."""
-    i = int(run.diagnostics.picks[pick])
-    y, data = run.diagnostics.picked[pick], run.data
+    """Return one of the measurements that the run keeps, with its fit and residual."""
+    return fit_of(run, int(run.diagnostics.picks[pick]), run.diagnostics.picked[pick])
+
+
+def fit_of(run: Run, i: int, y: NDArray) -> go.Figure:
+    """Return measurement i with its fit, and the residual below it with twice the noise level."""
+    data = run.data
     model, background = run.separation.A[i] @ run.separation.S, run.separation.background
     smooth = None if background is None else background.weights[i] @ background.basis
     model = model if smooth is None else model + smooth

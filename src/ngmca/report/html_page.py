@@ -1,6 +1,7 @@
 """The page of the report: its sections, and one file that contains Plotly and its style."""
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,6 +51,12 @@ def table(head: str, rows: list[str], kind: str = "") -> str:
     return f"<div class=wide><table{f' class={kind}' if kind else ''}>{lines}</table></div>"
 
 
+def unbroken(body: str) -> str:
+    """Return HTML in which no line ends after the hyphens of an option, such as --baseline."""
+    return OPTION.sub(r"<span class=option>\g<0></span>", body)
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*(?![^<]*>)")  # not inside a tag
 LESS = "\\u003c"  # "<" in JSON
 RECORD = "<script type='application/json' id='run'>"  # before what is needed to repeat the run
 PARTS = resources.files("ngmca.report")  # where the style and the script of the page are
@@ -120,7 +127,7 @@ def _section(section: Section) -> str:
         for plot in section.plots
     )
     grid = f"<div class='grid{kind}'>{plots}</div>" if plots else ""
-    heading, content = f"<h2>{escape(section.heading)}</h2>", f"{section.body}{grid}"
+    heading, content = f"<h2>{escape(section.heading)}</h2>", f"{unbroken(section.body)}{grid}"
     if section.folded:
         heading, content = "", f"<details><summary>{heading}</summary>{content}</details>"
     return f"<section id={section.anchor}>{heading}{content}</section>"

@@ -59,6 +59,9 @@ def weights(run: Run) -> go.Figure:
                 **shared, mode=mode, line={"color": look.colour(i), "width": 1}, marker={"size": 4}
             )
         figure.add_trace(trace, row=i + 1, col=1)
+        for trace in _measured(run, i, place):
+            figure.add_trace(trace, row=i + 1, col=1)
+            tops[i] = max(tops[i], np.max(trace.y))
         for trace in _allowed(run, i, place):
             figure.add_trace(trace, row=i + 1, col=1)
             tops[i] = max(tops[i], np.max(trace.y))
@@ -196,6 +199,16 @@ def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
             showarrow=False, font={"size": 11, "color": look.SOFT},
         )  # fmt: skip
     figure.update_xaxes(range=[0.4, m + 0.6])
+
+
+def _measured(run: Run, i: int, place: NDArray) -> list[go.Scatter]:
+    """Return the amounts that fit each measurement alone, where those of source i follow a rate law."""
+    rates = run.separation.rates
+    if rates is None or i not in rates.columns or len(rates.amounts) != len(place):
+        return []
+    marker = {"color": look.SOFT, "size": 5, "symbol": "circle-open"}
+    y = rates.amounts[:, rates.columns.index(i)]
+    return [go.Scatter(x=place, y=y, mode="markers", marker=marker, hoverinfo="skip", showlegend=False)]
 
 
 def _allowed(run: Run, i: int, place: NDArray) -> list[go.Scatter]:

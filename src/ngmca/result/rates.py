@@ -1,11 +1,17 @@
 """Rate constants with their error bars."""
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.plotting import answer_plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BY_MEASUREMENT = ("times", "profiles", "amounts")  # fields with one row for each measurement
 CLEARLY_WORSE = 0.001  # probability of a difference by chance, below which free profiles fit better
 
 
@@ -28,6 +34,12 @@ class Rates:
         were true: from an F-test. NaN where they were not compared.
     exchangeable : bool
         Whether another order of the rate constants fits as well.
+    columns : tuple of int
+        The sources that follow the law.
+    times : (m,) array
+        Time of each measurement.
+    profiles, amounts : (m, q) arrays
+        Amounts by the law, and those that fit best to each measurement alone, for the same spectra.
     """
 
     names: tuple[str, ...]
@@ -38,6 +50,10 @@ class Rates:
     widened: float = 1.0
     free_fit: float = np.nan
     exchangeable: bool = False
+    columns: tuple[int, ...] = ()
+    times: NDArray = field(default_factory=lambda: np.zeros(0))
+    profiles: NDArray = field(default_factory=lambda: np.zeros((0, 0)))
+    amounts: NDArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -48,11 +64,22 @@ class Rates:
             for name, value in found.items()
         }
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The fields that do not grow with the number of measurements, as plain values."""
+        return {name: value for name, value in self.facts.items() if name not in BY_MEASUREMENT}
+
     @classmethod
     def from_facts(cls, facts: dict[str, Any]) -> "Rates":
         """Return the record that `facts` came from."""
-        arrays = {name: np.array(facts[name], dtype=float) for name in ("values", "sd", "low", "high")}
-        return cls(**facts | arrays | {"names": tuple(facts["names"])})
+        known = ("values", "sd", "low", "high", *BY_MEASUREMENT)
+        arrays = {name: np.array(facts[name], dtype=float) for name in known if name in facts}
+        names = {"names": tuple(facts["names"]), "columns": tuple(facts.get("columns", ()))}
+        return cls(**facts | arrays | names)
+
+    def plot(self) -> "Figure":
+        """Return a matplotlib figure: amounts against time, and the profiles of the law over them."""
+        return answer_plots.rates_picture(self)
 
     def words(self) -> list[str]:
         """Return what the fit says, one sentence for each rate constant and for each caution."""

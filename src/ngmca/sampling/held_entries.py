@@ -111,7 +111,7 @@ def start(
     r = len(S)
     profiles = Profiles.of(known, r, len(A), parts)
     held = [one for one in known if not isinstance(one, Baseline)]  # its amounts are sampled
-    made = constraint_arrays(held, engine, r, Levels())
+    made = constraint_arrays(held, engine, r, Levels(), tuple(parts))
     given, columns = made.given.copy(), made.held.copy()
     A, S = A.copy(), S.copy()
     sources, mixing = np.zeros(S.shape, bool), np.zeros(A.shape, bool)

@@ -127,8 +127,8 @@ class Filled(SampledData):
         energy = np.zeros(self.shape[0])
         for start in range(0, self.shape[1], self.block):
             block = slice(start, start + self.block)
-            fit, Z = A @ S[:, block], self.Y[:, block]
-            entries = (self._observed[:, block], self._W[:, block])
-            fill_entries(fit, *entries, np.sqrt(variance), key, start, Z)
+            fit = A @ S[:, block]
+            fill_entries(fit, self._observed, self._W, np.sqrt(variance), key, start, self.Y)
+            Z = self.Y[:, block]
             energy += np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
         self.row_energy = energy

@@ -130,8 +130,9 @@ class SparseChain:
         odds = kernels.neighbour_odds(self.parameters.start, self.parameters.stay)
         key, shear_key = self._rng.integers(2**64, size=2, dtype=np.uint64)
 
+        entries = NO_SUMS if sums is None else sums.sources
+
         def update(block: slice) -> None:
-            entries = NO_SUMS if sums is None else sums.sources[:, block]
             given = (odds, PASSES, key, block.start, entries, which, self._rules.held.sources)
             kernels.sample_sources(G, C[block], self.X, self.parameters.beta, *given)
 

@@ -104,7 +104,7 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums, which, held):
 
     G (p, r, r) and the rows of C (b, r) are A'WA and Y'WA, with W the inverse noise variances. `rate`
     (r,) is that of the slab, `odds` (6, r) are those of `neighbour_odds`. Each row is drawn `passes`
-    times. Unless `sums` (3, b, r) is empty, the kernel adds to it, for each entry, the probability to be
+    times. Unless `sums` (3, n, r) is empty, the kernel adds to it, for each entry, the probability to be
     active, the mean and the second moment given the others, averaged over the passes.
     """
     b, r = C.shape
@@ -112,7 +112,7 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums, which, held):
     root = np.empty(r)
     ratio = np.empty(odds.shape)
     share = 1.0 / passes
-    collect = sums.shape[1] == b
+    collect = sums.size > 0
     last = -1
     for j in range(b):
         p = pick(which, first + j)
@@ -137,18 +137,19 @@ def sample_sources(G, C, X, rate, odds, passes, key, first, sums, which, held):
                 old = x[i]
                 if is_held(held, first + j, i):
                     if collect:
-                        sums[0, j, i] += share * (old > 0.0)
-                        sums[1, j, i] += share * old
-                        sums[2, j, i] += share * old * old
+                        sums[0, first + j, i] += share * (old > 0.0)
+                        sums[1, first + j, i] += share * old
+                        sums[2, first + j, i] += share * old * old
                     continue
                 t = (c[i] - h[i] + g[i, i] * old - rate[i]) * root[i]
                 inverse, excess = inverse_mills(t)
                 here = ratio[_neighbours(X, first + j, i), i]
                 active = here / (here + inverse)
                 if collect:
-                    sums[0, j, i] += share * active
-                    sums[1, j, i] += share * active * excess * root[i]
-                    sums[2, j, i] += share * active * max(1.0 + t * excess, 0.0) * root[i] * root[i]
+                    spread = max(1.0 + t * excess, 0.0)
+                    sums[0, first + j, i] += share * active
+                    sums[1, first + j, i] += share * active * excess * root[i]
+                    sums[2, first + j, i] += share * active * spread * root[i] * root[i]
                 state, u = uniform(state)
                 new = 0.0
                 if u < active:
@@ -198,13 +199,16 @@ def sample_mixing(SS, YS, A, weight, prior, key, squares, which, held):
 
 @compiled
 def fill_entries(fit, Y, W, sigma, key, first, Z):
-    """Draw the entries of Z with a weight below 1; each row has its own stream."""
+    """Draw the entries of Z with a weight below 1, in columns from `first` on.
+
+    Each row has its own stream. Y, W and Z hold the columns of all data, `fit` those that are drawn.
+    """
     m, b = fit.shape
     for i in range(m):
         state = stream(key, first * m + i)
         for j in range(b):
-            w = W[i, j]
+            w = W[i, first + j]
             if w < 1.0:
                 state, x = normal(state)
-                mean = fit[i, j] + w * (Y[i, j] - fit[i, j])
-                Z[i, j] = mean + sigma[i] * math.sqrt(1.0 - w) * x
+                mean = fit[i, j] + w * (Y[i, first + j] - fit[i, j])
+                Z[i, first + j] = mean + sigma[i] * math.sqrt(1.0 - w) * x

@@ -316,7 +316,7 @@ def describe(run: Run) -> dict[str, Any]:
         **plain,
         **({"answers": run.answers.facts} if run.answers.facts else {}),
         **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),
-        **({} if s.rates is None else {"rates": s.rates.facts}),
+        **({} if s.rates is None else {"rates": s.rates.summary}),
         **({} if s.ambiguity is None else {"ambiguity": _allowed(s.ambiguity)}),
     }
 

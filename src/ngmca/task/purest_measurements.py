@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from ngmca import rivals
 from ngmca._support.messages import warn_user
-from ngmca.algorithms.restarts import with_restarts
+from ngmca.algorithms.restarts import choose
 from ngmca.engines import Engine, in_its_unit, residual_energy
 from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.result import Domain, Separation
 from ngmca.task.checkpoints import Recording
+from ngmca.task.compared_starts import compared
 from ngmca.task.problem import Problem
 
 MAX_MISFIT = 4.0  # energy of the residual, over that of the noise in second differences
@@ -57,8 +58,9 @@ def settled_by_purest(problem: Problem, found: Separation, runs: Sequence[Separa
         recording.separation(),
         domain=Domain("direct", "the sources are close to the purest measurements"),
     )
-    costs = [one.cost for one in found.restarts]
-    return with_restarts([answer, *runs], [min(costs), *costs], engine.energy)
+    answers = [answer, *runs]
+    data, options, fits = compared(problem, answers)
+    return choose(data, answers, options, fits=fits, chosen=0)
 
 
 def _hardly_zero(S: NDArray) -> bool:

@@ -312,3 +312,19 @@ def test_the_estimator_counts_without_the_baseline(bands):
 def test_words_for_a_number_are_refused(mixture):
     with pytest.raises(ValueError, match="must be a number of sources or 'auto', got 'many'"):
         ngmca.NGMCA("many", n_init=1).fit(mixture.Y)
+
+
+def test_few_measurements_whose_sources_do_not_come_again_give_a_careful_number(monkeypatch):
+    """28 real spectra got 7 sources, none of which came again from halves of them."""
+    monkeypatch.setattr(how_many._Search, "_come_again", lambda self, number: False)
+    for name, said in (("directions", 18), ("predicted", 7)):
+        own = "held_out" if name == "predicted" else name
+        count = lambda self, own=own, said=said: self.criteria.update({own: said})  # noqa: E731
+        monkeypatch.setattr(how_many._Search, f"_count_{name}", count)
+    Y = ngmca.simulate.spectra(m=28, n=100, r=7, snr=40, seed=0).Y
+    found = ngmca.choose_rank(Y, seed=0, baseline=None)
+    assert found.rank == 4  # 14 measurements in a half, three for each source
+    assert found.range[1] == 18
+    assert (
+        "28 measurements are too few to compare halves of them for more than 4 sources" in found.advice
+    )

@@ -327,3 +327,15 @@ def test_report_and_file_have_it(tmp_path):
     assert page.count("The orange band is what the data allow") == 2
     assert page.count("allowed, highest") == 6  # three sources, three columns of A
     assert "<th>other mixtures<th>contribution" in page
+
+
+def test_contributions_are_in_the_units_of_the_data():
+    """Columns of A are kept in units of the noise of each measurement, which differs."""
+    rng = np.random.default_rng(0)
+    A, S, plain = rng.random((6, 2)), rng.random((2, 9)), np.linspace(1, 5, 6)
+    free, as_it_is = ~np.eye(2, dtype=bool), lambda X: X
+    rotations = Rotations(A / plain[:, None], S, plain, 9, free, (as_it_is, as_it_is))
+    T = np.array([[1.0, 0.3], [-0.2, 1.0]])
+    for k in range(2):
+        expected = np.linalg.norm((A @ T)[:, k]) * np.linalg.norm(np.linalg.solve(T, S)[k])
+        assert rotations.size(T, k) == pytest.approx(expected)

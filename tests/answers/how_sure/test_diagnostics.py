@@ -9,6 +9,7 @@ from ngmca.answers.how_many import singular_values as rank
 from ngmca.answers.how_sure import diagnose, negative_share, signal_to_noise
 from ngmca.answers.how_sure import residual_pass as residual
 from ngmca.answers.how_sure.diagnostics import energy_shares
+from ngmca.answers.how_sure.residual_structure import structure
 from ngmca.engines import derived, open_data
 
 
@@ -152,3 +153,12 @@ def test_signal_to_noise():
     mixture = ngmca.simulate.sparse(m=40, n=500, r=3, snr=20, seed=0)
     assert signal_to_noise(mixture.Y, mixture.noise.std()) == pytest.approx(20, abs=0.1)
     assert signal_to_noise(mixture.Y, 0.0) == np.inf
+
+
+def test_what_thresholds_removed_from_the_sources_is_no_structure():
+    """It lies in the span of A, and the residual is looked at outside of it."""
+    x = ngmca.simulate.sparse(m=24, n=300, r=3, snr=20, seed=0)
+    engine, sigma = open_data(x.Y), np.full(24, x.noise.std())
+    whole, shrunk = (structure(engine, x.A, share * x.S, sigma, 3).strength for share in (1.0, 0.7))
+    assert whole < 1.2
+    assert shrunk == pytest.approx(whole, rel=1e-6)

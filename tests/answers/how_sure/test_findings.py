@@ -12,8 +12,8 @@ from ngmca._support.messages import rendered
 from ngmca.answers.how_many.singular_values import spectrum
 from ngmca.answers.how_sure import diagnose, findings, summary
 from ngmca.answers.wording import GRADES, percent
-from ngmca.cli.options import as_flag
 from ngmca.io import Dataset
+from ngmca.settings.option_names import as_flag
 
 
 def separated(r, *, m=24, n=1200, true=5, snr=18.0, n_iter=150, **options):

@@ -173,3 +173,56 @@ def test_a_step_that_does_not_help_is_not_named(monkeypatch):
     here = next_step._score(next_step.findings(separation, numbers), numbers)
     monkeypatch.setattr(next_step, "_tried", lambda *_: (numbers, (*here[:2], 0.95 * here[2])))
     assert ngmca.judge(MIXTURE.Y, separation).next_step is None
+
+
+def test_the_next_step_is_a_line_that_runs():
+    Y = with_background(1.0)
+    found = judged(Y, constraints=())
+    assert found.command == "ngmca.separate(Y, 3, constraints=[ngmca.Baseline('splines')])"
+    better = eval(found.command, {"ngmca": ngmca, "Y": Y})
+    assert better.background is not None
+
+
+def test_a_mask_leaves_entries_out():
+    Y, mask = MIXTURE.Y.copy(), np.zeros(MIXTURE.Y.shape, dtype=bool)
+    Y[3, 100:110], mask[3, 100:110] = 50 * Y.max(), True
+    with warnings.catch_warnings(action="ignore"):
+        separation = ngmca.separate(Y, 3, n_init=1, mask=mask)
+    assert ngmca.judge(Y, separation).colour != "green"
+    assert ngmca.judge(Y, separation, mask=mask).colour == "green"
+
+
+def test_factors_of_a_rival_are_refused_in_words():
+    factors = ngmca.rivals.hals(MIXTURE.Y, 3, n_iter=2, seed=0)
+    with pytest.raises(TypeError, match=r"needs the Separation of ngmca\.separate, got Factors"):
+        ngmca.judge(MIXTURE.Y, factors)
+
+
+def test_negative_data_have_nothing_to_unmix():
+    choice = ngmca.choose_rank(-MIXTURE.Y, seed=0)
+    assert choice.rank == 0
+    assert "change the sign of the data" in choice.advice
+    found = judged(-MIXTURE.Y, 1)
+    assert found.colour == "red"
+    assert "Nothing is left to unmix" in found.findings[0].text
+
+
+def test_a_negative_end_is_left_out_by_a_range():
+    Y = MIXTURE.Y.copy()
+    Y[:, :20] -= 0.6 * Y.max()
+    data = Dataset(Y, np.linspace(1000, 1299, 300))
+    with warnings.catch_warnings(action="ignore"):
+        separation = ngmca.separate(Y, 3, n_init=1, constraints=())
+    (text,) = [
+        one.text
+        for one in Run(separation, diagnose(Y, separation), data).findings
+        if one.kind == "negative"
+    ]
+    assert "only at the ends" in text
+    low, high = (float(x) for x in text.partition("'")[2].partition("'")[0].split(":"))
+    assert (low, high) == (1020, 1299)
+    Y[:, 150:160] -= 0.6 * Y.max()  # the middle cannot be cut off
+    with warnings.catch_warnings(action="ignore"):
+        separation = ngmca.separate(Y, 3, n_init=1, constraints=())
+    found = Run(separation, diagnose(Y, separation), Dataset(Y)).findings
+    assert not any("only at the ends" in one.text for one in found)

@@ -36,6 +36,8 @@ def rates_of(
     widened = np.sqrt(ratio) if ratio > CLEARLY_WIDER else 1.0
     sd = np.sqrt(plain) * widened
     values, positive = model.parameters(theta), model.guess > 0
+    columns, unit = list(model.columns), model.rows[:, None]
+    free, _ = engine.solve_mixing(here.SS, here.YS.astype(np.float64), A)
     return Rates(
         names=model.names,
         values=values,
@@ -45,6 +47,10 @@ def rates_of(
         widened=float(widened),
         free_fit=_free_fit(engine, here, freedom) if known_sources is None else np.nan,
         exchangeable=_exchangeable(fit, model, theta, here, variance),
+        columns=model.columns,
+        times=model.times,
+        profiles=A[:, columns] * unit,
+        amounts=free[:, columns] * unit,
     )
 
 

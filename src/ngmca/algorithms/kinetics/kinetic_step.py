@@ -44,6 +44,8 @@ class KineticModel:
         Where the search begins.
     searched : bool
         Whether other orders of magnitude are tried too.
+    times, rows : (m,) arrays
+        Time of each measurement, and its unit.
     """
 
     profiles: Callable[[NDArray], NDArray] = field(repr=False)
@@ -51,6 +53,8 @@ class KineticModel:
     names: tuple[str, ...]
     guess: NDArray
     searched: bool = True
+    times: NDArray = field(default_factory=lambda: np.zeros(0), repr=False)
+    rows: NDArray = field(default_factory=lambda: np.ones(1), repr=False)
     memory: dict[object, Any] = field(default_factory=dict, repr=False)
 
     def parameters(self, theta: NDArray) -> NDArray:

@@ -110,7 +110,8 @@ def iterate_bands(
 ) -> Iterator[State]:
     """Yield the state after every iteration in a frame, from (A, S), counted on from the state before.
 
-    The iterations are made in single precision, the last S-step in that of the data. A known A stays.
+    The iterations are made in single precision, the last S-step in that of the data. A known A stays,
+    with the certificate that it had before.
     """
     data = WaveletData.of(engine)
     fast = data.engine
@@ -123,13 +124,12 @@ def iterate_bands(
     floor = change * _noise_floor(engine, before.noise, options)
     free = options.known.free
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
-    moved, most, k = np.inf, _most(options), before.k - domain.begun  # k is above 0 after a stop
-    weights: Weights | None = None
-    scale = FIRST_SCALE if k < most // 2 else LAST_SCALE
+    moved, most, k = np.inf, _most(options), 0
+    scale = FIRST_SCALE if most > 1 else LAST_SCALE
     while k < most and moved > SETTLED:
-        if k % NOISE_EVERY == 0 or weights is None:
+        if k % NOISE_EVERY == 0:
             sigma = np.maximum(data.noise(A.astype(np.float32), S), floor) if given is None else given
-        if k % REWEIGHT_EVERY == 0 or weights is None:
+        if k % REWEIGHT_EVERY == 0:
             levels = noise_and_weights(A[:, free], sigma, data.noise_weights)
             weights = weighted(W, S[free], levels, options, step, scale)
             corner = momentum.last
@@ -142,7 +142,9 @@ def iterate_bands(
         S = with_free(S, np.maximum(duals.samples, 0), free)
         data.follow(A, S)
         SS, YS = data.moments(S)
-        stepped, quality = (A, np.nan) if known else _mixing(exact, SS, YS, A, S, sigma, options)
+        stepped, quality = A, before.mixing_violation
+        if not known:
+            stepped, quality = _mixing(exact, SS, YS, A, S, sigma, options)
         active = np.count_nonzero(S) / S.size
         state = State(
             domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),

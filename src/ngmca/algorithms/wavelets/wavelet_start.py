@@ -3,13 +3,13 @@
 Where there are several measurements for each source, plain factorisation continues from the answer of
 `soft`. Its sources are often worse, but they are free of the bias of `soft`, which can be a local
 minimum. With few measurements it would fit the noise, so the iterations start at the answer of `soft`.
+Where known values say what A is, the mixing of the plain factorisation stays, and only S is improved.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
@@ -48,9 +48,14 @@ def bands_after(
     few = _measurements_per_source(engine, len(state.A.T)) < MIN_MEASUREMENTS_FOR_FREE
     if few and options.noise is None:
         state = _with_noise(engine, state, options)
-    A, S = (state.A, fetched(state.S)) if few else _freed(engine, state, options)
+    # known values of A fix it, and thresholds would only pull it away from the best fit
+    anchored = options.known.anchored
+    begin = state if few and not anchored else _freed(engine, state, options)
     before = replace(state, domain=replace(domain, begun=state.k))
-    yield from iterate_bands(engine, A, S, options, before, step=step)
+    if anchored:
+        before = replace(before, mixing_violation=begin.mixing_violation)
+    given = (engine, begin.A, fetched(begin.S), options, before)
+    yield from iterate_bands(*given, known=anchored, step=step)
 
 
 def _measurements_per_source(engine: Engine, r: int) -> float:
@@ -75,11 +80,11 @@ def _with_noise(engine: Engine, state: State, options: Options) -> State:
     return replace(state, A=last.A, S=last.S, noise=sigma)
 
 
-def _freed(engine: Engine, state: State, options: Options) -> tuple[NDArray, NDArray]:
-    """Factors after plain factorisation from a state."""
+def _freed(engine: Engine, state: State, options: Options) -> State:
+    """The state after plain factorisation from another one."""
     plain = Options(
         "anls", n_iter=MAX_FREE_ITERATIONS, tol=0.0, noise=options.noise, known=options.known
     )
     for free in iterate_thresholded(engine, state.A, state.S, plain):
         last = free
-    return last.A, fetched(last.S)
+    return last

@@ -16,11 +16,12 @@ from ngmca.answers.how_many import directions as above_rotated
 from ngmca.answers.how_many import held_out_blocks as blocks
 from ngmca.answers.how_many.condensed_data import Condensed, NoiseModel, condensed, rank_limits
 from ngmca.answers.how_many.halves import WAYS, closeness_of_halves, come_again, separated
+from ngmca.answers.how_many.negative_data import is_negative
 from ngmca.answers.how_many.rank_choice import Evidence, RankChoice, advice, spikes_left_out
 from ngmca.answers.how_many.spikes import spikes, with_sides
 from ngmca.answers.missing_entries import bridged, without
 from ngmca.constraints import Baseline, baseline_of, found_baseline
-from ngmca.engines import Engine, by_part, magnitude, open_data
+from ngmca.engines import Engine, by_part, magnitude, open_data, row_blocks
 from ngmca.io import Dataset
 from ngmca.task.automatic_baseline import may_be_found, with_baseline
 from ngmca.task.task import Task
@@ -28,7 +29,15 @@ from ngmca.task.task import Task
 ALL_NUMBERS = 8  # all numbers of sources up to this one are tried on the way down
 UNEQUAL = 3.0  # times that noise levels of measurements differ, if they are unequal
 EMPTY_AMPLITUDE = 1e-3  # share of a source in the sum of all amplitudes below which it is empty
+BLOCK_ENTRIES = 1 << 20  # that are looked at together
 FEW_MEASUREMENTS = 3  # times the number of sources in half of the measurements
+
+
+NEGATIVE = (
+    "nearly all of the data is below 0, where non-negative sources explain nothing. If lines point "
+    "down, change the sign of the data. If the data are centred or derivatives, use the spectra before "
+    "that step."
+)
 
 
 @one_blas_thread
@@ -139,7 +148,9 @@ def _counted(
     data = condensed(engine, noise, baseline, rng)
     limits = rank_limits(max_rank, data.averages)
     if not magnitude(engine):
-        return _without_signal(len(spiky))
+        return _without_signal(f"all entries are 0.{spikes_left_out(len(spiky))}")
+    if is_negative(block for _, block in row_blocks(engine, BLOCK_ENTRIES)):
+        return _without_signal(NEGATIVE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of each of many separations
         return _Search(data, limits, rng, threads).choice(len(spiky))
@@ -264,14 +275,18 @@ class _Search:
     def _largest_that_comes_again(self, most: int) -> int:
         """Return the largest number of sources, at most `most`, that come again from halves."""
         half = len(self.data.chosen) // 2
-        found, alone = 1, "held_out" in self.criteria and "directions" in self.left_out
-        if not alone or half >= 2 * most:
-            found = next((number for number in _descending(most) if self._come_again(number)), 1)
+        alone = "held_out" in self.criteria and "directions" in self.left_out
+        tried = not alone or half >= 2 * most
+        numbers = _descending(most) if tried else ()
+        found = next((number for number in numbers if self._come_again(number)), 1)
         if found == 1 < most and half < FEW_MEASUREMENTS * most:
+            enough = max(half // FEW_MEASUREMENTS, 2)  # smaller numbers do not come again either
+            found = min(most, enough) if tried and self.criteria else most
+            more = f" for more than {found} sources" if found < most else ""
             self.left_out["halves"] = (
-                f"{len(self.data.chosen)} measurements are too few to compare halves of them"
+                f"{len(self.data.chosen)} measurements are too few to compare halves of them{more}"
             )
-            return most
+            return found
         if most > 1:
             self.criteria["halves"] = found
         return found
@@ -336,11 +351,11 @@ def _padded(values: NDArray, length: int) -> NDArray:
     return found
 
 
-def _without_signal(spikes: int) -> RankChoice:
-    """Return the choice for data that are 0 except for spikes."""
+def _without_signal(reason: str) -> RankChoice:
+    """Return the choice for data in which there is nothing to find."""
     nothing = np.full(1, np.nan)
     return RankChoice(
-        *(0, (0, 0), f"0: all entries are 0.{spikes_left_out(spikes)}", {}, {}),
+        *(0, (0, 0), f"0: {reason}", {}, {}),
         *(np.zeros(1, dtype=int), nothing, np.ones(1), nothing, np.full((1, WAYS), np.nan)),
         sources=(),
         channels=np.zeros(0),

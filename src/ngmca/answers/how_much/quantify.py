@@ -114,7 +114,11 @@ def quantify(
     separation = separation.in_memory()
     sources = Sources.of(separation, data, names)
     if standards is not None:
-        known = read_standards(standards, sources.measurements, unit, numbered=sources.numbered)
+        axis = sources.axis
+        at = None if axis is None or axis.row_axis is None else (axis.row_axis, axis.row_label)
+        known = read_standards(
+            standards, sources.measurements, unit, numbered=sources.numbered, coordinates=at
+        )
         return by_standards(sources, known, level)
     if responses is not None:
         return by_responses(sources, responses, unit, level)

@@ -14,6 +14,7 @@ from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_much import standards_table as tables
 from ngmca.answers.wording import counted, listed
 from ngmca.io import ReadError
+from ngmca.io.axis_units import heading
 from ngmca.io.tables.cells import Style
 
 MIN_STANDARDS = 2  # with a known amount of a substance
@@ -40,14 +41,20 @@ class Standards:
 
 
 def read_standards(
-    given: object, measurements: Sequence[str], unit: str = "", *, numbered: bool | None = None
+    given: object,
+    measurements: Sequence[str],
+    unit: str = "",
+    *,
+    numbered: bool | None = None,
+    coordinates: tuple[NDArray, str] | None = None,
 ) -> Standards:
     """Return the known concentrations of all measurements from a table, a file, or a pair.
 
     The first column of a table has names of measurements, or their numbers from 1 if they have no names.
     In a pair (measurements, concentrations) whole numbers are indices from 0. Empty cells and NaN are
     unknown. A heading such as "caffeine (mg/L)" gives a unit. `numbered` says that measurements have
-    numbers instead of names; by default this is so if they count from 1.
+    numbers instead of names; by default this is so if they count from 1. `coordinates` are times or the
+    like of all measurements, and their label: a first column of this name gives the nearest measurement.
     """
     if isinstance(given, tuple | list) and len(given) == 2:
         return _of_pair(given[0], given[1], measurements, unit)
@@ -59,8 +66,12 @@ def read_standards(
         raise ReadError(f"{table.where}: there are no concentrations. Standards must be {tables.FORMS}.")
     substances, units = tables.headings(table, unit)
     known = np.full((len(measurements), len(substances)), np.nan)
+    timed = coordinates is not None and _same_quantity(table.heads[0], coordinates[1])
     for place, cells in table.rows:
-        i = _place(cells[0], measurements, place)
+        if timed and coordinates is not None:
+            i = _nearest(cells[0], coordinates, place, table.style)
+        else:
+            i = _place(cells[0], measurements, place)
         found = [
             tables.concentration(cell, f"{place}, {name}", table.style)
             for cell, name in zip(cells[1:], substances, strict=True)
@@ -113,6 +124,27 @@ def _place(cell: object, measurements: Sequence[str], where: str) -> int:
         f"{listed(list(map(repr, near)))}. The first column must have names of measurements, or their "
         "numbers from 1 if they have no names."
     )
+
+
+def _same_quantity(head: str, label: str) -> bool:
+    """Return whether a heading is about the coordinate of the measurements, in the same unit."""
+    (name, unit), (other, given) = heading(head), heading(label)
+    return name.casefold() == other.casefold() and (not unit or not given or unit == given)
+
+
+def _nearest(cell: object, coordinates: tuple[NDArray, str], where: str, style: Style) -> int:
+    """Return the measurement at a time or the like; raise an error if none is near."""
+    places, label = coordinates
+    value = style.number(str(cell).strip())
+    steps = np.abs(np.diff(np.sort(places)))
+    gap = np.abs(places - (np.nan if value is None else value))
+    step = float(np.median(steps)) if len(steps) else 0.0
+    if not float(gap.min()) <= 0.51 * step:  # also of what is not a number
+        raise ReadError(
+            f"{where}: no measurement was made at {cell}. {label} goes from {places.min():g} to "
+            f"{places.max():g}."
+        )
+    return int(gap.argmin())
 
 
 def _same(one: str, name: str) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import message, option
+from ngmca.answers.how_sure.next_reference import reference_sentences
 from ngmca.answers.wording import Finding, counted, listed, percent
 from ngmca.result import Ambiguity, Separation, relative_width
 
@@ -42,7 +43,7 @@ def ambiguity_sentences(separation: Separation) -> list[str]:
         "Other mixtures of the sources fit the data as well (rotational ambiguity). Uncertainty of the "
         f"spectra: {'; '.join(parts[:5])}{f'; {len(parts) - 5} more in the table' * (len(parts) > 5)}."
     )
-    return [most, *_not_converged(found)]
+    return [most, *_not_converged(found), *reference_sentences(separation)]
 
 
 def _not_converged(found: Ambiguity) -> list[str]:

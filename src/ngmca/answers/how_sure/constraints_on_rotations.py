@@ -54,7 +54,9 @@ def nearest_sources(known: Sequence[Constraint], r: int, n: int) -> Projection:
 def nearest_mixing(known: Sequence[Constraint], separation: Separation, plain: NDArray) -> Projection:
     """Return the projection of A in units of the noise: not negative, with its zeros and shapes."""
     m, r = separation.A.shape
-    zeros = next((one.flags(m, r) for one in known if isinstance(one, ZeroMixing)), None)
+    zeros = next(
+        (one.flags(m, r, separation.parts) for one in known if isinstance(one, ZeroMixing)), None
+    )
     shapes = _shapes(known, r)
 
     def nearest(A: NDArray) -> NDArray:

@@ -52,15 +52,17 @@ def _copies(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     """Warn about sources of the same shape, unless the data support both and their weights differ."""
     A, share = separation.A, diagnostics.share
     alike = np.triu(similarity(separation.S), 1) > ALIKE_SOURCES
+    together = similarity((A - A.mean(axis=0)).T) > ALIKE_WEIGHTS
     if supported(diagnostics) >= len(share):
-        alike &= similarity((A - A.mean(axis=0)).T) > ALIKE_WEIGHTS
+        alike &= together
     pairs = [(int(i), int(j)) for i, j in np.argwhere(alike)]
     if not pairs:
         return []
     title = f"Sources {'; '.join(f'{i + 1} and {j + 1}' for i, j in pairs[:5])} look alike"
+    weights = ", and their weights rise and fall together" if together[alike].all() else ""
     text = (
-        "They have almost the same shape, and their weights rise and fall together: one substance may "
-        f"be split into two sources. Try {_number(len(share) - 1, diagnostics)}."
+        f"They have almost the same shape{weights}: one substance may be split into two sources. Try "
+        f"{_number(len(share) - 1, diagnostics)}."
     )
     weaker = {min(pair, key=lambda k: share[k]) for pair in pairs}
     return [Finding("copy", title, text, float(share[list(weaker)].sum()))]

@@ -6,6 +6,7 @@ import numpy as np
 
 from ngmca._support.messages import Message, joined, message, option
 from ngmca._support.threads import one_blas_thread
+from ngmca.answers.how_many.negative_data import is_negative
 from ngmca.answers.how_sure.ambiguity_words import ambiguity_findings
 from ngmca.answers.how_sure.defect_words import about_defects, place_of, spoiled
 from ngmca.answers.how_sure.defects import Defect
@@ -23,6 +24,7 @@ MUCH_NEGATIVE = 0.1  # share of the energy below 0 that non-negative sources can
 LIKE_DERIVATIVES = (
     "If these are derivatives, differences or centred spectra, use the spectra before that step. "
 )
+SMALL_END = 0.25  # largest part of the axis that may be left out at its ends
 MANY_STARTS = 8  # for as many sources as measurements
 ACTIVE_NEARLY_EVERYWHERE = 0.8  # share of entries of S above 0 after thresholds
 SMOOTH_CORRELATION = 0.5  # of neighbouring channels; above it, the sources are bands
@@ -54,7 +56,7 @@ def findings(
         found += about_surplus(separation, diagnostics, chosen=chosen_number)
         found += about_starts(separation, diagnostics.share)
         found += _dense(separation)
-    found += [*_negative(diagnostics), *_few_measurements(separation), *_error_bars(separation)]
+    found += [*_negative(diagnostics, data), *_few_measurements(separation), *_error_bars(separation)]
     found += ambiguity_findings(separation)
     return sorted(found, key=lambda one: (GRADES.index(one.grade), -one.cost))
 
@@ -165,19 +167,47 @@ def _alone(
     ]
 
 
-def _negative(diagnostics: Diagnostics) -> list[Finding]:
+def _negative(diagnostics: Diagnostics, data: Dataset | None) -> list[Finding]:
+    """Warn about entries far below 0, with the range to keep if these are only at the ends."""
     cost = diagnostics.negative_energy
     if cost < 0.01:
         return []
+    ends = positive_range(diagnostics)
+    if is_negative([diagnostics.picked]):
+        advice = message("Nothing is left to unmix: if lines point down, change the sign of the data.")
+    elif ends is None:
+        advice = message(
+            "Check phase and baseline, or leave the region out ({}).", option("Dataset.crop")
+        )
+    else:
+        axis = np.arange(diagnostics.picked.shape[1]) if data is None else data.positions
+        kept = f"{axis[ends[0]]:g}:{axis[ends[1] - 1]:g}"
+        advice = message(
+            "They are only at the ends of the axis: leave these out ({}).", option("Dataset.crop", kept)
+        )
+    like = LIKE_DERIVATIVES if cost > MUCH_NEGATIVE and ends is None else ""
     text = message(
         "{} of the energy of the data is in entries far below 0 (more than {} standard deviations of "
-        "the noise). Non-negative sources cannot explain them. {}Check phase and baseline, or leave the "
-        "region out ({}).",
-        *(percent(cost), FAR_BELOW_ZERO, LIKE_DERIVATIVES if cost > MUCH_NEGATIVE else ""),
-        option("Dataset.crop"),
+        "the noise). Non-negative sources cannot explain them. {}{}",
+        percent(cost), FAR_BELOW_ZERO, like, advice,
     )  # fmt: skip
     grade = "red" if cost > MUCH_NEGATIVE else "amber"
     return [Finding("negative", "The data have strong negative parts", text, cost, grade)]
+
+
+def positive_range(diagnostics: Diagnostics) -> tuple[int, int] | None:
+    """Return the first channel, and that after the last one, between which nothing is far below 0.
+
+    None if the channels with negative entries are not at the ends only. The measurements that are shown
+    stand for all.
+    """
+    Y, n = diagnostics.picked, diagnostics.picked.shape[1]
+    low = -FAR_BELOW_ZERO * diagnostics.sigma[diagnostics.picks][:, None]
+    below = np.flatnonzero((np.nan_to_num(Y) < low).any(axis=0))
+    first, last = below[below < n / 2], below[below >= n / 2]
+    start = int(first[-1]) + 1 if first.size else 0
+    stop = int(last[0]) if last.size else n
+    return (start, stop) if below.size and start + n - stop <= SMALL_END * n else None
 
 
 def _few_measurements(separation: Separation) -> list[Finding]:

@@ -10,7 +10,7 @@ from scipy.special import gammaincinv
 
 from ngmca import rules
 from ngmca._support import arguments
-from ngmca._support.messages import ArgumentError, option
+from ngmca._support.messages import ArgumentError, option, warn_user
 from ngmca._support.progress import open_bar
 from ngmca._support.threads import available, in_parts, one_blas_thread
 from ngmca.answers.how_sure.constraints_on_rotations import (
@@ -26,6 +26,7 @@ from ngmca.engines import Engine, in_own_units, open_data, variance_growth
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Ambiguity, Separation
 
+MANY_SOURCES = 12  # from which on the search may take minutes
 FAINTEST_NOISE = 1e-4  # of the root mean square of the signal: noise below it counts as this much
 
 
@@ -112,11 +113,11 @@ def ambiguity(
     if engine.shape != shape:
         raise wrong_shape(engine.shape, shape)
     r = len(separation.S)
-    if r > min(shape):
-        raise ArgumentError(
-            "{} needs at least as many measurements and channels as sources, but there are {} sources "
-            "and {} x {} entries: separate fewer sources.",
-            *(option("ambiguity"), r, *shape),
+    check_number(r, shape)
+    if r > MANY_SOURCES:
+        warn_user(
+            f"the search for other mixtures of {r} sources may take several minutes: its time grows "
+            "with the fifth power of their number. A progress bar shows how far it is."
         )
     if separation.A.min() < 0 or separation.S.min() < 0:
         rules.check(rules.written(["ambiguity", "gmca"]))
@@ -138,6 +139,16 @@ def ambiguity(
 
         ends = [end for part in in_parts(push, len(pushes), 1, threads) for end in part]
     return problem.collected(ends, limit, level, growth)
+
+
+def check_number(r: int, shape: tuple[int, int]) -> None:
+    """Raise an error if there are more sources than measurements or channels."""
+    if r > min(shape):
+        raise ArgumentError(
+            "{} needs at least as many measurements and channels as sources, but there are {} sources "
+            "and {} x {} entries: separate fewer sources.",
+            *(option("ambiguity"), r, *shape),
+        )
 
 
 def _growth(engine: Engine, separation: Separation) -> float:

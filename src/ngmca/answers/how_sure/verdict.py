@@ -22,7 +22,8 @@ class Verdict:
     next_step : str or None
         The change that helps most and what it gained when it was tried; None if none was found.
     command : str or None
-        The next step as a command line, if the result was made by the command.
+        The next step to copy: a command line if the result was made by the command, otherwise a line
+        of Python. None if it is a change of the data.
     """
 
     colour: str

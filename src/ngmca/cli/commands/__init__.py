@@ -9,10 +9,10 @@ from ngmca.cli.commands import paper
 
 COMMANDS = (
     *("separate", "posterior", "ambiguity", "answer", "info", "rank", "report", "rerun", "watch"),
-    *("evaluate", "simulate", "demo"),
+    *("app", "evaluate", "simulate", "demo"),
 )
 
-app = typer.Typer(
+application = typer.Typer(
     name="ngmca",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -22,8 +22,8 @@ app = typer.Typer(
 )
 for name in COMMANDS:
     module = import_module(f"ngmca.cli.commands.{name}")
-    app.command(name, epilog=module.EXAMPLES)(getattr(module, name))
-app.add_typer(paper.app, name="paper")
+    application.command(name, epilog=module.EXAMPLES)(getattr(module, name))
+application.add_typer(paper.app, name="paper")
 
 
 def _version(show: bool) -> None:
@@ -32,7 +32,7 @@ def _version(show: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@application.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")

@@ -8,8 +8,8 @@ import typer
 from ngmca.cli import add_to_result as later
 from ngmca.cli.errors import one_line_errors
 from ngmca.cli.options import AsJson, MovedData, Quiet, takes
-from ngmca.cli.settings import QUESTION_FILES, QUESTIONS
 from ngmca.io import ReadError
+from ngmca.settings.settings import QUESTION_FILES, QUESTIONS
 
 EXAMPLES = """
 [bold]Examples[/]

@@ -12,10 +12,10 @@ from ngmca._support.atomic_files import atomic_file, check_free, occupied
 from ngmca.cli.console import say, say_run
 from ngmca.cli.errors import one_line_errors
 from ngmca.cli.pipeline import perform
-from ngmca.cli.settings import Settings
 from ngmca.io import write_table
 from ngmca.saving import result_folder
 from ngmca.saving.folder_claim import check_replaceable
+from ngmca.settings.settings import Settings
 
 EXAMPLES = """
 [bold]Example[/]

@@ -11,10 +11,10 @@ from ngmca.answers.wording import percent
 from ngmca.cli.console import note, print_json, say, short_line, stdout
 from ngmca.cli.errors import as_bad_input, one_line_errors
 from ngmca.cli.options import AsJson, Data, takes
-from ngmca.cli.settings import READING, Settings
 from ngmca.engines import open_data
 from ngmca.io import Dataset
 from ngmca.saving.large_results import is_large
+from ngmca.settings.settings import READING, Settings
 
 EXAMPLES = """
 [bold]Examples[/]

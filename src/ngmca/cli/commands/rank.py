@@ -13,12 +13,13 @@ from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.cli.console import note, print_json, say
 from ngmca.cli.errors import as_bad_input, one_line_errors
-from ngmca.cli.option_files import check_early, constraints_of, noise_of
-from ngmca.cli.options import AsJson, Data, as_flag, takes
-from ngmca.cli.settings import READING, Settings
+from ngmca.cli.options import AsJson, Data, takes
 from ngmca.constraints import baseline_of
 from ngmca.io import ReadError, write_table
 from ngmca.saving import large_results as large
+from ngmca.settings.option_files import check_early, constraints_of, noise_of
+from ngmca.settings.option_names import as_flag
+from ngmca.settings.settings import READING, Settings
 
 EXAMPLES = """
 [bold]Examples[/]

@@ -8,9 +8,9 @@ import typer
 from ngmca._support.atomic_files import check_free, occupied, write_atomically
 from ngmca.cli.console import say
 from ngmca.cli.errors import one_line_errors
-from ngmca.cli.options import as_flag
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
+from ngmca.settings.option_names import as_flag
 
 EXAMPLES = """
 [bold]Examples[/]

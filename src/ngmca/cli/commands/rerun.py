@@ -13,10 +13,11 @@ from ngmca.cli.console import print_json, say
 from ngmca.cli.errors import FAILED, one_line_errors
 from ngmca.cli.options import AsJson, MovedData, Quiet
 from ngmca.cli.pipeline import perform
-from ngmca.cli.settings import Settings, from_tables
 from ngmca.io import ReadError
 from ngmca.result import Separation
 from ngmca.saving import result_folder
+from ngmca.settings.run_file import from_tables
+from ngmca.settings.settings import Settings
 
 EXAMPLES = """
 [bold]Examples[/]

@@ -6,11 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from ngmca.cli.errors import one_line_errors
-from ngmca.cli.options import AsJson, Quiet, flag, takes
+from ngmca.cli.options import AsJson, Quiet, takes
 from ngmca.cli.pipeline import perform, print_run
-from ngmca.cli.settings import QUESTIONS, Settings, from_file
 from ngmca.io import ReadError, detect
 from ngmca.saving import result_folder
+from ngmca.settings.option_names import flag
+from ngmca.settings.run_file import from_file
+from ngmca.settings.settings import QUESTIONS, Settings
 
 EXAMPLES = f"""
 [bold]Examples[/]
@@ -47,6 +49,9 @@ def separate(
     config: Annotated[Path | None, typer.Option(help="Take the options from a run.toml.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue a stopped run in this folder.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
+    progress: Annotated[
+        Path | None, typer.Option(help="File that says how far the run is, as JSON, while it runs.")
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +59,13 @@ def separate(
     given |= {"data": tuple(data)} if data else {}
     settings, out, before = _settings(given, out, config, resume)
     run, place = perform(
-        settings, out, force=force, resume=resume is not None, quiet=quiet or as_json, before=before
+        settings,
+        out,
+        force=force,
+        resume=resume is not None,
+        quiet=quiet or as_json,
+        before=before,
+        progress=progress,
     )
     print_run(run, place, quiet=quiet, as_json=as_json)
 

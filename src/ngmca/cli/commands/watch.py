@@ -11,8 +11,8 @@ from ngmca.cli.console import note, say
 from ngmca.cli.errors import as_bad_input, one_line_errors
 from ngmca.cli.live import Live
 from ngmca.cli.options import Quiet, takes
-from ngmca.cli.settings import READING, Settings, count_or_auto
 from ngmca.io import ReadError
+from ngmca.settings.settings import READING, Settings, count_or_auto
 
 EXAMPLES = """
 [bold]Examples[/]

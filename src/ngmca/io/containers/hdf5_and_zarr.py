@@ -14,6 +14,7 @@ from ngmca.io.claimed_sizes import check_claim, in_words
 from ngmca.io.containers.blosc_chunks import check_blosc
 from ngmca.io.containers.hdf5_conventions import read_convention
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
+from ngmca.io.containers.several_spectra import several_spectra
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, damaged, printable
 
@@ -37,6 +38,9 @@ def read_hdf5(
             return known
         found = _datasets_in(file)
         shapes = {key: _shape(one) for key, one in found.items()}
+        several = None if dataset else several_spectra(found, _with_unit, layout, path)
+        if several is not None:
+            return several
         name = choose_array(shapes, dataset, path)
         item, where = found[name], f"{name} in {path}"
         check_claim(float(item.nbytes), None, where)
@@ -62,6 +66,9 @@ def read_zarr(
     with damaged(f"{path} is not a Zarr store"):
         found = arrays_in_zarr(path)
     shapes = {key: item.shape for key, item in found.items()}
+    several = None if dataset else several_spectra(found, _with_unit, layout, path)
+    if several is not None:
+        return several
     name = "" if list(found) == [""] else choose_array(shapes, dataset, path)
     array, where = found[name], f"{name} in {path}" if name else str(path)
     check_claim(float(array.nbytes), None, where)
@@ -276,7 +283,8 @@ def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:
 
 def _with_unit(key: str, item: Any) -> str:
     """Return a name as in headings, with the unit that is stored with the numbers."""
-    name, unit = (_text(item.attrs.get(word)) for word in ("long_name", "units"))
+    name, units, unit = (_text(item.attrs.get(word)) for word in ("long_name", "units", "unit"))
+    unit = units or unit
     return f"{name or key} [{unit}]" if unit.strip() else name or key
 
 

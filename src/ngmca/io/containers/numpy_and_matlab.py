@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from ngmca.io.array_choice import choose_array, other_arrays
 from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim
+from ngmca.io.containers.several_spectra import several_spectra
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError, damaged
 
+MAX_CELLS = 10_000  # of a cell array of MATLAB
 MAX_COMPRESSION = 1100  # deflate makes nothing smaller than 1/1032 of its size
 
 
@@ -79,14 +81,27 @@ def _numbers_and_words(stored: dict[str, Any], deep: int = 3) -> dict[str, NDArr
         if value.dtype.names and value.size == 1 and deep:
             inner = {f"{name}/{part}": value[part].item() for part in value.dtype.names}
             found |= _numbers_and_words(inner, deep - 1)
+        elif value.dtype.kind == "O" and deep and value.size <= MAX_CELLS:
+            found |= _in_cells(name, np.ravel(value).tolist(), deep - 1)
         elif value.dtype.kind in "fiubcU":
             found[name] = value
     return found
 
 
+def _in_cells(name: str, cells: list[Any], deep: int) -> dict[str, NDArray]:
+    """Return the words in cells of MATLAB as one array, or the arrays in them one by one."""
+    if cells and all(isinstance(c, np.ndarray) and c.dtype.kind == "U" and c.size <= 1 for c in cells):
+        return {name: np.array([str(c.item()) if c.size else "" for c in cells])}
+    return _numbers_and_words({f"{name}/{i + 1}": cell for i, cell in enumerate(cells)}, deep)
+
+
 def from_named(arrays: dict[str, NDArray], path: Path, layout: Layout, dataset: str | None) -> Dataset:
     """Return the data among several named arrays, with their axis if one of them fits."""
-    shapes = {key: value.shape for key, value in arrays.items() if value.dtype.kind in "fiubc"}
+    numbers = {key: value for key, value in arrays.items() if value.dtype.kind in "fiubc"}
+    several = None if dataset else several_spectra(numbers, lambda key, _: key, layout, path)
+    if several is not None:
+        return several
+    shapes = {key: value.shape for key, value in numbers.items()}
     name = choose_array(shapes, dataset, path)
     vectors = {
         key: value

@@ -58,7 +58,7 @@ class Style:
         try:
             return float(text) if "_" not in text else None
         except ValueError:
-            return numerals.unusual_number(text)
+            return numerals.unusual_number(cell, self.comma)
 
     def numbers(self, cells: Sequence[str]) -> int:
         """Return how many cells hold a number."""

@@ -20,6 +20,8 @@ CHANNEL_NAME = re.compile(  # A400, abs_400, nm 400: what was measured, and wher
     re.I,
 )
 
+POSITION = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*(\D\S*|1/cm)")  # 400 nm, 950 1/cm
+
 
 def settled(table: Table) -> Table:
     """Return the table with its first column as names if it mixes words and numbers.
@@ -83,11 +85,10 @@ def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
     number = table.style.number(name)
     if number is not None or not name:
         return number, ""
-    digits = name.rstrip("⁻¹µabcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/^ ")
-    for text, unit in ((digits, name[len(digits) :].strip()), (name.removesuffix("cm-1"), "cm-1")):
-        number = table.style.number(text)
-        if number is not None and meaning(unit):
-            return number, known_unit(unit)
+    position = POSITION.fullmatch(name)
+    if position and meaning(position[2]):
+        number = table.style.number(position[1])
+        return number, known_unit(position[2]) if number is not None else ""
     if name[0] == "X":  # R writes names like this, with a point for a minus
         return table.style.number(f"-{name[2:]}" if name[1:2] == "." else name[1:]), ""
     match = CHANNEL_NAME.fullmatch(name)
@@ -137,6 +138,14 @@ def beside(table: Table, others: Sequence[int]) -> tuple[str, ...]:
         ", ".join(m + cell for m, cell in zip(marks, row, strict=True))
         for row in zip(*columns, strict=True)
     )
+
+
+def names_over(table: Table, data: Sequence[int]) -> tuple[str, ...]:
+    """Return the nearest line of words above the names, or the nearest line if all are numbers."""
+    for cells in table.over:
+        if not table.style.numbers([cells[j] for j in data]):
+            return cells
+    return table.above
 
 
 def row_coordinate(table: Table, others: Sequence[int]) -> tuple[NDArray, str] | None:

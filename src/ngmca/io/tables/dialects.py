@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ngmca._support.messages import message, option
 from ngmca.io.axis_units import from_unit, heading, intensity_kind, role
@@ -23,6 +24,10 @@ NOT_A_MEASUREMENT = re.compile(
     r"|[ _.(-](sd|std|stdev|err|error|sem|rsd|mean|avg|median|var|unc|uncertainty)\)?$",
     re.I,
 )
+RAW_COUNTER = re.compile(
+    r"^(i_?0|i_?1|it|if|i_?trans|i_?ref|irefer|ifluor|monitor|mon|clock|ring[ _]?current|seconds)$", re.I
+)
+ABSORPTION = re.compile(r"(x?mu(trans|fluor)?|norm(trans|fluor)?)$", re.I)  # as XDI calls it
 PARAMETER = re.compile(  # a condition of a scan, not an intensity
     r"^(retention[ _]?time|rt|r\.t\.|time|elapsed( time)?|date|temp(erature)?|t_sample|pressure|voltage|"
     r"potential|current|power|flow|humidity|ph|speed|motor|theta|2theta|phi|chi|omega|energy|field|"
@@ -30,6 +35,11 @@ PARAMETER = re.compile(  # a condition of a scan, not an intensity
     r"gain|exposure|integration[ _]?time|dwell|count[ _]?time|live[ _]?time)\b(?!.*\d)",
     re.I,
 )
+ENDS = re.compile(
+    r"(-?[\d.]+?)\s*([a-zA-Z/^1-]*)\.?\s+RIGHT\s*=\s*(-?[\d.]*\d)"
+)  # 12.0 ppm. RIGHT = -2.0
+NO_NAMES = ("x-axis", "x axis", "x")
+COUNT = re.compile(r"\d+")
 ORIGIN_NAME = re.compile(r"^(.*?)\s*\(([XY])\d*\)$")  # A(X1), B(Y1)
 CORRECTED = re.compile(r"^dark subtracted", re.I)
 
@@ -44,6 +54,11 @@ def tidied(table: Table) -> Table:
         if j not in tidy.columns
     ]
     return tidy.with_remarks(f"columns that were left out: {', '.join(dropped)}." if dropped else "")
+
+
+def is_no_measurement(name: str) -> bool:
+    """Return whether a name is that of errors, dark spectra, a counter or a condition of a scan."""
+    return any(form.search(name) for form in (NOT_A_MEASUREMENT, RAW_COUNTER, PARAMETER))
 
 
 def _of_origin(table: Table) -> Table:
@@ -95,6 +110,12 @@ def _without_parameters(table: Table) -> Table:
     if not table.names or axis_above(table) is not None or 0 in table.words:
         return table
     if role(table.names[0]) == "spectral":
+        counters = [j for j, name in enumerate(table.names) if j and RAW_COUNTER.match(name.strip())]
+        found_mu = [j for j, name in enumerate(table.names) if ABSORPTION.match(name.strip())]
+        if len(counters) > 1 and len(found_mu) == 1:  # a scan at a beamline
+            return table.take([0, *found_mu])
+        if len(counters) > 1:
+            raise _different(table)
         times = [j for j in found if j and role(table.names[j]) == "time" and len(table.names[j]) > 1]
         kept = [j for j in range(len(table.names)) if j not in times]
         return table.take(kept) if len(kept) > 1 else table
@@ -224,10 +245,11 @@ def axis_name_and_unit(table: Table, name: str) -> tuple[str, str]:
     quantity, unit = heading(name.split("\\")[0].strip())
     beside = table.units[0].strip("[]() ") if table.units else ""
     beside = beside or _unit_in(table.facts)
+    beside = beside or (ENDS.match(table.facts.get("left", "")) or ["", "", ""])[2].strip(" .")
     if unit or not beside:
         return quantity, unit
     known = from_unit(beside, quantity)
-    return known if not name else (quantity, known[1])
+    return known if not name or quantity.lower() in NO_NAMES else (quantity, known[1])
 
 
 def _unit_in(facts: dict[str, str]) -> str:
@@ -236,7 +258,29 @@ def _unit_in(facts: dict[str, str]) -> str:
         if key.startswith("axistype") and value.lower().startswith("spectr"):
             return facts.get(key.replace("axistype", "axisunit"), "")
     found = (facts.get(key, "") for key in ("xunits", "x units", "x unit", "spectro in", "range in"))
-    return next((unit for unit in found if from_unit(unit, "")[0]), "")
+    first = heading(facts.get("column.1", ""))[1]  # energy eV
+    if facts.get("xaxis mode", "").lower() == "wavelengths":  # Ocean Optics
+        return "nm"
+    return next((unit for unit in (*found, first) if from_unit(unit, "")[0]), "")
+
+
+def axis_of_ends(table: Table) -> NDArray | None:
+    """Return the axis of one column of numbers from its ends in the header; None if it has none.
+
+    TopSpin writes `LEFT = 12.0 ppm. RIGHT = -2.0 ppm.`, others FIRSTX and LASTX.
+    """
+    facts = table.facts
+    both = ENDS.match(facts.get("left", "")) or ENDS.match(
+        f"{facts.get('firstx', '')} RIGHT = {facts.get('lastx', '')}"
+    )
+    if both is None or table.values.shape[1] != 1:
+        return None
+    size = COUNT.match(facts.get("size", ""))
+    if size and int(size[0]) != len(table.values):
+        raise ReadError(
+            f"{table.where} announces {size[0]} points, but holds {len(table.values)}: it is damaged."
+        )
+    return np.linspace(float(both[1]), float(both[3]), len(table.values))
 
 
 def check_facts(table: Table, columns: str | None) -> None:
@@ -246,6 +290,7 @@ def check_facts(table: Table, columns: str | None) -> None:
         raise ReadError(
             f"{table.where} announces {announced} points, but holds {len(table.values)}: it is damaged."
         )
-    kinds = [table.facts[key] for key in ("yunits", "yunits2", "yunits3") if table.facts.get(key)]
+    keys = ("yunits", "yunits2", "yunits3", "y2units", "y3units")
+    kinds = [table.facts[key] for key in keys if table.facts.get(key)]
     if columns is None and len(kinds) > 1 and table.values.shape[1] == len(kinds) + 1:
         raise _choose_columns(table, ", ".join(kinds))

@@ -150,8 +150,8 @@ def down(table: Table, asked: bool = False) -> Reading | None:
     table.check(gaps=True)
     if not asked:
         ambiguities.check_other(table, data)
-    Y = values[:, data].T
-    rows = tuple(table.names[j] or table.above[j] for j in data) if table.names else ()
+    Y, above = values[:, data].T, labels.names_over(table, data)
+    rows = tuple(table.names[j] or above[j] for j in data) if table.names else ()
     reading = Reading(
         "first-column", Y, axis, name, rows if any(rows) else (), notes=_word_columns_note(table)
     )
@@ -192,7 +192,10 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
     if above is not None:
         usual = quantity_of(axis) is not None and not evidence.in_spectral_range(above[2])
         across = usual and role(name) in ("time", "counting")  # the corner names what is above
-        return points + evidence.nature(axis, "" if across else name.split("\\")[0], len(Y))
+        timed: Points = (
+            [(-2.5, "")] if role(name) == "time" and not across and _is_scale(above[2]) else []
+        )
+        return points + timed + evidence.nature(axis, "" if across else name.split("\\")[0], len(Y))
     counts: Points = [(-1.5, "")] if evidence.is_counter(axis) else []
     if not table.names:
         return points + counts + evidence.bare(axis, Y.T)
@@ -201,6 +204,11 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
     known = {"spectral": 3.0, "channel": 3.0, "time": -1.0, "counting": -3.0}[role(name)]
     points.append((2.0, "the other columns have names of measurements"))
     return [*points, *counts, (known, f"it is called {name!r}" if known > 0 else "")]
+
+
+def _is_scale(v: NDArray) -> bool:
+    """Return whether numbers above columns may be an axis: many, and not counted from 0 or 1."""
+    return len(v) >= SAFE_LENGTH and v[0] not in (0, 1) and evidence.is_even(v)
 
 
 def across(table: Table, asked: bool = False) -> Reading | None:

@@ -12,18 +12,36 @@ THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?|[+-]?[1-9]\d{0,2}(\.
 POINT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
 THOUSANDS_MARKS = "'\u2019\u00a0\u202f\u2009"  # used for nothing else
 GROUPED = re.compile(rf"[+-]?\d{{1,3}}([{THOUSANDS_MARKS}]\d{{3}})+(\.\d*)?([eE][+-]?\d+)?")
+BOTH_MARKS = {  # 1,234.5; and 1.234,5 if decimals have a comma
+    False: re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
+    True: re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
+}
 FORTRAN = re.compile(r"([+-]?\d*\.\d*)[dD]([+-]?\d+)")
 NUMERAL = re.compile(  # ~400, 1,000, 682*, 45.2%, 400 nm: texts that look like numbers
     r"[~<>\u2248(]*\s*[+-]?(\d{1,3}([.,' ]\d{3})+([.,]\d+)?|\d*[.,]?\d+)([eE][+-]?\d+)?"
     r"\s*(?P<rest>[^\d\s]\S{0,4})?"
 )
-NO_VALUE = {"nd", "n.d.", "na", "n/a", "#n/a", "-", "--", "---", "ovr", "ovf", "over", "overflow",
-           "ovrflw", "sat", "null", "none", "missing", "bdl", "lod", "<lod", "*", "***", "#div/0!",
-           "#value!", "#ref!", "#num!", "?"}  # fmt: skip
+NO_VALUE = {"nd", "n.d.", "na", "n/a", "n.a.", "#n/a", "#nv", "-", "--", "---", "ovr", "ovf", "over",
+           "overflow", "ovrflw", "sat", "null", "none", "missing", "bdl", "lod", "<lod", "*", "***",
+           "#div/0!", "#value!", "#ref!", "#num!", "?"}  # fmt: skip
 
 
 # Cells that are missing entries. Others in NO_VALUE, such as OVR and ND, say more than that.
-MISSING_CELLS = {"", "nan", "na", "n/a", "#n/a", "-", "--", "null", "none", "missing", "?"}
+MISSING_CELLS = {
+    "",
+    "nan",
+    "na",
+    "n/a",
+    "n.a.",
+    "#n/a",
+    "#nv",
+    "-",
+    "--",
+    "null",
+    "none",
+    "missing",
+    "?",
+}
 
 
 def is_missing(cell: str) -> bool:
@@ -31,9 +49,15 @@ def is_missing(cell: str) -> bool:
     return cell.lower() in MISSING_CELLS
 
 
-def unusual_number(text: str) -> float | None:
-    """Return a number with a Unicode minus, thousands marks or a Fortran exponent, else None."""
+def unusual_number(text: str, comma: bool = False) -> float | None:
+    """Return a number with a Unicode minus, thousands marks or a Fortran exponent, else None.
+
+    `comma` says whether decimals have a comma.
+    """
     text = text.replace("\u2212", "-")
+    if BOTH_MARKS[comma].fullmatch(text):
+        text = text.replace("." if comma else ",", "")
+    text = text.replace(",", ".") if comma else text
     if GROUPED.fullmatch(text):
         text = "".join(c for c in text if c not in THOUSANDS_MARKS)
     text = FORTRAN.sub(r"\1e\2", text) if FORTRAN.fullmatch(text) else text
@@ -68,6 +92,8 @@ def check_thousands(cells: list[str], where: str) -> None:
 
 def check_points(rows: list[list[str]], where: str) -> None:
     """Raise an error for a column with 1.234 and 987: the point may separate thousands."""
+    if rows and all(cell.isdigit() for cell in rows[0][1:]):
+        rows = rows[1:]  # positions above the columns
     for column in zip_longest(*rows, fillvalue=""):
         dots = [cell for cell in column if "." in cell]
         whole = [cell for cell in column if cell.isdigit() and len(cell) <= 3]

@@ -1,6 +1,9 @@
 """Choose the orientation of a table: as asked, or by clear evidence."""
 
+import re
 from dataclasses import replace
+
+import numpy as np
 
 from ngmca._support.messages import option
 from ngmca.io.axis_units import role
@@ -10,6 +13,9 @@ from ngmca.io.tables.column_labels import axis_above
 from ngmca.io.tables.interpretations import Reading, across, down, none, with_header
 from ngmca.io.tables.text_tables import Table
 
+BOTH_WAVELENGTHS = re.compile(  # Em\\Ex (nm)
+    r"\W*(em(ission)?\b.*\bex(citation)?|ex(citation)?\b.*\bem(ission)?)\b", re.I
+)
 AXES = ("first-column", "first-row", "none")
 
 
@@ -34,7 +40,7 @@ def _found(table: Table, transpose: bool | None) -> Reading:
         readings = _turned(sure, transpose, table)
     if not above:
         readings.append(none(table, transpose, alone=not readings))
-    chosen = _clear(readings, table)
+    chosen = _of_emission(readings, table) or _clear(readings, table)
     counts = 0 not in table.words and is_counter(table.values[:, 0])
     # the name of a first column that counts is that of the axis above
     if chosen.layout == "first-row" and counts and table.names and role(table.names[0]) == "spectral":
@@ -42,6 +48,24 @@ def _found(table: Table, transpose: bool | None) -> Reading:
     if chosen.axis is None and transpose is None:
         _check_orientation(chosen, table)
     return chosen
+
+
+def _of_emission(readings: list[Reading], table: Table) -> Reading | None:
+    """Return the reading along the emission if the corner names emission and excitation, else None.
+
+    Light is emitted at longer wavelengths than it is absorbed.
+    """
+    axes = [(one.axis, one) for one in readings if one.axis is not None]
+    if len(axes) != 2 or not table.names or not BOTH_WAVELENGTHS.match(table.names[0]):
+        return None
+    (excitation, _), (_, chosen) = sorted(axes, key=lambda pair: float(np.mean(pair[0])))
+    unit = " [nm]" if "nm" in table.names[0].lower() else ""
+    return replace(
+        chosen,
+        name=f"emission wavelength{unit}",
+        rows=tuple(f"{value:.12g}" for value in excitation),
+        along=(excitation, f"excitation wavelength{unit}"),
+    )
 
 
 def _clear(readings: list[Reading], table: Table) -> Reading:

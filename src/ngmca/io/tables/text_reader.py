@@ -122,6 +122,9 @@ def dataset_of(reading: Reading, table: Table) -> Dataset:
     file = printable(Path(table.where).name)
     m, n = reading.Y.shape
     along: dict[str, Any] = dict(zip(("row_axis", "row_label"), reading.along or (), strict=False))
+    ends = dialects.axis_of_ends(table) if reading.axis is None else None
+    if ends is not None:
+        reading = replace(reading, axis=ends, layout="header")
     if reading.axis is None:
         what = (
             f"its rows are taken as {m} measurements" if len(table.values) == m else "it is one spectrum"
@@ -131,9 +134,10 @@ def dataset_of(reading: Reading, table: Table) -> Dataset:
             reading.Y, None, NO_AXIS, "", reading.rows, notes=(note, *table.remarks, *reading.notes),
             **along,
         )  # fmt: skip
-    ends = f"{reading.axis[0]:g} to {reading.axis[-1]:g}"
+    span = f"{reading.axis[0]:g} to {reading.axis[-1]:g}"
     why = f" ({reading.why})" if reading.why else ""
-    note = f"the {reading.layout.replace('-', ' ')} of {file} is the axis, {ends}{why}."
+    verb = "gives" if reading.layout == "header" else "is"
+    note = f"the {reading.layout.replace('-', ' ')} of {file} {verb} the axis, {span}{why}."
     data = Dataset(
         reading.Y, reading.axis, name, unit, reading.rows, notes=(note, *table.remarks, *reading.notes),
         **along,

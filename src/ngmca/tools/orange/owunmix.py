@@ -21,7 +21,7 @@ from ngmca.constraints import Baseline
 from ngmca.estimator import NGMCA
 from ngmca.result import State
 from ngmca.task import driver
-from ngmca.tools.orange import tables
+from ngmca.tools.orange import orange_tables as tables
 
 BACKGROUNDS = {"Automatic": [Baseline("auto")], "None": [], "Smooth (splines)": [Baseline("splines")]}
 NOISES = {"Estimated": None, "Counts": "poisson"}

@@ -1,32 +1,25 @@
-"""Settings of a run: given as options, read from run.toml, and written to it."""
+"""Settings of a run: options of the command, fields of the page, and lines of run.toml."""
 
-import os
-import platform
-import sys
-import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from importlib import metadata
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
-
-import tomli_w
-import typer
+from typing import Any, Literal
 
 from ngmca import io
 from ngmca._support.arguments import check_choice
-from ngmca._support.messages import ArgumentError, Message, message, option
+from ngmca.constraints import closure as closing
 from ngmca.domains import backgrounds
 from ngmca.engines import DEVICES, join_techniques
 from ngmca.io import Dataset, ReadError
+from ngmca.io.axis_names import DIRECTIONS
 from ngmca.io.row_coordinates import with_rows
-from ngmca.saving import result_folder
 from ngmca.separation import SHARED
+from ngmca.settings.selection import parse_range, selected
 from ngmca.task.methods import METHOD_NAMES, OWN_METHODS, Soft
 from ngmca.task.task import AUTOMATIC_STARTS, DOMAINS
 
 AUTO = "auto"
+PROFILES = ("unimodal", "increasing", "decreasing")
 METHOD_OPTIONS = {
     "tau": "tau",
     "iterations": "n_iter",
@@ -34,8 +27,10 @@ METHOD_OPTIONS = {
     "penalised": "penalised",
 }
 QUESTION_FILES = ("library", "standards", "responses")
-READING = ("transpose", "range", "dataset", "nucleus", "axis", "header", "skip", "columns", "axes",
-           "axis_name", "axis_unit", "axis_direction", "rows")  # fmt: skip
+READING = ("transpose", "range", "leave_out", "leave_rows", "dataset", "nucleus", "axis", "header",
+           "skip", "columns", "axes",
+           "axis_name", "axis_unit", "axis_direction", "missing", "rows")  # fmt: skip
+SELECTING = ("range", "leave_out", "leave_rows", "rows")  # what is done with the data after reading
 # questions about the sources, which do not change the separation
 QUESTIONS = (*QUESTION_FILES, "tolerance", "detect")
 WORDS_FOR_FILES: dict[str, tuple[str, ...]] = {  # settings that name a file, or are one of these words
@@ -56,14 +51,15 @@ def setting(
     default: Any = None,
     kind: type | None = None,
     read: Callable[[Any], Any] | None = None,
+    choices: tuple[str, ...] = (),
     **more: Any,
 ) -> Any:
-    """Return the field of a setting that is also an option of the command line.
+    """Return the field of a setting, with what the command line and the page need to ask for it.
 
     Parameters
     ----------
     words : str
-        The help of the option, with its default in brackets.
+        The help, with the default in brackets.
     *flags : str
         How the option is written, unless it is like the name of the setting.
     default : object
@@ -72,12 +68,13 @@ def setting(
         The type of the option, if it is not that of the setting; with `read` it is text.
     read : callable, optional
         Returns the value of the setting from the text of the option.
+    choices : tuple of str
+        Words that the setting may be.
     **more
         Further arguments of `typer.Option`.
     """
-    option = typer.Option(*flags, help=words, **more)
-    kind = str if read else kind
-    return field(default=default, metadata={"option": option, "kind": kind, "read": read})
+    facts = {"words": words, "flags": flags, "kind": str if read else kind, "read": read}
+    return field(default=default, metadata=facts | {"choices": choices, "more": more})
 
 
 def count_or_auto(text: str) -> int | Literal["auto"]:
@@ -113,12 +110,12 @@ class Settings:
         "What several files share: sources (they are rows of one table), or mixing (techniques such as "
         "infrared and Raman that measured the same samples).",
         default="sources",
-        autocompletion=lambda: SHARED,
+        choices=SHARED,
     )
     method: str = setting(
         f"Algorithm: {', '.join(METHOD_NAMES)} (soft).",
         default="soft",
-        autocompletion=lambda: METHOD_NAMES,
+        choices=METHOD_NAMES,
     )
     tau: float | None = setting(f"Set signals below this many noise levels to 0 (default {Soft.tau:g}).")
     iterations: int | str | None = setting("Largest number of iterations (automatic).", kind=int)
@@ -151,11 +148,15 @@ class Settings:
         read=number_or_word,
         metavar="VALUE|FILE",
     )
-    known_scale: str | None = setting("Whether the scale of --known-sources is fixed or free (fixed).")
+    known_scale: str | None = setting(
+        "Whether the scale of --known-sources is fixed or free (fixed).", choices=("fixed", "free")
+    )
     closure: float | str | None = setting(
         "Total of the amounts in each measurement.", read=number_or_word, metavar="TOTAL|FILE"
     )
-    closure_kind: str | None = setting("Whether sums are equal, at most or at least --closure (equal).")
+    closure_kind: str | None = setting(
+        "Whether sums are equal, at most or at least --closure (equal).", choices=closing.KINDS
+    )
     kinetics: str | None = setting(
         "Amounts follow a rate law, as 'A -> B -> C', 'A + B -> C' or 'A <-> B, A -> C'."
     )
@@ -167,23 +168,26 @@ class Settings:
         metavar="FILE",
     )
     profiles: str | None = setting(
-        "Amounts are unimodal, increasing or decreasing along the measurements."
+        "Amounts are unimodal, increasing or decreasing along the measurements.", choices=PROFILES
     )
     baseline: str | None = setting(
         "Smooth background in each measurement: none, "
         f"{', '.join(backgrounds.KINDS)}, or a file of curves. auto looks whether there is one "
         "(auto; none with other knowledge).",
         metavar="auto|none|KIND|FILE",
+        choices=("auto", "none", *backgrounds.KINDS),
     )
-    penalised: str | None = setting("Which factor is sparse: sources S, amounts A, or both (S).")
+    penalised: str | None = setting(
+        "Which factor is sparse: sources S, amounts A, or both (S).", choices=("S", "A", "both")
+    )
     domain: str = setting(
         "Where sources are sparse: direct (in channels) or wavelet (smooth bands). The default, auto, "
         "lets the data decide.",
         default="auto",
-        autocompletion=lambda: DOMAINS,
+        choices=DOMAINS,
     )
     device: str = setting(
-        "Where to compute: cpu, or cuda for a GPU (cpu).", default="cpu", autocompletion=lambda: DEVICES
+        "Where to compute: cpu, or cuda for a GPU (cpu).", default="cpu", choices=DEVICES
     )
     posterior: bool = setting(
         "Compute error bars by sampling. Later: `ngmca posterior OUT`.",
@@ -217,10 +221,17 @@ class Settings:
         "Use this part of the axis only, as 0.5:9.5.",
         metavar="LOW:HIGH",
     )
+    leave_out: str | None = setting(
+        "Leave out these parts of the axis, as 1650:1700,2300:2400.", metavar="LOW:HIGH,..."
+    )
+    leave_rows: str | None = setting(
+        "Leave out these measurements, by number from 1 or by name, as 3,7-9.", metavar="ROWS"
+    )
     dataset: str | None = setting("Name of the data, in a file with several.")
     nucleus: str | None = setting("Read NMR experiments of this nucleus only, as 1H.")
     axis: str | None = setting(
-        "Where the axis of a table is: first-column, first-row or none (detected)."
+        "Where the axis of a table is: first-column, first-row or none (detected).",
+        choices=("first-column", "first-row", "none"),
     )
     header: int | None = setting("Line of a text file that names the columns; 0 for none (detected).")
     skip: int | None = setting("Lines to skip at the top of a text file (0).")
@@ -228,7 +239,12 @@ class Settings:
     axes: str | None = setting("What each dimension of an array is, as time,pixel,channel (detected).")
     axis_name: str | None = setting("Name of the axis, as wavenumber (from the file).")
     axis_unit: str | None = setting("Unit of the axis, as cm-1 (from the file).")
-    axis_direction: str | None = setting("How figures draw the axis: rising or falling (by its kind).")
+    axis_direction: str | None = setting(
+        "How figures draw the axis: rising or falling (by its kind).", choices=DIRECTIONS
+    )
+    missing: str | None = setting(
+        "Number that stands for a missing entry, as -1; none if no number does (-999 and similar)."
+    )
     rows: str | None = setting(
         "Coordinates of the measurements: 'time [h]' if their names are numbers, 'time [h] 0:0.5', or a "
         "file with one number for each.",
@@ -248,18 +264,19 @@ class Settings:
         return replace(self, **kept)
 
     def read(self) -> Dataset:
-        """The data, cut to the range; those of a file too large for the memory stay where they are."""
-        options = {name: getattr(self, name) for name in READING if name not in ("range", "rows")}
+        """The data without what is left out; those of a file too large for the memory stay there."""
+        options = {name: getattr(self, name) for name in READING if name not in SELECTING}
         if check_choice(self.shared, "shared", SHARED) == "mixing":
             return self._read_techniques(options)
         one = self.data[0] if len(self.data) == 1 else self.data
         data = io.read(one, large="leave", **options)
         data = data if self.rows is None else with_rows(data, self.rows)
         if data.in_memory:
-            return data.crop(*parse_range(self.range)) if self.range else data
-        if self.range:
+            return selected(data, self.range, self.leave_out, self.leave_rows)
+        if self.range or self.leave_out or self.leave_rows:
             raise ReadError(
-                f"{self.data[0]} is too large for the memory, and --range would copy it: cut it first."
+                f"{self.data[0]} is too large for the memory, and --range, --leave-out and --leave-rows "
+                "would copy it: cut it first."
             )
         if self.device == "cuda":
             raise ReadError(
@@ -270,6 +287,8 @@ class Settings:
 
     def _read_techniques(self, options: dict[str, Any]) -> Dataset:
         """Return the files of several techniques, joined along the channels."""
+        if self.leave_out:
+            raise ReadError("--leave-out is for one technique: leave it out, or use --range.")
         parts = [io.read(one, **options) for one in self.data]
         ends = [parse_range(one) for one in self.range.split(",")] if self.range else []
         if len(ends) not in (0, 1, len(parts)):
@@ -278,7 +297,8 @@ class Settings:
             ends = ends * len(parts) if len(ends) == 1 else ends
             parts = [part.crop(*both) for part, both in zip(parts, ends, strict=True)]
         data = join_techniques(parts)
-        return data if self.rows is None else with_rows(data, self.rows)
+        data = data if self.rows is None else with_rows(data, self.rows)
+        return selected(data, rows=self.leave_rows)
 
     @property
     def method_options(self) -> dict[str, Any]:
@@ -303,112 +323,15 @@ class Settings:
         """The number of sources, or 1 while it is not known."""
         return self.sources if isinstance(self.sources, int) else 1
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """The settings that are not their defaults."""
+        own = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {part.name: own[part.name] for part in fields(self) if own[part.name] != part.default}
+
     def table(self) -> dict[str, Any]:
         """Return all settings by name, options of the method with their defaults where not given."""
         method = OWN_METHODS.get(self.method)
         defaults = {} if method is None else vars(method())
         own = {setting: defaults[name] for setting, name in METHOD_OPTIONS.items() if name in defaults}
         return own | {key: value for key, value in asdict(self).items() if value is not None}
-
-
-def from_file(path: Path) -> tuple[Settings, dict[str, Any]]:
-    """Return the settings in a TOML file, and the record of the run that wrote it, if any."""
-    try:
-        # run.toml keeps names of files that are not UTF-8 byte by byte
-        content = tomllib.loads(path.read_text(encoding="utf-8", errors="surrogateescape"))
-    except OSError as error:
-        raise ReadError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, RecursionError) as error:
-        raise ReadError(f"{path} is not a TOML file: {error}.") from error
-    return from_tables(content, path, path.parent)
-
-
-def from_tables(content: dict[str, Any], path: Path, folder: Path) -> tuple[Settings, dict[str, Any]]:
-    """Return the settings and the record in the tables of a file; paths are relative to `folder`."""
-    table = content.get("separate")
-    if not isinstance(table, dict):
-        raise ReadError(f"{path} has no table [separate]: give the run.toml of a result.")
-    kinds = get_type_hints(Settings)
-    for key, value in table.items():
-        if key not in kinds:
-            raise ReadError(f"{path}: [separate] has no option {key!r}. Use {', '.join(kinds)}.")
-        if not _fits(value, kinds[key]):
-            raise ReadError(f"{path}: `{key} = {value!r}` in [separate] has the wrong type.")
-    if "data" in table:
-        table["data"] = tuple(str(folder / Path(one)) for one in table["data"])
-    for name, value in Settings(**table).files.items():
-        table[name] = str(folder / Path(value))
-    record = content.get("record")
-    return Settings(**table), record if isinstance(record, dict) else {}
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value in a TOML file has a type; true and false are not numbers."""
-    if get_origin(kind) in (UnionType, Union):
-        return any(_fits(value, one) for one in get_args(kind))
-    if get_origin(kind) is Literal:
-        return value in get_args(kind)
-    if get_origin(kind) is tuple:  # of any length: an array in TOML
-        return isinstance(value, list) and all(_fits(one, get_args(kind)[0]) for one in value)
-    if isinstance(value, bool):
-        return kind is bool
-    if kind is float and isinstance(value, int):
-        return value.bit_length() < 1024  # larger ones do not fit into a float
-    return isinstance(value, kind)
-
-
-def to_toml(settings: Settings, record: dict[str, Any]) -> str:
-    """Return the text of run.toml."""
-    table = settings.table() | {"data": [os.path.abspath(one) for one in settings.data]}
-    table |= {name: os.path.abspath(path) for name, path in settings.files.items()}
-    header = f"{result_folder.SIGN} separate --config run.toml -o ANOTHER_FOLDER\n\n"
-    return header + tomli_w.dumps({"separate": table, "record": record})
-
-
-def provenance(settings: Settings) -> dict[str, Any]:
-    """Return versions, machine and hashes of the input files."""
-    versions = {name: metadata.version(name) for name in ("ngmca", "numpy", "scipy", "numba")}
-    return {
-        **versions,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "command": " ".join(["ngmca", *sys.argv[1:]]),
-        "folder": os.getcwd(),
-        "sha256": io.fingerprint([Path(one) for one in settings.data]),
-        **{f"sha256_{name}": _hashed(name, Path(one)) for name, one in settings.files.items()},
-    }
-
-
-def _hashed(name: str, path: Path) -> str:
-    """Return the hash of a file that an option names."""
-    if not path.exists():
-        other = {
-            "noise": ", and it is neither a number nor poisson",
-            "closure": ", and it is not a number",
-        }
-        raise ArgumentError("{}: this file does not exist{}.", option(name, path), other.get(name, ""))
-    return io.fingerprint([path])
-
-
-def changed_input(
-    before: dict[str, Any], now: dict[str, Any], *, besides: tuple[str, ...] = ()
-) -> Message | None:
-    """Return the first input with another hash than in an earlier record, None if all are the same."""
-    for key, value in now.items():
-        name = key.removeprefix("sha256").removeprefix("_")
-        if key.startswith("sha256") and name not in besides and before.get(key, value) != value:
-            return message("the file of {}", option(name)) if name else message("the data")
-    return None
-
-
-def parse_range(text: str) -> tuple[float, float]:
-    """Return both ends of a range such as 0.5:9.5."""
-    low, mark, high = text.partition(":")
-    try:
-        if not mark:
-            raise ValueError
-        return float(low), float(high)
-    except ValueError:
-        raise ReadError(
-            f"--range {text} is not a range: give two numbers with a colon between them, as 0.5:9.5."
-        ) from None

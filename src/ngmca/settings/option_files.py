@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 from ngmca import constraints as known
 from ngmca import io, rules
 from ngmca._support.arguments import check_choice
-from ngmca.cli.console import note
-from ngmca.cli.known_amounts import known_amounts
-from ngmca.cli.options import flag_of
-from ngmca.cli.settings import Settings
+from ngmca._support.messages import warn_user
 from ngmca.domains import backgrounds
 from ngmca.engines import Counts
 from ngmca.io import Dataset, ReadError
 from ngmca.io.combine import axis_range, has_axis, interpolate, overlap, rising
 from ngmca.io.detect import TABLE_FORMATS, format_of
+from ngmca.io.row_coordinates import times_of
 from ngmca.saving.sources_in_file import sources_in
 from ngmca.separation import SHARED
+from ngmca.settings.features import features_of
+from ngmca.settings.known_amounts import known_amounts
+from ngmca.settings.option_names import flag_of
+from ngmca.settings.settings import PROFILES, Settings
 from ngmca.task.methods import method_with
 from ngmca.task.task import AUTOMATIC_BASELINE, DOMAINS, NoiseModel, Sampling, Task
-
-PROFILES = ("unimodal", "increasing", "decreasing")
 
 
 def check_early(settings: Settings) -> None:
@@ -31,18 +31,12 @@ def check_early(settings: Settings) -> None:
     method_with(settings.method, settings.method_options)
     check_choice(settings.domain, "domain", DOMAINS)
     check_choice(settings.shared, "shared", SHARED)
-    if settings.shared == "mixing":
-        asked = {
-            "one noise": settings.noise is not None,
-            "KnownSources": settings.known_sources is not None,
-            "curves of a baseline": "baseline" in settings.files,
-            "library": settings.library is not None,
-            "responses": settings.responses is not None,
-        }
-        rules.check(rules.written(["techniques", *(name for name, given in asked.items() if given)]))
+    asked = features_of(settings)
+    if "techniques" in asked:
+        rules.check(asked)
 
 
-def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
+def task_of(settings: Settings, data: Dataset) -> Task:
     """Return the task that the options describe."""
     return Task(
         r=settings.number,
@@ -50,7 +44,7 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
         domain=settings.domain,
         noise=noise_of(settings, data),
         robust=settings.robust,
-        constraints=tuple(constraints_of(settings, data, quiet=quiet)),
+        constraints=tuple(constraints_of(settings, data)),
         n_init=settings.n_init,
         posterior=Sampling(settings.samples or "auto") if settings.posterior else None,
         seed=settings.seed,
@@ -58,15 +52,13 @@ def task_of(settings: Settings, data: Dataset, *, quiet: bool = False) -> Task:
     )
 
 
-def constraints_of(
-    settings: Settings, data: Dataset, *, quiet: bool = False
-) -> Iterator[known.Constraint]:
+def constraints_of(settings: Settings, data: Dataset) -> Iterator[known.Constraint]:
     """Yield the constraints that were given.
 
     Without any, there is an automatic baseline, as in Python.
     """
     if settings.known_sources is not None:
-        spectra = _spectra("KnownSources", settings.known_sources, data, quiet=quiet)
+        spectra = _spectra("KnownSources", settings.known_sources, data)
         yield known.KnownSources(spectra, settings.known_scale or "fixed")
     elif settings.known_scale is not None:
         raise ReadError("--known-scale needs --known-sources: give a file of spectra, or leave it out.")
@@ -98,7 +90,7 @@ def constraints_of(
     elif kind in backgrounds.KINDS:
         yield known.Baseline(kind)
     elif kind != "none":
-        yield known.Baseline(_spectra("Baseline", kind, data, quiet=quiet))
+        yield known.Baseline(_spectra("Baseline", kind, data))
 
 
 def noise_of(settings: Settings, data: Dataset) -> NoiseModel:
@@ -126,11 +118,11 @@ def _levels(path: str, data: Dataset) -> NDArray:
     return _on_axis(found, path, data, "noise")
 
 
-def _spectra(name: str, path: str, data: Dataset, *, quiet: bool) -> NDArray:
+def _spectra(name: str, path: str, data: Dataset) -> NDArray:
     """Return spectra in a file, at the channels of the data; negative entries become 0."""
     S = _on_axis(sources_in(Path(path)), path, data, name)
     if (S < 0).any():
-        note(f"negative entries of {path} are set to 0.", quiet=quiet)
+        warn_user(f"negative entries of {path} are set to 0.")
     return np.maximum(S, 0)
 
 
@@ -174,15 +166,8 @@ def _numbers(given: float | str, data: Dataset, name: str, word: str) -> float |
 
 
 def _times(path: str | None, data: Dataset) -> float | NDArray | None:
-    """Return the times in a file, or those that the names of the measurements are."""
-    if path is not None:
-        return _numbers(path, data, "times", "time")
-    try:
-        found = np.array([float(name) for name in data.row_names])
-    except ValueError:
-        return None
-    rising = len(found) == len(data.Y) and (found >= 0).all() and (np.diff(found) >= 0).all()
-    return found if rising else None
+    """Return the times in a file, or those of the data."""
+    return times_of(data) if path is None else _numbers(path, data, "times", "time")
 
 
 def _start(text: str | None) -> dict[str, float] | None:

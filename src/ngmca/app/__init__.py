@@ -1,0 +1,1 @@
+"""The page of `ngmca app`: a local server that opens data, runs the command, and shows results."""

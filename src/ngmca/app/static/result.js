@@ -1,0 +1,60 @@
+import {ask, draw, name, wait} from './figures.js';
+
+const address = document.getElementById('result').dataset.address, find = id => document.getElementById(id);
+let shown = null;
+
+async function figure() {
+  const which = find('which').value, box = find('figure');
+  shown = await ask(`${address}/figure/${which}`);
+  await draw(box, shown.figure);
+  name(box, find('which').selectedOptions[0].textContent);
+  box.removeAllListeners?.('plotly_click');
+  box.on('plotly_click', event => {
+    const point = event.points[0];
+    let row = null;
+    if (shown.image && which.startsWith('map'))
+      row = point.pointIndex[0] * shown.step * shown.image[1] + point.pointIndex[1] * shown.step;
+    else if (which !== 'sources') {
+      const gaps = shown.places.map(place => Math.abs(place - Number(point.x)));
+      row = gaps.indexOf(Math.min(...gaps));
+    }
+    if (row != null) { find('row').value = row + 1; fit(); }
+  });
+}
+
+let asked = 0;
+async function fit() {
+  const mine = ++asked;
+  for (;;) {
+    let found;
+    try { found = await ask(`${address}/fit?row=${find('row').value - 1}`); }
+    catch (error) { find('fit-told').textContent = error.message; return; }
+    if (mine !== asked) return;
+    if (found.figure) {
+      await draw(find('fit'), found.figure);
+      name(find('fit'), `Measurement ${found.row + 1} with its fit and residual`);
+      find('fit-told').textContent = '';
+      return;
+    }
+    find('fit-told').textContent = 'Reading the data …';
+    await wait(500);
+  }
+}
+
+// A figure for a paper: millimetres at 96 dots per inch, 8 points Arial, a PNG with 600 dots per inch.
+async function save(format) {
+  const width = find('size').value / 25.4 * 96, layout = structuredClone(shown.figure.layout);
+  const height = Math.min(width * 1.2, Math.max(width * 0.6, (layout.height || 300) * width / 700));
+  const off = document.createElement('div');
+  layout.font = {...layout.font, family: 'Arial, Helvetica, sans-serif', size: 8 * 96 / 72};
+  Object.assign(layout, {width, height, autosize: false, paper_bgcolor: '#fff'});
+  await Plotly.newPlot(off, structuredClone(shown.figure.data), layout);
+  const scale = format === 'png' ? 600 / 96 : 1;
+  await Plotly.downloadImage(off, {format, width, height, scale, filename: find('which').value});
+  Plotly.purge(off);
+}
+for (const one of document.querySelectorAll('[data-format]'))
+  one.addEventListener('click', () => save(one.dataset.format));
+find('which').addEventListener('change', figure);
+find('row').addEventListener('change', fit);
+figure().then(fit);

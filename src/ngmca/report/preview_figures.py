@@ -1,0 +1,65 @@
+"""Figures of data before a run: a heat map of all measurements, and single spectra."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from ngmca.io import Dataset
+from ngmca.report import plotly_style as look
+from ngmca.report.mixing_figures import MAX_PIXELS, image
+
+MAX_ROWS, MAX_COLUMNS = 300, 700  # of a heat map
+LEFT_OUT = "rgba(120, 128, 138, 0.35)"
+
+
+def heat_map(data: Dataset) -> tuple[go.Figure, dict[str, Any]]:
+    """Return all measurements in colours, and how a click finds its measurement.
+
+    Pixels of an image are drawn as the image of their mean. The second part has the numbers of the rows
+    that are drawn, or the columns of the image and the size of its averaged pixels.
+    """
+    if data.image_shape is not None:
+        mean = np.array([np.nanmean(np.asarray(row, dtype=float)) for row in data.Y])
+        step = int(np.ceil(np.sqrt(len(mean) / MAX_PIXELS)))
+        return image(mean, data, "mean of each pixel"), {"columns": data.image_shape[1], "step": step}
+    m, n = data.Y.shape
+    rows = np.unique(np.linspace(0, m - 1, min(m, MAX_ROWS)).astype(int))
+    edges = np.unique(np.linspace(0, n, min(n, MAX_COLUMNS) + 1).astype(int))[:-1]
+    z = np.stack([np.fmax.reduceat(np.asarray(data.Y[i], dtype=float), edges) for i in rows])
+    low, high = np.nanpercentile(z, [0.5, 99.5])
+    figure = go.Figure(
+        go.Heatmap(
+            z=look.compact(z), x=data.positions[edges], y=np.arange(1, len(rows) + 1), zmin=low,
+            zmax=high if high > low else None, colorscale="Viridis",
+            colorbar={"thickness": 8, "nticks": 5, "tickfont": {"size": 9}},
+            text=[look.literal(data.names[i]) for i in rows],
+            hovertemplate="%{x:.5g}: %{z:.3g}<extra></extra>",
+        )
+    )  # fmt: skip
+    look.style(figure, 320)
+    look.axis_of(figure, data)
+    picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 8)).astype(int))
+    names = look.shortened_all([data.names[rows[k]] for k in picked])
+    ticks = {"tickvals": picked + 1, "ticktext": [look.literal(name) for name in names]}
+    figure.update_yaxes(title="measurement", autorange="reversed", showgrid=False, **ticks)
+    return figure, {"rows": rows.tolist()}
+
+
+def spectra(
+    data: Dataset, chosen: Sequence[tuple[int, NDArray]], left_out: Sequence[tuple[float, float]] = ()
+) -> go.Figure:
+    """Return measurements against the axis; parts of the axis that are left out are grey."""
+    figure = go.Figure([
+        look.line(data, y, look.place_of(data, i), look.colour(k), width=1.2)
+        for k, (i, y) in enumerate(chosen)
+    ])  # fmt: skip
+    for low, high in left_out:
+        figure.add_vrect(low, high, fillcolor=LEFT_OUT, line_width=0)
+    title = look.place_of(data, chosen[0][0]) if len(chosen) == 1 else ""
+    look.style(figure, 320, title, showlegend=len(chosen) > 1, legend=look.above())
+    figure.update_layout(dragmode="select", selectdirection="h")
+    look.axis_of(figure, data)
+    return figure

@@ -1,0 +1,178 @@
+"""The way from a file to a result over HTTP, and what survives a kill."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from app_client import HOST, TOKEN
+from starlette.testclient import TestClient
+
+import ngmca
+from ngmca._support.messages import option
+from ngmca.app.forms import choices_in, in_words
+from ngmca.app.repeat import command_line, python_lines
+from ngmca.app.web_application import application
+from ngmca.io import ReadError
+from ngmca.settings import Settings, from_file
+
+
+def until(ask, wanted, seconds=120):
+    """Ask again until the answer is what is waited for."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = ask()
+        if wanted(found):
+            return found
+        time.sleep(0.1)
+    pytest.fail(f"never came: {found}")
+
+
+def read(client, opened):
+    return until(lambda: client.get(f"{opened}/preview").json(), lambda one: "seconds" not in one)
+
+
+def ended(client, opened):
+    """The state of the newest run when it is at work no more."""
+    runs = until(lambda: client.get(f"{opened}/runs").json(), lambda all: all[0]["state"] != "running")
+    return runs[0]
+
+
+def test_a_file_is_opened_previewed_run_and_taken_away(client, opened):
+    facts = read(client, opened)["facts"]
+    assert (facts["measurements"], facts["channels"]) == (12, 200)
+    assert dict(facts["words"])["Axis"] == "chemical shift [ppm], from 9 to 1 in the file"
+    shown = client.get(f"{opened}/spectrum?row=3").json()
+    assert (shown["row"], shown["used"]) == (3, 200)
+    given = {"sources": "2", "iterations": "20", "n_init": "1", "leave_out": "4:5", "domain": "direct"}
+    state = client.post(f"{opened}/settings", data=given).json()
+    assert 'leave_out = "4:5"' in state["toml"]
+    assert client.get(f"{opened}/spectrum").json()["used"] == 175
+    assert client.post(f"{opened}/settings", data={"do": "run"}).status_code == 303
+    assert ended(client, opened)["state"] == "done"
+    address = f"{opened}/runs/1"
+    page = client.get(address).text
+    assert "ngmca separate" in page
+    for name in ("sources.csv", "mixing.csv", "result.nc", "run.toml", "report.html"):
+        answer = client.get(f"{address}/files/{name}")
+        assert answer.headers["content-disposition"].startswith("attachment")
+    table = client.get(f"{address}/files/sources.csv").text.splitlines()
+    assert len(table) == 176
+    for name in ("sources", "shares", "weights"):
+        assert client.get(f"{address}/figure/{name}").json()["figure"]["data"]
+    fit = until(lambda: client.get(f"{address}/fit?row=4").json(), lambda one: "figure" in one)
+    assert fit["row"] == 4
+    report = client.get(f"{address}/report")
+    assert report.headers["content-security-policy"].startswith("sandbox ")
+    _same_as_python(page)
+
+
+def _same_as_python(page):
+    """The lines of Python on the page find the same sources, to the bit."""
+    folder = page.split("They are in ")[1].split(".</p>")[0]
+    lines = python_lines(from_file(Path(folder) / "run.toml")[0], 2)
+    lines = lines.replace("run.toml", f"{folder}/run.toml")
+    found = {}
+    exec(lines.replace("ngmca.report.write", "print"), found)
+    assert (ngmca.load(folder).S == found["result"].S).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "lines"),
+    [
+        ({"range": "1:2", "robust": True}, "crop(1, 2)\nresult = ngmca.separate(data, 3, robust=True)"),
+        ({"tau": 2.0}, "read('a.csv')\nresult = ngmca.separate(data, 3, method=ngmca.Soft(tau=2.0))"),
+        ({"transpose": True}, "read('a.csv', transpose=True)\nresult = ngmca.separate(data, 3)"),
+        ({"profiles": "unimodal"}, "task = task_of(replace(settings, sources=3), data)"),
+    ],
+)
+def test_lines_of_python(settings, lines):
+    assert lines in python_lines(Settings(("a.csv",), 3, **settings), 3)
+
+
+def test_the_command_line_is_quoted():
+    settings = Settings(("a b.csv",), "auto", rows="time [h] 0:1", robust=True)
+    words = "ngmca separate 'a b.csv' -r auto --robust --rows 'time [h] 0:1' -o result"
+    assert command_line(settings) == words
+
+
+def test_what_does_not_go_together_is_grey_with_its_reason(client, opened):
+    state = client.post(f"{opened}/settings", data={"method": "naive", "sources": "2"}).json()
+    assert "ignore constraints" in state["reasons"]["closure"]["off"]
+    assert "only 'soft' works" in state["reasons"]["domain"]["choices"]["wavelet"]
+    state = client.post(f"{opened}/settings", data={"method": "soft"}).json()
+    assert state["reasons"]["closure"]["off"] == ""
+    assert state["reasons"]["domain"]["choices"]["wavelet"] == ""
+
+
+def test_steps_are_undone(client, opened):
+    client.post(f"{opened}/settings", data={"sources": "2"})
+    client.post(f"{opened}/settings", data={"sources": "5", "robust.there": "1", "robust": "True"})
+    state = client.post(f"{opened}/undo").json()
+    assert (state["values"]["sources"], state["values"]["robust"]) == ("2", "False")
+    assert client.post(f"{opened}/undo").json()["values"]["sources"] == "auto"
+    assert not client.post(f"{opened}/undo").json()["undo"]
+
+
+def test_pasted_tables_become_files(client, opened):
+    pasted = {"known_mixing.pasted": "tube 1\t0.5\r\ntube 3\t\r\n"}
+    value = client.post(f"{opened}/settings", data=pasted).json()["values"]["known_mixing"]
+    assert Path(value).read_text(encoding="utf-8") == "tube 1\t0.5\ntube 3\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("sources", "many", "not a number of sources"),
+        ("tau", "x", "“Final threshold”: 'x' is not a number"),
+        ("seed", "1.5", "is not a whole number"),
+    ],
+)
+def test_wrong_values_are_explained(client, opened, field, value, words):
+    answer = client.post(f"{opened}/settings", data={field: value})
+    assert (answer.status_code, words in answer.json()["error"]) == (400, True)
+
+
+def test_what_is_no_table_is_explained(client, start):
+    (start / "words.csv").write_text("This is a letter.\nIt has no numbers.\n")
+    found = read(client, client.post("/open", data={"path": "words.csv"}).headers["location"])
+    assert "words.csv" in found["error"]
+    assert found["choices"] == []
+
+
+def test_the_choices_that_an_error_names_become_buttons():
+    error = ReadError("two ways: {} or {}.", option("axis", "first-row"), option("transpose", True))
+    assert [(one["name"], one["value"]) for one in choices_in(error.message)] == [
+        ("axis", "first-row"),
+        ("transpose", "True"),
+    ]
+    assert in_words(error.message).startswith("two ways: “Where the axis is” first-row or “Rows of")
+
+
+def test_dropped_files_are_data_until_they_are_deleted(client, start, tmp_path):
+    session = client.post("/upload").json()["session"]
+    content = (start / "tubes.csv").read_bytes()
+    client.put(f"/upload/{session}", params={"name": "dropped.csv"}, content=content)
+    assert client.post(f"/upload/{session}").json() == {"session": session}
+    assert read(client, f"/s/{session}")["facts"]["measurements"] == 12
+    assert "dropped.csv" in client.get("/").text
+    assert client.post(f"/s/{session}/delete").status_code == 303
+    assert list((tmp_path / "sessions").iterdir()) == []
+    assert (start / "tubes.csv").exists()
+
+
+def test_a_worker_that_is_killed_is_told_and_sessions_survive(client, opened, start, tmp_path):
+    client.post(f"{opened}/settings", data={"sources": "2", "n_init": "200", "do": "run"})
+    folder = tmp_path / "sessions" / opened.split("/")[-1] / "runs" / "1"
+    started = until(lambda: folder / "started.json", lambda path: path.exists())
+    process = json.loads(started.read_text())["process"]
+    other = application(start, tmp_path / "sessions", TOKEN, (HOST,))  # another server, after a crash
+    with TestClient(other, base_url=f"http://{HOST}", follow_redirects=False) as second:
+        second.get(f"/?token={TOKEN}")
+        assert second.get(f"{opened}/runs").json()[0]["state"] == "running"
+        os.kill(process, signal.SIGKILL)
+        assert "was killed" in ended(client, opened)["words"]
+        assert ended(second, opened)["state"] == "killed"
+        assert 'value="2"' in second.get(opened).text
