@@ -36,6 +36,8 @@ def test_a_report_alone_is_enough(tmp_path, table):
         "--n-init",
         1,
     )
+    told = json.loads(run("rerun", tmp_path / "out" / "report.html", "--json").stdout)
+    assert told["out"] == str(tmp_path / "out-again")  # not inside the result
     page = tmp_path / "elsewhere" / "seen.html"
     page.parent.mkdir()
     shutil.copy(tmp_path / "out" / "report.html", page)

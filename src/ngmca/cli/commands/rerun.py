@@ -49,8 +49,8 @@ def rerun(
     before, settings, record, checksum = _earlier(result)
     settings = settings.changed(data=tuple(data) if data else None)
     check_data(result, settings, record, "rerun")
-    place = out or result.with_name(f"{result.stem if result.is_file() else result.name}-again")
-    run, place = perform(settings, result_folder.absolute(place), force=force, quiet=True)
+    place = _beside(result) if out is None else result_folder.absolute(out)
+    run, place = perform(settings, place, force=force, quiet=True)
     now = run.record["record"]
     same = run.separation.checksum == checksum
     changed = {name: (record.get(name), now[name]) for name in PLACES if record.get(name) != now[name]}
@@ -61,6 +61,14 @@ def rerun(
         _show(same, told, changed, place, quiet=quiet)
     if not same:
         raise typer.Exit(FAILED)
+
+
+def _beside(result: Path) -> Path:
+    """Return the folder for the new result: beside the folder of the old one, or beside its report."""
+    place = result_folder.absolute(result)
+    if place.is_file() and (place.parent / result_folder.RECORD).is_file():
+        place = place.parent
+    return place.with_name(f"{place.stem if place.is_file() else place.name}-again")
 
 
 def _earlier(result: Path) -> tuple[Separation | None, Settings, dict[str, Any], str]:
