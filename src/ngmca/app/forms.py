@@ -15,7 +15,7 @@ from ngmca.settings.settings import AUTO, WORDS_FOR_FILES, Settings
 GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("reading", "How the file is read", (
         "transpose", "axis", "dataset", "axes", "axis_name", "axis_unit", "axis_direction", "rows",
-        "header", "skip", "columns", "nucleus", "shared")),
+        "header", "skip", "columns", "missing", "nucleus", "shared")),
     ("part", "Which part is used", ("range", "leave_out", "leave_rows")),
     ("background", "Background, spikes and noise", ("baseline", "robust", "noise", "gain", "readout")),
     ("number", "How many sources", ("sources",)),

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import rendered
 from ngmca.io import Dataset
+from ngmca.settings.option_names import as_flag
 
 MAX_NUMBERS = 50_000_000  # of larger data only some measurements are kept
 FACTS = "facts.json"
@@ -37,7 +39,7 @@ def keep(folder: Path, data: Dataset, **facts: Any) -> None:
         "measurements": m, "channels": n, "has_axis": data.axis is not None,
         "axis_name": data.axis_name, "axis_unit": data.axis_unit, "row_label": data.row_label,
         "image_shape": data.image_shape, "meta": plain, "row_names": list(data.row_names),
-        "notes": [str(note) for note in data.notes],
+        "notes": [rendered(note, as_flag) for note in data.notes],
     }  # fmt: skip
     (part / FACTS).write_text(json.dumps(known | facts, default=str), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
