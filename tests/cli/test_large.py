@@ -16,6 +16,7 @@ from ngmca.cli import pipeline as performing
 from ngmca.engines import opening
 from ngmca.io import ReadError, read
 from ngmca.io import large_files as lazy
+from ngmca.io.axis_names import with_axis_words
 from ngmca.io.large_files import read_large
 from ngmca.result import Others
 from ngmca.saving import large_results as large
@@ -129,12 +130,12 @@ def test_what_hyperspy_writes_stays_where_it_is(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plugin.file_writer(str(path), signal | more)
-        data, whole = read_large(path), read(path)
+        data, whole = with_axis_words(read_large(path), {}), read(path)
     assert not isinstance(data.Y, np.ndarray)
     np.testing.assert_array_equal(data.Y[:, :], whole.Y)
     np.testing.assert_array_equal(data.axis, whole.axis)
     assert data.image_shape == whole.image_shape
-    assert (data.axis_name, data.axis_unit) == (whole.axis_name, whole.axis_unit) == ("Energy", "eV")
+    assert (data.axis_name, data.axis_unit) == (whole.axis_name, whole.axis_unit) == ("energy", "eV")
 
 
 def test_channels_in_the_rows(tmp_path):
@@ -269,7 +270,7 @@ def test_what_a_background_explains_counts(tmp_path):
         (("--robust",), "--robust cannot be combined with data that are read in blocks: "),
         (("--method", "hals"), "--method hals cannot be combined with data that are read in blocks: "),
         (("-r", "auto"), "-r auto cannot be combined with data that are read in blocks: "),
-        (("--range", "1:20"), "{} is too large for the memory, and --range would copy it"),
+        (("--range", "1:20"), "{} is too large for the memory, and --range, --leave-out and --leave-rows "),
         (("--columns", "2-5"), "{} is not a table: leave out --columns."),
         (("--header", 1), "{} is not a table: leave out --header."),
         (("--skip", 2), "{} is not a table: leave out --skip."),

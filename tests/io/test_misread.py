@@ -162,8 +162,9 @@ def test_a_table_with_positions_in_its_index_is_refused():
             door(table)
     assert as_dataset(table.T).axis_name == "wavelength"
     array = xr.DataArray(table.to_numpy(), {"wavelength": WL}, ("wavelength", "tube"))
-    with pytest.raises(ReadError, match=r"'wavelength', holds the channels.*transpose"):
-        ngmca.separate(array, 2, n_init=1)
+    turned = as_dataset(array)  # the coordinates say which dimension holds the channels
+    assert (turned.Y.shape, turned.axis_name) == ((3, len(WL)), "wavelength")
+    np.testing.assert_array_equal(turned.Y, array.to_numpy().T)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
         return data
     if is_dataframe(data):
         check_orientation(data, name)
-    if hasattr(data, "dims") and hasattr(data, "coords"):
+    if _is_labelled_array(data):
         return note_missing(from_xarray(data), "the array")
     if not is_dataframe(data):
         return Dataset(Y=as_array(data, name))
@@ -72,7 +72,7 @@ def as_dataset(data: Any, name: str = "data") -> Dataset:
 
 def check_orientation(data: Any, name: str = "data") -> None:
     """Raise an error for a DataFrame or DataArray whose labels say that channels are in its rows."""
-    if hasattr(data, "coords") and getattr(data, "ndim", 0) == 2:
+    if _is_labelled_array(data) and getattr(data, "ndim", 0) == 2:
         channels, others = data.dims
         if _is_spectral_dim(data, channels) and not _is_spectral_dim(data, others):
             raise ReadError(
@@ -89,6 +89,11 @@ def check_orientation(data: Any, name: str = "data") -> None:
         "name such as 'sample'.",
         *(option(name), float(index[0]), float(index[-1]), name),
     )
+
+
+def _is_labelled_array(data: Any) -> bool:
+    """Return whether data are an array of xarray; sparse arrays of SciPy also have `coords`."""
+    return hasattr(data, "dims") and hasattr(data, "coords")
 
 
 def _is_spectral_dim(array: Any, dim: Any) -> bool:
