@@ -270,7 +270,7 @@ def test_what_a_background_explains_counts(tmp_path):
         (("--robust",), "--robust cannot be combined with data that are read in blocks: "),
         (("--method", "hals"), "--method hals cannot be combined with data that are read in blocks: "),
         (("-r", "auto"), "-r auto cannot be combined with data that are read in blocks: "),
-        (("--range", "1:20"), "{} is too large for the memory, and --range, --leave-out and --leave-rows "),
+        (("--range", "1:20"), "{} is too large for the memory, and --range, --leave-out and "),
         (("--columns", "2-5"), "{} is not a table: leave out --columns."),
         (("--header", 1), "{} is not a table: leave out --header."),
         (("--skip", 2), "{} is not a table: leave out --skip."),
