@@ -41,6 +41,33 @@ def test_profiles_hold_for_dead_and_revived_sources(shape, seed):
     assert away_from(shape, run(np.zeros((8, 20)), 2, kind).A) == 0
 
 
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("shape", ["increasing", "decreasing", "unimodal"])
+@pytest.mark.parametrize("known", ["KnownMixing", "ZeroMixing"])
+def test_profiles_hold_beside_known_zeros(shape, known, missing):
+    draw = np.random.default_rng(3)
+    data = draw.random((12, 2)) @ np.maximum(0, draw.standard_normal((2, 40)))
+    data[0, 0] = np.nan if missing else data[0, 0]
+    zero = np.zeros((12, 3), dtype=bool)
+    zero[[2, 5] if shape == "increasing" else [6, 9], 0] = True  # the mixture does not have these zeros
+    zero[[5, 8], 1] = shape == "unimodal"
+    one = (
+        ngmca.ZeroMixing(zero) if known == "ZeroMixing" else ngmca.KnownMixing(np.where(zero, 0, np.nan))
+    )
+    kind = ngmca.Unimodal() if shape == "unimodal" else ngmca.Monotonic(shape)
+    found = run(data, 3, kind, one)
+    assert (found.A[zero] == 0).all()
+    assert away_from(shape, found.A) < 1e-6
+
+
+def test_zeros_that_leave_nothing_of_a_profile_are_refused():
+    last = np.zeros((10, 2), dtype=bool)
+    last[-1, 1] = True
+    with pytest.raises(ArgumentError, match=r"known zeros .*, increasing, make source 1 0 in all"):
+        run(Y, 2, ngmca.ZeroMixing(last), ngmca.Monotonic("increasing"))
+    run(Y, 2, ngmca.ZeroMixing(last), ngmca.Monotonic("decreasing"))
+
+
 def test_contradictions_are_refused():
     mixing = np.array([0.1, 0.5, 0.2, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2])[:, None]
     with pytest.raises(ArgumentError, match="known values of source 0 are not increasing"):

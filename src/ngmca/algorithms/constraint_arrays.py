@@ -91,6 +91,11 @@ class Constraints:
         return found
 
     @property
+    def zeros(self) -> NDArray:
+        """(m, R) or (1, R): where values of A are known to be 0."""
+        return np.zeros((1, self.total), dtype=bool) if self.points is None else self.points == 0
+
+    @property
     def pointed(self) -> NDArray:
         """(R,) which columns of A have a size, because some of their values are known."""
         found = np.zeros(self.total, dtype=bool)
@@ -274,13 +279,14 @@ class Constraints:
         return np.where(np.isnan(values), np.nan, scaled)
 
     def in_shape(self, columns: NDArray, which: NDArray) -> NDArray:
-        """Return columns of A for these sources, as near as possible in the shape of its profile."""
+        """Return the nearest columns of A for these sources with known zeros and shapes of profiles."""
+        zeros = np.broadcast_to(self.zeros[:, which], columns.shape)
         if self.profiles is None:
-            return columns
+            return np.where(zeros, 0, columns)
         unit = np.ones(len(columns)) if self.rows is None else self.rows
-        found = columns * unit[:, None]
+        found, shapes = columns * unit[:, None], [self.profiles[i] for i in which]
         for part in self.parts:
-            found[part] = nearest_in_shape(found[part], [self.profiles[i] for i in which])
+            found[part] = nearest_in_shape(found[part], shapes, zeros[part])
         return np.asarray(found / unit[:, None], dtype=columns.dtype)
 
     @property

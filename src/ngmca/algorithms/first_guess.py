@@ -107,8 +107,6 @@ def revive(engine: Engine, A: NDArray, S: NDArray, known: Constraints = FREE) ->
     if blank.size:
         directions[:, blank] = _any_directions(len(A), blank)
     A[:, dead] = known.in_shape(directions, dead)
-    if known.zero_mixing is not None:
-        A[known.zero_mixing] = 0
     return A, S
 
 

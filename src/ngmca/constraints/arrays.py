@@ -227,6 +227,13 @@ def _check_shapes_of_points(made: Constraints) -> None:
                     "with {}, or leave out the shape.",
                     *(k, shape, "KnownMixing(..., sd=...)"),
                 )
+    everywhere = made.in_shape(np.ones(points.shape), np.arange(made.total))
+    for k in np.flatnonzero(made.zeros.any(axis=0) & ~everywhere.any(axis=0)):
+        raise ArgumentError(
+            "known zeros and the shape of its profile, {}, make source {} 0 in all measurements: "
+            "correct one of them, or leave the source out.",
+            *(made.profiles[k], k),
+        )
 
 
 def _check_scale_of_sums(made: Constraints) -> None:

@@ -125,13 +125,17 @@ def descend_shaped(
     return int(rounds)
 
 
-def nearest_in_shape(X: NDArray, shapes: Sequence[str]) -> NDArray:
-    """Return the nearest columns to those of X (m, r) that have these shapes and are not negative."""
-    found = np.empty(X.shape)
+def nearest_in_shape(X: NDArray, shapes: Sequence[str], zero: NDArray | None = None) -> NDArray:
+    """Return the nearest columns to those of X (m, r) that have these shapes and are not negative.
+
+    Entries are 0 where `zero` (m, r) is true.
+    """
+    found, points = np.empty(X.shape), np.full(X.shape, np.nan)
+    points[False if zero is None else zero] = 0
     for k, shape in enumerate(shapes):
         column = np.ascontiguousarray(X[:, k], dtype=np.float64)
-        nearest, free = np.empty(len(column)), np.full(len(column), np.nan)
-        pooling.best_column(SHAPES[shape], column, np.ones(len(column)), np.inf, free, nearest)
+        nearest, known = np.empty(len(column)), points[:, k].copy()
+        pooling.best_column(SHAPES[shape], column, np.ones(len(column)), np.inf, known, nearest)
         found[:, k] = nearest
     return found
 
