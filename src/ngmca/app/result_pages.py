@@ -65,20 +65,22 @@ def show(request: Request) -> Response:
         "result", session=session, run=folder, others=others, files=files, verdict=verdict,
         text=in_words(verdict.text), next_step=in_words(verdict.next_step or ""),
         can_step=bool(_next_change(run)), sentences=[(a, in_words(b)) for a, b in run.answer_sentences],
-        measurements=len(run.separation.A), image=run.data.image_shape, names=run.answers.given or [""] * len(run.labels), labels=run.labels,
+        measurements=len(run.separation.A), image=run.data.image_shape, labels=run.labels,
+        names=run.answers.given or [""] * len(run.labels),
         figures=_figure_names(run), command=command_line(settings),
         python=python_lines(settings, len(run.separation.S)), folder=folder.result,
     )  # fmt: skip
 
 
 def _figure_names(run: Run) -> list[tuple[str, str]]:
-    amounts, names = run.answers.amounts, [("sources", "Spectra of the sources")]
-    if amounts is not None:
-        of_each = [(f"amounts-{j}", f"Amount of {name}") for j, name in enumerate(amounts.substances)]
-        names = of_each + names
+    """Return the figures that can be chosen, the one that is shown first before the others."""
+    amounts, spectra = run.answers.amounts, ("sources", "Spectra of the sources")
+    names = [] if amounts is None else [
+        (f"amounts-{j}", f"Amount of {name}") for j, name in enumerate(amounts.substances)
+    ]  # fmt: skip
     if run.data.image_shape is not None:
-        return names + [(f"map-{i}", f"Map of {name}") for i, name in enumerate(run.labels)]
-    return [*names, ("shares", "Composition"), ("weights", "Amounts in every measurement")]
+        return [*names, *((f"map-{i}", f"Map of {one}") for i, one in enumerate(run.labels)), spectra]
+    return [*names, ("weights", "Amounts in every measurement"), ("shares", "Composition"), spectra]
 
 
 def figure(request: Request) -> Response:
