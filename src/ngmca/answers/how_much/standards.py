@@ -122,8 +122,8 @@ def _place(cell: object, measurements: Sequence[str], where: str, head: str = ""
     if heading(head)[0].casefold() in TIMES:
         raise ReadError(
             "{}: no measurement has the name {}. Column {} has times, but those of the "
-            "measurements are not known. Give them with {}, as '{} 0:0.5': the first at 0, and a step of "
-            "0.5 to the next.",
+            "measurements are not known. Give them with {}, as '{} 0:0.5': the first at 0, then every "
+            "0.5.",
             *(where, repr(name), repr(head), option("rows"), head),
         )
     near = difflib.get_close_matches(name, measurements, n=5, cutoff=0.3) or list(measurements[:5])
