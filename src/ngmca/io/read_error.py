@@ -1,11 +1,11 @@
 """The error that readers raise, and texts out of files made safe to print."""
 
-import importlib
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ngmca._support.extras import MissingPackageError, load_extra
 from ngmca._support.messages import ArgumentError, Message, Option
 
 MAX_ERROR_CHARACTERS = 1000  # a file may have a cell of 50 MB, and an error may quote it
@@ -16,29 +16,30 @@ UNSAFE_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # of Unicode
 class ReadError(ArgumentError):
     r"""A file or folder cannot be read, or not as the arguments ask.
 
-    The text says what is wrong, where, and what to do. It is one printable line of at most 1000
-    characters, even if it quotes a damaged file.
+        The text says what is wrong, where, and what to do. It is one printable line of at most 1000
+        characters, even if it quotes a damaged file.
 
-    Parameters
-    ----------
-    template : str
-        The text, with one ``{}`` for each part.
-    *parts : object
-        Paths, numbers, quoted texts, and arguments of the library as `option` objects.
+        Parameters
+        ----------
+        template : str
+            The text, with one ``{}`` for each part.
+        *parts : object
+            Paths, numbers, quoted texts, and arguments of the library as `option` objects.
 
-    Attributes
-    ----------
-    message : Message
-        The text, with the arguments that it mentions.
+        Attributes
+        ----------
+        message : Message
+            The text, with the arguments that it mentions.
 
-    Examples
-    --------
-    >>> from ngmca._support.messages import option
-    >>> error = ReadError("{} has no axis: give {}.", "a\x1b.csv", option("axis", "none"))
-    >>> print(error)
-    a\x1b.csv has no axis: give axis='none'.
-    >>> error.message.names
-    ('axis',)
+        Examples
+        --------
+        >>> from ngmca._support.extras import MissingPackageError, load_extra
+    from ngmca._support.messages import option
+        >>> error = ReadError("{} has no axis: give {}.", "a\x1b.csv", option("axis", "none"))
+        >>> print(error)
+        a\x1b.csv has no axis: give axis='none'.
+        >>> error.message.names
+        ('axis',)
     """
 
     def __init__(self, template: str, *parts: object) -> None:
@@ -81,14 +82,11 @@ def check_held(path: Any, announced: Any, held: Any, what: str) -> None:
 
 
 def require(module: str, purpose: str) -> Any:
-    """Return a module of the extra `io`; raise an error that says how to install it."""
+    """Return a module that reads a format; raise an error that says how to install it."""
     try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        library = module.split(".")[0]
-        raise ReadError(
-            f"{purpose} is read with {library}, which is not installed: pip install 'ngmca[io]'."
-        ) from error
+        return load_extra(module, f"reading {purpose}")
+    except MissingPackageError as error:
+        raise ReadError("{}.", str(error)) from error
 
 
 def printable(text: Any) -> str:
