@@ -16,30 +16,29 @@ UNSAFE_CATEGORIES = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")  # of Unicode
 class ReadError(ArgumentError):
     r"""A file or folder cannot be read, or not as the arguments ask.
 
-        The text says what is wrong, where, and what to do. It is one printable line of at most 1000
-        characters, even if it quotes a damaged file.
+    The text says what is wrong, where, and what to do. It is one printable line of at most 1000
+    characters, even if it quotes a damaged file.
 
-        Parameters
-        ----------
-        template : str
-            The text, with one ``{}`` for each part.
-        *parts : object
-            Paths, numbers, quoted texts, and arguments of the library as `option` objects.
+    Parameters
+    ----------
+    template : str
+        The text, with one ``{}`` for each part.
+    *parts : object
+        Paths, numbers, quoted texts, and arguments of the library as `option` objects.
 
-        Attributes
-        ----------
-        message : Message
-            The text, with the arguments that it mentions.
+    Attributes
+    ----------
+    message : Message
+        The text, with the arguments that it mentions.
 
-        Examples
-        --------
-        >>> from ngmca._support.extras import MissingPackageError, load_extra
-    from ngmca._support.messages import option
-        >>> error = ReadError("{} has no axis: give {}.", "a\x1b.csv", option("axis", "none"))
-        >>> print(error)
-        a\x1b.csv has no axis: give axis='none'.
-        >>> error.message.names
-        ('axis',)
+    Examples
+    --------
+    >>> from ngmca._support.messages import option
+    >>> error = ReadError("{} has no axis: give {}.", "a\x1b.csv", option("axis", "none"))
+    >>> print(error)
+    a\x1b.csv has no axis: give axis='none'.
+    >>> error.message.names
+    ('axis',)
     """
 
     def __init__(self, template: str, *parts: object) -> None:
