@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ngmca._support.atomic_files import atomic_file, is_temporary, occupied, write_atomically
 from ngmca._support.html_cards import card, curves
 from ngmca.answers.wording import counted
-from ngmca.estimator import NGMCA
 from ngmca.io import Dataset, ReadError, write_table
 from ngmca.io.combine import interpolate, rising, same_axis
 
@@ -27,6 +26,8 @@ class Live:
     def __init__(
         self, out: Path, r: int | str, *, first: int, forgetting: float, refresh: float
     ) -> None:
+        from ngmca.estimator import NGMCA  # scikit-learn takes a second to load
+
         _claim(out)
         self._out, self._refresh, self._first = out, refresh, first
         if isinstance(r, int):
