@@ -233,7 +233,13 @@ def test_the_choices_that_an_error_names_become_buttons():
         ("axis", "first-row"),
         ("transpose", "True"),
     ]
-    assert in_words(error.message).startswith("two ways: “Where the axis is” first-row or “Rows of")
+    assert in_words(error.message) == "two ways: “The first row is the axis” or “Each row is a channel”."
+
+
+def test_messages_name_files_without_their_folders():
+    files = ["/data/lab/a.csv", "/data/lab/day 2"]
+    assert in_words("/data/lab/a.csv and /data/lab/day 2/b.spc", files) == "a.csv and day 2/b.spc"
+    assert in_words("a/b", ["/a.csv"]) == "a/b"
 
 
 def test_dropped_files_are_data_until_they_are_deleted(client, start, tmp_path):

@@ -1,8 +1,10 @@
 """The settings as a form: groups of fields, values from what a person wrote, and what is greyed out."""
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from ngmca._support.messages import Message, Option, rendered
@@ -62,9 +64,11 @@ def label(name: str) -> str:
     return LABELS.get(name) or name.replace("_", " ").capitalize()
 
 
-def in_words(text: str) -> str:
-    """Return a message with the names of fields instead of options of the command line."""
+def in_words(text: str, files: Iterable[str] = ()) -> str:
+    """Return a message with the names of fields instead of options, and of files without their folders."""
     text = rendered(text, _shown)
+    for folder in sorted({str(Path(one).parent) for one in files}, key=len, reverse=True):
+        text = text.replace(f"{folder.rstrip(os.sep)}{os.sep}", "") if len(folder) > 1 else text
     for name in sorted(_FIELDS, key=len, reverse=True):
         text = text.replace(flag(name), f"“{label(name)}”")
     number = f"“{label('sources')}” "
@@ -97,6 +101,9 @@ def settings_in(text: str) -> list[dict[str, str]]:
 def _shown(one: Option) -> str:
     if flag_of(one.name) is None or setting_of(one.name) not in _FIELDS:
         return str(one)
+    words = WORDS_OF_CHOICES.get((setting_of(one.name), str(one.value)))
+    if words is not None:
+        return f"“{words}”"
     name = f"“{label(setting_of(one.name))}”"
     return name if not one.has_value or one.value is True else f"{name} {one.value}"
 

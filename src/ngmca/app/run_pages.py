@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ def told(runner: Runner, run: RunFolder) -> dict[str, Any]:
     if state == "running":
         found |= _under_way(progress)
     elif state == "failed":
-        found["words"] = in_words(run.error) or "The run ended with an error. Its log says more."
+        files = (settings := run.settings).data, settings.files.values()
+        found["words"] = in_words(run.error, chain(*files)) or "The run ended with an error: see its log."
         found["change"] = settings_in(run.error)
     elif state == "killed":
         found["words"] = KILLED_WORDS + (

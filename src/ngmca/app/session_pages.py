@@ -102,12 +102,13 @@ async def undo(request: Request) -> Response:
 def preview(request: Request) -> Response:
     """Return what is in the data, or how far their reading is."""
     session = session_of(request)
+    files = session.settings.data
     found = request.app.state.readers.preview(session.folder)
     if found.error is not None:
-        return JSONResponse({"error": in_words(found.error), "choices": choices_in(found.error)})
+        return JSONResponse({"error": in_words(found.error, files), "choices": choices_in(found.error)})
     if found.facts is None:
         return JSONResponse({"seconds": round(found.seconds, 1)})
-    facts = found.facts | {"notes": [in_words(note) for note in found.facts["notes"]]}
+    facts = found.facts | {"notes": [in_words(note, files) for note in found.facts["notes"]]}
     facts["words"] = _described(facts)
     facts.pop("row_names")
     return JSONResponse({"facts": facts, "unfit": _unfit(facts["meta"], session.settings)})

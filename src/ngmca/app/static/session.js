@@ -91,6 +91,12 @@ function go(name) {
   const target = form.elements[name] || group.firstElementChild;
   target.focus(); target.scrollIntoView({block: 'center'});
 }
+// Times are asked for below the heat map, all other fields are in their group.
+function change(name) {
+  if (name !== 'rows' || !facts || facts.image_shape) { go(name); return; }
+  find('along').hidden = false;
+  find('along-value').focus(); find('along').scrollIntoView({block: 'center'});
+}
 for (const one of document.querySelectorAll('[data-go]')) one.addEventListener('click', () => go(one.dataset.go));
 function set(field, value) {
   form.elements[field].value = value;
@@ -256,7 +262,7 @@ function told(run) {
     buttons.replaceChildren();
     if (run.state === 'running') buttons.append(button('Stop', 'stop', run));
     if (run.can_resume) buttons.append(button('Continue', 'resume', run));
-    for (const one of run.change || []) buttons.append(plain(`Change “${one.label}”`, () => go(one.name)));
+    for (const one of run.change || []) buttons.append(plain(`Change “${one.label}”`, () => change(one.name)));
     if (['failed', 'killed', 'stopped'].includes(run.state)) buttons.append(plain('Run again', () => form.requestSubmit()));
     if (run.state === 'failed') buttons.append(Object.assign(document.createElement('a'), {href: `${address}/runs/${run.number}/log`, textContent: 'What the command printed'}));
     if (run.state === 'done') buttons.append(Object.assign(document.createElement('a'), {href: `${address}/runs/${run.number}`, textContent: 'Look at the result', className: 'button'}));
