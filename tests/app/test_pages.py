@@ -4,16 +4,17 @@ import json
 import os
 import signal
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from app_client import HOST, ORIGIN, TOKEN
 from starlette.testclient import TestClient
 
 import ngmca
 from ngmca._support.messages import option
-from ngmca.app.forms import choices_in, in_words
+from ngmca.app.forms import GROUPS, choices_in, field_of, in_words, settings_in
 from ngmca.app.repeat import command_line, python_lines
 from ngmca.app.web_application import application
 from ngmca.io import ReadError
@@ -140,6 +141,66 @@ def test_steps_are_undone(client, opened):
     assert not client.post(f"{opened}/undo").json()["undo"]
 
 
+def test_no_field_is_lost_between_form_and_run_toml(client, opened, start, tmp_path):
+    """Every field, with another value than its default, arrives in run.toml and in the command."""
+    folder = tmp_path / "sessions" / opened.split("/")[-1]
+    for one in fields(Settings):
+        if not one.metadata:
+            continue
+        field = field_of(Settings(), one.name)
+        own = [value for value, _ in field.choices if value != str(one.default)]
+        value = {"switch": "True", "choice": own[0] if own else ""}.get(field.kind, "3")
+        value = str(start / "tubes.csv") if field.file else value
+        state = client.post(
+            f"{opened}/settings", data={one.name: value, f"{one.name}.pasted": ""}
+        ).json()
+        assert "error" not in state, (one.name, state)
+        assert state["values"][one.name] in (value, "3.0"), one.name
+        found = from_file(folder / "run.toml")[0].given
+        assert str(found[one.name]) in (value, "3.0"), one.name
+        client.post(f"{opened}/undo")
+    names = {name for _, _, names in GROUPS for name in names}
+    assert names == {one.name for one in fields(Settings) if one.metadata}
+
+
+def test_a_step_is_switched_off_and_on_and_undone(client, opened, tmp_path):
+    path = tmp_path / "sessions" / opened.split("/")[-1] / "run.toml"
+    given = {"sources": "2", "noise": "poisson", "gain": "2", "range": "2:8"}
+    client.post(f"{opened}/settings", data=given)
+    state = client.post(f"{opened}/switch", data={"name": "noise"}).json()  # with gain, which needs it
+    assert {one["name"]: one["on"] for one in state["steps"]} == {
+        "sources": True, "noise": False, "gain": False, "range": True
+    }  # fmt: skip
+    assert from_file(path)[0].given.keys() == {"data", "sources", "range"}
+    client.post(f"{opened}/settings", data={"range": "3:8", "noise": "", "gain": ""})  # off stays off
+    state = client.post(f"{opened}/switch", data={"name": "noise"}).json()
+    assert (state["values"]["noise"], state["values"]["gain"]) == ("poisson", "2.0")
+    client.post(f"{opened}/undo")
+    assert "noise" not in from_file(path)[0].given
+    assert client.post(f"{opened}/switch", data={"name": "sources"}).status_code == 400
+
+
+def test_a_spectrum_of_the_library_becomes_known(client, opened, start):
+    x = np.linspace(2, 8, 301)
+    ngmca.io.write_table(start / "pure.csv", {"ppm": x, "one": np.sin(x) ** 2, "other": x})
+    read(client, opened)
+    client.post(f"{opened}/settings", data={"library": "pure.csv"})
+    ask = lambda: client.get(f"{opened}/library").json()  # noqa: E731
+    assert until(ask, lambda one: "names" in one)["names"] == ["one", "other"]
+    assert client.post(f"{opened}/library", data={}).status_code == 400
+    values = client.post(f"{opened}/library", data={"spectrum": "1"}).json()["values"]
+    assert values["known_scale"] == "free"
+    known = ngmca.io.read(values["known_sources"])
+    assert known.row_names == ("other",)
+    assert known.positions.min() > 2  # nothing is made up where the library has nothing
+    assert np.allclose(known.Y[0], known.positions)
+
+
+def test_an_error_of_a_run_names_the_fields_to_change():
+    error = "--known-scale needs --known-sources: give a file of spectra. With -r 3 it is too many."
+    assert [one["name"] for one in settings_in(error)] == ["known_sources", "known_scale", "sources"]
+
+
 def test_pasted_tables_become_files(client, opened):
     pasted = {"known_mixing.pasted": "tube 1\t0.5\r\ntube 3\t\r\n"}
     value = client.post(f"{opened}/settings", data=pasted).json()["values"]["known_mixing"]
@@ -172,7 +233,13 @@ def test_the_choices_that_an_error_names_become_buttons():
         ("axis", "first-row"),
         ("transpose", "True"),
     ]
-    assert in_words(error.message).startswith("two ways: “Where the axis is” first-row or “Rows of")
+    assert in_words(error.message) == "two ways: “The first row is the axis” or “Each row is a channel”."
+
+
+def test_messages_name_files_without_their_folders():
+    files = ["/data/lab/a.csv", "/data/lab/day 2"]
+    assert in_words("/data/lab/a.csv and /data/lab/day 2/b.spc", files) == "a.csv and day 2/b.spc"
+    assert in_words("a/b", ["/a.csv"]) == "a/b"
 
 
 def test_dropped_files_are_data_until_they_are_deleted(client, start, tmp_path):

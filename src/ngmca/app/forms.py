@@ -1,7 +1,10 @@
 """The settings as a form: groups of fields, values from what a person wrote, and what is greyed out."""
 
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from ngmca._support.messages import Message, Option, rendered
@@ -44,6 +47,13 @@ LABELS = {
 }  # fmt: skip
 TABLES = ("standards", "known_mixing", "known_mixing_sd", "known_sources", "responses", "closure",
           "times", "rows")  # settings that can be pasted from a spreadsheet  # fmt: skip
+WORDS_OF_CHOICES = {
+    ("axis", "first-row"): "The first row is the axis",
+    ("axis", "first-column"): "The first column is the axis",
+    ("axis", "none"): "There is no axis: all numbers are measurements",
+    ("transpose", "True"): "Each row is a channel",
+    ("transpose", "False"): "Each row is a measurement",
+}
 MAX_PASTED = 20_000_000  # letters
 _FIELDS = {one.name: one for one in fields(Settings) if one.metadata}
 _TYPES = get_type_hints(Settings)
@@ -54,9 +64,11 @@ def label(name: str) -> str:
     return LABELS.get(name) or name.replace("_", " ").capitalize()
 
 
-def in_words(text: str) -> str:
-    """Return a message with the names of fields instead of options of the command line."""
+def in_words(text: str, files: Iterable[str] = ()) -> str:
+    """Return a message with the names of fields instead of options, and of files without their folders."""
     text = rendered(text, _shown)
+    for folder in sorted({str(Path(one).parent) for one in files}, key=len, reverse=True):
+        text = text.replace(f"{folder.rstrip(os.sep)}{os.sep}", "") if len(folder) > 1 else text
     for name in sorted(_FIELDS, key=len, reverse=True):
         text = text.replace(flag(name), f"“{label(name)}”")
     number = f"“{label('sources')}” "
@@ -70,17 +82,28 @@ def choices_in(text: Message) -> list[dict[str, str]]:
     def note(one: Option) -> str:
         name = setting_of(one.name)
         if name in _FIELDS and one.has_value:
-            words = {"name": name, "value": str(one.value), "words": f"{label(name)}: {one.value}"}
-            found.append(words)
+            value = str(one.value)
+            words = WORDS_OF_CHOICES.get((name, value), f"{label(name)}: {value}")
+            found.append({"name": name, "value": value, "words": words})
         return ""
 
     text.render(note)
     return found
 
 
+def settings_in(text: str) -> list[dict[str, str]]:
+    """Return the settings that an error of the command names, with what the page calls them."""
+    named = [name for name in _FIELDS if re.search(rf"(?<![\w-]){flag(name)}(?![\w-])", text)]
+    named += ["sources"] if re.search(r"(?<!\S)-r\b", text) and "sources" not in named else []
+    return [{"name": name, "label": label(name)} for name in named]
+
+
 def _shown(one: Option) -> str:
     if flag_of(one.name) is None or setting_of(one.name) not in _FIELDS:
         return str(one)
+    words = WORDS_OF_CHOICES.get((setting_of(one.name), str(one.value)))
+    if words is not None:
+        return f"“{words}”"
     name = f"“{label(setting_of(one.name))}”"
     return name if not one.has_value or one.value is True else f"{name} {one.value}"
 
@@ -106,6 +129,17 @@ def form(settings: Settings) -> Iterator[tuple[str, str, list[Field], list[str]]
         made = [field_of(settings, one) for one in names]
         given = [f"{one.label}: {_short(one.value)}" for one in made if _is_given(settings, one.name)]
         yield name, heading, made, given
+
+
+def steps_of(session: Session) -> list[dict[str, Any]]:
+    """Return everything that was given, in the order of the form, also what is switched off."""
+    given, off = session.settings.given, session.off
+    names = [name for _, _, names in GROUPS for name in names if name in given or name in off]
+    return [
+        {"name": name, "label": label(name), "on": name in given, "can_be_off": name != "sources",
+         "value": _short(str(given.get(name, off.get(name))))}
+        for name in names
+    ]  # fmt: skip
 
 
 def _short(value: str) -> str:
@@ -173,7 +207,7 @@ def _value(name: str, text: str, places: Places) -> Any:
     facts = _FIELDS[name].metadata
     if not text:
         return _FIELDS[name].default
-    if name == "transpose":
+    if name == "transpose" or _TYPES[name] is bool:
         return text == "True"
     if facts["read"] is not None:
         value = facts["read"](text)

@@ -18,6 +18,7 @@ from ngmca.settings import Settings, from_file
 from ngmca.settings.settings import READING
 
 PREVIEW, ROWS, ERROR = "preview", "measurements", "reading-error.json"
+LIBRARY_FOLDER = "library"
 NOT_READING = ("range", "leave_out", "leave_rows")  # the preview shows these instead of cutting them off
 
 
@@ -27,6 +28,11 @@ def reading_key(settings: Settings) -> str:
     stamps = [_stamp(path) for path in settings.data]
     text = json.dumps([settings.data, settings.shared, options, stamps])
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def library_key(settings: Settings) -> str:
+    """Return a text that is another one whenever the library has to be read again."""
+    return json.dumps([reading_key(settings), settings.library, _stamp(settings.library or "")])
 
 
 def _stamp(path: str) -> list[int]:
@@ -74,6 +80,16 @@ class Readers:
         """Return the measurements of a run, and start reading them if there are none yet."""
         facts = facts_of(folder / ROWS)
         return Reading(facts) if facts is not None else self._under_way(folder, "measurements", "")
+
+    def library(self, folder: Path) -> Reading:
+        """Return the names in the library of a session, and start reading it if it is another one."""
+        settings, place = from_file(folder / RECORD)[0], folder / LIBRARY_FOLDER
+        key = library_key(settings)
+        facts = facts_of(place)
+        if facts is not None and facts["key"] == key:
+            return Reading(facts)
+        place.mkdir(exist_ok=True)
+        return self._under_way(place, "library", key)
 
     def _under_way(self, folder: Path, job: str, key: str) -> Reading:
         with self._lock:

@@ -26,7 +26,7 @@ from ngmca.report import comparison, figures, mixing_figures
 from ngmca.report.answer_figures import amounts_of
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
-from ngmca.settings import Settings, from_file
+from ngmca.settings import Settings
 
 WHAT_IS_IN = {
     "sources.csv": "the spectra", "mixing.csv": "the amounts in every measurement", "amounts.csv":
@@ -56,7 +56,7 @@ def _run(request: Request) -> RunFolder:
 def show(request: Request) -> Response:
     """Show a result."""
     session, folder = session_of(request), _run(request)
-    run, settings = run_at(folder), from_file(folder.folder / result_folder.RECORD)[0]
+    run, settings = run_at(folder), folder.settings
     there = [name for name in result_folder.FILES if (folder.result / name).is_file()]
     files = [(name, (folder.result / name).stat().st_size, WHAT_IS_IN.get(name, "")) for name in there]
     others = [one.number for one in runs_of(session) if one.done and one.number != folder.number]
@@ -166,8 +166,7 @@ async def take_next_step(request: Request) -> Response:
         change = _next_change(run_at(folder))
         if not change:
             raise ReadError("there is no next step that can be done by itself.")
-        settings = from_file(folder.folder / result_folder.RECORD)[0]
-        session.change(settings.changed(**change))
+        session.change(folder.settings.changed(**change))
         request.app.state.runner.start(session)
 
     await run_in_threadpool(again)
@@ -179,7 +178,7 @@ def compare(request: Request) -> Response:
     session = session_of(request)
     one, other = (run_of(session, request.query_params.get(key, "")) for key in ("one", "other"))
     pairs = comparison.pairs(run_at(one), run_at(other))
-    settings = [from_file(a.folder / result_folder.RECORD)[0] for a in (one, other)]
+    settings = [a.settings for a in (one, other)]
     differ = [
         (in_words(f"--{name.replace('_', '-')}"), *(str(getattr(a, name)) for a in settings))
         for name in vars(settings[0])

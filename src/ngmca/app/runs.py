@@ -17,6 +17,7 @@ from ngmca._support.atomic_files import write_atomically
 from ngmca.app.sessions import Session
 from ngmca.io import ReadError
 from ngmca.saving import result_folder
+from ngmca.settings import Settings, from_file
 
 MAX_RUNS = 4  # at the same time
 NGMCA = (sys.executable, "-c", "from ngmca.cli import main; main()")
@@ -39,6 +40,11 @@ class RunFolder:
     def result(self) -> Path:
         """The folder that the command writes."""
         return self.folder / "result"
+
+    @property
+    def settings(self) -> Settings:
+        """What it was asked: the content of its run.toml."""
+        return from_file(self.folder / result_folder.RECORD)[0]
 
     @property
     def done(self) -> bool:

@@ -1,8 +1,6 @@
-"""A session: what is in the data, what is to be done with them, and its runs."""
+"""A session: what is in the data, and what is to be done with them."""
 
 import json
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +10,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from ngmca.app.forms import choices_in, form, in_words, label, reasons, settings_from
+from ngmca.app.forms import choices_in, form, in_words, label, reasons, settings_from, steps_of
 from ngmca.app.kept_data import kept
 from ngmca.app.places import Places
 from ngmca.app.previews import PREVIEW
-from ngmca.app.runs import KILLED_WORDS, RunFolder, Runner, run_of, runs_of
 from ngmca.app.sessions import Session
 from ngmca.app.templates import page
 from ngmca.io import Dataset, ReadError
-from ngmca.report import plotly_style as look
+from ngmca.io.isolated_reading import OPTIONS
 from ngmca.report import preview_figures
-from ngmca.report.answer_figures import stacked
 from ngmca.saving.result_folder import RECORD
 from ngmca.settings import Settings
 from ngmca.settings.selection import parse_left_out, parse_range
@@ -43,7 +39,7 @@ def show(request: Request) -> Response:
     return page(
         "session", session=session, settings=settings, groups=list(form(settings)),
         data=[places.shown(one) for one in settings.data], can_undo=bool(session.steps),
-        nearby=_nearby(settings, places), label=label,
+        nearby=_nearby(settings, places), label=label, steps=steps_of(session),
         toml=(session.folder / RECORD).read_text(encoding="utf-8", errors="replace"),
     )  # fmt: skip
 
@@ -67,12 +63,12 @@ async def change(request: Request) -> Response:
         if running:
             request.app.state.runner.start(session)
             return RedirectResponse(f"/s/{session.name}#runs", 303)
-        return JSONResponse(_state(session))
+        return JSONResponse(state_of(session))
 
     return await run_in_threadpool(changed)
 
 
-def _state(session: Session) -> dict[str, Any]:
+def state_of(session: Session) -> dict[str, Any]:
     """Return what a page shows about the settings of a session."""
     settings = session.settings
     groups = {name: given for name, _, _, given in form(settings)}
@@ -80,28 +76,51 @@ def _state(session: Session) -> dict[str, Any]:
     toml = (session.folder / RECORD).read_text(encoding="utf-8", errors="replace")
     values = {one.name: one.value for one in made}
     return {"values": values, "reasons": reasons(settings), "given": groups, "toml": toml,
-            "undo": bool(session.steps)}  # fmt: skip
+            "undo": bool(session.steps), "steps": steps_of(session)}  # fmt: skip
+
+
+def state(request: Request) -> Response:
+    """Return the settings as a page shows them."""
+    return JSONResponse(state_of(session_of(request)))
+
+
+async def switch(request: Request) -> Response:
+    """Switch a step off, or on again with the value that it had."""
+    session, name = session_of(request), str((await request.form()).get("name", ""))
+    session.switch(name)
+    request.app.state.places.check(session.settings)
+    return JSONResponse(state_of(session))
 
 
 async def undo(request: Request) -> Response:
     """Take the last change back."""
     session = session_of(request)
     session.undo()
-    return JSONResponse(_state(session))
+    return JSONResponse(state_of(session))
 
 
 def preview(request: Request) -> Response:
     """Return what is in the data, or how far their reading is."""
     session = session_of(request)
+    files = session.settings.data
     found = request.app.state.readers.preview(session.folder)
     if found.error is not None:
-        return JSONResponse({"error": in_words(found.error), "choices": choices_in(found.error)})
+        return JSONResponse({"error": in_words(found.error, files), "choices": choices_in(found.error)})
     if found.facts is None:
         return JSONResponse({"seconds": round(found.seconds, 1)})
-    facts = found.facts | {"notes": [in_words(note) for note in found.facts["notes"]]}
+    facts = found.facts | {"notes": [in_words(note, files) for note in found.facts["notes"]]}
     facts["words"] = _described(facts)
     facts.pop("row_names")
-    return JSONResponse({"facts": facts})
+    return JSONResponse({"facts": facts, "unfit": _unfit(facts["meta"], session.settings)})
+
+
+def _unfit(meta: dict[str, Any], settings: Settings) -> list[str]:
+    """Return the fields about reading that files of this format, or a single file, do not have."""
+    known = {name for formats, _ in OPTIONS.values() for name in formats}
+    unfit = [] if len(settings.data) > 1 else ["shared"]
+    if meta.get("format") in known:
+        unfit += [name for name, (formats, _) in OPTIONS.items() if meta["format"] not in formats]
+    return [name for name in unfit if name not in settings.given]
 
 
 def _described(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -161,83 +180,12 @@ def _used(data: Dataset, grey: list[tuple[float, float]]) -> int:
     return int((~gone).sum())
 
 
-def all_runs(request: Request) -> Response:
-    """Return how far each run of a session is."""
-    session, runner = session_of(request), request.app.state.runner
-    return JSONResponse([told(runner, one) for one in runs_of(session)])
-
-
-def told(runner: Runner, run: RunFolder) -> dict[str, Any]:
-    """Return what a page shows of a run."""
-    state, progress = runner.state(run), run.progress
-    found = {"number": run.number, "state": state, "at": run.facts.get("at", ""), "words": ""}
-    if state == "running":
-        found |= _under_way(progress)
-    elif state == "failed":
-        found["words"] = in_words(run.error) or "The run ended with an error. Its log says more."
-    elif state == "killed":
-        found["words"] = KILLED_WORDS + (
-            "What it had is kept: continue it." if run.can_resume else "Nothing was kept: run it again."
-        )
-    elif state == "stopped":
-        found["words"] = "Stopped. " + (
-            "What was found so far is kept." if run.can_resume else "There was nothing to keep yet."
-        )
-    found["can_resume"] = state in ("stopped", "killed") and run.can_resume
-    found["live"] = state != "done" and "sources" in progress
-    return found
-
-
-def _under_way(progress: dict[str, Any]) -> dict[str, Any]:
-    """Return stage, share and time left of a run."""
-    stage = str(progress.get("stage", "starting"))
-    words = {"separating": "Separating", "reading": "Reading the data"}.get(stage, stage.capitalize())
-    done, total = progress.get("iteration", 0), progress.get("iterations", 0)
-    if stage == "trying other starts":
-        done, total = progress["other_iterations"], total * (progress.get("starts", 1) - 1)
-    elif stage != "separating":
-        done = total = 0
-    found: dict[str, Any] = {"share": min(1.0, done / total) if total else None}
-    if progress.get("compiling"):
-        words += ". Compiling for the first time on this machine, which takes about half a minute"
-    if done and total:
-        spent = time.time() - progress["stage_begun"]
-        found["left"] = max(0, round(spent * (total - done) / done))
-    if stage == "separating" and "threshold" in progress:
-        found["threshold"], found["residual"] = progress["threshold"], progress["residual"]
-    return found | {"words": words}
-
-
-def live(request: Request) -> Response:
-    """Return the figure of the sources as they are now."""
-    session = session_of(request)
-    progress = run_of(session, request.path_params["run"]).progress
-    if "sources" not in progress:
-        raise ReadError("there are no sources yet.")
-    figure = stacked(np.array(progress["axis"]), np.array(progress["sources"]), "")
-    if (session.folder / PREVIEW).is_dir():  # it knows the unit and the direction of the axis
-        look.axis_of(figure, replace(kept(session.folder / PREVIEW)[0], axis=np.array(progress["axis"])))
-    return Response(figure.to_json(), media_type="application/json")
-
-
-async def steer(request: Request) -> Response:
-    """Stop or continue a run."""
-    session, runner = session_of(request), request.app.state.runner
-    run = run_of(session, request.path_params["run"])
-    if request.url.path.endswith("/stop"):
-        runner.stop(run)
-    elif runner.state(run) in ("stopped", "killed"):
-        runner.resume(run)
-    return RedirectResponse(f"/s/{session.name}#runs", 303)
-
-
 SESSION = [
     Route("/s/{session}", show),
+    Route("/s/{session}/settings", state),
     Route("/s/{session}/settings", change, methods=["POST"]),
     Route("/s/{session}/undo", undo, methods=["POST"]),
     Route("/s/{session}/preview", preview),
     Route("/s/{session}/spectrum", spectrum),
-    Route("/s/{session}/runs", all_runs),
-    Route("/s/{session}/runs/{run}/live", live),
-    *(Route(f"/s/{{session}}/runs/{{run}}/{do}", steer, methods=["POST"]) for do in ("stop", "resume")),
+    Route("/s/{session}/switch", switch, methods=["POST"]),
 ]

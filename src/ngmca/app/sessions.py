@@ -8,9 +8,13 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
+
+import tomli_w
 
 from ngmca._support.atomic_files import write_atomically
 from ngmca.io import ReadError
@@ -18,6 +22,12 @@ from ngmca.saving.result_folder import RECORD
 from ngmca.settings import Settings, from_file, to_toml
 
 NAME = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
+OFF = "# off: "  # begins a line of run.toml with a setting that is switched off
+NEEDS = {  # settings that mean nothing without another one
+    "known_scale": "known_sources", "known_mixing_sd": "known_mixing", "closure_kind": "closure",
+    "kinetics_start": "kinetics", "times": "kinetics", "gain": "noise", "readout": "noise",
+    "tolerance": "library", "detect": "library", "samples": "posterior",
+}  # fmt: skip
 MAX_STEPS = 200  # that can be undone
 
 
@@ -51,16 +61,45 @@ class Session:
         """Earlier versions of run.toml, the oldest first."""
         return sorted((self.folder / "steps").glob("*.toml"))
 
-    def change(self, settings: Settings) -> None:
-        """Write other settings; the present ones can be brought back."""
-        if settings == self.settings:
+    @property
+    def off(self) -> dict[str, Any]:
+        """The settings that are switched off: comments in run.toml, each with its value."""
+        lines = (self.folder / RECORD).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        found: dict[str, Any] = {}
+        for line in lines:
+            if line.startswith(OFF):
+                found |= tomllib.loads(line.removeprefix(OFF))
+        return found
+
+    def switch(self, name: str) -> None:
+        """Switch a setting off, with those that need it, or on again with the values that they had."""
+        off, given = self.off, self.settings.given
+        changed = {name, *(one for one, other in NEEDS.items() if other == name)}
+        if name in off:
+            again = {one: off.pop(one) for one in changed & off.keys()}
+            self.change(replace(self.settings, **again), off)
+        elif name in given and name not in ("data", "sources"):
+            gone = {one: given[one] for one in changed & given.keys()}
+            defaults: dict[str, Any] = {
+                one.name: one.default for one in fields(Settings) if one.name in gone
+            }
+            self.change(replace(self.settings, **defaults), off | gone)
+        else:
+            raise ReadError("there is no such step: the page shows an older state. Load it again.")
+
+    def change(self, settings: Settings, off: Mapping[str, Any] | None = None) -> None:
+        """Write other settings, and which are switched off; the present ones can be brought back."""
+        off = {one: value for one, value in (self.off if off is None else off).items()
+               if one not in settings.given}  # fmt: skip
+        if settings == self.settings and off == self.off:
             return
         before, kept = self.folder / RECORD, self.steps
         number = int(kept[-1].stem) + 1 if kept else 1
         shutil.copyfile(before, self.folder / "steps" / f"{number:06d}.toml")
         for old in kept[:-MAX_STEPS]:
             old.unlink()
-        write_atomically(before, to_toml(settings))
+        lines = (f"{OFF}{tomli_w.dumps({one: value})}" for one, value in off.items())
+        write_atomically(before, to_toml(settings) + "".join(lines))
 
     def undo(self) -> None:
         """Bring the settings before the last change back."""

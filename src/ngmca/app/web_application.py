@@ -15,9 +15,11 @@ from starlette.staticfiles import StaticFiles
 from ngmca.app.forms import in_words
 from ngmca.app.guard import Guard
 from ngmca.app.home_pages import HOME
+from ngmca.app.library_pages import LIBRARY
 from ngmca.app.places import Places
 from ngmca.app.previews import Readers
 from ngmca.app.result_pages import RESULTS
+from ngmca.app.run_pages import RUNS
 from ngmca.app.runs import Runner
 from ngmca.app.session_pages import SESSION
 from ngmca.app.sessions import Sessions
@@ -46,6 +48,8 @@ def application(
     routes = [
         *HOME,
         *SESSION,
+        *RUNS,
+        *LIBRARY,
         *RESULTS,
         Route("/plotly.js", _plotly),
         Mount("/static", StaticFiles(directory=STATIC)),

@@ -5,13 +5,15 @@ import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ngmca._support.atomic_files import write_atomically
 from ngmca._support.messages import ArgumentError, to_plain
-from ngmca.app.kept_data import keep
-from ngmca.app.previews import ERROR, PREVIEW, ROWS, reading_key
+from ngmca.answers.which.library import open_library
+from ngmca.app.kept_data import FACTS, keep, kept
+from ngmca.app.previews import ERROR, PREVIEW, ROWS, library_key, reading_key
 from ngmca.report import preview_figures
 from ngmca.saving.result_folder import RECORD
 from ngmca.settings import from_file
@@ -43,7 +45,21 @@ def measurements(folder: Path) -> None:
     keep(folder / ROWS, from_file(folder / RECORD)[0].read())
 
 
-JOBS = {"preview": preview, "measurements": measurements}
+def library(folder: Path) -> None:
+    """Read the library of a session, on axes in the unit of the data, and keep its spectra."""
+    settings = from_file(folder.parent / RECORD)[0]
+    assert settings.library is not None
+    data, _ = kept(folder.parent / PREVIEW)
+    found = open_library(settings.library, data.axis_unit, data.axis_name).references
+    part = folder / "spectra.part.npz"
+    arrays: dict[str, Any] = {f"axis-{k}": one.axis for k, one in enumerate(found)}
+    np.savez(part, **arrays | {f"values-{k}": one.values for k, one in enumerate(found)})
+    part.replace(folder / "spectra.npz")
+    facts = {"key": library_key(settings), "names": [one.name for one in found]}
+    write_atomically(folder / FACTS, json.dumps(facts))
+
+
+JOBS = {"preview": preview, "measurements": measurements, "library": library}
 
 if __name__ == "__main__":
     job, folder = sys.argv[1], Path(sys.argv[2])

@@ -12,6 +12,7 @@ from ngmca.report import plotly_style as look
 from ngmca.report.mixing_figures import MAX_PIXELS, image
 
 MAX_ROWS, MAX_COLUMNS = 300, 700  # of a heat map
+NUMBERS_OF_BLOCK = 2_000_000  # that are averaged at once
 LEFT_OUT = "rgba(120, 128, 138, 0.35)"
 
 
@@ -22,7 +23,7 @@ def heat_map(data: Dataset) -> tuple[go.Figure, dict[str, Any]]:
     that are drawn, or the columns of the image and the size of its averaged pixels.
     """
     if data.image_shape is not None:
-        mean = np.array([np.nanmean(np.asarray(row, dtype=float)) for row in data.Y])
+        mean = _means(data.Y)
         step = int(np.ceil(np.sqrt(len(mean) / MAX_PIXELS)))
         return image(mean, data, "mean of each pixel"), {"columns": data.image_shape[1], "step": step}
     m, n = data.Y.shape
@@ -42,10 +43,24 @@ def heat_map(data: Dataset) -> tuple[go.Figure, dict[str, Any]]:
     look.style(figure, 320)
     look.axis_of(figure, data)
     picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 8)).astype(int))
-    names = look.shortened_all([data.names[rows[k]] for k in picked])
-    ticks = {"tickvals": picked + 1, "ticktext": [look.literal(name) for name in names]}
-    figure.update_yaxes(title="measurement", autorange="reversed", showgrid=False, **ticks)
+    ticks = {"tickvals": picked + 1, "ticktext": _row_words(data, rows[picked])}
+    title = look.literal(data.row_label) or "measurement"
+    figure.update_yaxes(title=title, autorange="reversed", showgrid=False, **ticks)
     return figure, {"rows": rows.tolist()}
+
+
+def _means(Y: NDArray) -> NDArray:
+    """Return the mean of each row; blocks of rows keep the memory small."""
+    step = max(1, NUMBERS_OF_BLOCK // Y.shape[1])
+    blocks = (np.asarray(Y[i : i + step], dtype=float) for i in range(0, len(Y), step))
+    return np.concatenate([np.nanmean(block, axis=1) for block in blocks])
+
+
+def _row_words(data: Dataset, rows: NDArray) -> list[str]:
+    """Return what stands beside rows of the heat map: their times or other coordinates, or their names."""
+    if data.row_axis is not None:
+        return [f"{value:.4g}" for value in data.row_axis[rows]]
+    return [look.literal(name) for name in look.shortened_all([data.names[i] for i in rows])]
 
 
 def spectra(

@@ -7,21 +7,24 @@ let facts = null, row = 0, reading = 0, part = null;
 // The data: read in another process, which may take a while.
 async function preview() {
   const mine = ++reading;
-  find('reading').hidden = false; find('reading-error').hidden = true;
+  find('reading').hidden = false; find('reading-error').hidden = find('reading-question').hidden = true;
   for (;;) {
     const found = await ask(`${address}/preview`);
     if (mine !== reading) return;
     if (found.error || found.facts) {
       find('reading').hidden = true;
-      find('reading-error').hidden = !found.error;
-      find('reading-error').textContent = found.error || '';
-      find('reading-choices').hidden = !found.choices?.length;
-      find('reading-choices').replaceChildren(...(found.choices || []).map(one => {
+      const asks = Boolean(found.choices?.length);
+      find('reading-error').hidden = !found.error || asks;
+      find('reading-error').firstElementChild.textContent = found.error || '';
+      find('reading-question').hidden = !asks;
+      find('reading-question').querySelector('span').textContent = found.error || '';
+      find('reading-question').querySelector('.buttons').replaceChildren(...(found.choices || []).map(one => {
         const made = Object.assign(document.createElement('button'), {type: 'button', textContent: one.words});
         made.addEventListener('click', () => set(one.name, one.value));
         return made;
       }));
-      if (found.error) { find('seen').hidden = true; find('group-reading').open = true; return; }
+      if (found.error) { find('seen').hidden = true; return; }
+      for (const box of document.querySelectorAll('#group-reading .field')) box.hidden = found.unfit.includes(box.dataset.name);
       facts = found.facts;
       break;
     }
@@ -37,6 +40,7 @@ async function preview() {
   }));
   find('notes').replaceChildren(...facts.notes.map(text => Object.assign(document.createElement('li'), {textContent: text})));
   find('notes').hidden = !facts.notes.length;
+  find('along').hidden = Boolean(facts.image_shape) || Boolean(facts.row_label) || facts.measurements < 2;
   find('row').max = facts.measurements;
   const heat = find('heat');
   await draw(heat, facts.heat);
@@ -71,6 +75,29 @@ find('without').addEventListener('click', () => {
   const before = form.elements.leave_out.value;
   set('leave_out', before ? `${before},${part}` : part);
 });
+// A series: the first time with the last one or with the step becomes the text of one setting.
+find('along-use').addEventListener('click', () => {
+  const number = id => Number(find(id).value.replace(',', '.') || NaN);
+  const first = number('along-first'), value = number('along-value');
+  const step = find('along-kind').value === 'step' ? value : (value - first) / (facts.measurements - 1);
+  const fits = Number.isFinite(first) && Number.isFinite(step) && step !== 0;
+  find('along-told').textContent = fits ? '' : 'Write two different numbers.';
+  const plain = x => x.toFixed(10).replace(/\.?0+$/, ''), unit = find('along-unit').value.trim();
+  if (fits) set('rows', `${find('along-name').value.trim() || 'time'}${unit ? ` [${unit}]` : ''} ${plain(first)}:${plain(step)}`);
+});
+function go(name) {
+  const group = find(`group-${name}`) || form.elements[name].closest('details[id^=group]');
+  group.open = true;
+  const target = form.elements[name] || group.firstElementChild;
+  target.focus(); target.scrollIntoView({block: 'center'});
+}
+// Times are asked for below the heat map, all other fields are in their group.
+function change(name) {
+  if (name !== 'rows' || !facts || facts.image_shape) { go(name); return; }
+  find('along').hidden = false;
+  find('along-value').focus(); find('along').scrollIntoView({block: 'center'});
+}
+for (const one of document.querySelectorAll('[data-go]')) one.addEventListener('click', () => go(one.dataset.go));
 function set(field, value) {
   form.elements[field].value = value;
   find('chosen').hidden = true;
@@ -96,7 +123,7 @@ function keep(event) {
     }
   });
 }
-form.addEventListener('change', keep);
+form.addEventListener('change', event => { if (event.target.name) keep(event); });
 form.addEventListener('submit', event => {
   event.preventDefault();
   queue = queue.then(async () => {
@@ -142,9 +169,55 @@ function show(state, sent = null) {
   }
   for (const [group, given] of Object.entries(state.given))
     document.querySelector(`[data-group="${CSS.escape(group)}"]`).textContent = given.join('; ');
+  listed(state.steps);
   find('toml').textContent = state.toml;
   find('undo').disabled = !state.undo;
 }
+
+// The steps in a list; one that is switched off keeps its value.
+function listed(steps) {
+  find('list').replaceChildren(...steps.map(step => {
+    const line = document.createElement('li'), label = document.createElement('label');
+    const box = Object.assign(document.createElement('input'), {type: 'checkbox', checked: step.on, disabled: !step.can_be_off});
+    label.append(box, ` ${step.label}: ${step.value}`);
+    label.className = step.on ? '' : 'off';
+    box.addEventListener('change', event => {
+      event.stopPropagation();
+      queue = queue.then(() => changed(`${address}/switch`, new URLSearchParams({name: step.name}), `${step.label} is ${step.on ? 'off' : 'on'}.`));
+    });
+    line.append(label);
+    return line;
+  }));
+}
+async function changed(where, body, words) {
+  try {
+    show(await ask(where, {method: 'POST', body}));
+    find('form-error').hidden = true;
+    find('saved').textContent = words;
+    preview();
+  } catch (error) { find('form-error').textContent = error.message; find('form-error').hidden = false; }
+}
+
+// Spectra of the library that are taken as known.
+find('pick').addEventListener('toggle', async () => {
+  if (!find('pick').open) return;
+  find('pick-use').hidden = true; find('pick-list').replaceChildren();
+  try {
+    let found;
+    while (!(found = await ask(`${address}/library`)).names) { find('pick-told').textContent = 'Reading the library …'; await wait(400); }
+    find('pick-told').textContent = 'Their shape is known, their scale is free.';
+    find('pick-list').replaceChildren(...found.names.map((text, k) => {
+      const label = document.createElement('label');
+      label.append(Object.assign(document.createElement('input'), {type: 'checkbox', value: k}), ` ${text}`);
+      return label;
+    }));
+    find('pick-use').hidden = false;
+  } catch (error) { find('pick-told').textContent = error.message; }
+});
+find('pick-use').addEventListener('click', () => {
+  const body = new URLSearchParams([...find('pick-list').querySelectorAll('input:checked')].map(one => ['spectrum', one.value]));
+  queue = queue.then(() => changed(`${address}/library`, body, 'The known spectra are chosen.'));
+});
 
 // The runs: asked for twice a second while one is at work.
 const cards = new Map();
@@ -157,6 +230,11 @@ function card(run) {
     find('run-list').prepend(made);
   }
   return cards.get(run.number);
+}
+function plain(words, action) {
+  const one = Object.assign(document.createElement('button'), {type: 'button', textContent: words});
+  one.addEventListener('click', action);
+  return one;
 }
 function button(words, action, run) {
   const one = Object.assign(document.createElement('button'), {type: 'button', textContent: words});
@@ -184,6 +262,9 @@ function told(run) {
     buttons.replaceChildren();
     if (run.state === 'running') buttons.append(button('Stop', 'stop', run));
     if (run.can_resume) buttons.append(button('Continue', 'resume', run));
+    for (const one of run.change || []) buttons.append(plain(`Change “${one.label}”`, () => change(one.name)));
+    if (['failed', 'killed', 'stopped'].includes(run.state)) buttons.append(plain('Run again', () => form.requestSubmit()));
+    if (run.state === 'failed') buttons.append(Object.assign(document.createElement('a'), {href: `${address}/runs/${run.number}/log`, textContent: 'What the command printed'}));
     if (run.state === 'done') buttons.append(Object.assign(document.createElement('a'), {href: `${address}/runs/${run.number}`, textContent: 'Look at the result', className: 'button'}));
   }
   const plot = box.querySelector('.plot');
@@ -205,5 +286,6 @@ async function runs() {
   } catch { asking = setTimeout(runs, 3000); }
 }
 
-preview().catch(error => { find('reading').hidden = true; find('reading-error').hidden = false; find('reading-error').textContent = error.message; });
+preview().catch(error => { find('reading').hidden = true; find('reading-error').hidden = false; find('reading-error').firstElementChild.textContent = error.message; });
 runs();
+ask(`${address}/settings`).then(show).catch(() => {});
