@@ -44,8 +44,8 @@ def pure(Y: NDArray, r: int) -> ngmca.Separation:
     return ngmca.separate(Y, r, method=ngmca.Rival("spa"))
 
 
-def pymcr(Y: NDArray, r: int) -> NDArray:
-    """Amounts by pyMCR, non-negative, from the purest measurements."""
+def pymcr_factors(Y: NDArray, r: int) -> tuple[NDArray, NDArray]:
+    """Amounts and spectra by pyMCR, non-negative, from the purest measurements."""
     sys.path.insert(0, str(how_many.package("pyMCR", "pyMCR==0.5.1")))
     from pymcr.constraints import ConstraintNonneg
     from pymcr.mcr import McrAR
@@ -56,7 +56,7 @@ def pymcr(Y: NDArray, r: int) -> NDArray:
         c_constraints=[ConstraintNonneg()], st_constraints=[ConstraintNonneg()],
     )  # fmt: skip
     model.fit(Y, ST=np.maximum(pure(Y, r).S, 0))
-    return np.asarray(model.C_opt_)
+    return np.asarray(model.C_opt_), np.asarray(model.ST_opt_)
 
 
 def plain(Y: NDArray, r: int) -> NDArray:
@@ -67,7 +67,7 @@ def plain(Y: NDArray, r: int) -> NDArray:
 
 METHODS: dict[str, Callable[[NDArray, int], NDArray]] = {
     "ngmca": lambda Y, r: ngmca.separate(Y, r).A,
-    "pyMCR": pymcr,
+    "pyMCR": lambda Y, r: pymcr_factors(Y, r)[0],
     "scikit-learn NMF": lambda Y, r: NMF(r, init="nndsvda", max_iter=2000).fit_transform(np.maximum(Y, 0)),
     "plain factorisation": plain,
 }  # fmt: skip

@@ -39,5 +39,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = "ngmca"
 html_show_sourcelink = False
 html_extra_path = ["reproduction/report.html"]
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "header_links_before_dropdown": 8}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "header_links_before_dropdown": 8,
+}
 html_sidebars = {"index": []}

@@ -11,7 +11,9 @@ from matplotlib import pyplot as plt
 import ngmca
 
 y, x = np.mgrid[:30, :40]
-maps = np.stack([np.exp(-((x - cx) ** 2 + (y - cy) ** 2) / 90) for cx, cy in ((10, 8), (28, 12), (18, 24))], -1)
+maps = np.stack(
+    [np.exp(-((x - cx) ** 2 + (y - cy) ** 2) / 90) for cx, cy in ((10, 8), (28, 12), (18, 24))], -1
+)
 S = ngmca.simulate.bands(m=3, n=120, r=3, bands=3, snr=None, seed=4).S
 clean = maps @ S
 cube = clean + 0.05 * clean.max() * np.random.default_rng(0).standard_normal(clean.shape)

@@ -14,7 +14,7 @@ found = ngmca.separate(sample.data, 3)
 verdict = ngmca.judge(sample.data.Y, found)
 print(verdict.colour, verdict.text)
 bars = ngmca.posterior(sample.data, found)
-low, high = bars.interval("S") if hasattr(bars, "interval") else (bars.S - 2 * bars.S_sd, bars.S + 2 * bars.S_sd)
+low, high = bars.S.interval(0.9)
 bands = ngmca.ambiguity(sample.data, found)
 
 # %%

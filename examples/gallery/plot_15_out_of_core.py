@@ -22,5 +22,7 @@ found = ngmca.separate(np.load(file, mmap_mode="r"), 4, n_init=1)
 # %%
 figure, panel = plt.subplots(figsize=(6, 3.6), layout="constrained")
 panel.bar(range(1, 5), ngmca.evaluate(mixture.S, found.S).sdr)
-panel.set(title="sources of a file read in blocks", xlabel="source", ylabel="SDR [dB]", xticks=range(1, 5))
+panel.set(
+    title="sources of a file read in blocks", xlabel="source", ylabel="SDR [dB]", xticks=range(1, 5)
+)
 plt.show()

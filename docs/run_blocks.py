@@ -1,0 +1,66 @@
+"""Run every Python block of README and docs: `python docs/run_blocks.py [PAGE ...]`.
+
+Blocks of a page share their names, as a reader would type them one after the other. Names that a page takes for granted
+(Y, data, ...) and sample files are made first. A block after the line `<!-- not run: reason -->` is skipped, and counted.
+Recipes of other programs (`<!-- recipe: ... -->`) are run by `make test-tools`.
+"""
+
+import os
+import re
+import sys
+import tempfile
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import ngmca
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"(<!-- (?:not run|recipe): [^\n]*-->\n)?```python\n(.*?)```", re.DOTALL)
+
+
+def names() -> dict:
+    """What pages take for granted."""
+    x = ngmca.simulate.bands(m=24, n=200, r=3, snr=30, seed=0)
+    return {"ngmca": ngmca, "np": np, "Y": x.Y, "data": ngmca.io.Dataset(x.Y, np.linspace(400.0, 1800.0, 200)),
+            "r": 3, "Y_new": x.Y[:4], "axis": np.linspace(400.0, 1800.0, 200)}  # fmt: skip
+
+
+def run(page: Path) -> tuple[int, int, int]:
+    """Numbers of blocks that ran, that were skipped, and that failed."""
+    known, counts = names(), [0, 0, 0]
+    for number, (mark, code) in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), start=1):
+        if mark:
+            counts[1] += 1
+            continue
+        try:
+            exec(compile(code, f"{page.name}, block {number}", "exec"), known)
+            counts[0] += 1
+        except Exception:
+            counts[2] += 1
+            print(
+                f"{page.relative_to(ROOT)}, block {number}: {traceback.format_exc(limit=0).splitlines()[-1][:150]}"
+            )
+    return tuple(counts)
+
+
+def main() -> int:
+    """Run the pages."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    warnings.simplefilter("ignore")
+    given = [Path(name).resolve() for name in sys.argv[1:]]
+    pages = given or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        total = np.sum([run(page) for page in pages if "_build" not in page.parts], axis=0)
+        os.chdir(ROOT)
+    print(f"{total[0]} blocks ran, {total[1]} are not run, {total[2]} failed")
+    return int(total[2] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
