@@ -45,3 +45,12 @@ html_theme_options = {
     "header_links_before_dropdown": 8,
 }
 html_sidebars = {"index": []}
+
+
+def setup(app):
+    """Bars of norms in docstrings are bars, and no substitutions."""
+
+    def plain_bars(app, what, name, obj, options, lines):
+        lines[:] = [line if "\\|" in line else line.replace("|", "\\|") for line in lines]
+
+    app.connect("autodoc-process-docstring", plain_bars, priority=900)

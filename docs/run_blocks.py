@@ -5,8 +5,10 @@ Blocks of a page share their names, as a reader would type them one after the ot
 Recipes of other programs (`<!-- recipe: ... -->`) are run by `make test-tools`.
 """
 
+import dataclasses
 import os
 import re
+import shutil
 import sys
 import tempfile
 import traceback
@@ -24,8 +26,15 @@ BLOCK = re.compile(r"(<!-- (?:not run|recipe): [^\n]*-->\n)?```python\n(.*?)```"
 def names() -> dict:
     """What pages take for granted."""
     x = ngmca.simulate.bands(m=24, n=200, r=3, snr=30, seed=0)
-    return {"ngmca": ngmca, "np": np, "Y": x.Y, "data": ngmca.io.Dataset(x.Y, np.linspace(400.0, 1800.0, 200)),
-            "r": 3, "Y_new": x.Y[:4], "axis": np.linspace(400.0, 1800.0, 200)}  # fmt: skip
+    axis = np.linspace(400.0, 1800.0, 200)
+    amounts = np.full(x.A.shape, np.nan)
+    amounts[[4, 20]] = x.A[[4, 20]]
+    return {
+        "ngmca": ngmca, "np": np, "dataclasses": dataclasses, "axis": axis, "data": ngmca.io.Dataset(x.Y, axis),
+        "Y": x.Y, "Y_new": x.Y[:4], "Y1": x.Y[:12], "Y2": x.Y[12:], "Y3": x.Y[:8], "r": 3, "m": 24, "n": 200,
+        "fractions": x.A[[4, 20]], "amounts": amounts, "spectra": x.S[:1], "spectrum": x.S[0], "sigma": 0.01,
+        "mask": x.Y > np.quantile(x.Y, 0.99), "totals": x.A.sum(axis=1), "minutes": np.arange(24.0),
+    }  # fmt: skip
 
 
 def run(page: Path) -> tuple[int, int, int]:
@@ -56,6 +65,10 @@ def main() -> int:
     pages = given or [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        for file in ("spectra.csv", "measurements.csv"):
+            shutil.copyfile(ngmca.datasets.path("reaction"), file)
+        for file in ("mixtures.csv", "infrared.csv", "raman.csv"):
+            shutil.copyfile(ngmca.datasets.path("mixtures"), file)
         total = np.sum([run(page) for page in pages if "_build" not in page.parts], axis=0)
         os.chdir(ROOT)
     print(f"{total[0]} blocks ran, {total[1]} are not run, {total[2]} failed")

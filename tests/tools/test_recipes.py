@@ -1,4 +1,4 @@
-"""The recipes in docs/how-to/in-your-tools.md run as they are written, where the package is installed."""
+"""The recipes in docs/how-to/in-your-tools.md run as written, where the package is installed."""
 
 import logging
 from pathlib import Path
