@@ -33,7 +33,7 @@ def names() -> dict:
         "ngmca": ngmca, "np": np, "dataclasses": dataclasses, "axis": axis, "data": ngmca.io.Dataset(x.Y, axis),
         "Y": x.Y, "Y_new": x.Y[:4], "Y1": x.Y[:12], "Y2": x.Y[12:], "Y3": x.Y[:8], "r": 3, "m": 24, "n": 200,
         "fractions": x.A[[4, 20]], "amounts": amounts, "spectra": x.S[:1], "spectrum": x.S[0], "sigma": 0.01,
-        "mask": x.Y > np.quantile(x.Y, 0.99), "totals": x.A.sum(axis=1), "minutes": np.arange(24.0),
+        "mask": np.quantile(x.Y, 0.99) < x.Y, "totals": x.A.sum(axis=1), "minutes": np.arange(24.0),
     }  # fmt: skip
 
 
