@@ -68,6 +68,20 @@ def test_zeros_that_leave_nothing_of_a_profile_are_refused():
     run(Y, 2, ngmca.ZeroMixing(last), ngmca.Monotonic("decreasing"))
 
 
+def test_amounts_and_a_window_of_one_spectrum_are_refused():
+    amounts, window = rng.random((10, 1)), rng.random((1, 40))
+    window[:, 8:] = np.nan
+    for scale in ("fixed", "free"):
+        with pytest.raises(ArgumentError, match="both define source 0"):
+            run(Y, 2, ngmca.KnownMixing(amounts), ngmca.KnownSources(window, scale))
+
+
+def test_amounts_that_are_all_known_beside_a_shape_and_a_closure():
+    amounts = np.sort(rng.random((10, 2)), axis=0)
+    known = ngmca.KnownMixing(amounts), ngmca.Closure(amounts.sum(axis=1)), ngmca.Monotonic("increasing")
+    np.testing.assert_allclose(run(Y, 2, *known).A, amounts, rtol=1e-12)
+
+
 def test_contradictions_are_refused():
     mixing = np.array([0.1, 0.5, 0.2, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2])[:, None]
     with pytest.raises(ArgumentError, match="known values of source 0 are not increasing"):

@@ -44,8 +44,13 @@ def test_from_a_file_to_amounts(server):
         page.get_by_role("button", name="Run", exact=True).click()
         page.get_by_role("link", name="Look at the result").click()
         page.wait_for_selector("#figure.js-plotly-plot")
-        page.select_option("#which", "weights")
         page.wait_for_selector("#fit.js-plotly-plot")
+        page.locator("#spectra").scroll_into_view_if_needed()
+        box = page.locator("#spectra .nsewdrag").nth(1).bounding_box()
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 5)
+        page.wait_for_selector("#look[data-source='2']")  # amounts of the second source stand out
+        faint = page.evaluate("document.getElementById('figure').data.map(one => one.opacity)")
+        assert faint == [0.25, 1]
         page.locator("#figure .point, #figure .barlayer path").first.click(force=True)
         page.frame_locator("iframe").locator("#sources .js-plotly-plot").first.wait_for(state="attached")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400

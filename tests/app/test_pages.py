@@ -4,10 +4,11 @@ import json
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from app_client import HOST, TOKEN
+from app_client import HOST, ORIGIN, TOKEN
 from starlette.testclient import TestClient
 
 import ngmca
@@ -16,6 +17,8 @@ from ngmca.app.forms import choices_in, in_words
 from ngmca.app.repeat import command_line, python_lines
 from ngmca.app.web_application import application
 from ngmca.io import ReadError
+from ngmca.saving import results
+from ngmca.saving.results import load_run
 from ngmca.settings import Settings, from_file
 
 
@@ -40,7 +43,7 @@ def ended(client, opened):
     return runs[0]
 
 
-def test_a_file_is_opened_previewed_run_and_taken_away(client, opened):
+def test_a_file_is_opened_previewed_run_and_taken_away(client, opened, tmp_path):
     facts = read(client, opened)["facts"]
     assert (facts["measurements"], facts["channels"]) == (12, 200)
     assert dict(facts["words"])["Axis"] == "chemical shift [ppm], from 9 to 1 in the file"
@@ -54,6 +57,7 @@ def test_a_file_is_opened_previewed_run_and_taken_away(client, opened):
     assert ended(client, opened)["state"] == "done"
     address = f"{opened}/runs/1"
     page = client.get(address).text
+    folder = tmp_path / "sessions" / opened.split("/")[-1] / "runs" / "1" / "result"
     assert "ngmca separate" in page
     for name in ("sources.csv", "mixing.csv", "result.nc", "run.toml", "report.html"):
         answer = client.get(f"{address}/files/{name}")
@@ -69,6 +73,24 @@ def test_a_file_is_opened_previewed_run_and_taken_away(client, opened):
     report = client.get(f"{address}/report")
     assert report.headers["content-security-policy"].startswith("sandbox ")
     _same_as_python(page)
+    client.post(f"{address}/names", data={"name-1": "glucose", "name-2": "<b>x"})
+    assert "glucose" in client.get(f"{address}/files/sources.csv").text
+    assert "source 1: glucose" in client.get(f"{address}/figure/sources").text
+    assert "source 2: &lt;b&gt;x" in client.get(address).text
+    assert client.post(f"{address}/names", data={"name-1": "a", "name-2": "a"}).status_code == 400
+    _take_next_step(client, opened, folder)
+
+
+def _take_next_step(client, opened, folder):
+    """The button of the verdict starts a run with the change that the verdict names."""
+    assert client.post(f"{opened}/runs/1/next").status_code == 400  # this verdict has no such step
+    run = load_run(folder)
+    results.write(folder, replace(run, record=run.record | {"next_change": {"sources": 3}}))
+    assert client.post(f"{opened}/runs/1/next").status_code == 303
+    runs = client.get(f"{opened}/runs").json()
+    assert [one["number"] for one in runs] == [2, 1]
+    assert from_file(folder.parents[1] / "2" / "run.toml")[0].sources == 3
+    client.post(f"{opened}/runs/2/stop")
 
 
 def _same_as_python(page):
@@ -165,7 +187,9 @@ def test_dropped_files_are_data_until_they_are_deleted(client, start, tmp_path):
     assert (start / "tubes.csv").exists()
 
 
-def test_a_worker_that_is_killed_is_told_and_sessions_survive(client, opened, start, tmp_path):
+def test_a_worker_that_is_killed_is_told_and_sessions_survive(
+    client, opened, start, tmp_path, monkeypatch
+):
     client.post(f"{opened}/settings", data={"sources": "2", "n_init": "200", "do": "run"})
     folder = tmp_path / "sessions" / opened.split("/")[-1] / "runs" / "1"
     started = until(lambda: folder / "started.json", lambda path: path.exists())
@@ -174,6 +198,10 @@ def test_a_worker_that_is_killed_is_told_and_sessions_survive(client, opened, st
     with TestClient(other, base_url=f"http://{HOST}", follow_redirects=False) as second:
         second.get(f"/?token={TOKEN}")
         assert second.get(f"{opened}/runs").json()[0]["state"] == "running"
+        second.headers.update(ORIGIN)
+        monkeypatch.setattr("ngmca.app.runs.MAX_RUNS", 1)  # the run of the first server counts
+        refused = second.post(f"{opened}/settings", data={"do": "run"})
+        assert "1 runs are at work" in refused.json()["error"]
         os.kill(process, signal.SIGKILL)
         assert "was killed" in ended(client, opened)["words"]
         assert ended(second, opened)["state"] == "killed"

@@ -16,6 +16,36 @@ def test_report_is_drawn_again_from_the_result_alone(out, table):
     assert (out / "report.html").read_text() == first
 
 
+def test_sources_get_names_in_report_and_tables(out):
+    before = ngmca.load(out)
+    run("report", out, "--name", "2=1,2-ethanediol <b>", "--name", "1= glucose ")
+    heads = (out / "sources.csv").read_text().splitlines()[0]
+    assert "glucose" in heads
+    assert "1,2-ethanediol <b>" in heads
+    assert "source 1" not in heads
+    assert "glucose share (%)" in (out / "mixing.csv").read_text()
+    page = (out / "report.html").read_text()
+    assert "source 1: glucose" in page
+    assert "1,2-ethanediol <b>" not in page
+    assert (ngmca.load(out).S == before.S).all()
+    run("report", out, "--name", "2=")  # taken away again
+    assert "source 2" in (out / "sources.csv").read_text()
+    assert "glucose" in (out / "sources.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("9=a", "no source 9"), ("glucose", "the number of a source"), ("1=" + "a" * 61, "at most 60")],
+)
+def test_wrong_names_are_explained(out, name, words):
+    assert words in " ".join(run("report", out, "--name", name, code=2).stderr.split())
+
+
+def test_two_sources_need_two_names(out):
+    told = run("report", out, "--name", "1=a", "--name", "2=a", code=2).stderr
+    assert "two sources have the name 'a'" in " ".join(told.split())
+
+
 def test_report_of_a_saved_file(tmp_path, mixture):
     found = ngmca.separate(mixture.Y, 3, method=ngmca.Soft(n_iter=5), n_init=1)
     ngmca.save(tmp_path / "a.nc", found, mixture.Y, note="by hand")

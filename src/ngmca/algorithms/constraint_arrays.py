@@ -280,6 +280,8 @@ class Constraints:
 
     def in_shape(self, columns: NDArray, which: NDArray) -> NDArray:
         """Return the nearest columns of A for these sources with known zeros and shapes of profiles."""
+        if self.points is None and self.profiles is None:
+            return columns
         zeros = np.broadcast_to(self.zeros[:, which], columns.shape)
         if self.profiles is None:
             return np.where(zeros, 0, columns)

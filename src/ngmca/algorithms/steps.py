@@ -100,7 +100,9 @@ def _constrained_a_step(
     X = np.array(A[:, free], dtype=np.float64, order="C")
     points = known.points
     points = np.full(X.shape, np.nan) if points is None else (points / size)[:, free]
-    if known.trilinear:
+    if not free.size:
+        quality = 0.0
+    elif known.trilinear:
         quality = _common(G, C, X, known, free)
     elif known.profiles is not None:
         quality = _shaped(G, C, X, known, free, A, size, points)

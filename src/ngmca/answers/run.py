@@ -1,5 +1,6 @@
 """What a run leaves: the separation, its diagnostics, and the answers that were asked for."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,10 +17,12 @@ from ngmca.answers.how_sure.summary import found_background, how_sure
 from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
 from ngmca.answers.wording import GRADES, Finding, counted
-from ngmca.io import Dataset
+from ngmca.io import Dataset, ReadError
 from ngmca.io.technique import Technique
 from ngmca.result import Separation
 from ngmca.result.technique_parts import outliers_of
+
+MAX_NAME = 60  # letters of the name of a source
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,8 @@ class Answers:
         For each question without an answer, the reason.
     detection : DetectionLimit or None
         How little of a substance would have been seen; None if that was not asked.
+    given : tuple of str
+        The name that a person gave to each source, "" where none; empty if nobody gave any.
     """
 
     rank: RankChoice | None = None
@@ -45,6 +50,7 @@ class Answers:
     amounts: Amounts | None = None
     refused: tuple[str, ...] = ()
     detection: DetectionLimit | None = None
+    given: tuple[str, ...] = ()
 
     def sentences(self, r: int) -> list[tuple[str, str]]:
         """Return the three questions about r sources with their answers in words."""
@@ -99,8 +105,10 @@ class Answers:
         return [claim or "" for claim in claims] or [""] * r
 
     def substances(self, r: int) -> list[str]:
-        """Return the substance of each source, from the library or else from the standards, or ""."""
-        names = self.names(r)
+        """Return the substance of each source, from a person, the library or the standards, or ""."""
+        names = [
+            given or found for given, found in zip(self.given or [""] * r, self.names(r), strict=True)
+        ]
         if self.amounts is not None and not self.amounts.relative:
             for i, substance in zip(self.amounts.sources, self.amounts.substances, strict=True):
                 if i is not None:
@@ -130,6 +138,8 @@ class Answers:
             plain["amounts"]["leave_one_out"] = self.amounts.leave_one_out.tolist()
         if self.detection is not None:
             plain["detection"] = _fields(self.detection, "name", "amount", "height", "percent", "words")
+        if self.given:
+            plain["names"] = list(self.given)
         return plain | ({"refused": list(self.refused)} if self.refused else {})
 
 
@@ -213,6 +223,27 @@ class Run:
     def labels(self) -> list[str]:
         """The number of each source, with its substance if that is known."""
         return self.answers.labels(len(self.separation.S))
+
+    @property
+    def source_names(self) -> list[str]:
+        """The names of the sources in tables: those that a person gave, or their numbers."""
+        given = self.answers.given or [""] * len(self.separation.S)
+        return [name or f"source {i}" for i, name in enumerate(given, start=1)]
+
+    def renamed(self, names: Mapping[int, str]) -> "Run":
+        """Return the run with names for some sources, which are numbered from 1; "" takes one away."""
+        r = len(self.separation.S)
+        given = list(self.answers.given or [""] * r)
+        for number, name in names.items():
+            if not 1 <= number <= r:
+                raise ReadError(f"there is no source {number}: the result has {counted(r, 'source')}.")
+            if len(name) > MAX_NAME or not name.isprintable():
+                raise ReadError(f"{name[:40]!r} cannot name a source: use at most {MAX_NAME} letters.")
+            given[number - 1] = " ".join(name.split())
+        twice = {name for name in given if name and given.count(name) > 1}
+        if twice:
+            raise ReadError(f"two sources have the name {min(twice)!r}: give each its own.")
+        return replace(self, answers=replace(self.answers, given=tuple(given)))
 
     @cached_property
     def summary(self) -> list[str]:

@@ -66,19 +66,21 @@ def show(request: Request) -> Response:
         text=in_words(verdict.text), next_step=in_words(verdict.next_step or ""),
         can_step=bool(_next_change(run)), sentences=[(a, in_words(b)) for a, b in run.answer_sentences],
         measurements=len(run.separation.A), image=run.data.image_shape, labels=run.labels,
+        names=run.answers.given or [""] * len(run.labels),
         figures=_figure_names(run), command=command_line(settings),
         python=python_lines(settings, len(run.separation.S)), folder=folder.result,
     )  # fmt: skip
 
 
 def _figure_names(run: Run) -> list[tuple[str, str]]:
-    amounts, names = run.answers.amounts, [("sources", "Spectra of the sources")]
-    if amounts is not None:
-        of_each = [(f"amounts-{j}", f"Amount of {name}") for j, name in enumerate(amounts.substances)]
-        names = of_each + names
+    """Return the figures that can be chosen, the one that is shown first before the others."""
+    amounts, spectra = run.answers.amounts, ("sources", "Spectra of the sources")
+    names = [] if amounts is None else [
+        (f"amounts-{j}", f"Amount of {name}") for j, name in enumerate(amounts.substances)
+    ]  # fmt: skip
     if run.data.image_shape is not None:
-        return names + [(f"map-{i}", f"Map of {name}") for i, name in enumerate(run.labels)]
-    return [*names, ("shares", "Composition"), ("weights", "Amounts in every measurement")]
+        return [*names, *((f"map-{i}", f"Map of {one}") for i, one in enumerate(run.labels)), spectra]
+    return [*names, ("weights", "Amounts in every measurement"), ("shares", "Composition"), spectra]
 
 
 def figure(request: Request) -> Response:
@@ -147,6 +149,15 @@ def _next_change(run: Run) -> dict[str, Any]:
     return change if isinstance(change, dict) and set(change) <= set(known) else {}
 
 
+async def rename(request: Request) -> Response:
+    """Keep the names that a person gave to the sources."""
+    session, folder, given = session_of(request), _run(request), await request.form()
+    r = len(run_at(folder).separation.S)
+    names = {i: str(given.get(f"name-{i}", "")).strip() for i in range(1, r + 1)}
+    await run_in_threadpool(request.app.state.runner.rename, folder, names)
+    return RedirectResponse(f"/s/{session.name}/runs/{folder.number}#look", 303)
+
+
 async def take_next_step(request: Request) -> Response:
     """Change the settings of this run as its verdict says, and run again."""
     session, folder = session_of(request), _run(request)
@@ -196,6 +207,7 @@ RESULTS = [
     Route("/s/{session}/runs/{run}", show),
     Route("/s/{session}/runs/{run}/report", report),
     Route("/s/{session}/runs/{run}/fit", fit),
+    Route("/s/{session}/runs/{run}/names", rename, methods=["POST"]),
     Route("/s/{session}/runs/{run}/next", take_next_step, methods=["POST"]),
     Route("/s/{session}/runs/{run}/figure/{name}", figure),
     Route("/s/{session}/runs/{run}/files/{name}", file),

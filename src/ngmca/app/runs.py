@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from ngmca.io import ReadError
 from ngmca.saving import result_folder
 
 MAX_RUNS = 4  # at the same time
-COMMAND = (sys.executable, "-c", "from ngmca.cli import main; main()", "separate")
+NGMCA = (sys.executable, "-c", "from ngmca.cli import main; main()")
 PRIORITY = 10  # lower than that of the server, so that the page answers
 KILLED_WORDS = "The process of this run was killed. "
 
@@ -104,7 +105,7 @@ class Runner:
 
     def start(self, session: Session) -> RunFolder:
         """Start a run with the settings of a session."""
-        self._check_room()
+        self._check_room(session.folder.parent)
         numbers = [one.number for one in runs_of(session)]
         run = RunFolder(session.folder / "runs" / str(max(numbers, default=0) + 1))
         run.folder.mkdir()
@@ -114,8 +115,17 @@ class Runner:
 
     def resume(self, run: RunFolder) -> None:
         """Continue a stopped run."""
-        self._check_room()
+        self._check_room(run.folder.parents[2])
         self._begin(run, "--resume", str(run.result))
+
+    def rename(self, run: RunFolder, names: Mapping[int, str]) -> None:
+        """Give names to the sources of a result, in its figures, tables and report."""
+        words = [*NGMCA, "report", str(run.result)]
+        words += [f"--name={number}={name}" for number, name in names.items()]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        if done.returncode:
+            text = " ".join(done.stderr.decode(errors="replace").split())
+            raise ReadError(text.removeprefix("error: ") or "the names could not be kept.")
 
     def stop(self, run: RunFolder) -> None:
         """Ask a run to stop after its iteration; it keeps what it has."""
@@ -158,14 +168,16 @@ class Runner:
                 process.wait()
             self.state(RunFolder(place))
 
-    def _check_room(self) -> None:
-        busy = sum(process.poll() is None for process in self._running.values())
-        if busy >= MAX_RUNS:
-            raise ReadError(f"{busy} runs are at work, which is the limit: wait for one, or stop one.")
+    def _check_room(self, sessions: Path) -> None:
+        """Raise an error if too many runs are at work, also those that an earlier server started."""
+        busy = {place for place, process in self._running.items() if process.poll() is None}
+        busy |= {lock.parent for lock in sessions.glob("*/runs/*/lock") if _is_held(lock)}
+        if len(busy) >= MAX_RUNS:
+            raise ReadError(f"{len(busy)} runs are at work, the limit: wait for one, or stop one.")
 
     def _begin(self, run: RunFolder, *arguments: str) -> None:
         (run.folder / "ended.json").unlink(missing_ok=True)
-        words = [*COMMAND, *arguments, "--progress", str(run.folder / "progress.json")]
+        words = [*NGMCA, "separate", *arguments, "--progress", str(run.folder / "progress.json")]
         with (run.folder / "log.txt").open("wb") as log, (run.folder / "lock").open("a+b") as lock:
             held = _hold(lock)
             process = subprocess.Popen(

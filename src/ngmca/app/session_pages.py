@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from ngmca.app.runs import KILLED_WORDS, RunFolder, Runner, run_of, runs_of
 from ngmca.app.sessions import Session
 from ngmca.app.templates import page
 from ngmca.io import Dataset, ReadError
+from ngmca.report import plotly_style as look
 from ngmca.report import preview_figures
 from ngmca.report.answer_figures import stacked
 from ngmca.saving.result_folder import RECORD
@@ -208,11 +210,13 @@ def _under_way(progress: dict[str, Any]) -> dict[str, Any]:
 
 def live(request: Request) -> Response:
     """Return the figure of the sources as they are now."""
-    run = run_of(session_of(request), request.path_params["run"])
-    progress = run.progress
+    session = session_of(request)
+    progress = run_of(session, request.path_params["run"]).progress
     if "sources" not in progress:
         raise ReadError("there are no sources yet.")
     figure = stacked(np.array(progress["axis"]), np.array(progress["sources"]), "")
+    if (session.folder / PREVIEW).is_dir():  # it knows the unit and the direction of the axis
+        look.axis_of(figure, replace(kept(session.folder / PREVIEW)[0], axis=np.array(progress["axis"])))
     return Response(figure.to_json(), media_type="application/json")
 
 
@@ -220,7 +224,7 @@ async def steer(request: Request) -> Response:
     """Stop or continue a run."""
     session, runner = session_of(request), request.app.state.runner
     run = run_of(session, request.path_params["run"])
-    if request.path_params["do"] == "stop":
+    if request.url.path.endswith("/stop"):
         runner.stop(run)
     elif runner.state(run) in ("stopped", "killed"):
         runner.resume(run)
@@ -235,5 +239,5 @@ SESSION = [
     Route("/s/{session}/spectrum", spectrum),
     Route("/s/{session}/runs", all_runs),
     Route("/s/{session}/runs/{run}/live", live),
-    Route("/s/{session}/runs/{run}/{do:str}", steer, methods=["POST"]),
+    *(Route(f"/s/{{session}}/runs/{{run}}/{do}", steer, methods=["POST"]) for do in ("stop", "resume")),
 ]

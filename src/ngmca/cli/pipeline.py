@@ -128,9 +128,9 @@ def _run(
         if found is not None:
             large.refuse(data, "an addition to a result", "give these options to `ngmca separate`")
             results.described(found.separation, data)
+        library = run_answers.opened_library(settings, data)
         # an earlier result is only sampled and described, which the GPU does not support
         task, prepared = _prepared(data, settings, found)
-        library = run_answers.opened_library(settings, data)
     claim.check_room(_size(data, settings, prepared))
     claim.begin(to_toml(settings, record), resume=resume)
     described = {"separate": settings.table(), "record": record}

@@ -33,7 +33,7 @@ Constraint = (
 KINDS: tuple[type[Constraint], ...] = get_args(Constraint)
 Record = TypeVar("Record")
 SAME_VALUE = 1e-9  # relative difference up to which known values do not contradict each other
-LARGEST_RATIO = 1e100  # of known sources to the data
+LARGEST_RATIO = 1e30  # of known sources to the data
 
 
 def as_constraints(given: Constraint | Iterable[Constraint]) -> tuple[Constraint, ...]:
@@ -190,14 +190,11 @@ def _zeros(
 
 def _check_consistent(made: Constraints) -> None:
     """Raise an error if constraints contradict each other."""
-    if (made.given & made.held).any():
+    twice = (made.given | made.windows) & made.held
+    if twice.any():
         raise ArgumentError(
             "{} and {} both define source {}: put NaN into one of them. The other follows from it.",
-            *(
-                option("KnownSources"),
-                option("KnownMixing"),
-                int(np.flatnonzero(made.given & made.held)[0]),
-            ),
+            *(option("KnownSources"), option("KnownMixing"), int(twice.argmax())),
         )
     for values, zero, names in (
         (made.sources, made.zero_sources, ("KnownSources", "ZeroSources")),

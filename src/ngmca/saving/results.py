@@ -198,7 +198,7 @@ def _write_tables(folder: Path, run: Run) -> None:
 def _sources(run: Run) -> Columns:
     """Return the axis and the sources of one technique, with their error bars and ranges."""
     separation, data = run.separation, run.data
-    names, posterior = source_names(len(separation.S)), separation.posterior
+    names, posterior = run.source_names, separation.posterior
     columns: Columns = [(data.axis_label, data.positions), *zip(names, separation.S, strict=True)]
     if posterior is not None:
         columns += _bars(names, posterior, posterior.S, lambda values: values)
@@ -209,7 +209,7 @@ def _sources(run: Run) -> Columns:
 def _mixing(run: Run) -> Columns:
     """Return the names of the measurements, the mixing and shares, with error bars and ranges."""
     separation, data = run.separation, run.data
-    names, posterior = source_names(len(separation.S)), separation.posterior
+    names, posterior = run.source_names, separation.posterior
     rows: Columns = [("measurement", list(data.names))]
     if data.image_shape:
         place = np.indices(data.image_shape).reshape(2, -1)
@@ -289,11 +289,6 @@ def _range(
     parts = {f"{word}lowest": low, f"{word}highest": high}
     apart = [(i, name) for i, name in enumerate(names) if (low[i] < high[i]).any()]
     return [(f"{name} {end}", part[i]) for i, name in apart for end, part in parts.items()]
-
-
-def source_names(r: int) -> list[str]:
-    """Return "source 1", "source 2", ..."""
-    return [f"source {i + 1}" for i in range(r)]
 
 
 def describe(run: Run) -> dict[str, Any]:

@@ -229,3 +229,9 @@ def test_what_is_no_table_is_a_type_error():
             read_standards(given, NAMES)
     with pytest.raises(TypeError, match="an index of a standard must be an integer"):
         read_standards(([0.5, 1.0], [1, 2]), NAMES)
+
+
+def test_times_of_standards_need_those_of_the_measurements():
+    given = {"time [h]": [0.0, 0.6], "glucose": [44.0, 43.0]}
+    with pytest.raises(ReadError, match=r"has times, but .* with rows, as 'time \[h\] 0:0\.5'"):
+        read_standards(given, ["1", "2", "3"])

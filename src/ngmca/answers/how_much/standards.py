@@ -17,6 +17,7 @@ from ngmca.io import ReadError
 from ngmca.io.axis_units import heading
 from ngmca.io.tables.cells import Style
 
+TIMES = ("time", "date", "t", "hour", "hours", "minute", "minutes")  # headings of a first column
 MIN_STANDARDS = 2  # with a known amount of a substance
 MIN_FOR_REGRESSION = 6  # to calculate a substance from several sources
 
@@ -71,7 +72,7 @@ def read_standards(
         if timed and coordinates is not None:
             i = _nearest(cells[0], coordinates, place, table.style)
         else:
-            i = _place(cells[0], measurements, place)
+            i = _place(cells[0], measurements, place, "" if coordinates else table.heads[0])
         found = [
             tables.concentration(cell, f"{place}, {name}", table.style)
             for cell, name in zip(cells[1:], substances, strict=True)
@@ -104,8 +105,8 @@ def _of_pair(which: Any, values: Any, measurements: Sequence[str], unit: str) ->
     return Standards(substances, units, known)
 
 
-def _place(cell: object, measurements: Sequence[str], where: str) -> int:
-    """Return the measurement that a cell names."""
+def _place(cell: object, measurements: Sequence[str], where: str, head: str = "") -> int:
+    """Return the measurement that a cell names; `head` is the heading where it may be a time."""
     if isinstance(cell, float | np.floating) and float(cell).is_integer():
         cell = int(cell)  # pandas stores whole numbers beside gaps as floats
     name = " ".join(str(cell).split())
@@ -117,6 +118,13 @@ def _place(cell: object, measurements: Sequence[str], where: str) -> int:
         raise ReadError(
             f"{where}: {len(found)} measurements have the name {name!r}. Give each its own name, or "
             "give standards as a pair (indices, concentrations)."
+        )
+    if heading(head)[0].casefold() in TIMES:
+        raise ReadError(
+            "{}: no measurement has the name {}. Column {} has times, but those of the "
+            "measurements are not known. Give them with {}, as '{} 0:0.5': the first at 0, then every "
+            "0.5.",
+            *(where, repr(name), repr(head), option("rows"), head),
         )
     near = difflib.get_close_matches(name, measurements, n=5, cutoff=0.3) or list(measurements[:5])
     raise ReadError(

@@ -1,14 +1,41 @@
 import {ask, draw, name, wait} from './figures.js';
 
 const address = document.getElementById('result').dataset.address, find = id => document.getElementById(id);
-let shown = null;
+let shown = null, pointed = -1;
+
+// The source whose row of a figure the pointer is in: sources are drawn one below another.
+const rowOf = point => Number((point.yaxis?._id || 'y').slice(1) || 1) - 1;
+
+// Pointing at a spectrum shows its map, or leaves its amounts alone in full colour, and the other way round.
+async function point(source) {
+  if (source === pointed) return;
+  pointed = source;
+  const which = find('which'), map = `map-${source}`;
+  if (which.value.startsWith('map-') && which.value !== map) { which.value = map; await figure(); }
+  for (const [box, drawn] of [[find('spectra'), true], [find('figure'), ['weights', 'shares', 'sources'].includes(which.value)]]) {
+    if (!drawn || !box.data) continue;
+    const stacked = which.value === 'shares' && box.id === 'figure';
+    const faint = box.data.map((trace, k) => (stacked ? k : Number((trace.yaxis || 'y').slice(1) || 1) - 1) === source ? 1 : 0.25);
+    await Plotly.restyle(box, {opacity: faint});
+  }
+  find('look').dataset.source = source + 1;
+}
+async function spectra() {
+  const box = find('spectra');
+  await draw(box, (await ask(`${address}/figure/sources`)).figure);
+  name(box, 'Spectra of the sources');
+  box.on('plotly_hover', event => point(rowOf(event.points[0])));
+}
 
 async function figure() {
   const which = find('which').value, box = find('figure');
   shown = await ask(`${address}/figure/${which}`);
   await draw(box, shown.figure);
   name(box, find('which').selectedOptions[0].textContent);
-  box.removeAllListeners?.('plotly_click');
+  for (const kind of ['plotly_click', 'plotly_hover']) box.removeAllListeners?.(kind);
+  pointed = -1;
+  if (which === 'weights' || which === 'sources') box.on('plotly_hover', event => point(rowOf(event.points[0])));
+  if (which === 'shares') box.on('plotly_hover', event => point(event.points[0].curveNumber));
   box.on('plotly_click', event => {
     const point = event.points[0];
     let row = null;
@@ -57,4 +84,4 @@ for (const one of document.querySelectorAll('[data-format]'))
   one.addEventListener('click', () => save(one.dataset.format));
 find('which').addEventListener('change', figure);
 find('row').addEventListener('change', fit);
-figure().then(fit);
+figure().then(spectra).then(fit);

@@ -39,22 +39,29 @@ def value(part: Any) -> Any:
 
 def _awaited(client: Any, part: Any) -> Any:
     """The same on a cluster, whose workers may all be gone."""
+    import asyncio
     from concurrent.futures import CancelledError
 
     from distributed.comm.core import CommClosedError
 
     future, without = client.compute(part), 0.0
+    # `future.result(timeout=...)` cancels its own request when the time is over, and can then fail with
+    # an UnboundLocalError. One request that stays open while workers are looked for cannot.
+    answer = asyncio.run_coroutine_threadsafe(
+        client.gather(future, asynchronous=True), client.loop.asyncio_loop
+    )
     try:
         while True:
             try:
-                return future.result(timeout=SECONDS_BETWEEN_LOOKS)
+                return answer.result(timeout=SECONDS_BETWEEN_LOOKS)
             except TimeoutError:
-                if future.done():  # in this moment, or with a timeout of its own
-                    return future.result()
+                if answer.done():  # in this moment, or with a timeout of its own
+                    return answer.result()
             workers = client.scheduler_info(n_workers=-1)["workers"]
             without = 0.0 if workers else without + SECONDS_BETWEEN_LOOKS
             if without > MAX_SECONDS_WITHOUT_WORKERS:
                 future.cancel()
+                answer.cancel()
                 raise NoWorkersError(_gone("all its workers are gone"))
     except (CancelledError, CommClosedError) as error:
         raise NoWorkersError(_gone(f"it does not answer any more ({type(error).__name__})")) from error
