@@ -19,7 +19,8 @@ install: $(INSTALLED)
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --no-compile --editable ".[io,plot,paper,dev]"
+	$(BIN)/python -m pip install --quiet --no-compile --group dev \
+		--editable ".[io,microscopes,plot,dask,app,paper]"
 	@touch $@
 
 demo: $(INSTALLED)
@@ -49,7 +50,8 @@ test-gpu:
 $(TOOLS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/python -m pip install --quiet --upgrade pip
-	$(TOOLS)/bin/python -m pip install --quiet --no-compile --editable ".[orange,tools]"
+	$(TOOLS)/bin/python -m pip install --quiet --no-compile --group tools \
+		--editable ".[orange,xarray]"
 	@touch $@
 
 test-tools: $(TOOLS)/.installed
@@ -68,7 +70,8 @@ studies: $(INSTALLED)
 $(DOCS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --upgrade pip
-	$(DOCS)/bin/python -m pip install --quiet --no-compile --editable ".[io,plot,dask,paper,docs]"
+	$(DOCS)/bin/python -m pip install --quiet --no-compile --group docs \
+		--editable ".[io,plot,dask,paper]"
 	@touch $@
 
 docs: $(DOCS)/.installed

@@ -32,6 +32,7 @@ LAYERS = [
     {"paper"},
     {"app"},
     {"cli"},
+    {"__main__"},
 ]
 # Libraries that take long to load, or are optional, and the rooms that may use them.
 HEAVY = {

@@ -92,7 +92,7 @@ def test_the_picture_has_the_sources_and_their_shares(separation, shape):
 @pytest.mark.parametrize(("library", "use"), [("pandas", "to_pandas"), ("matplotlib", "plot")])
 def test_a_missing_library_is_named(separation, monkeypatch, library, use):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=f"{use} needs {library}: pip install"):
+    with pytest.raises(ImportError, match=f"{use} needs {library}, which is not installed: pip install"):
         getattr(separation, use)()
 
 

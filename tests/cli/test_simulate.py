@@ -45,7 +45,7 @@ def test_simulate_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "nmrsim", None)
     lines._peaks.cache_clear()
     error = run("simulate", tmp_path / "d.npz", "--kind", "nmr", code=2).stderr
-    assert 'pip install "ngmca[paper]"' in error
+    assert "pip install 'ngmca[paper]'" in error
 
 
 def test_simulate_bands(tmp_path):

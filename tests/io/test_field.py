@@ -216,12 +216,3 @@ def test_an_electron_microscope_spectrum_as_text(tmp_path):
     np.testing.assert_array_equal(data.Y, [[1, 2, 5, 3]])
     np.testing.assert_array_equal(data.axis, [1.0, 1.5, 2.0, 2.5])
     assert data.axis_unit == "keV"
-
-
-def test_without_the_extra_the_message_says_what_to_install(tmp_path, monkeypatch):
-    (tmp_path / "hidden").mkdir()
-    (tmp_path / "hidden" / "jcamp.py").write_text("raise ImportError")
-    monkeypatch.syspath_prepend(tmp_path / "hidden")  # where the process that reads looks first, too
-    (tmp_path / "a.jdx").write_text("##TITLE=x\n##END=\n")
-    with pytest.raises(ReadError, match=r"jcamp, which is not installed: pip install 'ngmca\[io\]'"):
-        read(tmp_path / "a.jdx")

@@ -298,5 +298,5 @@ def test_names_must_be_words():
 
 def test_without_nmrsim_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "nmrsim", None)
-    with pytest.raises(ImportError, match=r'pip install "ngmca\[paper\]"'):
+    with pytest.raises(ImportError, match=r"pip install 'ngmca\[paper\]'"):
         peaks("lactate", field=123.0)

@@ -12,6 +12,7 @@ from typing import ParamSpec, TextIO, TypeVar
 import typer
 from rich.text import Text
 
+from ngmca._support.extras import MissingPackageError
 from ngmca._support.messages import ArgumentError, message, rendered
 from ngmca.cli.console import make_writable, note, print_to_stderr, short_line
 from ngmca.engines.gpu import GpuError
@@ -54,6 +55,8 @@ def _exit_after(error: BaseException) -> typer.Exit:
             return fail(text, BAD_INPUT)
         case GpuError() | ReadError() | ArgumentError():
             return fail(_text_of(error), BAD_INPUT)
+        case MissingPackageError():
+            return fail(f"{error}.", BAD_INPUT)
         case FileExistsError():
             return fail(f"{rendered(error.strerror or str(error), as_flag)}.", BAD_INPUT)
         case BrokenPipeError():  # the reader, such as `head`, has stopped reading

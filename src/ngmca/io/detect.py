@@ -67,8 +67,6 @@ PLAIN_READERS: dict[str, Reader] = {
     "MATLAB": numpy_and_matlab.read_mat,
     "MATLAB 7.3": hdf5_and_zarr.read_hdf5,
     "HDF5": hdf5_and_zarr.read_hdf5,
-    "Zarr": hdf5_and_zarr.read_zarr,
-    "NetCDF": netcdf_and_xarray.read_netcdf,
     "SPC": spc.read_spc,
     "SPE": princeton.read_princeton,
     "PerkinElmer": perkinelmer.read_perkinelmer,
@@ -77,6 +75,8 @@ PLAIN_READERS: dict[str, Reader] = {
     "pickle": _raise_for_pickle,
 }
 READERS_OF_EXTRA: dict[str, Reader] = {  # they need the libraries of `pip install 'ngmca[io]'`
+    "Zarr": hdf5_and_zarr.read_zarr,
+    "NetCDF": netcdf_and_xarray.read_netcdf,
     "spreadsheet": spreadsheets.read_sheets,
     "Bruker": nmr.read_bruker,
     "Varian": nmr.read_varian,
@@ -86,10 +86,12 @@ READERS_OF_EXTRA: dict[str, Reader] = {  # they need the libraries of `pip insta
     "Omnic": infrared.read_omnic,
     "ENVI": images.read_envi,
     "imzML": mass_spectra.read_imzml,
+}
+READERS_OF_MICROSCOPES: dict[str, Reader] = {  # they need `pip install 'ngmca[microscopes]'`
     "rosettasciio": images.read_rosetta,
     "ZSpy": images.read_rosetta,
 }
-READERS = PLAIN_READERS | READERS_OF_EXTRA
+READERS = PLAIN_READERS | READERS_OF_EXTRA | READERS_OF_MICROSCOPES
 NAMES_IN_TEXTS = {  # where they are not the names above; "" for a variant of another format
     "npy": "NumPy (.npy, .npz)",
     "npz": "",
@@ -134,7 +136,8 @@ def format_of(path: Path, head: bytes | None = None) -> str:
     if hint and path.is_file():
         raise ReadError(f"{path}: {hint}.")
     what = "folder" if path.is_dir() else "file"
-    raise ReadError(f"{path}: this {what} has no known format. Known formats: {in_words()}.")
+    more = images.without_rosetta()
+    raise ReadError(f"{path}: this {what} has no known format. Known formats: {in_words()}.{more}")
 
 
 def format_of_folder(path: Path) -> str | None:
@@ -237,4 +240,5 @@ def _hdf5_family(path: Path) -> str:
         return "HDF5"
     if suffix in (".nc", ".nc4", ".cdf"):
         return "NetCDF"
-    return "rosettasciio" if images.rosetta_plugin(path) else "HDF5"
+    microscope = suffix in (".hspy", ".emd") or images.rosetta_plugin(path)
+    return "rosettasciio" if microscope else "HDF5"

@@ -1,11 +1,11 @@
 """The error that readers raise, and texts out of files made safe to print."""
 
-import importlib
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ngmca._support.extras import MissingPackageError, load_extra
 from ngmca._support.messages import ArgumentError, Message, Option
 
 MAX_ERROR_CHARACTERS = 1000  # a file may have a cell of 50 MB, and an error may quote it
@@ -81,14 +81,11 @@ def check_held(path: Any, announced: Any, held: Any, what: str) -> None:
 
 
 def require(module: str, purpose: str) -> Any:
-    """Return a module of the extra `io`; raise an error that says how to install it."""
+    """Return a module that reads a format; raise an error that says how to install it."""
     try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        library = module.split(".")[0]
-        raise ReadError(
-            f"{purpose} is read with {library}, which is not installed: pip install 'ngmca[io]'."
-        ) from error
+        return load_extra(module, f"reading {purpose}")
+    except MissingPackageError as error:
+        raise ReadError("{}.", str(error)) from error
 
 
 def printable(text: Any) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.extras import load_extra
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -14,11 +16,7 @@ if TYPE_CHECKING:
 
 def load_pyplot() -> ModuleType:
     """Return matplotlib.pyplot; raise an error that says how to install it."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError("plot needs matplotlib: pip install 'ngmca[plot]'") from error
-    module: ModuleType = pyplot
+    module: ModuleType = load_extra("matplotlib.pyplot", "plot")
     return module
 
 

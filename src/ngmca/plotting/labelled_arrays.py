@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ngmca._support.extras import load_extra
 from ngmca._support.messages import ArgumentError, option
 from ngmca.io import Dataset
 from ngmca.io.containers.netcdf_and_xarray import spectral_dimension
@@ -23,8 +24,7 @@ def is_dataarray(data: Any) -> bool:
 
 def labelled(found: Any, data: Any) -> "xr.Dataset":
     """Return A, S, shares, noise, background and error bars of a separation with labels of the data."""
-    import xarray as xr
-
+    xr = load_extra("xarray", "to_xarray")
     m, n = len(found.A), found.S.shape[1]
     rows, channels, coords = _labels(data, m, n)
     sizes = [*rows.values()]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.extras import load_extra
 from ngmca._support.messages import ArgumentError, option
 from ngmca.io import Dataset, as_dataset
 from ngmca.io.conversion import is_dataframe
@@ -25,10 +26,7 @@ def tables(
 
     `spectra` are name and sources of each technique. The rows of several techniques have its name too.
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("to_pandas needs pandas: pip install pandas") from error
+    pd = load_extra("pandas", "to_pandas")
     columns = [f"source {i + 1}" for i in range(A.shape[1])]
     found = {}
     for (technique, S), one in zip(spectra, _of_each(data, len(spectra)), strict=True):

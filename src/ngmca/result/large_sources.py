@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.atomic_files import name_beside, sync
+from ngmca._support.extras import load_extra
 from ngmca._support.messages import message
 from ngmca.io.claimed_sizes import in_words, memory_left
 
@@ -33,7 +34,13 @@ def scratch_beside(out: Any) -> Path:
     if not folder.is_dir():
         raise FileNotFoundError(2, "there is no such folder", str(folder))
     _check_free(Path(out))
+    _zarr()
     return folder
+
+
+def _zarr() -> Any:
+    """The package that writes sources to a path."""
+    return load_extra("zarr", "out= with a path")
 
 
 def check_target(out: Any, shape: tuple[int, int], dtype: np.dtype) -> None:
@@ -72,8 +79,7 @@ def stored(out: Any, S: Any) -> Any:
     if not isinstance(out, str | PathLike):
         _fill(out, S)
         return out
-    import zarr
-
+    zarr = _zarr()
     r, n = S.shape
     with _appearing(Path(out)) as part:
         _fill(zarr.create_array(str(part), shape=(r, n), dtype=S.dtype, chunks=(r, min(n, CHUNK))), S)

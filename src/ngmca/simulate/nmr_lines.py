@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support import arguments
+from ngmca._support.extras import load_extra
 from ngmca.simulate.compounds import SPIN_STATES, System, find
 
 MAX_COUPLED_PROTONS = 9  # 7 s and 1 GB; each additional proton takes eight times as long
@@ -114,10 +115,5 @@ def _merge(hertz: NDArray, intensity: NDArray) -> tuple[NDArray, NDArray]:
 
 def _nmrsim() -> ModuleType:
     """Return the quantum mechanics of nmrsim; its sparse variant is not used, since it needs files."""
-    try:
-        from nmrsim import qm
-    except ImportError as error:
-        raise ImportError(
-            'Spectra of compounds need nmrsim, which is not installed: pip install "ngmca[paper]".'
-        ) from error
-    return qm
+    module: ModuleType = load_extra("nmrsim.qm", "a simulation of compounds")
+    return module

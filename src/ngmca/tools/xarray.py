@@ -1,13 +1,18 @@
 """The accessor `ngmca` of xarray: ``import ngmca.tools.xarray``, then ``array.ngmca.separate(3)``."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 
 from ngmca import separation
+from ngmca._support.extras import load_extra
 from ngmca._support.messages import ArgumentError, option
 from ngmca.io.containers.netcdf_and_xarray import spectral_dimension
+
+if TYPE_CHECKING:
+    import xarray as xr
+else:
+    xr = load_extra("xarray", "ngmca.tools.xarray")
 
 
 @xr.register_dataarray_accessor("ngmca")

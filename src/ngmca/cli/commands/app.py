@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from ngmca._support.extras import load_extra
 from ngmca.cli.console import say
 from ngmca.cli.errors import one_line_errors
-from ngmca.io import ReadError
 
 EXAMPLES = """
 [bold]Examples[/]
@@ -39,10 +39,8 @@ def app(
     ] = None,
 ) -> None:
     """Open a page in the browser: open data, separate them and look at results, without a terminal."""
-    try:
-        from ngmca.app.serve import serve
-    except ModuleNotFoundError as error:
-        raise ReadError(
-            f"the page needs {error.name}: install it with pip install 'ngmca[app]'."
-        ) from error
+    for package in ("starlette", "uvicorn", "jinja2", "python_multipart"):
+        load_extra(package, "the page")
+    from ngmca.app.serve import serve
+
     serve(target, host=host, port=port, token=token, browser=browser, folder=folder, say=say)

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ngmca._support.atomic_files import occupied, write_atomically
+from ngmca._support.extras import load_extra
 from ngmca._support.threads import available
 from ngmca.cli.console import note, say, stderr, stdout
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail, one_line_errors
@@ -291,9 +292,5 @@ def _experiments(labels: Sequence[str]) -> list[Any]:
 
 
 def _check_packages() -> None:
-    from importlib.util import find_spec
-
-    absent = [name for name in ("matplotlib", "nmrsim", "pandas") if find_spec(name) is None]
-    if absent:
-        text = f"the experiments need {', '.join(absent)}"
-        raise ReadError(f'{text}, which is not installed: pip install "ngmca[paper]"')
+    for name in ("nmrsim", "matplotlib", "pandas"):
+        load_extra(name, "an experiment")

@@ -99,10 +99,7 @@ def _write(path: Path, choice: RankChoice, *, force: bool) -> None:
             write_table(part, choice.table())
     else:
         kind = path.suffix.lower()[1:]
-        try:
-            figure = choice.plot()
-        except ImportError as error:
-            raise ReadError(str(error)) from error
+        figure = choice.plot()
         write_atomically(path, lambda file: figure.savefig(file, format=kind, dpi=150), replacing=force)
 
 

@@ -35,6 +35,8 @@ Formats: {detect.in_words(detect.PLAIN_READERS)}.
 
 With `pip install 'ngmca\\[io]'` also {detect.in_words(detect.READERS_OF_EXTRA)}.
 
+With `pip install 'ngmca\\[microscopes]'` also {detect.in_words(detect.READERS_OF_MICROSCOPES)}.
+
 A folder of spectra is read as one table.
 """
 

@@ -98,10 +98,8 @@ def simulate(
 
 def _mixture(kind: str, options: dict[str, Any]) -> simulators.Mixture:
     with as_bad_input():
-        try:
-            return getattr(simulators, kind)(**options)
-        except ImportError as error:  # it names the extra to install
-            raise ReadError(str(error)) from error
+        mixture: simulators.Mixture = getattr(simulators, kind)(**options)
+        return mixture
 
 
 def _of_library(path: Path, options: dict[str, Any]) -> simulators.Mixture:

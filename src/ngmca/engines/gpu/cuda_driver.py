@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+from ngmca._support.extras import pip_line
 from ngmca._support.messages import message, option
 
 
@@ -19,9 +20,9 @@ def load_cupy() -> Any:
     except ImportError as error:
         raise GpuError(
             message(
-                "{} needs CuPy, which cannot be imported ({}). Install 'ngmca[gpu]', or the CuPy for "
+                "{} needs CuPy, which cannot be imported ({}): {}, or install the CuPy for "
                 "your version of CUDA.",
-                *(cuda, error),
+                *(cuda, error, pip_line("cupy")),
             )
         ) from None
     try:

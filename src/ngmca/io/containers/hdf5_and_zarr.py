@@ -16,7 +16,7 @@ from ngmca.io.containers.hdf5_conventions import read_convention
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
 from ngmca.io.containers.several_spectra import several_spectra
 from ngmca.io.dataset import Dataset
-from ngmca.io.read_error import ReadError, damaged, printable
+from ngmca.io.read_error import ReadError, damaged, printable, require
 
 NUMERIC_KINDS = "fiubc"  # dtype kinds of arrays that may be the data or their axis
 
@@ -80,8 +80,7 @@ def read_zarr(
 
 def arrays_in_zarr(path: Path) -> dict[str, Any]:
     """Return the numeric arrays in a Zarr store by their paths; a single array has the path ""."""
-    import zarr
-
+    zarr = require("zarr", "Zarr")
     check_zarr(path)
     store = zarr.open(str(path), mode="r")
     return {"": store} if isinstance(store, zarr.Array) else _arrays_in(store)
@@ -120,8 +119,7 @@ def vectors_beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
 
 def _arrays_in(group: Any) -> dict[str, Any]:
     """Return the numeric arrays in a Zarr group and its subgroups, by their paths."""
-    import zarr
-
+    zarr = require("zarr", "Zarr")
     members = sorted(group.members(max_depth=None))
     kinds = {key: item for key, item in members if isinstance(item, zarr.Array)}
     return {key: item for key, item in kinds.items() if item.dtype.kind in NUMERIC_KINDS}
@@ -164,11 +162,12 @@ def written_notes(path: Path, name: str | None = None) -> tuple[str, ...]:
     They are about the dataset of that name, or about the largest one.
     """
     import h5py
-    import zarr
 
     if path.is_dir():
-        return _notes_of(_arrays_in(zarr.open_group(str(path), mode="r")), name, path)
+        group = require("zarr", "Zarr").open_group(str(path), mode="r")
+        return _notes_of(_arrays_in(group), name, path)
     if path.suffix.lower() == ".zspy":
+        zarr = require("zarr", "Zarr")
         with zarr.storage.ZipStore(path, mode="r") as store:
             return _notes_of(_arrays_in(zarr.open_group(store, mode="r")), name, path)
     if not h5py.is_hdf5(path):

@@ -12,7 +12,7 @@ from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.hdf5_and_zarr import written_notes
 from ngmca.io.containers.safety_checks import check_hdf5
 from ngmca.io.dataset import Dataset, monotonic, real_numbers
-from ngmca.io.read_error import ReadError, damaged
+from ngmca.io.read_error import ReadError, damaged, require
 
 CHANNEL_DIMENSIONS = ("shift", "band", "bands", "channel", "sample", "axis")  # and all quantities
 
@@ -26,8 +26,7 @@ def read_netcdf(
     **_: Any,
 ) -> Dataset:
     """Read a variable of a NetCDF file, with its coordinates."""
-    import xarray as xr
-
+    xr = require("xarray", "NetCDF")
     with path.open("rb") as file:
         classic = file.read(3) == b"CDF"
     with damaged(f"{path} is not a complete NetCDF file"):

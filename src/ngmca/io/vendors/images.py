@@ -4,12 +4,14 @@ import logging
 import re
 import warnings
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.extras import pip_line
 from ngmca._support.messages import option
 from ngmca.io.array_layout import BY_EVIDENCE, Layout, from_array
 from ngmca.io.axis_units import NO_AXIS, from_unit, known_unit
@@ -83,6 +85,13 @@ def rosetta_plugin(path: Path) -> str | None:
         if plugin["name"] not in skip and suffix in {e.lower() for e in plugin["file_extensions"]}:
             return str(plugin["api"])
     return None
+
+
+def without_rosetta() -> str:
+    """Return what to install for files of microscopes; nothing if it is installed."""
+    if find_spec("rsciio") is not None:
+        return ""
+    return f" Files of microscopes need rosettasciio, which is not installed: {pip_line('rsciio')}."
 
 
 def _begins(path: Path, with_bytes: bytes) -> bool:
