@@ -16,6 +16,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
 import ngmca
 
@@ -26,15 +28,36 @@ BLOCK = re.compile(r"(<!-- (?:not run|recipe): [^\n]*-->\n)?```python\n(.*?)```"
 def names() -> dict:
     """What pages take for granted."""
     x = ngmca.simulate.bands(m=24, n=200, r=3, snr=30, seed=0)
+    total = x.A.sum(axis=1, keepdims=True)  # fractions sum to 1
+    x = dataclasses.replace(x, A=x.A / total, Y=x.Y / total)
     axis = np.linspace(400.0, 1800.0, 200)
     amounts = np.full(x.A.shape, np.nan)
     amounts[[4, 20]] = x.A[[4, 20]]
+    cube = xr.DataArray(x.Y.reshape(4, 6, 200), dims=("y", "x", "energy"), coords={"energy": axis})
     return {
+        "cube": cube, "table": pd.DataFrame(x.Y, columns=axis),
         "ngmca": ngmca, "np": np, "dataclasses": dataclasses, "axis": axis, "data": ngmca.io.Dataset(x.Y, axis),
-        "Y": x.Y, "Y_new": x.Y[:4], "Y1": x.Y[:12], "Y2": x.Y[12:], "Y3": x.Y[:8], "r": 3, "m": 24, "n": 200,
-        "fractions": x.A[[4, 20]], "amounts": amounts, "spectra": x.S[:1], "spectrum": x.S[0], "sigma": 0.01,
-        "mask": np.quantile(x.Y, 0.99) < x.Y, "totals": x.A.sum(axis=1), "minutes": np.arange(24.0),
+        "Y": x.Y, "Y_new": x.Y[:4], "Y1": x.Y[:12], "Y2": x.Y[12:], "Y3": x.Y[6:18], "r": 3, "m": 24, "n": 200,
+        "fractions": x.A[[4, 20]], "amounts": amounts, "spectra": x.S[:1], "spectrum": x.S[0], "sigma": np.full(24, 0.01),
+        "mask": np.quantile(x.Y, 0.99) < x.Y, "sd": 0.01, "absent": np.zeros((24, 3), dtype=bool), "silent": x.S < 0, "totals": x.A.sum(axis=1), "minutes": np.arange(24.0),
     }  # fmt: skip
+
+
+def write_library(folder: Path) -> None:
+    """One text file for each substance of the samples."""
+    folder.mkdir()
+    for sample in (ngmca.datasets.reaction(), ngmca.datasets.mixtures()):
+        for name, spectrum in zip(sample.substances, sample.S, strict=True):
+            np.savetxt(
+                folder / f"{name}.csv", np.column_stack([sample.data.axis, spectrum]), delimiter=","
+            )
+
+
+def write_store(name: str) -> None:
+    """A Zarr array."""
+    import zarr
+
+    zarr.save_array(name, ngmca.simulate.sparse(m=20, n=2000, r=5, snr=20, seed=0).Y)
 
 
 def run(page: Path) -> tuple[int, int, int]:
@@ -69,6 +92,8 @@ def main() -> int:
             shutil.copyfile(ngmca.datasets.path("reaction"), file)
         for file in ("mixtures.csv", "infrared.csv", "raman.csv"):
             shutil.copyfile(ngmca.datasets.path("mixtures"), file)
+        write_library(Path("library"))
+        write_store("Y.zarr")
         total = np.sum([run(page) for page in pages if "_build" not in page.parts], axis=0)
         os.chdir(ROOT)
     print(f"{total[0]} blocks ran, {total[1]} are not run, {total[2]} failed")

@@ -16,6 +16,7 @@ from ngmca.io import Dataset, read
 __all__ = ["NAMES", "Sample", "mixtures", "path", "reaction"]
 
 NAMES = ("mixtures", "reaction")
+Bands = dict[int, list[tuple[float, float, float]]]  # position, standard deviation, height
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def reaction_formulas() -> tuple[NDArray, NDArray, NDArray, NDArray]:
     axis, times = np.arange(220.0, 501.0, 2.0), np.arange(0.0, 60.0, 2.0)
     a = np.exp(-0.12 * times)
     b = 0.12 / (0.12 - 0.04) * (np.exp(-0.04 * times) - np.exp(-0.12 * times))
-    bands = {
+    bands: Bands = {
         0: [(255, 12, 1.0), (310, 16, 0.4)],
         1: [(285, 14, 0.9), (370, 20, 0.7)],
         2: [(240, 10, 0.6), (430, 24, 0.8)],
@@ -112,7 +113,7 @@ def mixtures_formulas() -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Return amounts, spectra, wavenumbers and baselines of the mixtures."""
     axis, number = np.arange(800.0, 2001.0, 5.0), np.arange(25)
     A = np.column_stack([0.5 + 0.5 * np.cos(number * step) for step in (0.7, 1.9, 3.1)])
-    bands = {
+    bands: Bands = {
         0: [(1050, 25, 1.0), (1340, 30, 0.3)],
         1: [(1280, 22, 0.6), (1415, 18, 0.4), (1710, 16, 1.0)],
         2: [(1090, 20, 0.4), (1240, 20, 0.9), (1745, 14, 1.0)],
@@ -121,7 +122,7 @@ def mixtures_formulas() -> tuple[NDArray, NDArray, NDArray, NDArray]:
     return A, _spectra(axis, bands), axis, np.outer(0.2 + 0.3 * np.sin(number) ** 2, 1.2 - slope**2)
 
 
-def _spectra(axis: NDArray, bands: dict[int, list[tuple[float, float, float]]]) -> NDArray:
+def _spectra(axis: NDArray, bands: Bands) -> NDArray:
     """Gaussian bands, each with its position, standard deviation and height."""
     S = np.zeros((len(bands), len(axis)))
     for i, rows in bands.items():
