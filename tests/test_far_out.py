@@ -241,3 +241,18 @@ def test_shapes_find_their_sources(seed):
     assert alike[0].argmax() == 0
     assert alike[3].argmax() == 3
     assert alike.max(axis=1).min() > 0.98
+
+
+def test_totals_that_no_profile_in_its_shape_can_have_are_refused():
+    totals = np.array([1.0, 3.0, 1.0, 3.0, 1.0, 3.0, 1.0, 3.0, 1.0, 3.0])
+    with pytest.raises(ArgumentError, match=r"no result meets all constraints.*Closure.*Monotonic"):
+        run(Y, 2, ngmca.Closure(totals), ngmca.Monotonic("increasing"))
+    found = run(Y, 2, ngmca.Closure(np.sort(totals)), ngmca.Monotonic("increasing"))
+    np.testing.assert_allclose(found.A.sum(axis=1), np.sort(totals), rtol=1e-6)
+
+
+@pytest.mark.parametrize("exponent", [-600, 600])
+def test_known_sources_far_from_the_size_of_the_data_are_refused(exponent):
+    spectrum, data = np.abs(Y[:1]) * 2.0**exponent, Y * 2.0 ** (-exponent / 2)
+    with pytest.raises(ArgumentError, match=r"KnownSources has a largest entry of .* unit of the data"):
+        run(data, 2, ngmca.KnownSources(spectrum, sources=[0]))

@@ -149,12 +149,12 @@ def _sources(
                 *(option("Baseline"), len(curves), n),
             )
         found = np.vstack([found, curves])
-    peak = float(np.nanmax(np.abs(found[:r]), initial=0.0))
-    if peak and not 1 / LARGEST_RATIO < peak < LARGEST_RATIO:
+    peak = 0.0 if known is None else float(np.nanmax(known.rows(r, n), initial=0.0))
+    if peak and not engine.unit / LARGEST_RATIO < peak < engine.unit * LARGEST_RATIO:
         raise ArgumentError(
             "{} has a largest entry of {:.3g}, too far from the size of the data for floating-point "
             "numbers. Give it in the unit of the data.",
-            *(option("KnownSources"), peak * engine.unit),
+            *(option("KnownSources"), peak),
         )
     return np.asarray(found / columns)
 

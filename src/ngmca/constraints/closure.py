@@ -66,6 +66,13 @@ class Closure:
             )
         return np.asarray(np.broadcast_to(found, (m,)))
 
+    def error_of(self, A: NDArray, totals: ArrayLike) -> float:
+        """Return how far sums of rows of A (m, r) are from what their totals allow, over the totals."""
+        wanted, summed = self.totals_of(totals, len(A)), self.summed(A.shape[1])
+        above = (A if summed is None else A[:, list(summed)]).sum(axis=1) / wanted - 1
+        away = {"equal": np.abs(above), "at most": above, "at least": -above}[self.kind]
+        return float(np.maximum(away, 0).max(initial=0))
+
     @property
     def sums_up_all(self) -> bool:
         """Whether all sources together are equal to the total."""

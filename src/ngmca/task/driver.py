@@ -9,14 +9,14 @@ import numpy as np
 
 from ngmca import rivals, rules, sampling
 from ngmca._support import arguments
-from ngmca._support.messages import message, option, warn_user
+from ngmca._support.messages import ArgumentError, message, option, warn_user
 from ngmca._support.progress import Bar, open_bar
 from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.batch_of_starts import run_together
 from ngmca.algorithms.restarts import at_once, choose, with_restarts
 from ngmca.algorithms.snapshot import state_of
-from ngmca.constraints import Baseline, baseline_of
+from ngmca.constraints import Baseline, Closure, baseline_of
 from ngmca.engines import Engine, Levels, Stacks, by_part, in_its_unit, workers_for
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_room
@@ -29,6 +29,7 @@ from ngmca.task.purest_measurements import settled_by_purest
 from ngmca.task.task import Task
 
 FAR_MIXING = 0.01  # of the largest entry of A: a warning tells of a last step so far from its minimum
+WRONG_SUM = 0.01  # of a total: constraints that leave a sum so far from it contradict each other
 COPIES_TO_COMPARE = 10  # of the sources, where those of several starts are compared
 
 
@@ -166,6 +167,7 @@ class Prepared:
         else:
             runs = _Starts(self._problem, self.task, self.starts, tuple(watchers))
             found = runs.best(engine, threads, checkpoint, first).scaled(engine.unit)
+            _check_sums(found, self.task, engine)
             if self._problem.options.solver == "pivot":
                 _warn_if_far(found)
         found = replace(found, parts=engine.parts, joined=engine.techniques)
@@ -196,6 +198,19 @@ def _with_kind(found: Separation, baseline: Baseline | None) -> Separation:
     if found.background is None or baseline is None or not baseline.found:
         return found
     return replace(found, background=replace(found.background, found=str(baseline.kind)))
+
+
+def _check_sums(found: Separation, task: Task, engine: Engine) -> None:
+    """Raise an error if the sums of A are not the totals of a closure: nothing meets all constraints."""
+    for closure in (one for one in task.constraints if isinstance(one, Closure)):
+        wrong = closure.error_of(found.A, by_part(closure.totals, engine))
+        if wrong > WRONG_SUM:
+            others = [type(one).__name__ for one in task.constraints if one is not closure]
+            raise ArgumentError(
+                "no result meets all constraints: sums of A are up to {:.3g} % away from the totals of "
+                "{}. Correct the totals, or change {}.",
+                *(100 * wrong, option("Closure"), ", ".join(others) or "the start"),
+            )
 
 
 def _warn_if_far(found: Separation) -> None:
