@@ -66,7 +66,7 @@ studies: $(INSTALLED)
 	NGMCA_STUDIES=1 $(BIN)/python -m pytest -n 2 tests/saving/test_crashes.py tests/sampling/test_geweke.py \
 		tests/algorithms/test_checkpoints.py tests/engines/test_dask_engine.py tests/paper
 
-# The site, in an environment of its own: builds pages (warnings are errors), runs the gallery and all code blocks.
+# The site, in an environment of its own: builds pages (warnings are errors), runs the gallery and the Python blocks of all pages.
 $(DOCS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --upgrade pip
