@@ -73,14 +73,14 @@ METHODS: dict[str, Callable[[NDArray, int], NDArray]] = {
 }  # fmt: skip
 
 
-def correlations(A: NDArray, known: NDArray) -> NDArray:
-    """Correlations of references with their sources, one to one, with the largest sum; NaN without a source."""
+def assigned(A: NDArray, known: NDArray) -> tuple[NDArray, NDArray]:
+    """Correlations of references with their sources, one to one, with the largest sum, and the sources; NaN and -1 without one."""
     r = A.shape[1]
     found = np.nan_to_num(np.corrcoef(A.T, known.T)[r:, :r], nan=-1.0)
     rows, columns = linear_sum_assignment(-found)
-    each = np.full(known.shape[1], np.nan)
-    each[rows] = found[rows, columns]
-    return each
+    each, sources = np.full(known.shape[1], np.nan), np.full(known.shape[1], -1)
+    each[rows], sources[rows] = found[rows, columns], columns
+    return each, sources
 
 
 def calibrated(data: calibration.Set) -> tuple[NDArray, NDArray]:
@@ -102,7 +102,7 @@ def row_of(name: str) -> Iterator[str]:
     data = calibration.SETS[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cells = [correlations(method(data.Y, data.sources), data.known) for method in METHODS.values()]
+        cells = [assigned(method(data.Y, data.sources), data.known)[0] for method in METHODS.values()]
         cells += calibrated(data)
     m, n = data.Y.shape
     for j, substance in enumerate(data.substances):

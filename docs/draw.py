@@ -1,6 +1,7 @@
 """Draw pictures of the site: `python docs/draw.py` (the first picture, the figure of settings, and those of failures)."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -76,8 +77,26 @@ def failures() -> None:
     failure("baseline", sample.data.Y, sample.S)
 
 
+def meats() -> None:
+    """Amounts that were found without reference values, beside those that a laboratory measured."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "bench"))
+    import calibration
+    import real_mixtures
+
+    data = calibration.meats()
+    A = ngmca.separate(data.Y, data.sources).A
+    each, sources = real_mixtures.assigned(A, data.known)
+    figure, panels = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+    for j, panel in enumerate(panels):
+        panel.plot(data.known[:, j], A[:, sources[j]], ".", ms=4)
+        panel.set(title=f"{data.substances[j]}: correlation {each[j]:.2f}", xlabel="laboratory [%]")
+    panels[0].set_ylabel("amount of the source")
+    figure.savefig(PICTURES / "fails-meats.png", dpi=90)
+
+
 if __name__ == "__main__":
     runpy.run_path(str(GALLERY / "plot_01_first_separation.py"))
     plt.gcf().savefig(PICTURES / "first.png", dpi=90)
     settings()
     failures()
+    meats()
