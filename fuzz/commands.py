@@ -19,7 +19,7 @@ from outcome import ACCEPTED, ERROR, expect
 
 import ngmca
 from ngmca import rivals
-from ngmca.cli.commands import app
+from ngmca.cli import app
 from ngmca.cli.errors import run
 from ngmca.task.methods import OWN_METHODS as ALGORITHMS
 from ngmca.task.task import DOMAINS

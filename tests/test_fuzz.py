@@ -8,7 +8,7 @@ import pytest
 FUZZ = Path(__file__).parents[1] / "fuzz"
 
 
-@pytest.mark.parametrize("kind", ["layouts", "constraints", "nnqp", "checkpoints"])
+@pytest.mark.parametrize("kind", ["layouts", "commands", "constraints", "nnqp", "checkpoints"])
 def test_a_case_runs(tmp_path, monkeypatch, kind):
     monkeypatch.syspath_prepend(str(FUZZ))
     monkeypatch.chdir(tmp_path)

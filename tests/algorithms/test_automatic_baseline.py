@@ -26,6 +26,15 @@ def test_each_kind_is_found(kind):
     assert found.found
 
 
+@pytest.mark.parametrize("strength", [0.2, 1.0, 4.0])
+def test_one_shape_of_different_height_is_found(strength):
+    # one source more would fit as well
+    t, rng = np.linspace(0, 1, MIXTURE.Y.shape[1]), np.random.default_rng(0)
+    Y = MIXTURE.Y + strength * SIZE * np.outer(0.2 + rng.random(len(MIXTURE.Y)), 1.2 - t**2)
+    assert smooth_part(Y, 3).kind == "quadratic"
+    assert smooth_part(Y, 4) is None  # the fourth source is the background
+
+
 def test_the_stiffest_kind_that_fits_bands_is_taken():
     # bands half as wide as splines: these would take them
     x, rng = np.linspace(0, 1, 100), np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """Whether measurements have a smooth background, and of which kind: decided before the separation.
 
 Smooth curves, other ones for each measurement, are projected out of the data. A background is there if r
-directions then fit much better, and also better than one or two directions more without the curves. The
+directions then fit much better, and about as well as one or two directions more without the curves. The
 stiffest kind that fits is taken.
 """
 
@@ -18,8 +18,7 @@ MAX_MEASUREMENTS, MAX_CHANNELS = 300, 2000  # that are looked at
 MIN_CHANNELS = 24
 SPARE_DIRECTIONS = 5  # beyond the sources, before the residual counts as noise
 MUCH_BETTER = 1.4  # times that curves lower the residual of as many sources
-AS_GOOD_AS_SOURCES = 0.9  # residual of one or two sources more, over that with a constant or a line
-BETTER_THAN_SOURCES = 1.02  # the same for more flexible curves, which must be better than two sources
+AS_GOOD_AS_SOURCES = 0.9  # residual of one or two sources more, over that with the curves
 HARDLY_WORSE = 1.005  # times the residual of the best kind: a stiffer one is taken
 WIDER_THAN_BANDS = 3.0  # times the width of bands that the finest feature of a background has
 BINS = 64  # of the axis, on which widths are measured
@@ -84,8 +83,7 @@ def smooth_part(Y: NDArray, r: int) -> SmoothPart | None:
         q = len(curves)
         level = _level_beside(curves, Y, noise, r)
         stiff = q <= 2
-        enough = AS_GOOD_AS_SOURCES if stiff else BETTER_THAN_SOURCES
-        if plain[0] <= MUCH_BETTER * level or plain[min(q, 2)] <= enough * level:
+        if plain[0] <= MUCH_BETTER * level or plain[min(q, 2)] <= AS_GOOD_AS_SOURCES * level:
             continue
         if stiff or WIDER_THAN_BANDS * bands < _width(curves):
             fits[kind] = level
