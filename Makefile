@@ -9,8 +9,9 @@ export OPENBLAS_NUM_THREADS ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 
 TOOLS := .venv-tools
+DOCS := .venv-docs
 
-.PHONY: install demo test test-gpu test-tools bench studies fuzz lint types kernels clean
+.PHONY: install demo test test-gpu test-tools bench studies fuzz docs lint types kernels clean
 
 install: $(INSTALLED)
 
@@ -65,9 +66,21 @@ studies: $(INSTALLED)
 	NGMCA_STUDIES=1 $(BIN)/python -m pytest -n 2 tests/saving/test_crashes.py tests/sampling/test_geweke.py \
 		tests/algorithms/test_checkpoints.py tests/engines/test_dask_engine.py tests/paper
 
+# The site, in an environment of its own: builds pages (warnings are errors), runs the gallery and the Python blocks of all pages.
+$(DOCS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --upgrade pip
+	$(DOCS)/bin/python -m pip install --quiet --no-compile --group docs \
+		--editable ".[io,plot,dask,paper]"
+	@touch $@
+
+docs: $(DOCS)/.installed
+	$(DOCS)/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(DOCS)/bin/python docs/run_blocks.py
+
 fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py
 
 clean:
-	rm -rf .venv $(TOOLS) build dist demo .kernels .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv $(TOOLS) $(DOCS) docs/_build docs/gallery docs/reference/api build dist demo .kernels .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

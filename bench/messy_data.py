@@ -1,4 +1,4 @@
-"""Messy data: `python bench/messy_data.py [--seeds 12] [SECTION ...]` computes the figures of docs/constraints.md.
+"""Messy data: `python bench/messy_data.py [--seeds 12] [SECTION ...]` computes the figures of docs/reference/constraints.md.
 
 Sections: missing, levels, counts, spikes, baseline, square. Each prints the mean SDR in dB, that of complete, plain or clean
 data, and its limit. The exit status is 1 if a limit is missed. `square` runs 200 problems with as many measurements as

@@ -1,4 +1,4 @@
-"""How much: `python bench/quantification.py [--seeds 12] [SECTION ...]`, figures of docs/how-much.md.
+"""How much: `python bench/quantification.py [--seeds 12] [SECTION ...]`, figures of docs/how-to/how-much.md.
 
 Sections: standards, numbers, unequal, designs, references. Mixtures of 40 measurements at 25 dB are separated by
 `ngmca.separate(Y, r, seed=0)`; `ngmca.quantify` gets 5 of them (drawn anew 5 times for each seed) as standards and

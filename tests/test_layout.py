@@ -17,7 +17,7 @@ ROOT = Path(ngmca.__file__).parent
 LAYERS = [
     {"_support"},
     {"rules", "nnqp", "simulate", "io"},
-    {"plotting"},
+    {"plotting", "datasets"},
     {"result"},
     {"domains", "engines", "metrics"},
     {"algorithms"},
@@ -211,5 +211,5 @@ def test_features_of_rules_are_known():
 
 
 def test_the_documentation_shows_the_table():
-    page = Path(__file__).parents[1] / "docs" / "constraints.md"
+    page = Path(__file__).parents[1] / "docs" / "reference" / "constraints.md"
     assert rules.markdown() in page.read_text(encoding="utf-8")

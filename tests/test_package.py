@@ -352,7 +352,7 @@ def test_code_of_another_kernel_is_not_taken(tmp_path):
 
 def test_every_guarantee_names_a_test_that_exists():
     root = Path(__file__).parents[1]
-    guarantees = (root / "docs" / "safety.md").read_text(encoding="utf-8")
+    guarantees = (root / "docs" / "reference" / "safety.md").read_text(encoding="utf-8")
     texts = [path.read_text(encoding="utf-8") for path in (root / "tests").rglob("test_*.py")]
     defined = {name for text in texts for name in re.findall(r"def (test_\w+)", text)}
     named = set(re.findall(r"`(test_\w+)`", guarantees))

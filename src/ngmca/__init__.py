@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ngmca import datasets as datasets
     from ngmca import io as io
     from ngmca import metrics as metrics
     from ngmca import nnqp as nnqp
@@ -116,7 +117,7 @@ _HOME = {
     "save": "saving",
     "separate": "separation",
 }
-_MODULES = ("io", "metrics", "nnqp", "paper", "report", "rivals", "simulate")
+_MODULES = ("datasets", "io", "metrics", "nnqp", "paper", "report", "rivals", "simulate")
 
 __all__ = [*_HOME, *_MODULES]
 

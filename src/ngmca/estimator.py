@@ -269,7 +269,7 @@ class NGMCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     @one_blas_thread
     def transform(self, X: Any, *, noise: Any = None, mask: Any = None) -> NDArray:
-        """Return argmin_{W >= 0} |X - W components_|, exactly, for every row of X.
+        """Return the non-negative weights that fit each row of X best, for the learnt spectra: exactly.
 
         Every row is fitted to its observed entries; rows without observed entries get zero weights.
         Weights of the method `gmca` may be negative.

@@ -26,7 +26,10 @@ def test_help_has_examples(command):
 
 
 def test_the_docs_have_every_command_and_every_option_of_separate():
-    told, written = run("separate", "--help").stdout, (DOCS / "command-line.md").read_text()
+    told, written = (
+        run("separate", "--help").stdout,
+        (DOCS / "reference" / "command-line.md").read_text(),
+    )
     options = set(re.findall(r"--[a-z][a-z-]*[a-z]", told.split("Examples")[0])) - {"--help"}
     assert len(options) > 20
     named = set(re.findall(r"--[a-z][a-z-]*[a-z]", written))
@@ -35,7 +38,7 @@ def test_the_docs_have_every_command_and_every_option_of_separate():
 
 
 def test_the_docs_have_the_suffixes_of_every_format():
-    written = (DOCS / "formats.md").read_text()
+    written = (DOCS / "reference" / "formats.md").read_text()
     suffixes = {*detect.BY_SUFFIX, *detect.SHEET_SUFFIXES, *detect.EXPORT_HINTS} - {".fid"}
     assert [suffix for suffix in sorted(suffixes) if f"`{suffix}`" not in written] == []
 

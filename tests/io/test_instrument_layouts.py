@@ -1,6 +1,6 @@
 """Exports of instruments and arrays of users, with what is in them: numbers, axis, unit, names.
 
-They were written from docs/formats.md alone. `python tests/io/test_instrument_layouts.py` prints what is
+They were written from docs/reference/formats.md alone. `python tests/io/test_instrument_layouts.py` prints what is
 not read right.
 """
 # ruff: noqa: B905, E501, E731, UP031

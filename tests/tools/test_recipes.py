@@ -1,4 +1,4 @@
-"""The recipes in docs/in-your-tools.md run as they are written, where the package is installed."""
+"""The recipes in docs/how-to/in-your-tools.md run as written, where the package is installed."""
 
 import logging
 from pathlib import Path
@@ -9,7 +9,7 @@ from other_tools import needed
 
 import ngmca
 
-PAGE = Path(__file__).parents[2] / "docs" / "in-your-tools.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "in-your-tools.md"
 MIXTURE = ngmca.simulate.spectra(m=24, n=200, r=3, snr=25, seed=0)
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -22,8 +22,8 @@ VARIANTS = sparse_study(
     "variants", "snr", LEVELS, ("soft", "exact", "unbounded", "default"), p_S=0.3, r=15
 )
 _MANY = tuple(m for m in MEASUREMENTS.values if m >= 30)
-_in_posterior = said_in("docs/posterior.md")
-_in_algorithms = said_in("docs/algorithms.md")
+_in_posterior = said_in("docs/explanations/posterior.md")
+_in_algorithms = said_in("docs/explanations/algorithms.md")
 
 EXPERIMENTS = (
     curves(

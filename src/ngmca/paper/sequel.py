@@ -67,7 +67,7 @@ COMMON = (
     ),
     Claim(
         "`separate(Y, r)` is better than each of the four formulations in most settings.",
-        "docs/paper.md",
+        "docs/explanations/paper.md",
         together(*(ahead("auto", (name,)) for name in (*PLAIN, *REWEIGHTED))),
         most=True,
     ),

@@ -19,8 +19,9 @@ class Marginals:
     """The posterior of every entry of a non-negative array, from its first two moments.
 
     An entry that is not 0 is described by a normal distribution that is cut off at 0, with the mean and
-    the spread of the samples. `docs/posterior.md` says how far its quantiles are from those of many
-    stored samples. Only three numbers are stored for each entry, however many samples there are.
+    the spread of the samples. `docs/explanations/posterior.md` says how far its quantiles are from
+    those of many stored samples. Only three numbers are stored for each entry, however many samples
+    there are.
 
     Attributes
     ----------

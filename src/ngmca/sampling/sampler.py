@@ -52,7 +52,8 @@ def posterior(
     separation is the answer, and intervals lie around it. They contain the noise, from samples of the
     sources for the mixing of the separation, and how far sources can be exchanged: what their zeros
     leave open. In wavelets, coefficients have heavy tails with scales that are learnt.
-    `docs/posterior.md` describes the models and how often their intervals contained the truth.
+    `docs/explanations/posterior.md` describes the models, and how often
+    their intervals contained the truth.
 
     Parameters
     ----------
