@@ -30,7 +30,7 @@ names = {2: "corn", 3: "corn", 4: "corn", 5: "grass, pasture", 6: "grass, trees"
 shares = maps / maps.sum(axis=-1, keepdims=True)
 for i in range(4):
     mean = {k: shares[classes == k, i].mean() for k in names}
-    best = sorted(mean, key=mean.get)[-3:][::-1]
+    best = sorted(mean, key=lambda k: mean[k])[-3:][::-1]
     print(f"source {i + 1}:", ", ".join(f"{names[k]} {mean[k]:.0%}" for k in best))
 
 # %%

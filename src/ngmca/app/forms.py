@@ -65,7 +65,7 @@ def label(name: str) -> str:
 
 
 def in_words(text: str, files: Iterable[str] = ()) -> str:
-    """Return a message with the names of fields instead of options, and of files without their folders."""
+    """Return a message with the names of fields instead of options, and without folders of files."""
     text = rendered(text, _shown)
     for folder in sorted({str(Path(one).parent) for one in files}, key=len, reverse=True):
         text = text.replace(f"{folder.rstrip(os.sep)}{os.sep}", "") if len(folder) > 1 else text

@@ -34,7 +34,9 @@ def told(runner: Runner, run: RunFolder) -> dict[str, Any]:
         found |= _under_way(progress)
     elif state == "failed":
         files = (settings := run.settings).data, settings.files.values()
-        found["words"] = in_words(run.error, chain(*files)) or "The run ended with an error: see its log."
+        found["words"] = (
+            in_words(run.error, chain(*files)) or "The run ended with an error: see its log."
+        )
         found["change"] = settings_in(run.error)
     elif state == "killed":
         found["words"] = KILLED_WORDS + (

@@ -57,7 +57,7 @@ def _means(Y: NDArray) -> NDArray:
 
 
 def _row_words(data: Dataset, rows: NDArray) -> list[str]:
-    """Return what stands beside rows of the heat map: their times or other coordinates, or their names."""
+    """Return what stands beside rows of the heat map: times or other coordinates, or names."""
     if data.row_axis is not None:
         return [f"{value:.4g}" for value in data.row_axis[rows]]
     return [look.literal(name) for name in look.shortened_all([data.names[i] for i in rows])]
