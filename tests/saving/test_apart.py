@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plotly_figures import checked
 
 import ngmca
 from ngmca.answers.how_sure import defects, diagnose
@@ -64,7 +65,7 @@ def test_gaps_are_drawn_as_gaps_and_outliers_as_crosses(data, found):
     numbers = replace(diagnose(data, found), picks=np.array([4, 7]), picked=data[[4, 7]])
     run = Run(found, numbers, described(found, data))
     for pick, i in enumerate((4, 7)):
-        traces = {trace.name: trace for trace in figures.fit(run, pick).data}
+        traces = {trace.name: trace for trace in checked(figures.fit(run, pick)).data}
         np.testing.assert_array_equal(np.isnan(traces["measured"].y), np.isnan(data[i]))
         np.testing.assert_allclose(traces["background"].y, found.background.values[i], rtol=1e-5)
         assert ("outlier" in traces) == (i == 4)

@@ -1,6 +1,7 @@
 """Results kept and brought back."""
 
 from dataclasses import replace
+from io import BytesIO
 
 import h5py
 import numpy as np
@@ -10,11 +11,11 @@ from task_options import records
 
 import ngmca
 from ngmca._support import atomic_files
-from ngmca.answers.how_sure import agreement, diagnose
+from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
 from ngmca.io import Dataset, ReadError
-from ngmca.result import Restart
 from ngmca.saving import results
+from ngmca.saving.checksummed_files import with_checksum
 
 
 def test_loading_what_is_no_result(tmp_path):
@@ -96,14 +97,17 @@ def test_data_that_do_not_fit_are_refused(tmp_path, mixture, found):
     assert not list(tmp_path.iterdir())
 
 
-def test_files_without_certificates_of_the_mixing_can_be_read(tmp_path, mixture, found):
-    ngmca.save(tmp_path / "new.nc", found, mixture.Y)
-    with xr.open_dataset(tmp_path / "new.nc") as stored:
-        stored.load().drop_vars("history_mixing_violation").to_netcdf(tmp_path / "old.nc")
-    history = ngmca.load(tmp_path / "old.nc").history
-    np.testing.assert_array_equal(history.cost, found.history.cost)
-    assert np.isnan(history.mixing_violation).all()
-    assert history.mixing_violation.shape == history.cost.shape
+def test_a_file_without_its_checksum_is_refused(tmp_path, mixture, found):
+    path = ngmca.save(tmp_path / "a.nc", found, mixture.Y)
+    content = bytearray(path.read_bytes())
+    with xr.open_dataset(path) as stored:
+        stored.load().to_netcdf(tmp_path / "b.nc")
+    place = content.index(found.noise.tobytes())
+    content[place : place + 8] = bytes(8)  # another number, at which HDF5 sees nothing wrong
+    path.write_bytes(content[:-5])
+    for damaged in (path, tmp_path / "b.nc"):
+        with pytest.raises(ReadError, match="not a complete result of ngmca: its checksum is missing"):
+            ngmca.load(damaged)
 
 
 def test_an_error_leaves_the_file_that_was_there(tmp_path, found, monkeypatch):
@@ -127,7 +131,7 @@ def test_a_damaged_file_is_refused_or_harmless(tmp_path, mixture, found):
     for k in range(60):
         damaged = bytearray(good)
         place = rng.integers(len(good))
-        if k % 15 == 0:  # without its checksum, so that it is read apart
+        if k % 15 == 0:  # without its checksum
             del damaged[place:]
         else:
             width = 1 if k % 2 else int(rng.integers(2, 400))
@@ -186,6 +190,7 @@ def test_a_result_reads_no_other_file(tmp_path, found):
         shape = file["A"].shape
         del file["A"]
         file.create_dataset("A", shape, "f8", external=[(tmp_path / "secret", 0, 96)])
+    path.write_bytes(with_checksum(BytesIO(path.read_bytes())))
     with pytest.raises(ReadError, match="are in another file"):
         ngmca.load(path)
 
@@ -213,21 +218,6 @@ def test_equally_good_answers_come_back(tmp_path):
     assert again.restarts == found.restarts
     assert {one.equal for one in again.restarts} == {True}
     assert ngmca.load(ngmca.save(tmp_path / "b.nc", replace(found, others=None))).others is None
-
-
-def test_files_from_before_there_were_other_answers_load(tmp_path):
-    found = replace(ambiguous()[1], restarts=(Restart(1.0, 250.0, (250.0,) * 2, equal=True),
-                                              Restart(1.005, 7.0, (5.0, 9.0), equal=True),
-                                              Restart(2.0, 1.0, (1.0, 1.0))))  # fmt: skip
-    ngmca.save(tmp_path / "a.nc", found)
-    with xr.open_dataset(tmp_path / "a.nc") as stored:
-        later = [name for name in stored if name.startswith("others_")]
-        assert len(later) == 5
-        stored.load().drop_vars(["restart_equal", *later]).to_netcdf(tmp_path / "old.nc")
-    old = ngmca.load(tmp_path / "old.nc")
-    assert old.others is None
-    assert old.restarts == found.restarts  # by their costs
-    np.testing.assert_array_equal(agreement(old), [5.0, 9.0])
 
 
 def test_tables_hold_the_range_of_sources_that_differ_and_of_no_other(tmp_path):

@@ -5,6 +5,7 @@ from typing import Any
 
 EXTRAS = {  # by the name that is imported; others are installed by this name
     "xarray": "xarray",
+    "h5netcdf": "xarray",
     "zarr": "zarr",
     "brukeropus": "io",
     "jcamp": "io",

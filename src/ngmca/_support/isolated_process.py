@@ -191,7 +191,7 @@ def _command() -> list[str]:
     """Return the command of an interpreter that finds the same modules as this one."""
     flags = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
     chosen = [flag for flag, on in flags.items() if on]
-    paths = json.dumps([path for path in sys.path if isinstance(path, str)])
+    paths = json.dumps([*map(str, sys.path)])
     utf8 = f"utf8={sys.flags.utf8_mode}"  # so that names of files are the same bytes
     return [sys.executable, *chosen, "-P", "-W", "ignore", "-X", utf8, "-c", START, paths]
 

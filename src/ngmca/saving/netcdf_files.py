@@ -1,9 +1,10 @@
 """NetCDF files that end with a checksum.
 
-HDF5 ignores bytes after its own. A file without a checksum, written by an older version or by another
-program, is read in a separate process: a damaged file can make HDF5 crash or hang.
+HDF5 ignores bytes after its own. Only files with a right checksum are read: a damaged one can make HDF5
+crash or hang, or give other numbers.
 
-h5netcdf writes and reads them. xarray can open them too, but takes a second to load.
+They are files of HDF5 whose dimensions are dimension scales, which any program for NetCDF can open.
+h5py writes and reads them: libraries for NetCDF take five times as long.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,6 +21,9 @@ from ngmca.io.claimed_sizes import check_claim, memory_left
 from ngmca.io.containers.safety_checks import check_hdf5
 from ngmca.io.isolated_reading import call_isolated
 from ngmca.saving.checksummed_files import has_checksum, with_checksum
+
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable."  # as NetCDF names such scales
+OF_NETCDF = ("_NCProperties", "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST")  # HDF5's and NetCDF's
 
 # The names of its dimensions, its values and, for coordinates, its attributes.
 Variable = tuple[Any, ...]
@@ -41,30 +45,36 @@ def write_netcdf(
     compressed: Collection[str],
 ) -> None:
     """Write a NetCDF file; in memory first, since HDF5 may crash when a disk is full."""
-    import h5netcdf
+    import h5py
 
-    content = BytesIO()
-    with h5netcdf.File(content, "w") as file:
-        file.attrs.update(attributes)
+    content, scales = BytesIO(), dict[str, Any]()  # of dimensions
+    with h5py.File(content, "w", track_order=True) as file:  # netCDF-C appends to ordered files only
+        file.attrs["_NCProperties"] = np.bytes_(f"version=2,h5py={h5py.__version__}")
+        _describe(file, attributes)
         for name, variable in variables.items():
-            described = _written(file, name, variable, name in compressed)
-            beside = [key for key, (axes, *_) in coordinates.items() if axes in described.dimensions]
+            described = _written(file, scales, name, variable, name in compressed)
+            axes = _axes(variable)
+            beside = [key for key, (along, *_) in coordinates.items() if along in axes]
             if beside:
                 described.attrs["coordinates"] = " ".join(beside)
         for name, variable in coordinates.items():
-            _written(file, name, variable, False)
+            _written(file, scales, name, variable, False)
     write_atomically(path, with_checksum(content))
 
 
-def _written(file: Any, name: str, variable: Variable, compress: bool) -> Any:
+def _axes(variable: Variable) -> tuple[str, ...]:
+    """Return the names of the dimensions of a variable."""
+    return (variable[0],) if isinstance(variable[0], str) else tuple(variable[0])
+
+
+def _written(file: Any, scales: dict[str, Any], name: str, variable: Variable, compress: bool) -> Any:
     """Write a variable, with dimensions that do not exist yet, and return it."""
     import h5py
 
-    axes, values, *attributes = variable
-    axes, array = (axes,) if isinstance(axes, str) else tuple(axes), np.asarray(values)
+    axes, array, attributes = _axes(variable), np.asarray(variable[1]), list(variable[2:])
     for axis, size in zip(axes, array.shape, strict=True):
-        if axis not in file.dimensions:
-            file.dimensions[axis] = size
+        if axis not in scales:
+            scales[axis] = _dimension(file, axis, size, len(scales))
     how: dict[str, Any] = (
         {"compression": "gzip", "compression_opts": 1, "shuffle": True} if compress else {}
     )
@@ -74,21 +84,29 @@ def _written(file: Any, name: str, variable: Variable, compress: bool) -> Any:
         array, attributes = array.astype(np.int8), [{"dtype": "bool"}]  # as xarray writes them
     elif array.dtype.kind == "f":
         how["fillvalue"] = np.array(np.nan, array.dtype)[()]
-    how.setdefault("dtype", array.dtype)
-    written = file.create_variable(name, axes, **how)
-    written[...] = array
+        attributes.append({"_FillValue": how["fillvalue"]})
+    if not array.size:
+        how |= {"maxshape": [size or None for size in array.shape], "chunks": True}
+    written = file.create_dataset(name, data=array, track_order=True, **how)
+    for i, axis in enumerate(axes):
+        written.dims[i].attach_scale(scales[axis])
     for described in attributes:
-        written.attrs.update(described)
+        _describe(written, described)
     return written
 
 
-def read_netcdf(file: Path) -> Contents:
-    """Read a NetCDF file, in a separate process if it has no checksum."""
-    if has_checksum(file):
-        return read_netcdf_here(str(file))
-    with IsolatedProcess(memory=memory_left() / 2) as process:
-        found: Contents = call_isolated(process, "ngmca.saving.netcdf_files:read_netcdf_here", file)
-    return found
+def _dimension(file: Any, name: str, size: int, number: int) -> Any:
+    """Return the scale that stands for a dimension; one without entries is unlimited."""
+    scale = file.create_dataset(name, (size,), ">f4", maxshape=(size or None,), track_order=True)
+    scale.attrs["_Netcdf4Dimid"] = np.int32(number)
+    scale.make_scale(f"{NO_VARIABLE}{size:10}")
+    return scale
+
+
+def _describe(item: Any, attributes: Mapping[str, Any]) -> None:
+    """Write attributes; numbers are arrays, as NetCDF has them."""
+    for key, value in attributes.items():
+        item.attrs[key] = value if isinstance(value, str) else np.atleast_1d(value)
 
 
 def is_written_by_ngmca(file: Path) -> bool:
@@ -99,45 +117,54 @@ def is_written_by_ngmca(file: Path) -> bool:
         return bool(call_isolated(process, "ngmca.saving.netcdf_files:has_ngmca_attribute", file))
 
 
-def read_netcdf_here(path: str) -> Contents:
-    """Read a NetCDF file in this process."""
-    import h5netcdf
+def read_netcdf(path: Path) -> Contents:
+    """Read a NetCDF file that ends with a checksum."""
+    import h5py
 
-    check_hdf5(Path(path))
-    with h5netcdf.File(path, "r", phony_dims="access") as file:
-        size = sum(
-            variable.dtype.itemsize * float(np.prod(variable.shape))
-            for variable in file.variables.values()
-        )
-        check_claim(size, None, path)
+    if not has_checksum(path):
+        raise ValueError("its checksum is missing. It was cut off, or another program wrote the file")
+    check_hdf5(path)
+    with h5py.File(path, "r") as file:
+        variables = {name: item for name, item in file.items() if not _is_dimension(item)}
+        size = sum(item.dtype.itemsize * float(np.prod(item.shape)) for item in variables.values())
+        check_claim(size, None, str(path))
         return {
-            "values": {name: _values(variable) for name, variable in file.variables.items()},
-            "attributes": {name: _plain(value) for name, value in file.attrs.items()},
-            "axis": dict(file.variables["axis"].attrs) if "axis" in file.variables else {},
+            "values": {name: _values(item) for name, item in variables.items()},
+            "attributes": _attributes(file),
+            "axis": _attributes(variables["axis"]) if "axis" in variables else {},
         }
+
+
+def _is_dimension(item: Any) -> bool:
+    """Return whether a dataset of HDF5 only stands for a dimension."""
+    import h5py
+
+    scale = h5py.h5ds.is_scale(item.id) and h5py.h5ds.get_scale_name(item.id)
+    return bool(scale) and scale.startswith(NO_VARIABLE.encode())
 
 
 def _values(variable: Any) -> NDArray:
     """Return the values of a variable: text as str, and flags as bool."""
     values = np.asarray(variable[...])
     if values.dtype.kind == "O":
-        return np.array([_text(one) for one in values.ravel()], dtype=object).reshape(values.shape)
-    return values.astype(bool) if variable.attrs.get("dtype") == "bool" else values
+        return np.array([one.decode() for one in values.ravel()], dtype=object).reshape(values.shape)
+    is_flag = values.dtype == np.int8 and variable.attrs.get("dtype") == "bool"
+    return values.astype(bool) if is_flag else values
 
 
-def _text(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
+def _attributes(item: Any) -> dict[str, Any]:
+    """Return the attributes, and the one value of those that NetCDF holds as an array."""
+    return {name: _plain(value) for name, value in item.attrs.items() if name not in OF_NETCDF}
 
 
 def _plain(value: Any) -> Any:
-    """Return the one value of an attribute that NetCDF holds as an array."""
     return value[0] if isinstance(value, np.ndarray) and value.shape == (1,) else value
 
 
 def has_ngmca_attribute(path: str) -> bool:
     """Return whether a NetCDF file has the attribute that ngmca writes, read in this process."""
-    import h5netcdf
+    import h5py
 
     check_hdf5(Path(path))
-    with h5netcdf.File(path, "r", phony_dims="access") as file:
+    with h5py.File(path, "r") as file:
         return "ngmca" in file.attrs

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ngmca.algorithms.restarts import equally_good
 from ngmca.answers.how_sure import Diagnostics
-from ngmca.answers.how_sure.diagnostics import energy_shares
 from ngmca.answers.run import NO_ANSWERS, Answers
 from ngmca.io import Dataset, ReadError
 from ngmca.io.read_error import printable, reason
@@ -51,7 +49,6 @@ DIMENSIONS = {  # of the diagnostics that are arrays
     "singular": ("rank",),
     "outlying": ("outlier",),
 }
-ABSENT_IN_OLDER_FILES: dict[str, Any] = {"missing": 0.0, "outlying": np.zeros(0)}
 
 
 def write_result(
@@ -171,7 +168,7 @@ def read_result(path: Path) -> tuple[Separation, Dataset, Diagnostics | None, di
             json.loads(attributes["record"]),
             in_file.answers_from_variables(values),
         )
-    except Exception as error:  # h5netcdf and HDF5 raise errors of many kinds for damaged files
+    except Exception as error:  # HDF5 raises errors of many kinds for damaged files
         raise ReadError(f"{file} is not a complete result of ngmca: {reason(error)}.") from error
 
 
@@ -182,13 +179,10 @@ def _to_parts(ends: list[int]) -> tuple[slice, ...]:
 
 def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
     # the same order in memory: sums in another order differ in the last digit
-    for name in json.loads(attributes.get("fortran", "[]")):
+    for name in json.loads(attributes["fortran"]):
         values[name] = np.asfortranarray(values[name])
-    unknown = {"mixing_violation": np.full(len(values["history_cost"]), np.nan)}  # absent in older files
-    history: dict[str, Any] = {
-        part.name: values.get(f"history_{part.name}", unknown.get(part.name)) for part in fields(History)
-    }
-    rates = json.loads(attributes.get("rates", "null"))
+    history: dict[str, Any] = {part.name: values[f"history_{part.name}"] for part in fields(History)}
+    rates = json.loads(attributes["rates"])
     return Separation(
         A=values["A"],
         S=values["S"],
@@ -200,13 +194,13 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         history=History(**history),
         restarts=_to_restarts(values),
         posterior=in_file.from_variables(values),
-        domain=Domain(**json.loads(attributes.get("domain", '{"name": "direct"}'))),
+        domain=Domain(**json.loads(attributes["domain"])),
         background=_to_background(values, attributes),
         outliers=values.get("outliers"),
-        parts=_to_parts(json.loads(attributes.get("parts", "[]"))),
+        parts=_to_parts(json.loads(attributes["parts"])),
         others=_to_others(values),
         ambiguity=_to_ambiguity(values),
-        joined=tuple(Technique(**one) for one in json.loads(attributes.get("techniques", "[]"))),
+        joined=tuple(Technique(**one) for one in json.loads(attributes["techniques"])),
         rates=None if rates is None else Rates.from_facts(rates),
     )
 
@@ -214,7 +208,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
 def _to_background(values: dict[str, Any], attributes: Any) -> Background | None:
     if "background_weights" not in values:
         return None
-    found = str(attributes.get("background_found", ""))  # absent in older files
+    found = str(attributes["background_found"])
     return Background(values["background_weights"], values["background_basis"], found)
 
 
@@ -223,8 +217,8 @@ def _to_restarts(values: dict[str, Any]) -> tuple[Restart, ...]:
     columns = (
         costs,
         values["restart_agreement"],
-        values.get("restart_sources", [()] * len(costs)),  # absent in older files, as is the next
-        values.get("restart_equal", equally_good(costs)),
+        values.get("restart_sources", [()] * len(costs)),
+        values["restart_equal"],
     )
     return tuple(
         Restart(float(cost), float(agreement), tuple(map(float, sources)), bool(equal))
@@ -259,18 +253,14 @@ def _to_dataset(values: dict[str, Any], attributes: Any, axis: Any) -> Dataset:
         meta=json.loads(attributes["meta"]),
         notes=tuple(json.loads(attributes["notes"])),
         row_axis=values.get("row_axis"),
-        row_label=str(attributes.get("row_label", "")),
+        row_label=str(attributes["row_label"]),
     )
 
 
 def _to_diagnostics(values: dict[str, Any]) -> Diagnostics | None:
     if "picked" not in values:
         return None
-    found: dict[str, Any] = {
-        part.name: values.get(_stored_name(part.name), ABSENT_IN_OLDER_FILES.get(part.name))
-        for part in fields(Diagnostics)
-    }
-    found["share"] = energy_shares(values["A"], values["S"])  # older files hold shares of the sum
+    found: dict[str, Any] = {part.name: values[_stored_name(part.name)] for part in fields(Diagnostics)}
     plain: dict[str, Any] = {
         name: value if name in DIMENSIONS else float(value) for name, value in found.items()
     }

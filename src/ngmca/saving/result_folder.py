@@ -16,7 +16,7 @@ REPORT = "report.html"
 CHECKPOINT = "checkpoint.npz"  # state of the iterations
 SEPARATED = "separated.npz"  # the separation, until the result is written
 SOURCES = "sources.csv"
-BACKGROUND, OUTLIERS = "background.csv", "outliers.csv"  # where there are any
+BACKGROUND, OUTLIERS, RATES = "background.csv", "outliers.csv", "rates.csv"  # where there are any
 FACTORS = ("A.npy", "S.npy")  # complete, where the other files show a part
 ANSWERS = ("rank.csv", "identification.csv", "amounts.csv")
 
@@ -30,7 +30,7 @@ def tables_of(name: str, techniques: int) -> tuple[str, ...]:
 
 BY_TECHNIQUE = (*tables_of(SOURCES, MAX_TECHNIQUES), *tables_of(BACKGROUND, MAX_TECHNIQUES))
 FILES = (
-    *(SOURCES, "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS),
+    *(SOURCES, "mixing.csv", RESULT, RECORD, REPORT, BACKGROUND, OUTLIERS, RATES),
     *(*BY_TECHNIQUE, *ANSWERS, *FACTORS),
 )
 TO_RESUME_FROM = (CHECKPOINT, SEPARATED)

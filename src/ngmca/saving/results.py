@@ -15,12 +15,13 @@ from ngmca.answers.run import Run
 from ngmca.engines import joined
 from ngmca.io import Dataset, ReadError, write_table
 from ngmca.plotting.sources_plot import fitting_dataset
-from ngmca.result import Ambiguity, Background, Marginals, Others, Posterior, Separation
+from ngmca.result import Ambiguity, Background, Marginals, Others, Posterior, Rates, Separation
 from ngmca.saving.result_file import read_result, write_result
 from ngmca.saving.result_folder import (
     ANSWERS,
     BACKGROUND,
     OUTLIERS,
+    RATES,
     RESULT,
     SOURCES,
     tables_of,
@@ -193,6 +194,20 @@ def _write_tables(folder: Path, run: Run) -> None:
     _write_table(folder / "mixing.csv", _mixing(run))
     if run.separation.outliers is not None and len(run.separation.outliers):
         _write_table(folder / OUTLIERS, outliers(run))
+    if run.separation.rates is not None:
+        _write_table(folder / RATES, _rate_constants(run.separation.rates))
+
+
+def _rate_constants(rates: Rates) -> Columns:
+    """Return the rate constant of each step, with its standard deviation and 90 % interval."""
+    return [
+        *(
+            ("step", list(rates.names)),
+            ("rate constant", rates.values),
+            ("standard deviation", rates.sd),
+        ),
+        *(("lower 90 %", rates.low), ("upper 90 %", rates.high)),
+    ]
 
 
 def _sources(run: Run) -> Columns:

@@ -56,16 +56,14 @@ def to_variables(posterior: Posterior) -> dict[str, tuple[Sequence[str], Any]]:
 
 
 def from_variables(values: Mapping[str, Any]) -> Posterior | None:
-    """Return the posterior in a file, or None; NaN for a parameter that an older file does not have."""
+    """Return the posterior in a file, or None."""
     if "posterior_S_mean" not in values:
         return None
-    unknown = np.full(len(values["posterior_S_mean"]), np.nan)
-    blank: dict[str, Any] = {"mean": unknown, "sd": unknown}
-    model = str(values.get("posterior_model", "sparse"))
+    model = str(values["posterior_model"])
     without = ONLY_SPARSE_MODEL if model != "sparse" else ()
     parts: dict[str, Any] = dict.fromkeys(DIMENSIONS)
     for name in set(DIMENSIONS) - set(without):
-        kept: list[Any] = [values.get(f"posterior_{name}_{part}", blank.get(part)) for part in MARGINALS]
+        kept: list[Any] = [values.get(f"posterior_{name}_{part}") for part in MARGINALS]
         parts[name] = Marginals(*kept)
     return Posterior(
         **parts,
@@ -78,7 +76,7 @@ def from_variables(values: Mapping[str, Any]) -> Posterior | None:
         settled=bool(values["posterior_settled"]),
         warnings=tuple(str(warning) for warning in values["posterior_warnings"]),
         model=model,
-        refuted=bool(values.get("posterior_refuted", False)),
+        refuted=bool(values["posterior_refuted"]),
     )
 
 
