@@ -77,6 +77,8 @@ def test_an_axis_down_and_an_axis_across(tmp_path):
         np.testing.assert_array_equal(data.Y, table[1:, 1:].T)
         np.testing.assert_array_equal(data.axis, WL)
         assert float(data.row_names[0]) == 0.1
+    np.savetxt(tmp_path / "d.txt", np.where(np.isnan(table), 0, table))
+    np.testing.assert_allclose(read(tmp_path / "d.txt", axis="first-column").Y, data.Y)
 
 
 def test_numbers_without_an_axis_stay_data(tmp_path):
@@ -151,6 +153,14 @@ def test_coordinates_say_which_dimension_holds_the_channels():
     array = xr.DataArray(Y.T, dims=("a", "b"))
     assert any("taken as the channels" in note for note in read(array).notes)
     np.testing.assert_array_equal(read(array, axes="channel,time").Y, Y)
+
+
+@pytest.mark.parametrize("other", ["feature", "variable", "x", "frequency", "bin"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_dimension_called_sample_numbers_the_measurements(other, turned):
+    array = xr.DataArray(bands(WL, 12), dims=("sample", other))
+    data = as_dataset(array.T if turned else array)
+    np.testing.assert_array_equal(data.Y, array.values)
 
 
 def test_a_table_with_positions_in_its_index_is_refused():
@@ -238,8 +248,8 @@ def table_of(folder, heads, *columns, sep=",", form="{:.6g}"):
 
 def test_points_between_thousands_with_few_numbers_below(tmp_path):
     counts = np.round(5000 * np.abs(bands(WL)[0]) + 1000)
-    for below in (1, 2):
-        counts[10 : 10 + below] = 987
+    for below in (1, 2, len(counts) - 1):
+        counts[:below] = 987
         cells = [f"{v:,.0f}".replace(",", ".") for v in counts]
         with pytest.raises(ReadError, match="decimals or thousands"):
             read(table_of(tmp_path, ["wavelength", "a"], WL, cells, sep=";"))
@@ -254,7 +264,7 @@ def test_retention_times_are_no_spectrum(tmp_path):
     assert any("left out: retention time" in note for note in data.notes)
 
 
-@pytest.mark.parametrize("name", ["mean", "a_sd", "b (std)", "Average", "rsd", "i0"])
+@pytest.mark.parametrize("name", ["mean", "c_sd", "d (std)", "Average", "rsd", "i0"])
 def test_means_and_deviations_beside_data_are_told(tmp_path, name):
     path = table_of(tmp_path, ["wavelength", "a", "b", name], WL, *bands(WL, 3))
     notes = " ".join(read(path).notes)
@@ -285,6 +295,10 @@ def test_a_log_of_scan_parameters_is_refused(tmp_path):
     with pytest.raises(ReadError, match=r"looks like a log.*time, temperature, pressure.*columns="):
         read(path)
     assert read(path, columns="5").Y.shape == (1, 60)
+    heads = ["point", "energy", "gain", "current", "theta"]
+    columns = [n, 7000 + 0.5 * n, np.ones(60), 99.9 - 0.01 * n, 12 + 0.001 * n]
+    with pytest.raises(ReadError, match=r"looks like a log.*energy, gain, current, theta"):
+        read(table_of(tmp_path, heads, *columns))
 
 
 def test_what_was_measured_in_each_name(tmp_path):

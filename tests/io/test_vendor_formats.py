@@ -288,7 +288,7 @@ def test_an_empty_cell_of_a_spreadsheet_is_missing_and_told(tmp_path):
     xlsx(tmp_path / "gap.xlsx", {"Run": rows})
     data = io.read(tmp_path / "gap.xlsx")
     np.testing.assert_array_equal(np.argwhere(np.isnan(data.Y)), [[1, 3]])
-    assert any("1 missing entries" in note for note in data.notes)
+    assert any("1 missing entry" in note for note in data.notes)
     rows[4][2] = "OVR"
     xlsx(tmp_path / "gap.xlsx", {"Run": rows})
     with pytest.raises(io.ReadError, match=r"gap\.xlsx, sheet Run, line 5"):

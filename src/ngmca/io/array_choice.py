@@ -25,6 +25,7 @@ AXIS_NAMES = (
     "axis",
     "x_axis",
     "axisscale",
+    "columns",
     "shift",
 )  # names of an axis that do not say which quantity it is
 

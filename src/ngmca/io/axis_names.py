@@ -48,8 +48,8 @@ def _guessed(data: Dataset) -> Dataset:
     axis = data.axis
     if axis is None or data.axis_unit or data.axis_name not in UNNAMED or len(axis) < SHORTEST_GUESS:
         return data
-    found = quantity_of(axis)
-    if found is None or (found == WAVELENGTH and not _as_set(axis)):
+    found = usual_quantity(axis)
+    if found is None:
         return data
     note = message(
         "the axis has no name. {} in {} is a guess from its numbers, {:g} to {:g} in steps of {:.4g}: "
@@ -59,6 +59,12 @@ def _guessed(data: Dataset) -> Dataset:
         *(option("axis_name"), option("axis_unit")),
     )
     return replace(data, axis_name=found[0], axis_unit=found[1]).with_notes(note)
+
+
+def usual_quantity(axis: NDArray) -> tuple[str, str] | None:
+    """Return name and unit of an axis whose range and ends are usual for one quantity, else None."""
+    found = quantity_of(axis)
+    return None if found == WAVELENGTH and not _as_set(axis) else found
 
 
 def _as_set(axis: NDArray) -> bool:

@@ -27,7 +27,7 @@ WORDS = {  # in lower case, for each name and unit of an axis
                  "cm⁻¹", "cm-¹", "cm\u22121", "1/cm"),
     ("Raman shift", "cm-1"): ("raman shift", "raman shifts", "ramanshift", "rel. 1/cm"),
     ("wave", ""): ("wave",),
-    ("wavelength", ""): ("wavelength", "wavelengths", "wl", "lambda", "λ"),
+    ("wavelength", ""): ("wavelength", "wavelengths", "wavel.", "wl", "lambda", "λ"),
     ("Wellenlänge", ""): ("wellenlänge",),
     ("Wellenzahl", "cm-1"): ("wellenzahl",),
     ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres", "nanometre"),
@@ -45,8 +45,10 @@ WORDS = {  # in lower case, for each name and unit of an axis
 }  # fmt: skip
 MEANINGS = {word: axis for axis, words in WORDS.items() for word in words}
 
-TIMES = {"time", "times", "t", "s", "sec", "second", "seconds", "ms", "us", "ns", "ps", "fs", "min",
-         "minute", "minutes", "h", "hour", "hours", "delay", "rt", "retention"}  # fmt: skip
+TIME_UNITS = {"s", "sec", "second", "seconds", "ms", "us", "ns", "ps", "fs", "min", "minute", "minutes",
+              "h", "hour", "hours"}  # fmt: skip
+TEMPERATURE_UNITS = {"°c", "degc", "k"}
+TIMES = {"time", "times", "t", "delay", "rt", "retention"} | TIME_UNITS
 COUNTING = {"sample", "samples", "spectrum", "spectra", "index", "idx", "id", "no", "nr", "number",
             "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "temperature", "temp",
             "concentration", "conc", "ph", "dose", "depth", "position", "thickness", "size", "distance",
@@ -94,10 +96,16 @@ def heading(text: str) -> tuple[str, str]:
 
 
 def _unit_last(text: str) -> tuple[str, str] | None:
-    """Return name and unit from `Raman shift/cm-1` or `wavelength_nm`."""
-    found = (pattern.match(text) for pattern in UNIT_LAST)
-    known = ((one[1], one[2]) for one in found if one and meaning(one[2]))
-    return next(((known_name(name), known_unit(unit)) for name, unit in known), None)
+    """Return name and unit from `Raman shift/cm-1`, `wavelength_nm` or `time_min`."""
+    found = [(one[1], one[2]) for pattern in UNIT_LAST if (one := pattern.match(text))]
+    times = ((name, unit) for name, unit in found if unit.lower() in TIME_UNITS and _is_time(name))
+    known = ((known_name(name), known_unit(unit)) for name, unit in found if meaning(unit))
+    return next(known, None) or next(times, None)
+
+
+def _is_time(name: str) -> bool:
+    words = name.lower().replace("_", " ").split()
+    return bool(words) and words[-1] in ("time", "times", "delay")
 
 
 def from_unit(unit: str, otherwise: str = "x") -> tuple[str, str]:
@@ -131,6 +139,13 @@ def row_label(text: str) -> str:
     if role(text) == "time" or name.strip().lower() in QUANTITIES:
         return f"{name} [{unit}]" if unit else name
     return ""
+
+
+def quantity_in(unit: str) -> str:
+    """Return the label of a coordinate of measurements in a unit, such as `time [s]`; else ""."""
+    if unit.lower() in TIME_UNITS:
+        return f"time [{unit}]"
+    return f"temperature [{unit}]" if unit.lower() in TEMPERATURE_UNITS else ""
 
 
 def is_place(name: str) -> bool:

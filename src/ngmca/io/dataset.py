@@ -51,7 +51,7 @@ class Dataset:
     array([410., 420.])
     """
 
-    Y: NDArray
+    Y: NDArray | Any  # or a file that is read by slicing
     axis: NDArray | None = None
     axis_name: str = NO_AXIS
     axis_unit: str = ""

@@ -1,10 +1,11 @@
 """Which format a file or folder has, from its content and its name."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ngmca.io.containers import hdf5_and_zarr, netcdf_and_xarray, numpy_and_matlab
+from ngmca.io.containers import hdf5_and_zarr, json_arrays, netcdf_and_xarray, numpy_and_matlab
 from ngmca.io.dataset import Dataset
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables import spreadsheets, text_reader
@@ -38,6 +39,7 @@ SIGNATURES: tuple[tuple[bytes | tuple[bytes, ...], tuple[str, ...], str], ...] =
     ((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), (".npy", ".pkl", ".pickle"), "pickle"),
     (b"ENVI", (".hdr",), "ENVI"),
 )
+JSON_RECORD = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
 EXPORT_HINTS = {
     ".l6m": "LabSpec 6 files are not supported: export as .xml or .txt in LabSpec",
     ".l6s": "LabSpec 6 files are not supported: export as .xml or .txt in LabSpec",
@@ -64,6 +66,7 @@ PLAIN_READERS: dict[str, Reader] = {
     "npy": numpy_and_matlab.read_npy,
     "npz": numpy_and_matlab.read_npz,
     "text": text_reader.read_text,
+    "JSON": json_arrays.read_json,
     "MATLAB": numpy_and_matlab.read_mat,
     "MATLAB 7.3": hdf5_and_zarr.read_hdf5,
     "HDF5": hdf5_and_zarr.read_hdf5,
@@ -165,6 +168,8 @@ def _by_signature(path: Path, head: bytes) -> str | None:
     for begin, suffixes, name in SIGNATURES:
         if head.startswith(begin) and (not suffixes or suffix in suffixes):
             return _hdf5_family(path) if name == "HDF5" else name
+    if suffix == ".json" or JSON_RECORD.match(head):
+        return "JSON"
     return "JCAMP-DX" if head.lstrip().upper().startswith(b"##TITLE") else None
 
 

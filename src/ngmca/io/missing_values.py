@@ -49,7 +49,9 @@ def note_missing(data: Dataset, where: str, missing: str | float | None = None) 
     if count == data.Y.size:
         raise ReadError(f"there are no numbers, all {count} entries are missing.")
     share = f"{100 * count / data.Y.size:.2g} %"
-    return data.with_notes(f"{where} has {count} missing entries ({share}), which are ignored.")
+    what = "missing entry" if count == 1 else "missing entries"
+    are = "is" if count == 1 else "are"
+    return data.with_notes(f"{where} has {count} {what} ({share}), which {are} ignored.")
 
 
 def _without_codes(data: Dataset) -> Dataset:

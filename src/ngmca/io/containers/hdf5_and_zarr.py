@@ -263,11 +263,19 @@ def _elsewhere(found: dict[str, Any], name: str) -> dict[str, NDArray]:
 def _in_attributes(item: Any) -> dict[str, NDArray]:
     """Return the vectors among the attributes of a dataset."""
     found = {key: np.asarray(value) for key, value in dict(item.attrs).items()}
-    return {
+    vectors = {
         key: value
         for key, value in found.items()
         if value.dtype.kind in "fiu" and value.size > 1 and value.size == max(value.shape, default=0)
     }
+    units = {key: _unit_beside(key, item.attrs) for key in vectors}
+    return {f"{key} [{units[key]}]" if units[key] else key: one for key, one in vectors.items()}
+
+
+def _unit_beside(key: str, attributes: Any) -> str:
+    """Return the unit in an attribute such as wavelength_units beside wavelengths."""
+    names = [f"{stem}{end}" for stem in (key, key.removesuffix("s")) for end in ("_units", "_unit")]
+    return next((_text(attributes[name]).strip() for name in names if name in attributes), "")
 
 
 def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:

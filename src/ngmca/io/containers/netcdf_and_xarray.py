@@ -13,8 +13,9 @@ from ngmca.io.containers.hdf5_and_zarr import written_notes
 from ngmca.io.containers.safety_checks import check_hdf5
 from ngmca.io.dataset import Dataset, monotonic, real_numbers
 from ngmca.io.read_error import ReadError, damaged, require
+from ngmca.io.vendors.mass_spectra import andi_run
 
-CHANNEL_DIMENSIONS = ("shift", "band", "bands", "channel", "sample", "axis")  # and all quantities
+CHANNEL_DIMENSIONS = ("shift", "band", "bands", "channel", "axis", "feature")  # and all quantities
 
 
 def read_netcdf(
@@ -25,12 +26,16 @@ def read_netcdf(
     axes: str | None = None,
     **_: Any,
 ) -> Dataset:
-    """Read a variable of a NetCDF file, with its coordinates."""
-    xr = require("xarray", "NetCDF")
+    """Read a variable of a NetCDF file, with its coordinates; or the scans of a run of GC-MS."""
     with path.open("rb") as file:
         classic = file.read(3) == b"CDF"
+    run = andi_run(path) if classic and dataset is None else None
+    if run is not None:
+        return run
+    xr = require("xarray", "NetCDF")
     with damaged(f"{path} is not a complete NetCDF file"):
         if not classic:
+            require("h5netcdf", "NetCDF")
             check_hdf5(path)
         with xr.open_dataset(path, engine="scipy" if classic else "h5netcdf") as stored:
             data = from_xarray(stored, transpose=transpose, dataset=dataset, axes=axes, where=str(path))
@@ -105,13 +110,15 @@ def spectral_dimension(array: Any, transpose: bool | None = None) -> tuple[Any, 
 
     It is the one that `transpose` says, the one with a spectral name or unit, the one that is called
     channel or similar, the one that neither time, place nor samples are along, the only one with
-    numeric coordinates, or else the last one.
+    numeric coordinates, the one beside times or samples, or else the last one.
     """
     dims = list(array.dims)
     if transpose is not None:
         return dims[0 if transpose else -1], True
     roles = {dim: dimension_role(array, dim) for dim in dims}
     channels = [dim for dim in dims if str(dim).lower() in CHANNEL_DIMENSIONS]
+    if "sample" in dims and {*dims} - {"sample"} <= {"source", "measurement"}:  # in files of results
+        channels = ["sample"]
     left = [dim for dim in dims if not roles[dim] and not is_place(str(dim))]
     known = [dim for dim in left if _numeric(array, dim)]
     numeric = [dim for dim in dims if _numeric(array, dim)] if array.ndim == 2 else []
@@ -124,7 +131,8 @@ def spectral_dimension(array: Any, transpose: bool | None = None) -> tuple[Any, 
             "several dimensions are named like an axis of spectra: {}. Say what each is, as {}.",
             *(", ".join(f"{dim} {array.sizes[dim]}" for dim in spectral), _words(array, spectral)),
         )
-    for found in (spectral, channels, left, known, numeric):
+    rest = [dim for dim in dims if roles[dim] not in ("time", "counting")] if array.ndim == 2 else []
+    for found in (spectral, channels, left, known, numeric, rest):
         if len(found) == 1:
             return found[0], True
     return dims[-1], False

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca.io.axis_names import usual_quantity
 from ngmca.io.axis_units import role
 from ngmca.io.dataset import monotonic
 
@@ -37,10 +38,11 @@ def nature(v: NDArray, name: str, other: int = 0) -> Points:
         points.append((0.5, "it is the longer direction"))
     if is_counter(v):
         points.append((-1.5, "it only counts"))
-    elif v[0] == 0:
+    elif v[0] == 0 or 0 < v[0] <= 0.5 * np.median(np.diff(v)):
         points.append((-1.0, "it begins at 0"))
     elif in_spectral_range(v):
-        points.append((1.0, f"{v[0]:g} to {v[-1]:g} is a usual range of spectra"))
+        usual = len(v) >= 2 * SAFE_LENGTH and is_even(v) and usual_quantity(v) is not None
+        points.append((2.0 if usual else 1.0, f"{v[0]:g} to {v[-1]:g} is a usual range of spectra"))
     if len(v) >= SAFE_LENGTH and not is_even(v):
         points.append((-1.0, "its steps are uneven"))
     return points

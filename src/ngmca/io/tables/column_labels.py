@@ -1,6 +1,7 @@
 """Labels of a table: an axis above its columns, names beside its rows; and selected columns."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -8,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import option
-from ngmca.io.axis_units import heading, is_place, known_unit, meaning, role, row_label
+from ngmca.io.axis_units import (
+    heading,
+    is_place,
+    known_unit,
+    meaning,
+    quantity_in,
+    role,
+    row_label,
+)
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SAFE_LENGTH, in_spectral_range, is_counter, is_even
@@ -16,10 +25,13 @@ from ngmca.io.tables.text_tables import Table
 
 CHANNEL_NAME = re.compile(  # A400, abs_400, nm 400: what was measured, and where
     r"(wavelength|wave|wl|w|nm|lambda|wn|cm-?1|a|abs|absorbance|r|refl|reflectance|nir|spc|spectra|int"
-    r"|intensity|band|mz|m/z)[ _.@(]*(\d+(?:\.\d+)?) ?(nm|cm-1|cm\^-1)?\)?",
+    r"|intensity|band|od|mz|m/z)[ _.@(]*(\d+(?:\.\d+)?) ?(nm|cm-1|cm\^-1)?\)?",
     re.I,
 )
 
+LEADING_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+NUMBERED = re.compile(r"(\D*?)(\d+(?:[.,]\d+)?)(\D*)")  # Raw Data (220)
+MIN_PATTERN, MIN_COUNTED = 20, 100  # names that are alike, so that their numbers are an axis
 POSITION = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*(\D\S*|1/cm)")  # 400 nm, 950 1/cm
 
 
@@ -53,6 +65,20 @@ def settled(table: Table) -> Table:
 def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
     """Return first and last column, axis and unit if the names above the columns are an axis."""
     cells = [_with_unit(name, table) for name in table.names]
+    found = _run(cells, table)
+    if found is not None:
+        return found
+    plain = [(table.style.number(name), "") for name in table.names]  # A260, 260/280, 220, 221, ...
+    found = _run(plain, table)
+    if found is not None and len(found[2]) >= SAFE_LENGTH:
+        return found
+    return _run(_in_pattern(table), table)
+
+
+def _run(
+    cells: Sequence[tuple[float | None, str]], table: Table
+) -> tuple[int, int, NDArray, str] | None:
+    """Return first and last column, axis and unit if the numbers are an axis without a gap."""
     places = [j for j, (number, _) in enumerate(cells) if number is not None]
     if len(places) < 2 or places != list(range(places[0], places[-1] + 1)):
         return None
@@ -63,6 +89,28 @@ def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
     if table.style.number(table.names[places[-1]]) is None and not _is_sure(axis, table, places):
         return None
     return places[0], places[-1] + 1, axis, units.pop()
+
+
+def _in_pattern(table: Table) -> list[tuple[float | None, str]]:
+    """Return the numbers in names that differ by them alone: Raw Data (220), Raw Data (222).
+
+    Names of samples may be numbered as well. Only many numbers in the range of spectra that rise or fall
+    in even steps are an axis, in steps of other than 1 if there are few of them.
+    """
+    parts = [NUMBERED.fullmatch(name) for name in table.names]
+    frames = Counter((one[1], one[3]) for one in parts if one)
+    frame, count = frames.most_common(1)[0] if frames else (("", ""), 0)
+    if count < MIN_PATTERN:
+        return []
+    fits = [one is not None and (one[1], one[3]) == frame for one in parts]
+    texts = [one[2] if one and fit else "" for one, fit in zip(parts, fits, strict=True)]
+    axis = np.array([table.style.number(text) or 0.0 for text in texts if text])
+    counted = any(text[:1] == "0" for text in texts) or axis[-1] - axis[0] == count - 1
+    if counted and count < MIN_COUNTED:
+        return []
+    if not (monotonic(axis) and in_spectral_range(axis) and is_even(axis)):
+        return []
+    return [(table.style.number(text), "") if text else (None, "") for text in texts]
 
 
 def _is_sure(axis: NDArray, table: Table, places: list[int]) -> bool:
@@ -99,13 +147,19 @@ def _with_unit(name: str, table: Table) -> tuple[float | None, str]:
     return (table.style.number(digits), known_unit(word)) if meaning(word) else (None, "")
 
 
-def check_beside(table: Table, others: Sequence[int]) -> None:
-    """Raise an error for a heading that looks like a position but is not one: 400-402, 698x."""
-    leading = next((j for j in range(len(table.names)) if j not in others), 0)
-    for j in others:
-        name = table.names[j]
-        strange = name[:1].isdigit() or not (table.style.is_word(name) or j < leading)
-        if j > 0 and strange and j not in table.words:
+def check_beside(table: Table, above: tuple[int, int, NDArray, str]) -> None:
+    """Raise an error for a heading that looks like a position but is not one: 400-402, 698x.
+
+    A ratio such as 260/280 or one wavelength among properties does not continue the axis.
+    """
+    start, stop, axis, _ = above
+    steps = 3 * np.abs(np.diff(axis)).max()
+    for j in range(1, len(table.names)):
+        name, near = table.names[j], axis[0] if j < start else axis[-1]
+        digits = LEADING_NUMBER.match(name)
+        strange = digits is not None and abs(float(digits[0]) - near) <= steps
+        strange |= j >= stop and not table.style.is_word(name)
+        if strange and not start <= j < stop and j not in table.words:
             raise ReadError(
                 "{}: the heading {!r} of column {} is not a number, but the other headings are an axis. "
                 "Write a number there, or say which columns are data, for example {}.",
@@ -150,10 +204,25 @@ def names_over(table: Table, data: Sequence[int]) -> tuple[str, ...]:
 
 def row_coordinate(table: Table, others: Sequence[int]) -> tuple[NDArray, str] | None:
     """Return values and label of the one column beside the data that is a time or temperature."""
-    found = [j for j in others if table.names and j not in table.words and row_label(table.names[j])]
+    labels = {j: row_label(table.names[j].split("\\")[0]) for j in others if table.names}
+    found = [j for j, label in labels.items() if label and j not in table.words]
     if len(found) != 1 or not np.isfinite(table.values[:, found[0]]).all():
         return None
-    return table.values[:, found[0]], row_label(table.names[found[0]])
+    return table.values[:, found[0]], labels[found[0]]
+
+
+def coordinate_in_names(table: Table, data: Sequence[int]) -> tuple[NDArray, str] | None:
+    """Return values and label if the names above the columns are times or temperatures: 0 s, 30 s."""
+    names = [table.names[j] for j in data] if table.names else []
+    parts = [POSITION.fullmatch(name) for name in names]
+    units = {one[2] if one else "" for one in parts}
+    quantity = quantity_in(units.pop()) if len(units) == 1 else ""
+    values = [table.style.number(one[1]) for one in parts if one]
+    if table.facts.get("explicit") == "time":
+        quantity, values = "time", [table.style.number(name) for name in names]
+    if not quantity or None in values or len(values) < 2:
+        return None
+    return np.array(values, dtype=float), quantity
 
 
 def coordinates(table: Table, others: Sequence[int]) -> tuple[NDArray, NDArray] | None:

@@ -18,12 +18,28 @@ from ngmca.io.tables.text_tables import Table
 AUXILIARY_COLUMN = re.compile(
     r"^(dark|dunkel|reference|referenz|raw data|%tr|absorbance|irradiance)\b", re.I
 )
+SPREAD = r"(sd|std|stdev|err|error|sem|rsd|cv|variance|var|unc|uncertainty|sigma)"
 NOT_A_MEASUREMENT = re.compile(
-    r"^((dark|dunkel|reference|referenz|background|hintergrund|baseline|sd|std|stdev|err|error|sem|rsd|cv"
-    r"|mean|average|avg|median|mittelwert|variance|var|i0|monitor)\b|t°|temperature)"
-    r"|[ _.(-](sd|std|stdev|err|error|sem|rsd|mean|avg|median|var|unc|uncertainty)\)?$",
+    r"^((dark|dunkel|reference|referenz|background|hintergrund|baseline|mean|average|avg|median"
+    rf"|mittelwert|i0|monitor|{SPREAD})(?![a-zA-Z])|t°|temperature)"
+    rf"|[ _.(-](mean|avg|median|{SPREAD})\)?$",
     re.I,
 )
+SPREADS = {"sd", "std", "stdev", "err", "error", "sem", "rsd", "cv", "variance", "var", "unc", "sigma",
+           "uncertainty", "dev", "deviation", "standard"}  # fmt: skip
+MEANS = {"mean", "average", "avg", "median"}
+DERIVED = {
+    "nbkg",
+    "flat",
+    "fbkg",
+    "nder",
+    "nsec",
+    "bkg",
+    "pre_edge",
+    "post_edge",
+    "der",
+    "sec",
+}  # by Athena  # Athena
 RAW_COUNTER = re.compile(
     r"^(i_?0|i_?1|it|if|i_?trans|i_?ref|irefer|ifluor|monitor|mon|clock|ring[ _]?current|seconds)$", re.I
 )
@@ -38,6 +54,7 @@ PARAMETER = re.compile(  # a condition of a scan, not an intensity
 ENDS = re.compile(
     r"(-?[\d.]+?)\s*([a-zA-Z/^1-]*)\.?\s+RIGHT\s*=\s*(-?[\d.]*\d)"
 )  # 12.0 ppm. RIGHT = -2.0
+UNIT_AT_END = re.compile(r"[\d\W](nm|um|µm)\W*$")
 NO_NAMES = ("x-axis", "x axis", "x")
 COUNT = re.compile(r"\d+")
 ORIGIN_NAME = re.compile(r"^(.*?)\s*\(([XY])\d*\)$")  # A(X1), B(Y1)
@@ -47,7 +64,7 @@ CORRECTED = re.compile(r"^dark subtracted", re.I)
 def tidied(table: Table) -> Table:
     """Return the table without additions of programs: types, numbers of pixels, a second axis."""
     plain = _without_index(unmarked(_of_origin(table)))
-    tidy = _with_kind_remarks(_without_parameters(_one_axis(_without_pixels(plain))))
+    tidy = _with_kind_remarks(_without_spreads(_without_parameters(_one_axis(_without_pixels(plain)))))
     dropped = [
         name or f"column {j + 1}"
         for name, j in zip(table.names, table.columns, strict=False)
@@ -82,6 +99,17 @@ def _without_index(table: Table) -> Table:
     return table.take(range(1, width)) if any(spectral[2:]) else table
 
 
+def _without_spreads(table: Table) -> Table:
+    """Return the table without columns that are the standard deviations or errors of other columns."""
+    words = [re.findall(r"[a-z]+|\d+", name.lower()) for name in table.names]
+    bases = [tuple(w for w in one if w not in SPREADS | MEANS) for one in words]
+    spread = [bool(SPREADS & set(one)) for one in words]
+    others = [j for j in range(1, len(words)) if not spread[j]]
+    of_others = {bases[j] for j in others} | ({()} if len(others) == 1 else set())
+    kept = [j for j in range(len(words)) if not (j and spread[j] and bases[j] in of_others)]
+    return table.take(kept) if words and others and axis_above(table) is None else table
+
+
 def _with_kind_remarks(table: Table) -> Table:
     """Return the table with remarks on transmittance, dark spectra and errors among its columns."""
     words = [*table.names[1:], *table.units[1:], table.facts.get("yunits", "")]
@@ -97,6 +125,8 @@ def _with_kind_remarks(table: Table) -> Table:
         for j, name in enumerate(table.names)
         if j and NOT_A_MEASUREMENT.search(name) and not CORRECTED.match(name)
     ]
+    if 1 < len(others) == len(table.names) - 1:  # means of all samples
+        others = []
     warning = message(
         "columns that may not be measurements: {}. Select the others with {}.",
         *(", ".join(others), option("columns")),
@@ -109,17 +139,19 @@ def _without_parameters(table: Table) -> Table:
     found = [j for j, name in enumerate(table.names) if PARAMETER.match(name.strip())]
     if not table.names or axis_above(table) is not None or 0 in table.words:
         return table
-    if role(table.names[0]) == "spectral":
+    others = [j for j in found if j and j not in table.words]
+    if role(table.names[0]) == "spectral" and 2 * len(others) <= len(table.names) - 1:
         counters = [j for j, name in enumerate(table.names) if j and RAW_COUNTER.match(name.strip())]
         found_mu = [j for j, name in enumerate(table.names) if ABSORPTION.match(name.strip())]
-        if len(counters) > 1 and len(found_mu) == 1:  # a scan at a beamline
+        derived = [j for j, name in enumerate(table.names) if name.strip().lower() in DERIVED]
+        if len([*counters, *derived]) > 1 and len(found_mu) == 1:  # a scan at a beamline
             return table.take([0, *found_mu])
         if len(counters) > 1:
             raise _different(table)
         times = [j for j in found if j and role(table.names[j]) == "time" and len(table.names[j]) > 1]
         kept = [j for j in range(len(table.names)) if j not in times]
-        return table.take(kept) if len(kept) > 1 else table
-    others = [j for j in found if j and j not in table.words]
+        in_order = monotonic(table.values[:, 0])  # if not, there is one point in each line
+        return table.take(kept) if len(kept) > 1 and in_order else table
     if len(others) > 1:
         raise ReadError(
             "{} looks like a log, not like spectra: its columns are {}. Say which columns are data, for "
@@ -257,7 +289,13 @@ def _unit_in(facts: dict[str, str]) -> str:
     for key, value in facts.items():
         if key.startswith("axistype") and value.lower().startswith("spectr"):
             return facts.get(key.replace("axistype", "axisunit"), "")
-    found = (facts.get(key, "") for key in ("xunits", "x units", "x unit", "spectro in", "range in"))
+    keys = ("xunits", "x units", "x unit", "xdatakind", "spectro in", "range in")
+    found = [facts.get(key, "") for key in keys]
+    ends = (value for key, value in facts.items() if key.startswith("wavelength"))
+    last = (UNIT_AT_END.search(value) for value in ends)  # Wavelength start, 300, nm
+    spectral = (key for key in facts if "[" in key and role(key) == "spectral")
+    named = (heading(key)[1] for key in spectral)  # wavelengths [nm]: 400, ...
+    found += [*(one[1] for one in last if one), *filter(None, named)]
     first = heading(facts.get("column.1", ""))[1]  # energy eV
     if facts.get("xaxis mode", "").lower() == "wavelengths":  # Ocean Optics
         return "nm"

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from ngmca.io.axis_units import is_known, is_unit, role
 from ngmca.io.tables.cells import COMMENTS, Lines, Style, kind_of, rising, sample
 
+EXPLICIT = re.compile(r"^\W*(time|wavelength) explicit", re.I)  # what is in the line above the numbers
 SETTING = re.compile(r"^[#%!/\s]*([A-Za-z][\w \[\].]*?)\s*(?:\(([^)]*)\))?\s*[=:\t,;]+\s*(.*)$")
+LISTED = re.compile(r"[^\d:=][^:=]*[:=](.+)$")
 BRACKETED = re.compile(r"[\[(].*[\])]")
 
 
@@ -38,11 +40,14 @@ class Labels(NamedTuple):
 def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
     """Return names, units and title in the lines above a table, or in the comment right above it."""
     found = [_fitted(text, style, width) for text in reversed(head.texts[-6:])]
+    index = head.texts[-1].strip(" \t\r,;") if head.texts else ""  # its name, in a line of its own
+    if len(found) > 1 and found[0] is None and found[1] and role(index) in ("time", "counting"):
+        found[0] = [index] + [""] * (width - 1)
     fitting = list(takewhile(lambda cells: cells is not None, found))
     title = head.texts[-1 - len(fitting)] if len(fitting) < len(head.texts) else ""
     if not fitting:
         fitting = [_commented(remark, style, width)]
-    rows = [tuple(cells) for cells in fitting if cells is not None]
+    rows = _with_name_of_index([tuple(cells) for cells in fitting if cells is not None])
     units = rows.pop(0) if len(rows) > 1 and _are_units(rows[0]) else ()
     if not rows or _is_setting(rows, style, width):
         return Labels(units=units, title=as_title(title or remark))
@@ -50,6 +55,19 @@ def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
     if len(rows) > 1 and not units and _names_something_else(rows[0], rows[1], style):
         rows, passed = rows[1:], ((head.numbers[-1], head.texts[-1]),)
     return Labels(rows[0], tuple(rows[1:]), units, as_title(title or remark), passed)
+
+
+def _with_name_of_index(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return lines of names, nearest first, without one that only names the index, as pandas writes it.
+
+    The name of the columns is the first cell of the line above it.
+    """
+    if len(rows) < 2 or not rows[0][0] or any(rows[0][1:]) or not all(rows[1][1:]):
+        return rows
+    if role(rows[0][0]) == "spectral":  # the index is the axis
+        return rows
+    corner = f"{rows[0][0]}\\{rows[1][0]}" if rows[1][0] else rows[0][0]
+    return [(corner, *rows[1][1:]), *rows[2:]]
 
 
 def _names_something_else(near: tuple[str, ...], far: tuple[str, ...], style: Style) -> bool:
@@ -89,6 +107,11 @@ def _commented(text: str, style: Style, width: int) -> list[str] | None:
     text = text.lstrip()
     for mark in COMMENTS:
         text = text.removeprefix(mark)
+    listed = LISTED.match(text)  # wavelengths [nm]: 400, 402, 404
+    if listed and width > 1:
+        numbers = style.cells(listed[1].strip())
+        if len(numbers) == width and kind_of(numbers, style).is_numbers:
+            return numbers
     cells = [cell.strip("# ") for cell in style.cells(text.strip())]
     if len(cells) == 2 * width - 1 and not any(cells[1::2]):  # two tabs after each name
         cells = cells[::2]
@@ -117,6 +140,9 @@ def facts_in(texts: list[str]) -> dict[str, str]:
     """Return settings in lines such as `XUNITS  1/CM` and `#AxisUnit[1]=1/cm`, by lower-case name."""
     found: dict[str, str] = {}
     for text in texts:
+        explicit = EXPLICIT.match(text)
+        if explicit:
+            found["explicit"] = explicit[1].lower()
         match = SETTING.match(text[:300])
         if match:
             found.setdefault(" ".join(match[1].lower().split()), match[3].strip())

@@ -75,7 +75,9 @@ class Reading:
 
 def with_header(table: Table, axis: str | None) -> Table:
     """Return the table with its first row as names if that row is an axis beside a name or a corner."""
-    if table.names or len(table.values) < 2 or table.values.shape[1] < 3 or axis == "first-column":
+    if table.names or len(table.values) < 2 or table.values.shape[1] < 3:
+        return table
+    if axis == "first-column" and (0 in table.words or not _has_corner(table.values)):
         return table
     cells = table.style.cells(table.lines.texts[0])
     corner = cells[0] if table.style.number(cells[0]) is None else ""
@@ -153,8 +155,9 @@ def down(table: Table, asked: bool = False) -> Reading | None:
     Y, above = values[:, data].T, labels.names_over(table, data)
     rows = tuple(table.names[j] or above[j] for j in data) if table.names else ()
     reading = Reading(
-        "first-column", Y, axis, name, rows if any(rows) else (), notes=_word_columns_note(table)
-    )
+        "first-column", Y, axis, name, rows if any(rows) else (), notes=_word_columns_note(table),
+        along=labels.coordinate_in_names(table, data),
+    )  # fmt: skip
     return replace(reading, points=_points_down(table, axis, Y))
 
 
@@ -182,7 +185,7 @@ def _is_axis(axis: NDArray, name: str, table: Table, asked: bool) -> bool:
 
 
 def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
-    points = evidence.smoothness(Y)
+    points = evidence.smoothness(Y) + _explicit(table, "time")
     name = table.names[0] if table.names else ""
     if not table.names and evidence.is_counter(axis):
         ambiguities.check_quantities(table, list(range(1, table.values.shape[1])))
@@ -206,6 +209,11 @@ def _points_down(table: Table, axis: NDArray, Y: NDArray) -> Points:
     return [*points, *counts, (known, f"it is called {name!r}" if known > 0 else "")]
 
 
+def _explicit(table: Table, quantity: str) -> Points:
+    """Return points if the header of Glotaran says that this is above the columns."""
+    return [(3.0, "the header says so")] if table.facts.get("explicit") == quantity else []
+
+
 def _is_scale(v: NDArray) -> bool:
     """Return whether numbers above columns may be an axis: many, and not counted from 0 or 1."""
     return len(v) >= SAFE_LENGTH and v[0] not in (0, 1) and evidence.is_even(v)
@@ -221,7 +229,7 @@ def across(table: Table, asked: bool = False) -> Reading | None:
         return _first_row(table, asked)
     start, stop, axis, unit = above
     others = [j for j in range(len(table.names)) if not start <= j < stop]
-    labels.check_beside(table, others)
+    labels.check_beside(table, above)
     table.take(others).check()
     table.take(range(start, stop)).check(gaps=True)
     Y = table.values[:, start:stop]
@@ -238,6 +246,7 @@ def across(table: Table, asked: bool = False) -> Reading | None:
     points = evidence.smoothness(Y)
     if any(k.startswith("axistype") and v.lower() == "spectr" for k, v in table.facts.items()):
         points.append((3.0, "the header says so"))
+    points += _explicit(table, "wavelength")
     return replace(reading, points=points + evidence.nature(axis, name, len(Y)))
 
 

@@ -1,7 +1,7 @@
 """Unusual and ambiguous forms of numbers in text."""
 
 import re
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from ngmca.io.axis_units import meaning
 from ngmca.io.read_error import ReadError
@@ -92,17 +92,26 @@ def check_thousands(cells: list[str], where: str) -> None:
 
 def check_points(rows: list[list[str]], where: str) -> None:
     """Raise an error for a column with 1.234 and 987: the point may separate thousands."""
-    if rows and all(cell.isdigit() for cell in rows[0][1:]):
-        rows = rows[1:]  # positions above the columns
+    rows = [row for row in rows if not _are_positions(row[1:])]
     for column in zip_longest(*rows, fillvalue=""):
         dots = [cell for cell in column if "." in cell]
-        whole = [cell for cell in column if cell.isdigit() and len(cell) <= 3]
-        if len(dots) > 2 and whole and all(POINT_GROUPS.fullmatch(cell) for cell in dots):
+        whole = [cell for cell in column if cell.isdigit() and len(cell) <= 3 and cell.strip("0")]
+        few = len(dots) <= 2  # beside zeros and small counts they may be decimals
+        whole = [cell for cell in whole if not few or len(cell) > 1]
+        if dots and whole and all(POINT_GROUPS.fullmatch(cell) for cell in dots):
             raise ReadError(
                 f"{where} has numbers such as {dots[0]!r} and {whole[0]!r} in one column: are these "
                 "decimals or thousands? Write all numbers with a decimal point and without thousands "
                 "marks."
             )
+
+
+def _are_positions(cells: list[str]) -> bool:
+    """Return whether cells are whole numbers that rise or fall, as positions above columns."""
+    if len(cells) < 5 or not all(map(str.isdigit, cells)):
+        return False
+    steps = {int(b) > int(a) for a, b in pairwise(cells)}
+    return len(steps) == 1
 
 
 def check_commas(rows: list[list[str]], where: str) -> None:

@@ -214,7 +214,8 @@ def _blocks(
     """Yield tables of one width that stand below each other, with the text around them."""
     first, last, width, _ = place
     _check_around(lines, style, range(first), width, where, last + 1 - first)
-    _check_around(lines, style, range(last + 1, len(lines.texts)), width, where)
+    other = _other_table(lines, last + 1, style, width)
+    _check_around(lines, style, range(last + 1, other), width, where)
     around = [*comments.texts[:SAMPLED_LINES], *lines.texts[:first], *lines.texts[last + 1 :]]
     facts = facts_in(around)
     body, head, foot = lines.part(first, last + 1), lines.part(0, first), lines.part(last + 1)
@@ -222,13 +223,25 @@ def _blocks(
     if named is not None:
         passed, head = [*_rows_in(head, style, width), *passed], named
     remark = f"lines of numbers were left out: {_listed(passed)}." if passed else ""
+    if other < len(lines.texts):
+        remark += f" The table below it, from line {lines.numbers[other]} on, was left out."
     plain = _all_numbers(body, style)
     blocks = (
         [(head, body, plain)] if plain is not None else _checked_blocks(head, body, style, width, where)
     )
     for above, rows, values in blocks:
         made = _table(above, comments, rows, values, style, width, where)
-        yield replace(made, facts=facts).with_remarks(remark)
+        yield replace(made, facts=facts).with_remarks(remark.strip())
+
+
+def _other_table(lines: Lines, first: int, style: Style, width: int) -> int:
+    """Return the place of the words above another table of numbers, after a blank line; or the end."""
+    below = range(first, len(lines.texts))
+    kinds = {i: kind_of(style.cells(lines.texts[i]), style) for i in below}
+    apart = (i for i in below if not kinds[i].numbers and lines.numbers[i] > lines.numbers[i - 1] + 1)
+    begin = next(apart, len(lines.texts))
+    numbers = [kinds[i].width for i in range(begin, len(lines.texts)) if kinds[i].is_numbers]
+    return begin if numbers and width not in numbers else len(lines.texts)
 
 
 def _rows_in(lines: Lines, style: Style, width: int) -> list[int]:

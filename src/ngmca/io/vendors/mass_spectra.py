@@ -1,10 +1,11 @@
-"""Readers of mass spectra: images (imzML, with pyimzML) and runs (mzML)."""
+"""Readers of mass spectra: images (imzML, with pyimzML) and runs (mzML, ANDI in NetCDF)."""
 
 import base64
 import gzip
 import warnings
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,9 +20,12 @@ from ngmca.io.read_error import ReadError, check_held, damaged, require
 Groups = dict[str | None, dict[str, str]]  # terms by the name of a group
 
 BIN_WIDTH = 0.1  # in m/z, for spectra with different peak positions
+WHOLE_FROM = 0.7  # 42.7 to 43.7 is m/z 43 where masses are told apart by 1 only, for their mass defect
+STEPS_OF_WHOLE = 20  # in which such masses are given, for each m/z
 TYPES = {"MS:1000521": "<f4", "MS:1000523": "<f8", "MS:1000519": "<i4", "MS:1000522": "<i8"}
 LEVEL, TIME, MZ, INTENSITY = "MS:1000511", "MS:1000016", "MS:1000514", "MS:1000515"
 POLARITY = {"MS:1000129": "negative", "MS:1000130": "positive"}
+ANDI = ("scan_index", "mass_values", "intensity_values", "scan_acquisition_time")
 PLAIN, ZLIB = "MS:1000576", "MS:1000574"
 SECONDS = "UO:0000010"  # the unit of a time; otherwise it is in minutes
 
@@ -55,6 +59,7 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
     """Read the full scans of a run, on their own m/z axis or in bins of 0.1, named by their time."""
     spectra: list[tuple[NDArray, NDArray]] = []
     names: list[str] = []
+    times: list[str] = []
     others, signs = 0, set[str]()
     with damaged(f"{path} is not a complete mzML file"):
         for element, groups in _scans(path):
@@ -64,6 +69,7 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
                 continue
             spectra.append(_arrays(element, groups, path))
             signs.update(word for term, word in POLARITY.items() if term in terms)
+            times += [terms[TIME]] if TIME in terms else []
             names.append(terms.get(TIME, str(len(names) + 1)))
     if not any(len(mz) for mz, _ in spectra):
         raise ReadError(
@@ -72,7 +78,34 @@ def read_mzml(path: Path, **_: Any) -> Dataset:
     axis, Y, note = _on_one_axis(spectra)
     left_out = f"{others} scans of MS level 2 and above were left out." if others else ""
     mixed = f"{' and '.join(sorted(signs))} scans are in one table." if len(signs) > 1 else ""
-    return Dataset(Y, axis, "m/z", "", tuple(names)).with_notes(*filter(None, (note, left_out, mixed)))
+    data = Dataset(Y, axis, "m/z", "", tuple(names)).with_notes(*filter(None, (note, left_out, mixed)))
+    units = {text.split()[1] for text in times}
+    if len(times) < len(names) or len(units) != 1:
+        return data
+    values = np.array([float(text.split()[0]) for text in times])
+    return replace(data, row_axis=values, row_label=f"time [{units.pop()}]")
+
+
+def andi_run(path: Path) -> Dataset | None:
+    """Return the scans of a run that ANDI describes (.cdf of GC-MS); None for other NetCDF files."""
+    from scipy.io import netcdf_file
+
+    with damaged(f"{path} is not a complete NetCDF file"), netcdf_file(path, "r", mmap=False) as file:
+        if not set(ANDI) <= set(file.variables):
+            return None
+        check_claim(float(path.stat().st_size), None, str(path))
+        starts, mz, y, times = (np.array(file.variables[name][:], dtype=float) for name in ANDI)
+        scale = float(getattr(file.variables["intensity_values"], "scale_factor", 1.0))
+    ends = np.append(starts[1:], len(mz)).astype(int)
+    if not len(starts) or len(mz) != len(y) or starts[0] != 0 or (np.diff(ends, prepend=0) < 0).any():
+        raise ReadError(f"{path}: the places of its scans do not fit its masses: it is damaged.")
+    if not (np.isfinite(mz).all() and np.isfinite(y).all() and len(times) == len(starts)):
+        raise ReadError(f"{path} has missing or infinite values: it is damaged.")
+    places = zip(starts.astype(int), ends, strict=True)
+    axis, Y, note = _on_one_axis([(mz[a:b], scale * y[a:b]) for a, b in places])
+    names = tuple(f"{time:g} s" for time in times)
+    data = Dataset(Y, axis, "m/z", "", names, row_axis=times, row_label="time [s]")
+    return data.with_notes(note) if note else data
 
 
 def _scans(path: Path) -> Iterator[tuple[ElementTree.Element, Groups]]:
@@ -145,16 +178,40 @@ def _on_one_axis(spectra: list[tuple[Any, Any]]) -> tuple[NDArray, NDArray, str]
     first = np.asarray(spectra[0][0], dtype=float)
     if all(len(mz) == len(first) and np.array_equal(mz, first) for mz, _ in spectra):
         return first, np.array([y for _, y in spectra], dtype=float), ""
+    if _are_whole(spectra):
+        return _at_whole_masses(spectra)
     low = min(float(np.min(mz)) for mz, _ in spectra if len(mz))
     places = [np.floor((np.asarray(mz, dtype=float) - low) / BIN_WIDTH) for mz, _ in spectra]
+    used, Y = _summed(spectra, places)
+    note = f"peaks were summed in bins of {BIN_WIDTH} m/z; {len(used)} bins are not empty."
+    return low + BIN_WIDTH * (used + 0.5), Y, note
+
+
+def _are_whole(spectra: list[tuple[Any, Any]]) -> bool:
+    """Return whether masses are those of a quadrupole: given in steps of 0.05, and one for each m/z."""
+    mz = np.concatenate([np.asarray(one, dtype=float) for one, _ in spectra])
+    coarse = np.abs(mz * STEPS_OF_WHOLE - np.round(mz * STEPS_OF_WHOLE)) < 0.01
+    gaps = np.concatenate([np.diff(np.asarray(one, dtype=float)) for one, _ in spectra])
+    return bool(coarse.all() and len(gaps) and np.mean(gaps >= 0.5) >= 0.95)
+
+
+def _at_whole_masses(spectra: list[tuple[Any, Any]]) -> tuple[NDArray, NDArray, str]:
+    places = [np.floor(np.asarray(mz, dtype=float) + 1 - WHOLE_FROM) for mz, _ in spectra]
+    used, Y = _summed(spectra, places)
+    whole = all(np.array_equal(mz, place) for (mz, _), place in zip(spectra, places, strict=True))
+    note = "masses were rounded to whole m/z, from -0.3 to +0.7: there is one peak for each."
+    return used, Y, "" if whole else note
+
+
+def _summed(spectra: list[tuple[Any, Any]], places: list[NDArray]) -> tuple[NDArray, NDArray]:
+    """Return the places that have peaks, and the sum of intensities there, for each spectrum."""
     used = np.unique(np.concatenate(places))
     check_claim(8.0 * len(spectra) * len(used), None, f"{len(spectra)} spectra on {len(used)} bins")
     Y = np.zeros((len(spectra), len(used)))
     for row, where, (_, y) in zip(Y, places, spectra, strict=True):
         np.add.at(row, np.searchsorted(used, where), y)
     filled = Y.any(axis=0)
-    note = f"peaks were summed in bins of {BIN_WIDTH} m/z; {int(filled.sum())} bins are not empty."
-    return low + BIN_WIDTH * (used[filled] + 0.5), Y[:, filled], note
+    return used[filled], Y[:, filled]
 
 
 def _as_image(places: NDArray) -> tuple[NDArray, tuple[int, int] | None]:

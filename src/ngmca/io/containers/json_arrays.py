@@ -1,0 +1,69 @@
+"""Reader of JSON: arrays with names, as in a .npz file, or a list of records."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ngmca.io.array_layout import BY_EVIDENCE, Layout
+from ngmca.io.claimed_sizes import check_claim
+from ngmca.io.containers.numpy_and_matlab import from_named
+from ngmca.io.dataset import Dataset, monotonic
+from ngmca.io.read_error import damaged, printable
+
+BYTES_IN_MEMORY = 20.0  # for each byte of text, as measured
+MAX_DEPTH = 6  # of arrays inside of records
+
+
+def read_json(
+    path: Path, *, layout: Layout = BY_EVIDENCE, dataset: str | None = None, **_: Any
+) -> Dataset:
+    """Read the data among the arrays of a JSON file, and their axis if another array is one."""
+    check_claim(BYTES_IN_MEMORY * path.stat().st_size, None, str(path))
+    with damaged(f"{path} is not a complete JSON file"):
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        arrays = _arrays_in(content, "", MAX_DEPTH)
+    return from_named(arrays, path, layout, dataset)
+
+
+def _arrays_in(content: Any, name: str, deep: int) -> dict[str, NDArray]:
+    """Return the arrays of numbers and of words in a part of the file, by their paths."""
+    if isinstance(content, list) and content and all(isinstance(one, dict) for one in content):
+        content = _by_key(content)
+    if isinstance(content, dict) and deep:
+        parts = [
+            _arrays_in(value, f"{name}/{printable(key)}", deep - 1) for key, value in content.items()
+        ]
+        return {key.removeprefix("/"): value for part in parts for key, value in part.items()}
+    array = _as_array(content) if isinstance(content, list) else None
+    return {} if array is None else {name or "data": array}
+
+
+def _by_key(records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return records with the same keys as a list for each key, others by their number."""
+    if all(record.keys() == records[0].keys() for record in records):
+        return {key: [record[key] for record in records] for key in records[0]}
+    return {str(i + 1): record for i, record in enumerate(records)}
+
+
+def _as_array(values: list[Any]) -> NDArray | None:
+    """Return lists of numbers of the same length, or words, as an array; null is a missing number."""
+    if values and all(isinstance(one, str) for one in values):
+        return np.array(values)
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    if not array.size or _has_words(values):
+        return None
+    shared = array.ndim == 2 and monotonic(array[0]) and bool((array == array[0]).all())
+    return array[0] if shared else array  # the same axis beside each spectrum
+
+
+def _has_words(values: list[Any]) -> bool:
+    """Return whether there are texts among numbers: NumPy would read "1" as a number."""
+    return any(
+        _has_words(one) if isinstance(one, list) else isinstance(one, str | bool) for one in values
+    )
