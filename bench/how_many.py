@@ -236,7 +236,13 @@ def photothermal(dataset: str) -> NDArray:
 
 
 def of_pls(name: str) -> NDArray:
-    """Spectra of the R package pls, out of its Debian package: the only large matrix of the object."""
+    """Spectra of the R package pls: the only large matrix of the object."""
+    values = np.asarray(max(columns_of_pls(name), key=np.size), dtype=float)
+    return np.ascontiguousarray(values.reshape(-1, PLS_MEASUREMENTS[name]).T)
+
+
+def columns_of_pls(name: str) -> list:
+    """Columns of a data set of the R package pls, out of its Debian package."""
     folder = real_data.CACHE / "pls"
     if not folder.is_dir():
         real_data.CACHE.mkdir(parents=True, exist_ok=True)
@@ -255,9 +261,7 @@ def of_pls(name: str) -> NDArray:
         name
     ]
     packed = (data / "Rdata.rdb").read_bytes()[start + 4 : start + length]  # after its size
-    columns = [column.value for column in parse_data(zlib.decompress(packed)).object.value]
-    values = np.asarray(max(columns, key=np.size), dtype=float)
-    return np.ascontiguousarray(values.reshape(-1, PLS_MEASUREMENTS[name]).T)
+    return [column.value for column in parse_data(zlib.decompress(packed)).object.value]
 
 
 PLS_MEASUREMENTS = {"yarn": 28, "gasoline": 60, "mayonnaise": 162}

@@ -37,14 +37,14 @@ KINDS: dict[str, Callable[[int], Mixture]] = {
 }
 
 
-def amounts_of(mixture, separation, count: int, rng) -> dict:
+def amounts_of(mixture, Y, separation, count: int, rng) -> dict:
     """Errors of amounts with so many standards drawn at random; NaN where the match was refused."""
     chosen = rng.permutation(M)[:count]
     rest = np.setdiff1d(np.arange(M), chosen)
     true = mixture.A[rest]
     pairs = ngmca.evaluate(mixture.S, separation.S).order
     try:
-        found = ngmca.quantify(separation, (chosen, mixture.A[chosen]))
+        found = ngmca.quantify(separation, (chosen, mixture.A[chosen]), data=ngmca.io.Dataset(Y))
     except ValueError as error:
         if "it is not clear which source" not in str(error):
             raise
@@ -97,7 +97,7 @@ def _with_standards(seeds: int, kinds, count: int, levels: bool = False) -> dict
                 noise = np.std(mixture.noise) * 10 ** rng.uniform(-0.5, 0.5, M)
                 Y = mixture.A @ mixture.S + noise[:, None] * rng.standard_normal(Y.shape)
             separation = ngmca.separate(Y, len(mixture.S), noise=noise, seed=0, n_init=1)
-            rows[name] += [amounts_of(mixture, separation, count, rng) for _ in range(DRAWS)]
+            rows[name] += [amounts_of(mixture, Y, separation, count, rng) for _ in range(DRAWS)]
     return rows
 
 
@@ -124,7 +124,8 @@ def designs(seeds: int) -> dict[str, list[dict]]:
                 names[ngmca.evaluate(both.S, separation.S).order] = [f"s{j}" for j in range(len(names))]
                 table = {"measurement": range(1, len(known) + 1)}
                 table |= {f"s{j}": known[:, j] for j in range(len(names))}
-                found = ngmca.quantify(separation, table, names=list(names))
+                data = ngmca.io.Dataset(both.Y)
+                found = ngmca.quantify(separation, table, names=list(names), data=data)
                 each.append(_errors(found, np.arange(len(known), len(both.A)), mixture.A))
     return rows
 

@@ -57,6 +57,7 @@ def sets_of_constraints(A):
     two = known(A, [5, 25])
     noisy = np.clip(three + 0.02 * np.random.default_rng(1).standard_normal(A.shape), 0, None)
     closure, unimodal = ngmca.Closure(), ngmca.Unimodal()
+    law = ngmca.Kinetics("A -> B -> C", times=TIMES)
     return {
         "unimodal": [unimodal],
         "closure, unimodal": [closure, unimodal],
@@ -65,7 +66,8 @@ def sets_of_constraints(A):
         "two known times": [ngmca.KnownMixing(two)],
         "two known times, closure": [ngmca.KnownMixing(two), closure],
         "two known times, closure, unimodal": [ngmca.KnownMixing(two), closure, unimodal],
-        "kinetics": [ngmca.Kinetics("A -> B -> C", times=TIMES)],
+        "kinetics": [law],
+        "3 points with sd 0.02, kinetics": [ngmca.KnownMixing(noisy, sd=0.02), law],
     }
 
 

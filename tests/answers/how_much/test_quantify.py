@@ -115,9 +115,9 @@ def test_gaps_in_the_data_widen_intervals(blank):
     separation = replace(blank, A=A, S=S, noise=np.full(M, 0.1))
     Y = A @ S
     Y[20, 2:] = np.nan  # two channels left
-    full = ngmca.quantify(separation, (range(8), C[:8]), data=io.Dataset(A @ S))
-    gaps = ngmca.quantify(separation, (range(8), C[:8]), data=io.Dataset(Y))
-    np.testing.assert_array_equal(gaps.high[:20], full.high[:20])
+    full = ngmca.quantify(separation, (range(5), C[:5]), data=io.Dataset(A @ S))
+    gaps = ngmca.quantify(separation, (range(5), C[:5]), data=io.Dataset(Y))
+    np.testing.assert_allclose(gaps.high[:20], full.high[:20], rtol=1e-12)
     assert gaps.high[20, 0] - gaps.low[20, 0] > 3 * (full.high[20, 0] - full.low[20, 0])
 
 
@@ -245,7 +245,8 @@ def test_what_is_no_separation_is_refused_with_what_to_pass(exact):
 
 def test_leave_one_out_is_that_of_fits_without_each_standard(blank):
     separation, C, rows = noisy(blank, 5)
-    found = ngmca.quantify(separation, table_of(C, rows), names=["s0", "s1", "s2"])
+    separation.A[:, 1:] = 0  # no other source can correct the line
+    found = ngmca.quantify(separation, ([*rows], C[rows, :1]))
     errors = []
     for i in rows:
         others = [j for j in rows if j != i]

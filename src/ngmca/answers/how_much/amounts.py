@@ -13,8 +13,6 @@ from ngmca.plotting.answer_plots import amounts_picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MEAN = "the mean of the standards"  # what amounts come from if the spectra do not show the substance
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Amounts:
@@ -37,8 +35,8 @@ class Amounts:
     sources : tuple of int or None
         The source of each substance, from 0. None if its amounts come from several sources together.
     by : tuple of str
-        What the amounts of each substance were calculated from: "source 2", "all sources", "all sources
-        and the background", or "all sources and the residual".
+        What the amounts of each substance were calculated from: "source 2", "all sources", or more. Of a
+        mean of regressions it is the most probable one.
     units : tuple of str
         Unit of each substance, "" if unknown.
     detection : ndarray of shape (k,)
@@ -48,6 +46,8 @@ class Amounts:
     outside : ndarray of bool, shape (m, k)
         Amounts above the highest standard; if they come from several sources, also intervals below the
         lowest.
+    hidden : ndarray of bool, shape (k,)
+        Substances that the spectra do not show.
     leave_one_out : ndarray of shape (k,)
         Root mean square error of standards that are predicted by the other standards.
     known : ndarray of shape (m, k)
@@ -90,6 +90,7 @@ class Amounts:
     detection: NDArray = field(repr=False)
     below: NDArray = field(repr=False)
     outside: NDArray = field(repr=False)
+    hidden: NDArray = field(repr=False)
     leave_one_out: NDArray = field(repr=False)
     known: NDArray = field(repr=False)
     predicted: NDArray = field(repr=False)
@@ -132,7 +133,7 @@ class Amounts:
     def _remarks(self, j: int) -> list[str]:
         words = np.where(self.outside[:, j], "outside the standards", "")
         words = np.where(self.below[:, j], "below the limit of detection", words)
-        words = np.where(self.by[j] == MEAN, MEAN, words)
+        words = np.where(self.hidden[j], "not shown by the spectra", words)
         words = np.where(np.isfinite(self.known[:, j]), "standard", words)
         words = np.where(np.isnan(self.values[:, j]), "not observed", words)
         return [str(word) for word in words]

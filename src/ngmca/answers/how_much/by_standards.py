@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_much import amounts
-from ngmca.answers.how_much.amounts import MEAN
 from ngmca.answers.how_much.calibrated import (
+    MAX_CHANCE,
     MAX_RATIO_FOR_INTERVALS,
+    RATIO_WITH_WARNING,
     Calibrated,
     by_line,
-    by_regressions,
+    by_regression,
 )
 from ngmca.answers.how_much.source_weights import Sources, entire
 from ngmca.answers.how_much.standards import (
@@ -25,23 +26,26 @@ from ngmca.answers.how_much.standards import (
 from ngmca.answers.how_much.which_source import Match, contradicted, matched
 from ngmca.answers.wording import listed, percent
 
-# A simpler calibration is kept if its leave-one-out error is at most this many times the smallest:
-AS_GOOD = 1.1
-LINE_AS_GOOD = 1.5  # a line has one parameter, a source and a spectrum, so it needs more to give it up
-RATIO_WITH_WARNING = 10  # variance of other substances in the measurements over that in the standards
-MAX_CHANCE = 0.05
+LEAST_SHARE = 0.05  # of a regression that is mentioned
+PARTS_WITHOUT_SPECTRUM = {
+    "the background": "which is no spectrum of it. They are right only as long as the background "
+    "changes with it, as it does in the standards.",
+    "the residual": "which no source explains. There is no spectrum of it. One source more may show it.",
+    "the spectra": "not from sources alone. There is no spectrum of it. One source more may show it.",
+}
 
 
 def by_standards(sources: Sources, standards: Standards, level: float) -> amounts.Amounts:
-    """Return amounts from standards, each substance by the calibration that predicts them best."""
+    """Return amounts from standards, each substance by the calibration with the smallest errors."""
     check_standards(standards, sources.r)
     matches = matched(sources, standards)
+    sources = sources.signed()
     kept, missed = _usable(sources, standards, matches)
     tried = [
         _candidates(sources, name, kept[:, j], matches[j], level)
         for j, name in enumerate(standards.substances)
     ]
-    chosen = [best(each) for each in tried]
+    chosen = [min(each, key=lambda one: one.expected) for each in tried]
     found = _joined(sources, standards, kept, chosen, level)
     doubts = [word for one, match in zip(chosen, matches, strict=True) if one.source is not None
               for word in match.doubts]  # fmt: skip
@@ -59,19 +63,6 @@ def by_standards(sources: Sources, standards: Standards, level: float) -> amount
     return replace(found, words=tuple(words), warnings=tuple(doubts))
 
 
-def best(tried: list[Calibrated]) -> Calibrated:
-    """Return the simplest calibration that is about as good as the best; they are in this order."""
-    least = min(one.error for one in tried)
-    return next(one for one in tried if one.error <= _allowance(one) * least)
-
-
-def _allowance(one: Calibrated) -> float:
-    """Return how many times the smallest error a calibration may have; the mean must be the best."""
-    if one.source is not None:
-        return LINE_AS_GOOD
-    return 1.0 if one.by == MEAN else AS_GOOD
-
-
 def _candidates(
     sources: Sources, name: str, known: NDArray, match: Match, level: float
 ) -> list[Calibrated]:
@@ -86,7 +77,7 @@ def _candidates(
     except ArgumentError:
         if not enough:
             raise
-    return [*found, *by_regressions(sources, known, level)] if enough else found
+    return [*found, by_regression(sources, known, level)] if enough else found
 
 
 def _usable(sources: Sources, standards: Standards, matches: list[Match]) -> tuple[NDArray, list[str]]:
@@ -140,6 +131,7 @@ def _joined(
         leave_one_out=np.array([one.error for one in chosen]),
         factors=np.array([one.factor for one in chosen]),
         by=tuple(one.by for one in chosen),
+        hidden=np.array([one.hidden for one in chosen]),
         outside=found.outside & np.isnan(known),
         how=f"{count} standards",
     )
@@ -148,18 +140,23 @@ def _joined(
 
 def _reason(name: str, unit: str, one: Calibrated, match: Match, tried: list[Calibrated]) -> str:
     """Return a sentence that says what the amounts of a substance come from, and why."""
-    if one.source is not None:
+    if one.source is not None and np.isnan(one.alone):
         return match.why
-    if one.by == MEAN:
-        return f"{name}: nothing in the spectra follows its standards, so all amounts are their mean."
-    alone = [other for other in tried if other.source is not None]
+    if one.source is not None:
+        return (
+            f"{match.why} It contains other substances too, so its weights were corrected by those of "
+            "the other sources. Without that, the error of standards is "
+            f"{amounts.with_unit(one.alone, unit)}."
+        )
+    instead = [other for other in tried if other.source is not None]
     why = "It is not clear which source it is."
-    if alone:
-        error = amounts.with_unit(alone[0].error, unit)
-        why = f"With {alone[0].by} alone, standards predict each other with an error of {error}."
+    if instead:
+        error = amounts.with_unit(instead[0].expected, unit)
+        why = f"By {instead[0].by}, the amounts would have an error of {error}."
+    parts = [f"on {by} ({100 * share:.0f} %)" for by, share in one.shares if share >= LEAST_SHARE]
     return (
-        f"{name} was calculated from {one.by}, by a ridge regression with {one.used:.1f} degrees of "
-        f"freedom. {why}"
+        f"{name} was calculated by ridge regressions, with {one.used:.1f} degrees of freedom: "
+        f"{', '.join(parts)}. {why}"
     )
 
 
@@ -191,27 +188,19 @@ def _about_line(name: str, one: Calibrated, error: float, count: int) -> Iterato
 
 def _about_regression(name: str, one: Calibrated) -> Iterator[str]:
     """Yield warnings about a regression."""
-    if one.by == MEAN:
+    if one.hidden:
         yield (
-            f"{name}: the spectra do not show it. All amounts are the mean of the standards, and hold "
-            "only for measurements like these."
+            f"{name}: the spectra do not show it. Its standards are predicted no better by the others "
+            "than by their mean. The amounts hold only for measurements like the standards."
         )
-        return
-    if one.chance > MAX_CHANCE:
+    elif one.chance > MAX_CHANCE:
         yield (
             f"{name}: the regression may follow its standards by chance, with a probability of "
             f"{percent(one.chance)}. Add standards to be certain."
         )
-    if one.by.endswith("the background"):
-        yield (
-            f"{name}: part of its amounts comes from the background, which is no spectrum of it. They "
-            "are right only as long as the background changes with it, as it does in the standards."
-        )
-    if one.by.endswith("the residual"):
-        yield (
-            f"{name}: part of its amounts comes from the residual, which no source explains. There is "
-            "no spectrum of it. One source more may show it."
-        )
+    for part, why in PARTS_WITHOUT_SPECTRUM.items():
+        if sum(share for by, share in one.shares if part in by) > 0.5:
+            yield f"{name}: part of its amounts comes from {part}, {why}"
 
 
 def _about_variety(substances: tuple[str, ...], varied: NDArray) -> Iterator[str]:

@@ -1,18 +1,22 @@
-"""Calibrations of one substance: a line through 0 for its source, or regressions on all sources."""
+"""Calibrations of one substance: a line through 0 for its source, or a regression on all sources."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_much import calibration, regression
-from ngmca.answers.how_much.amounts import MEAN
 from ngmca.answers.how_much.regression import Products, Regression
 from ngmca.answers.how_much.source_weights import Sources, entire
+from ngmca.answers.wording import listed
 
-MAX_RATIO_FOR_INTERVALS = 50  # variance of other substances in the measurements over the standards
+MAX_CHANCE = 0.05
+DIFFERENT = 1e-6  # of variances
+# Variance of other substances in the measurements over that in the standards:
+RATIO_WITH_WARNING = 10
+MAX_RATIO_FOR_INTERVALS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +39,22 @@ class Calibrated:
         Concentrations of standards that the other standards predict, NaN elsewhere.
     error : float
         Root mean square error of these predictions.
+    expected : float
+        Root mean square of the standard deviations of all amounts.
     used : float
         Degrees of freedom of the fit.
     factor : float
         Amount of a weight of 1; NaN if several sources were used.
+    alone : float
+        Root mean square error by the weights of the source alone, if others corrected it; otherwise NaN.
     varied : float
         Variance of other substances in the measurements over that in the standards.
+    shares : tuple of (str, float)
+        What a regression is calculated from, and with which probability.
     chance : float
         Probability that the fit is as good by chance; NaN if that is not known.
+    hidden : bool
+        Whether the spectra do not show the substance.
     offset : float
         Probability that a line through 0 fits as badly by chance.
     """
@@ -56,18 +68,22 @@ class Calibrated:
     seen: NDArray = field(repr=False)
     predicted: NDArray = field(repr=False)
     error: float
+    expected: float
     used: float
     factor: float = np.nan
+    alone: float = np.nan
     varied: float = 1.0
+    shares: tuple[tuple[str, float], ...] = ()
     chance: float = 0.0
+    hidden: bool = False
     offset: float = 1.0
 
 
 def by_line(sources: Sources, name: str, known: NDArray, i: int, level: float) -> Calibrated:
     """Return amounts from a line through 0 for the weights of source i."""
     y, v = sources.A[:, i], sources.noise[:, i]
-    # a weight of 0 for a concentration of 0 shows no scatter, as it cannot be below 0
-    used = np.isfinite(known) & ((known > 0) | (y > 0))
+    # a weight of 0 for a concentration of 0 shows no scatter, if it cannot be below 0
+    used = np.isfinite(known) & ((known > 0) | (y != 0))
     top, size = float(np.nanmax(known)), float(y[used].max())
     if not size > 0:
         raise ArgumentError(
@@ -81,77 +97,101 @@ def by_line(sources: Sources, name: str, known: NDArray, i: int, level: float) -
             *(i + 1, name, option("standards")),
         )
     whole = entire(sources.usable)  # elsewhere the variation of the others is unknown
-    varied = calibration.variety(y[whole], np.delete(sources.A, i, axis=1)[whole], used[whole])
+    others = np.delete(sources.A, i, axis=1)
+    varied = calibration.variety(y[whole], others[whole], used[whole])
     line = replace(line, extra=line.extra * varied)
     low = high = np.full(len(y), np.nan)
     if varied <= MAX_RATIO_FOR_INTERVALS:
-        low, high = (top * end for end in calibration.interval(line, y, v, level))
+        low, high = (np.maximum(top * end, 0) for end in calibration.interval(line, y, v, level))
     predicted = np.full(len(y), np.nan)
     predicted[used] = known[used] + top * np.array(line.errors)
-    return Calibrated(
+    seen = sources.seen[:, i]
+    found = Calibrated(
         by=f"source {i + 1}",
         source=i,
-        values=top * (y / line.slope),
+        values=np.maximum(top * (y / line.slope), 0),
         low=low,
         high=high,
         limit=top * calibration.detection(line, v),
-        seen=sources.seen[:, i],
+        seen=seen,
         predicted=predicted,
         error=top * float(np.sqrt(np.mean(np.square(line.errors)))),
+        expected=top * float(np.sqrt(np.mean(calibration.variance(line, y, v)[seen]))),
         used=1.0,
         factor=top / line.slope / (size * sources.sizes[i]),
         varied=varied,
         offset=line.offset,
     )
-
-
-def by_regressions(sources: Sources, known: NDArray, level: float) -> list[Calibrated]:
-    """Return amounts by the mean of the standards and by ridge regressions, the simplest first."""
-    whole = entire(sources.seen)
-    rows = np.flatnonzero(np.isfinite(known) & entire(sources.usable))
-    nothing = Products(np.zeros((sources.m, len(rows))), np.zeros(sources.m))
-    found, given = (
-        [_of(regression.fitted(nothing, rows, known[rows]), MEAN, rows, whole, level)],
-        nothing,
-    )
-    parts: list[str] = []
-    for part, F in _groups(sources):
-        parts.append(part)
-        given = given + regression.products(F, rows)
-        by = f"{', '.join(parts[:-1])} and {part}" if parts[1:] else part
-        found.append(_of(regression.fitted(given, rows, known[rows]), by, rows, whole, level))
+    if whole.all() and others.any() and varied <= RATIO_WITH_WARNING:
+        return _without_others(found, known, y, line.extra + v, others, level)
     return found
 
 
-def _groups(sources: Sources) -> Iterator[tuple[str, NDArray]]:
-    """Yield groups of variables of a regression with their names."""
-    spread = sources.A.std(axis=0)
-    varied = spread > 1e-9
-    yield "all sources" if sources.r > 1 else "source 1", sources.A[:, varied] / spread[varied]
-    if sources.smooth is not None and sources.background is not None:
-        values, vectors = np.linalg.eigh(sources.background @ sources.background.T)
-        yield "the background", sources.smooth @ (vectors * np.sqrt(np.maximum(values, 0)))
-    rest = sources.residual
-    if rest is not None:
-        yield "the residual", rest
+def _without_others(
+    line: Calibrated, known: NDArray, y: NDArray, noise: NDArray, others: NDArray, level: float
+) -> Calibrated:
+    """Return amounts by the line less what the source contains of others, as the standards show it."""
+    rows, sizes = np.flatnonzero(np.isfinite(known)), np.sqrt(np.mean(others**2, axis=0))
+    given = regression.products(others[:, sizes > 0] / sizes[sizes > 0], rows, centred=False)
+    nothing = Products(np.zeros_like(given.inner), np.zeros_like(given.own), groups=0)
+    fit = regression.fitted([nothing, given], rows, known[rows], free=y, noises=_relative(noise))
+    found = replace(line, **_amounts(fit, rows, level), limit=calibration.CURRIE * fit.blank)
+    if fit.shares[1] < 0.5:
+        return found
+    return replace(found, by=f"{line.by}, corrected by the others", factor=np.nan, alone=line.error)
 
 
-def _of(fit: Regression, by: str, rows: NDArray, seen: NDArray, level: float) -> Calibrated:
-    """Return the amounts that a regression predicts; none is below 0."""
+def _amounts(fit: Regression, rows: NDArray, level: float) -> dict[str, Any]:
+    """Return the fields of amounts that a regression predicts; none is below 0."""
     half = fit.half_width(level)
     predicted = np.full(len(fit.values), np.nan)
     predicted[rows] = fit.known + fit.errors
-    limit = calibration.CURRIE * np.sqrt(fit.variance)
+    low, values, high = (np.maximum(fit.values + end, 0) for end in (-half, 0, half))
+    same = {"predicted": predicted, "error": fit.error, "expected": fit.expected, "used": fit.used}
+    return same | {"values": values, "low": low, "high": high}
+
+
+def by_regression(sources: Sources, known: NDArray, level: float) -> Calibrated:
+    """Return amounts from ridge regressions on all sources, and on more besides."""
+    rows = np.flatnonzero(np.isfinite(known) & entire(sources.usable))
+    sets = _sets(sources, rows)
+    seen = entire(sources.seen)
+    own = np.where(seen[:, None], sources.noise, 0).mean(axis=1)
+    noises = (np.ones(sources.m), *_relative(np.where(seen, own, own.max())))
+    fit = regression.fitted(list(sets.values()), rows, known[rows], noises=noises)
+    hidden = fit.chance > MAX_CHANCE and fit.error >= fit.error_of_mean
+    limit = calibration.CURRIE * fit.sd
     return Calibrated(
-        by=by,
+        by=list(sets)[int(fit.shares.argmax())],
         source=None,
-        values=np.maximum(fit.values, 0),
-        low=np.maximum(fit.values - half, 0),
-        high=np.maximum(fit.values + half, 0),
-        limit=np.full(len(limit), np.nan) if by == MEAN else limit,
+        limit=np.full(len(limit), np.nan) if hidden else limit,
         seen=seen,
-        predicted=predicted,
-        error=fit.error,
-        used=fit.used,
+        shares=tuple(zip(sets, fit.shares.tolist(), strict=True)),
         chance=fit.chance,
+        hidden=hidden,
+        **_amounts(fit, rows, level),
     )
+
+
+def _relative(noise: NDArray) -> list[NDArray]:
+    """Return variances over their mean, if some differ."""
+    return [noise / noise.mean()] if np.ptp(noise) > DIFFERENT * noise.mean() else []
+
+
+def _sets(sources: Sources, rows: NDArray) -> dict[str, Products]:
+    """Return what regressions are calculated from: products of variables with some measurements."""
+    spread = sources.A.std(axis=0)
+    varied = spread > 1e-9
+    parts = ["all sources" if sources.r > 1 else "source 1"]
+    given = weights = regression.products(sources.A[:, varied] / spread[varied], rows)
+    found, spectra = {parts[0]: weights}, sources.spectra
+    if sources.smooth is not None and sources.background is not None:
+        values, vectors = np.linalg.eigh(sources.background @ sources.background.T)
+        smooth = sources.smooth @ (vectors * np.sqrt(np.maximum(values, 0)))
+        parts, given = [*parts, "the background"], given + regression.products(smooth, rows)
+        found[listed(parts)] = given
+    if spectra is not None:
+        rest = spectra - sources.fit
+        found[listed([*parts, "the residual"])] = given + regression.products(rest, rows)
+        found[listed([parts[0], "the spectra"])] = weights + regression.products(spectra, rows)
+    return found

@@ -117,6 +117,12 @@ def interval(line: Line, y: NDArray, v: NDArray, level: float) -> tuple[NDArray,
     return np.maximum((y * g - half) / q, 0), (y * g + half) / q
 
 
+def variance(line: Line, y: NDArray, v: NDArray) -> NDArray:
+    """Return variances of the concentrations for weights y with noise v."""
+    square = (y / line.slope) ** 2
+    return np.asarray(line.scale * (line.extra + v + square / line.information) / line.slope**2)
+
+
 def detection(line: Line, v: NDArray) -> NDArray:
     """Return the limit of detection for weights with noise v."""
     return np.asarray(CURRIE * np.sqrt(line.scale * (line.extra + v)) / line.slope)

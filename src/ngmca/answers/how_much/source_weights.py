@@ -1,7 +1,7 @@
 """Weights of sources with their noise, and the names of sources and measurements."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -116,16 +116,40 @@ class Sources:
         return len(self.S)
 
     @property
-    def residual(self) -> NDArray | None:
-        """(m, n) what sources and background leave of the data; None without data or with gaps."""
+    def fit(self) -> NDArray:
+        """(m, n) what sources and background say of the data, in units of `unit`."""
+        found = self.A @ self.S
+        if self.smooth is not None and self.background is not None:
+            found += self.smooth @ self.background
+        return np.asarray(found)
+
+    @property
+    def spectra(self) -> NDArray | None:
+        """(m, n) the data in units of `unit`, at outliers the fit; None without data or with gaps."""
         if self.Y is None or np.isnan(self.Y).any():
             return None
-        rest = self.Y / self.unit - self.A @ self.S
-        if self.smooth is not None and self.background is not None:
-            rest -= self.smooth @ self.background
+        found = self.Y / self.unit
+        if self.outliers is not None and len(self.outliers):
+            places = tuple(self.outliers.T)
+            found[places] = self.fit[places]
+        return np.asarray(found)
+
+    def signed(self) -> "Sources":
+        """Return sources whose weights may be negative, as the data say without a limit at 0.
+
+        A source that contains less than nothing of another substance has a weight of 0 in a standard of
+        this substance alone, and a regression would not see it. Without data, weights remain.
+        """
+        if self.Y is None:
+            return self
+        rows = self.S if self.background is None else np.vstack([self.S, self.background])
+        seen = ~np.isnan(self.Y)
+        rest = np.where(seen, self.Y / self.unit - self.fit, 0.0)
         if self.outliers is not None and len(self.outliers):
             rest[tuple(self.outliers.T)] = 0.0
-        return np.asarray(rest)
+        change = (rest @ rows.T)[:, None] @ np.linalg.pinv(_grams(rows, seen), hermitian=True)
+        used = (self.A == 0).any(axis=1)[:, None] & self.seen
+        return replace(self, A=self.A + np.where(used, change[:, 0, : self.r], 0.0))
 
     def index_of(self, name: str) -> int | None:
         """Return the source of a name, None if no source has it."""
@@ -163,6 +187,7 @@ class Sources:
             detection=np.full(k, np.nan),
             below=np.zeros(shape, dtype=bool),
             outside=np.zeros(shape, dtype=bool),
+            hidden=np.zeros(k, dtype=bool),
             leave_one_out=np.full(k, np.nan),
             known=np.full(shape, np.nan),
             predicted=np.full(shape, np.nan),
@@ -248,18 +273,21 @@ def spread(S: NDArray, background: NDArray | None, seen: NDArray | None) -> NDAr
     tops[empty] = 1.0
     sizes = tops * np.where(empty, 1.0, np.linalg.norm(rows / tops[:, None], axis=1))
     rows = rows / sizes[:, None]
-    if seen is None or seen.all():
-        grams = (rows @ rows.T)[None]
-    else:
-        pairs = (rows[:, None] * rows).reshape(len(rows) ** 2, -1)
-        grams = (seen @ pairs.T).reshape(-1, len(rows), len(rows))
-    grams = grams + np.diag(empty)  # an empty source does not disturb the others
+    grams = _grams(rows, seen) + np.diag(empty)  # an empty source does not disturb the others
     values, vectors = np.linalg.eigh(grams)
     part, shown = vectors[:, :r] ** 2, values[:, None] > UNOBSERVED_ENERGY
     lost = np.sum(part * ~shown, axis=2) > MAX_UNOBSERVED_PART
     found = np.sum(np.where(shown, part / np.where(shown, values[:, None], 1), 0), axis=2)
     with np.errstate(over="ignore"):
         return np.where(lost, np.inf, found / sizes[:r] ** 2)
+
+
+def _grams(rows: NDArray, seen: NDArray | None) -> NDArray:
+    """Return (m, k, k) products of rows over the observed channels, (1, k, k) if these are all."""
+    if seen is None or seen.all():
+        return np.asarray(rows @ rows.T)[None]
+    pairs = (rows[:, None] * rows).reshape(len(rows) ** 2, -1)
+    return np.asarray((seen @ pairs.T).reshape(-1, len(rows), len(rows)))
 
 
 def scaled(variances: NDArray, by: NDArray) -> NDArray:

@@ -152,10 +152,10 @@ def concentration(cell: object, where: str, style: Style) -> float:
                 f"{where}: {text[:40]!r} is not a number. Write plain numbers, put units into the "
                 "heading as in 'caffeine (mg/L)', and leave unknown concentrations empty."
             )
-    elif isinstance(cell, numbers.Real) and not isinstance(cell, bool | np.bool_):
-        value = float(cell)
-    else:
+    elif isinstance(cell, bool | np.bool_) or not isinstance(cell, numbers.Real):
         raise ReadError(f"{where}: {cell!r} is not a number.")
+    else:
+        value = float(cell)
     if value < 0 or math.isinf(value):
         raise ReadError(
             f"{where}: a concentration of {value:g} is not possible. Correct it, or leave it empty."

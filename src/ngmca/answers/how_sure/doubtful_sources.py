@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.messages import message, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.restarts import EQUAL
 from ngmca.answers.how_many.singular_values import noise_edge
@@ -121,6 +122,14 @@ def _empty(diagnostics: Diagnostics) -> list[Finding]:
     empty = np.flatnonzero(is_empty(share))
     if not empty.size:
         return []
+    if empty.size == len(share):
+        why = message(
+            "No entry of the sources is above its threshold: {} or {} is too large, or the data hold "
+            "nothing but noise.",
+            *(option("noise"), option("tau")),
+        )
+        title = "The source is empty" if len(share) == 1 else "All sources are empty"
+        return [Finding("empty", title, why, 1.0)]
     verb = "is" if empty.size == 1 else "are"
     title = f"{_sources(empty)} {verb} {'almost ' if share[empty].any() else ''}empty"
     holder = "It has" if empty.size == 1 else "Together they have"

@@ -132,14 +132,16 @@ def _overfit(separation: Separation, diagnostics: Diagnostics) -> list[Finding]:
     known = max(diagnostics.rough_noise, float(np.median(separation.noise)))
     if r >= m or not residual < 0.6 * known:
         return []
-    fewer = f"fewer than {r} sources, or " if r > 1 else ""
+    if not separation.S.any():
+        return []  # nothing was fitted: the noise that was given is too large
+    who, fewer = ("some sources fit", f"fewer than {r} sources, or ") if r > 1 else ("it fits", "")
     text = message(
-        "The residual ({:.3g}) is far below the noise of the data ({:.3g}): some sources fit noise. Try "
-        "{}a larger {}.",
-        residual, known, fewer, option("tau"),
-    )  # fmt: skip
-    cost = 1 - diagnostics.explained
-    return [Finding("overfit", "The fit is closer than the noise: maybe fewer sources", text, cost)]
+        "The residual ({:.3g}) is far below the noise of the data ({:.3g}): {} noise. "
+        "Try {}a larger {}.",
+        *(residual, known, who, fewer, option("tau")),
+    )
+    title = "The fit is closer than the noise" + (": maybe fewer sources" if r > 1 else "")
+    return [Finding("overfit", title, text, 1 - diagnostics.explained)]
 
 
 def _alone(
