@@ -22,13 +22,14 @@ counting = import_module("ngmca.answers.how_many.choose_rank")  # the function h
 M, R, SHAPE = 12, 3, (8, 8)
 N = SHAPE[0] * SHAPE[1]
 RNG = np.random.default_rng(0)
-A = RNG.dirichlet(np.ones(R), M)
-A = A[np.argsort(A[:, 2])]  # the known column has a shape
+DECREASING = np.linspace(1, 0, M)[:, None]  # amounts of a source in any shape, 0 at the end
+LEFT = 0.6 * np.exp(-0.3 * np.arange(M))[:, None]  # of a source that becomes another one
+A = np.hstack([LEFT, DECREASING, 0.6 - LEFT])
 S = 100 * np.exp(-0.5 * ((np.arange(N) - np.array([[12], [30], [50]])) / 3.0) ** 2)
 S *= S > 1
 Y = A @ S + 0.5 * RNG.standard_normal((M, N))
 GAP = np.eye(M, N, k=3, dtype=bool)
-ABSENT = np.eye(M, R, dtype=bool) & (np.arange(R) < 2)
+ABSENT = (DECREASING == 0) & (np.arange(R) == 1)
 SAMPLING = ngmca.Sampling(n_samples=4, burn=2)
 
 # How each feature is asked for. Features that set the same word to different values exclude each other.
@@ -36,12 +37,12 @@ CONSTRAINTS = {
     "Baseline": ngmca.Baseline("polynomial"),
     "Closure": ngmca.Closure(),
     "KnownSources": ngmca.KnownSources(S[:1]),
-    "KnownMixing": ngmca.KnownMixing(np.sort(A[:, 2:], axis=0)[::-1], sources=[2]),  # in any shape
+    "KnownMixing": ngmca.KnownMixing(DECREASING, sources=[1]),
     "ZeroSources": ngmca.ZeroSources(S == 0),
-    "ZeroMixing": ngmca.ZeroMixing(ABSENT & (A < 0.3)),
-    "Kinetics": ngmca.Kinetics("A -> B", sources=[0, 1]),
+    "ZeroMixing": ngmca.ZeroMixing(ABSENT),
+    "Kinetics": ngmca.Kinetics("A -> B", start=[0.6, 0], sources=[0, 2]),
     "Unimodal": ngmca.Unimodal(),
-    "Monotonic": ngmca.Monotonic("increasing", sources=[1]),
+    "Monotonic": ngmca.Monotonic("decreasing", sources=[1]),
     "Trilinear": ngmca.Trilinear(),
 }
 ASKED = {
@@ -57,8 +58,8 @@ ASKED = {
     "Closure with KnownSources": {name: CONSTRAINTS[name] for name in ("Closure", "KnownSources")},
     "known shape": {"KnownSources": ngmca.KnownSources(S[:1], "free")},
     "known channels": {"KnownSources": ngmca.KnownSources(np.where(np.arange(N) < 9, S[:1], np.nan))},
-    "uncertain mixing": {"KnownMixing": ngmca.KnownMixing(A[:, 2:], sources=[2], sd=0.1)},
-    "shapes of some sources": {"Unimodal": ngmca.Unimodal([0])},
+    "uncertain mixing": {"KnownMixing": ngmca.KnownMixing(DECREASING, sources=[1], sd=0.1)},
+    "shapes of some sources": {"Unimodal": ngmca.Unimodal([1])},
     "robust": {"robust": True},
     "counts": {"noise": "poisson"},
     "noise": {"noise": 0.5},

@@ -118,12 +118,6 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         ("Kinetics",),
-        ("Closure", "KnownMixing", "ZeroMixing", *SHAPES),
-        "the rate law gives the whole profiles",
-        _LEAVE_OUT_ONE,
-    ),
-    Rule(
-        ("Kinetics",),
         ("known shape",),
         "amounts of a rate law need the scale of a known spectrum",
         message("Use {}.", option("scale", "fixed")),

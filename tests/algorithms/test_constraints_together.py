@@ -225,3 +225,21 @@ def test_sums_are_kept_beside_values_with_a_standard_deviation(kind, total):
     found = ngmca.separate(amounts @ x.S, 1, constraints=known, n_init=1, method=ngmca.Soft(n_iter=6))
     sums = found.A.sum(axis=1)
     assert sums.min() >= total - 1e-6 if kind == "at least" else sums.max() <= total + 1e-6
+
+
+def test_known_amounts_of_a_known_spectrum_stay_in_wavelets():
+    rng = np.random.default_rng(0)
+    A, S = rng.random((18, 3)) * 5, rng.random((3, 64)) ** 4
+    amounts = np.where(rng.random((18, 1)) < 0.5, A[:, :1], np.nan)
+    found = ngmca.separate(
+        A @ S + 0.01 * rng.standard_normal((18, 64)),
+        3,
+        constraints=[ngmca.KnownSources(S[:1]), ngmca.KnownMixing(amounts)],
+        method=ngmca.Soft(n_iter=12),
+        n_init=1,
+        domain="wavelet",
+    )
+    np.testing.assert_allclose(found.S[0], S[0], rtol=1e-5, atol=1e-6)
+    known = ~np.isnan(amounts[:, 0])
+    np.testing.assert_allclose(found.A[known, 0], amounts[known, 0], rtol=1e-5)
+    np.testing.assert_allclose(found.A[:, 0], A[:, 0], atol=0.1)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize, nnls
 
 import ngmca
 from ngmca.algorithms.kinetics.kinetic_step import KineticFit
@@ -166,3 +167,70 @@ def test_times_of_a_data_set_are_used_and_drawn():
     hot = ngmca.io.Dataset(measured.Y, row_axis=TIMES, row_label="temperature [K]")
     counted = ngmca.separate(hot, 2, constraints=law, n_init=1).rates.times
     np.testing.assert_array_equal(counted, np.arange(len(TIMES)))
+
+
+RARE = np.isin(np.arange(25), [3, 9, 15])[:, None]  # measurements with a reference
+SD = 0.02
+
+
+@pytest.mark.parametrize("rest", [False, True])
+def test_known_values_and_a_closure_enter_the_fit_of_the_rates(rest):
+    """Against a search over the rates, with exact spectra for each of them."""
+    A, S = amounts("A -> B -> C", [0.9, 0.3], [1, 0, 0]), bands(10, 14, 18)
+    Y = data(A, S, noise=0.03)
+    values = np.where(RARE, np.abs(A + SD * np.random.default_rng(1).standard_normal(A.shape)), np.nan)
+    law = ngmca.Kinetics("A -> B -> C", times=TIMES, sources=[0, 1, None] if rest else None)
+    known = [law, ngmca.Closure(), ngmca.KnownMixing(values, sd=SD)]
+    found = ngmca.separate(Y, 3, constraints=known, noise=0.03, **QUICK)
+    np.testing.assert_allclose(found.A.sum(axis=1), 1)
+    assert found.history.mixing_violation[-1] < 1e-6
+
+    def left(logs):
+        P = amounts("A -> B -> C", np.exp(logs), [1, 0, 0])
+        fit = Y - P @ np.stack([nnls(P, y)[0] for y in Y.T], axis=1)
+        return np.sum((fit / 0.03) ** 2) + np.nansum(((P - values) / SD) ** 2)
+
+    best = minimize(
+        left, np.log([0.8, 0.35]), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9}
+    )
+    np.testing.assert_allclose(found.rates.values, np.exp(best.x), rtol=1e-5)
+    alone = ngmca.separate(Y, 3, constraints=[law, ngmca.Closure()], noise=0.03, **QUICK).rates
+    assert (found.rates.sd < 0.5 * alone.sd).all()
+
+
+def test_other_sources_keep_their_shapes_and_values_beside_a_law():
+    A = amounts("A -> B", [0.8], [1, 0])
+    A = np.column_stack([A, np.exp(-0.5 * ((TIMES - 4) / 1.5) ** 2)])
+    points = np.where(RARE & (np.arange(3) == 2), A, np.nan)
+    known = [ngmca.Kinetics("A -> B", times=TIMES), ngmca.Unimodal(), ngmca.KnownMixing(points)]
+    found = ngmca.separate(data(A, bands(8, 18, 30)), 3, constraints=known, **QUICK)
+    np.testing.assert_allclose(found.A[RARE[:, 0], 2], A[RARE[:, 0], 2])
+    assert (np.diff(np.sign(np.diff(found.A[:, 2]))) <= 0).all()
+    np.testing.assert_allclose(found.A, A, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("known", "told"),
+    [
+        ([ngmca.KnownMixing(np.where(RARE, 0.3, np.nan))], r"source 0. It contradicts the exact value"),
+        ([ngmca.Closure(0.9)], "sum to 1 in measurement 0, but Closure says 0.9"),
+        ([ngmca.Closure(1.5, sources=[0, 1, 2])], "leaves 2 sources free"),
+        ([ngmca.Closure(1.0, "at most", sources=[0])], "equal to their totals, not 'at most'"),
+        ([ngmca.Unimodal([0])], "source 0: leave out its shape"),
+        ([ngmca.ZeroMixing(np.eye(25, 3, dtype=bool))], "contradicts the exact value in measurement 0"),
+    ],
+)
+def test_what_a_law_contradicts_is_refused(known, told):
+    sources = [0, None] if "2 sources" in told else [0, 1]
+    law = ngmca.Kinetics("A -> B", times=TIMES, sources=sources)
+    given = known if "sum to 1" not in told else [ngmca.Closure(0.9, sources=[0, 1])]
+    with pytest.raises(ValueError, match=told):
+        ngmca.separate(np.ones((25, 9)), 3, constraints=[law, *given])
+
+
+def test_values_that_a_law_has_anyway_are_no_contradiction():
+    A, S = amounts("A -> B", [0.5], [1, 0]), bands(12, 22)
+    start = np.where(np.arange(25)[:, None] == 0, [1.0, 0.0], np.nan)
+    known = [ngmca.Kinetics("A -> B", times=TIMES), ngmca.KnownMixing(start)]
+    found = ngmca.separate(data(A, S), 2, constraints=known, **QUICK)
+    np.testing.assert_allclose(found.A, A, atol=0.02)

@@ -86,7 +86,7 @@ def unit_columns(A: NDArray, S: NDArray, *, scale: bool = True) -> tuple[NDArray
     return A / norm, S * norm[:, None] if scale else S
 
 
-def revive(engine: Engine, A: NDArray, S: NDArray, known: Constraints = FREE) -> tuple[NDArray, NDArray]:
+def revive(engine: Engine, A: NDArray, S: Any, known: Constraints = FREE) -> tuple[NDArray, Any]:
     """Give sources without a direction (zero column in A) one that the residual Y - A S asks for.
 
     Their row of S becomes 0: the product A S, and with it every other source, stays as it is. No two

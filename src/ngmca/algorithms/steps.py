@@ -13,7 +13,7 @@ from ngmca.algorithms.constraint_arrays import (
     penalised_rows,
     without,
 )
-from ngmca.algorithms.kinetics.kinetic_step import KineticModel, kinetic_step
+from ngmca.algorithms.kinetics.kinetic_step import KineticModel, kinetic_step, residual_variance
 from ngmca.algorithms.options import Options
 from ngmca.engines import Engine, Solve, Sweep
 from ngmca.nnqp.closed_rows import solve_closed
@@ -119,19 +119,19 @@ def _constrained_a_step(
     found = A.astype(np.float64)
     found[:, free] = X
     if known.kinetics is not None:
-        quality = max(quality, _follow_law(engine, sweep, found, known, known.kinetics))
+        quality = max(quality, _follow_law(engine, sweep, found, options, known.kinetics))
     return found.astype(A.dtype, copy=False), quality
 
 
 def _follow_law(
-    engine: Engine, sweep: Sweep, A: NDArray, known: Constraints, model: KineticModel
+    engine: Engine, sweep: Sweep, A: NDArray, options: Options, model: KineticModel
 ) -> float:
     """Give some columns of A, in place, the best profiles of a rate law; how far the parameters may be.
 
     The columns have the scale at which A S is a fit with the sources before the step.
     """
-    columns, values = list(model.columns), known.physical_sources(A, sweep.S)
-    profiles, S, quality = kinetic_step(engine, A, sweep.S, model, values)
+    columns, values = list(model.columns), options.known.physical_sources(A, sweep.S)
+    profiles, S, quality = kinetic_step(engine, A, sweep.S, model, values, options.noise)
     before = np.einsum("kj,kj->k", sweep.S[columns], sweep.S[columns])
     along = np.einsum("kj,kj->k", S[columns], sweep.S[columns])
     factor = np.divide(along, before, out=np.ones(len(columns)), where=(before > 0) & (along > 0))
@@ -160,12 +160,9 @@ def _expecting(
 
 def _noise_variance(engine: Engine, sweep: Sweep, options: Options) -> NDArray:
     """Return the variance (m,) of the noise: the known one, or that of the residual."""
-    m, n = engine.shape
     if options.noise is not None:
         return np.asarray(options.noise) ** 2
-    r = options.known.r
-    seen = m * n if engine.weights is None else int(np.count_nonzero(engine.weights))
-    return np.full(m, 2 * sweep.cost / max(seen - r * (m + n - r), 1))
+    return residual_variance(engine, sweep, options.known.r)
 
 
 def _with_points(points: NDArray, G: Gram, C: NDArray, X: NDArray, solve: Inner) -> float:
@@ -251,7 +248,8 @@ def _shaped(
     assert H.which is not None
     physical, C, points, worst = X * factor, C / factor, points * factor, 0.0
     weights = np.where(known.closed, size, 0)[free]
-    totals = None if known.totals is None else _left(known, A, size) * unit
+    sums = known.totals is not None and weights.any()  # of known columns alone, they are as they are
+    totals = _left(known, A, size) * unit if sums else None
     for part in known.parts:
         own, found = Gram(H.values, H.which[part]), np.ascontiguousarray(physical[part])
         rest, pinned = C[part], points[part]
@@ -262,8 +260,8 @@ def _shaped(
             )
             far = own.distance(rest, found, np.full(len(free), np.inf), shapes, pinned)
         else:
-            sums = {"totals": totals[part], "weights": weights, "sense": known.sense}
-            far = solve_closed_shapes(own, rest, found, shapes=shapes, points=pinned, **sums)
+            given = {"totals": totals[part], "weights": weights, "sense": known.sense}
+            far = solve_closed_shapes(own, rest, found, shapes=shapes, points=pinned, **given)
         worst = max(worst, far)
         physical[part] = found
     X[:] = physical / factor

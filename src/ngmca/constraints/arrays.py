@@ -12,6 +12,7 @@ from ngmca.constraints.baseline import Baseline
 from ngmca.constraints.closure import Closure
 from ngmca.constraints.kinetics import Kinetics
 from ngmca.constraints.known_values import KnownMixing, KnownSources
+from ngmca.constraints.law_and_values import beside_rate_law
 from ngmca.constraints.profiles import Monotonic, Trilinear, Unimodal, shapes_of
 from ngmca.constraints.zeros import ZeroMixing, ZeroSources
 from ngmca.engines import Engine, Levels, by_part
@@ -116,15 +117,33 @@ def constraint_arrays(
         totals=None if closure is None else closure.totals_of(by_part(closure.totals, engine), m) / rows,
         summed=None if closure is None else closure.summed(r),
         sense="equal" if closure is None else closure.kind,
-        profiles=(*shapes_of(profiles, r), *["free"] * extra) if profiles else None,
+        profiles=_shapes(profiles, kinetics, r, m, extra) if profiles else None,
         parts=parts,
         rows=levels.rows,
         both=penalise_both,
         kinetics=None if kinetics is None else kinetics.model(m, r, rows),
         trilinear=() if common is None else common.columns(r, parts, m),
     )
+    made = made if made.kinetics is None else beside_rate_law(made, made.kinetics)
     _check_consistent(made)
     return made
+
+
+def _shapes(
+    profiles: Sequence[Unimodal | Monotonic], kinetics: Kinetics | None, r: int, m: int, extra: int
+) -> tuple[str, ...]:
+    """Return the shapes (R,) of profiles; those of a rate law have none besides."""
+    shapes = shapes_of(profiles, r)
+    if kinetics is not None:
+        modelled = kinetics.modelled(m, r)
+        named = {k for one in profiles for k in one.sources or () if modelled[k]}
+        shapes = tuple("free" if modelled[k] else shape for k, shape in enumerate(shapes))
+        if named or set(shapes) == {"free"}:
+            raise ArgumentError(
+                "{} gives the whole profile of source {}: leave out its shape.",
+                *(option("Kinetics"), min(named, default=0)),
+            )
+    return (*shapes, *["free"] * extra)
 
 
 def _first(constraints: Sequence[Constraint], kind: type[Record]) -> Record | None:
@@ -222,7 +241,7 @@ def _check_shapes_of_points(made: Constraints) -> None:
                 raise ArgumentError(
                     "known values of source {} are not {}: correct them, give them a standard deviation "
                     "with {}, or leave out the shape.",
-                    *(k, shape, "KnownMixing(..., sd=...)"),
+                    *(k, shape, option("KnownMixing(..., sd=...)")),
                 )
     everywhere = made.in_shape(np.ones(points.shape), np.arange(made.total))
     for k in np.flatnonzero(made.zeros.any(axis=0) & ~everywhere.any(axis=0)):

@@ -19,7 +19,9 @@ class Kinetics:
     """Columns of A follow a rate law, whose rate constants are fitted.
 
     Columns of A are amounts in the units of the starting amounts. `Separation.rates` has the rate
-    constants with their error bars.
+    constants with their error bars. Amounts that are known up to a standard deviation
+    (``KnownMixing(..., sd=...)``) enter the fit of the rate constants. With `Closure`, one source that
+    is outside of the law has what the law leaves of the total.
 
     Parameters
     ----------

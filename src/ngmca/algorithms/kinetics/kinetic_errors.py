@@ -5,32 +5,46 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.kinetics.kinetic_step import KineticFit, KineticModel
+from ngmca.algorithms.kinetics.kinetic_step import KineticFit, KineticModel, residual_variance
 from ngmca.engines import Engine, Sweep, everything
 from ngmca.result import Rates
 
 NORMAL_90 = 1.6448536269514722  # standard deviations from the middle to the ends of a 90 % interval
 CLUSTERS = 20  # of neighbouring channels, whose residuals may be related
 CLEARLY_WIDER = 1.5  # ratio of variances from which the residual counts as structured
+FLAT = 1e-12  # curvature, as a share of the largest, below which parameters are not determined
 EQUAL_FIT = 3.84  # difference in chi squared up to which another order fits as well
 SAME_RATES = 0.01  # relative difference up to which rate constants are the same
 MOST_EXCHANGED = 3  # rate constants whose orders are all tried
 
 
 def rates_of(
-    engine: Engine, A: NDArray, S: NDArray, model: KineticModel, known_sources: NDArray | None
+    engine: Engine,
+    A: NDArray,
+    S: NDArray,
+    model: KineticModel,
+    known_sources: NDArray | None,
+    noise: NDArray | None = None,
 ) -> Rates:
     """Return the parameters of the best profiles, with intervals."""
     fit = KineticFit(engine, A, S, model, known_sources)
-    theta, here = fit.descend(model.nearest(A[:, model.columns])[0])
-    A = fit.mixing(theta)
-    curvature, scores = _sums_of_channels(engine, A, here, fit.derivatives(theta), known_sources)
+    begin = model.nearest(A[:, model.columns])[0]
+    if model.expected is not None:
+        own = residual_variance(engine, fit.sweep(begin), A.shape[1]) if noise is None else noise**2
+        fit.weigh_known_values(own)
+    theta, here = fit.descend(begin)
+    A, D = fit.mixing(theta), fit.derivatives(theta)
+    curvature, scores = _sums_of_channels(engine, A, here, D, known_sources)
+    D = D[:, :, list(model.columns)]
+    curvature += fit.curvature_of_known(D)
+    unknown = known_sources is None and model.expected is None
     freedom = max(_observed(engine) - len(theta) - int(np.count_nonzero(here.S)), 1)
     variance = 2 * here.cost / freedom
-    inverse = np.linalg.pinv(curvature, rcond=1e-12, hermitian=True)
+    values, vectors = np.linalg.eigh(curvature)
+    inverse = vectors / np.maximum(values, FLAT * max(values[-1], 1e-100)) @ vectors.T
     plain = variance * np.diagonal(inverse)
     groups = np.array_split(scores, min(CLUSTERS, len(scores)))
-    sums = np.array([group.sum(axis=0) for group in groups])
+    sums = np.vstack([*(group.sum(axis=0) for group in groups), fit.slopes_of_known(theta, D)])
     robust = np.diagonal(inverse @ (sums.T @ sums) @ inverse)
     ratio = float(np.max(robust / np.maximum(plain, 1e-300)))
     widened = np.sqrt(ratio) if ratio > CLEARLY_WIDER else 1.0
@@ -45,7 +59,7 @@ def rates_of(
         low=model.parameters(theta - NORMAL_90 * sd),
         high=model.parameters(theta + NORMAL_90 * sd),
         widened=float(widened),
-        free_fit=_free_fit(engine, here, freedom) if known_sources is None else np.nan,
+        free_fit=_free_fit(engine, here, freedom) if unknown else np.nan,
         exchangeable=_exchangeable(fit, model, theta, here, variance),
         columns=model.columns,
         times=model.times,
@@ -109,6 +123,6 @@ def _exchangeable(
             continue
         other, there = fit.descend(theta[list(order)])
         differs = np.abs(other - theta).max() > SAME_RATES
-        if differs and 2 * (there.cost - here.cost) < EQUAL_FIT * variance:
+        if differs and 2 * (fit.cost(other, there) - fit.cost(theta, here)) < EQUAL_FIT * variance:
             return True
     return False

@@ -8,7 +8,7 @@ improves. If all columns follow the law, the fit depends on the data only, and i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -46,6 +46,8 @@ class KineticModel:
         Whether other orders of magnitude are tried too.
     times, rows : (m,) arrays
         Time of each measurement, and its unit.
+    expected, sd : (m, q) arrays, optional
+        Known values of the columns and their standard deviations; NaN is unknown.
     """
 
     profiles: Callable[[NDArray], NDArray] = field(repr=False)
@@ -55,7 +57,23 @@ class KineticModel:
     searched: bool = True
     times: NDArray = field(default_factory=lambda: np.zeros(0), repr=False)
     rows: NDArray = field(default_factory=lambda: np.ones(1), repr=False)
+    expected: NDArray | None = field(default=None, repr=False)
+    sd: NDArray | None = field(default=None, repr=False)
     memory: dict[object, Any] = field(default_factory=dict, repr=False)
+
+    def with_rest(self, source: int, totals: NDArray, summed: NDArray) -> "KineticModel":
+        """Return the model with one column more: what the `summed` (q,) columns leave of totals (m,)."""
+
+        def profiles(parameters: NDArray) -> NDArray:
+            columns = self.profiles(parameters)
+            return np.column_stack([columns, totals - columns[:, summed].sum(axis=1)])
+
+        return replace(self, profiles=profiles, columns=(*self.columns, source), memory={})
+
+    def tried(self) -> NDArray:
+        """Return columns (2, m, q) for two different sets of parameters."""
+        theta = self.free(self.guess)
+        return np.stack([self.profiles(self.parameters(theta + step)) for step in (0.0, 0.5)])
 
     def parameters(self, theta: NDArray) -> NDArray:
         """Return parameters from free numbers: logarithms of those that are above 0."""
@@ -125,17 +143,23 @@ class KineticModel:
 
 
 def kinetic_step(
-    engine: Engine, A: NDArray, S: NDArray, model: KineticModel, known_sources: NDArray | None = None
+    engine: Engine,
+    A: NDArray,
+    S: NDArray,
+    model: KineticModel,
+    known_sources: NDArray | None = None,
+    noise: NDArray | None = None,
 ) -> tuple[NDArray, NDArray, float]:
     """Return A and S with the profiles that fit best, and how far they are from that.
 
-    Columns outside of the model stay. Known sources (R, n) have NaN where S is unknown.
+    Columns outside of the model stay. Known sources (R, n) have NaN where S is unknown. The `noise` (m,)
+    weighs known values of the columns; by default it is that of the residual.
     """
     if len(model.columns) < A.shape[1]:
-        return _stepped(engine, A, S, model, known_sources, alone=False)
+        return _stepped(engine, A, S, model, known_sources, noise, alone=False)
     key = id(engine), None if known_sources is None else known_sources.tobytes()
     if key not in model.memory:
-        found = _stepped(engine, A, S, model, known_sources, alone=True)
+        found = _stepped(engine, A, S, model, known_sources, noise, alone=True)
         model.memory[key] = engine, found  # the engine is kept, so that no other has its id
     return model.memory[key][1]
 
@@ -146,6 +170,7 @@ def _stepped(
     S: NDArray,
     model: KineticModel,
     known_sources: NDArray | None,
+    noise: NDArray | None,
     *,
     alone: bool,
 ) -> tuple[NDArray, NDArray, float]:
@@ -153,8 +178,20 @@ def _stepped(
     fit = KineticFit(engine, A, np.zeros_like(S) if alone else S, model, known_sources)
     theta, far = (model.guess, np.inf) if alone else model.nearest(A[:, model.columns])
     starts = [theta] if far < FAR_FROM_LAW else fit.search()
-    theta, sweep = min((fit.descend(one) for one in starts), key=lambda one: one[1].cost)
+    found = [fit.descend(one) for one in starts]
+    if model.expected is not None:  # the residual of the best fit weighs known values
+        sweep = min((sweep for _, sweep in found), key=lambda one: one.cost)
+        fit.weigh_known_values(residual_variance(engine, sweep, len(A.T)) if noise is None else noise**2)
+        found = [fit.descend(theta) for theta, _ in found]
+    theta, sweep = min(found, key=lambda one: fit.cost(*one))
     return fit.mixing(theta), sweep.S, fit.distance(theta, sweep)
+
+
+def residual_variance(engine: Engine, sweep: Sweep, r: int) -> NDArray:
+    """Return the variance (m,) of the noise out of the residual of a fit with r sources."""
+    m, n = engine.shape
+    seen = m * n if engine.weights is None else int(np.count_nonzero(engine.weights))
+    return np.full(m, 2 * sweep.cost / max(seen - r * (m + n - r), 1))
 
 
 class KineticFit:
@@ -169,7 +206,22 @@ class KineticFit:
         known_sources: NDArray | None = None,
     ) -> None:
         self._engine, self._A, self._model = engine, A.astype(np.float64), model
-        self._S, self._known = S, known_sources
+        self._S, self._known, self._weights = S, known_sources, np.zeros((1, 1))
+
+    def weigh_known_values(self, variance: NDArray) -> None:
+        """Add 1/2 |(columns - expected) / sd|^2 to the cost, in units of the noise variance (m,)."""
+        if self._model.sd is not None:
+            self._weights = np.nan_to_num(variance[:, None] / self._model.sd**2)
+
+    def cost(self, theta: NDArray, sweep: Sweep) -> float:
+        """Return the cost, with that of known values."""
+        return sweep.cost + 0.5 * float(np.sum(self._weights * self._beside_known(theta) ** 2))
+
+    def _beside_known(self, theta: NDArray) -> NDArray:
+        """Return columns less their known values, (m, q); 0 where these are unknown."""
+        if self._model.expected is None:
+            return np.zeros((1, 1))
+        return np.nan_to_num(self._model.at(theta) - self._model.expected)
 
     def mixing(self, theta: NDArray) -> NDArray:
         """Return A with the profiles of the model."""
@@ -192,6 +244,7 @@ class KineticFit:
         """Return the parameters of a local minimum, and the fit there."""
         here, damping = self.sweep(theta), 1e-3
         for _ in range(MAX_STEPS):
+            cost = self.cost(theta, here)
             slope, curvature = self.slope_and_curvature(theta, here)
             fell = False
             while damping < 1e8:
@@ -199,13 +252,13 @@ class KineticFit:
                 step = -np.linalg.solve(curvature + np.diag(damping * scale), slope)
                 step *= min(1.0, FARTHEST / max(float(np.abs(step).max()), 1e-300))
                 there = self.sweep(theta + step)
-                if there.cost < here.cost:
+                if self.cost(theta + step, there) < cost:
                     fell = True
                     break
                 damping *= 8
             if not fell:
                 break
-            small = here.cost - there.cost <= TOLERANCE * here.cost
+            small = cost - self.cost(theta + step, there) <= TOLERANCE * cost
             theta, here, damping = theta + step, there, max(damping / 8, 1e-12)
             if small:
                 break
@@ -219,7 +272,18 @@ class KineticFit:
         SS = here.SS.matrix if here.SS.shared else here.SS.values[here.SS.which].mean(axis=0)
         Q = np.linalg.qr(A)[0]
         off = D - np.einsum("ia,ba,jbk->jik", Q, Q, D)
-        return slope, np.einsum("jik,kl,hil->jh", off, SS, off)
+        D, weights = D[:, :, self._model.columns], self._weights
+        slope = slope + np.einsum("jik,ik->j", D, weights * self._beside_known(theta))
+        return slope, np.einsum("jik,kl,hil->jh", off, SS, off) + self.curvature_of_known(D)
+
+    def slopes_of_known(self, theta: NDArray, D: NDArray) -> NDArray:
+        """Return the slope of each value of the columns (m q, p)."""
+        pull = self._weights * self._beside_known(theta)
+        return -np.einsum("jik,ik->ikj", D, np.broadcast_to(pull, D.shape[1:])).reshape(-1, len(D))
+
+    def curvature_of_known(self, D: NDArray) -> NDArray:
+        """Return the curvature of the cost of known values; D (p, m, q) are derivatives of columns."""
+        return np.einsum("jik,ik,hik->jh", D, np.broadcast_to(self._weights, D.shape[1:]), D)
 
     def derivatives(self, theta: NDArray) -> NDArray:
         """Return the derivatives of A by the parameters (p, m, R)."""

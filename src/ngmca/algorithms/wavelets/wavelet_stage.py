@@ -52,6 +52,7 @@ NOISE_FLOOR = 0.5  # of the noise of the first stage, or of differences if that 
 SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
 LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
 EMPTY_FROM, EMPTY_FULLY = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
+LARGEST = 1e15  # entry of S over the largest one of the data: A is below rounding where it is observed
 EMPTY_LEVEL = 0.3  # noise levels below which a channel of a denoised source is empty
 
 
@@ -117,12 +118,15 @@ def iterate_bands(
     fast = data.engine
     exact = fast if options.known.kinetics is None else engine  # a rate law is fitted to the data
     change = engine.unit / fast.unit
+    if options.known.sources is not None:  # their scale counts beside known amounts
+        options = replace(options, known=replace(options.known, sources=options.known.sources * change))
     W = frame_of(S.shape[1], options.sample_shape, options.borders)
     domain = replace(before.domain, levels=W.levels)
-    A, S = A.astype(np.float64), np.ascontiguousarray(S * change, dtype=np.float32)
+    free = options.known.free
+    A, S = A.astype(np.float64), S * change
+    S = np.ascontiguousarray(with_free(S, np.minimum(S[free], LARGEST), free), dtype=np.float32)
     given = None if options.noise is None else options.noise * change
     floor = change * _noise_floor(engine, before.noise, options)
-    free = options.known.free
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
     moved, most, k = np.inf, _most(options), 0
     scale = FIRST_SCALE if most > 1 else LAST_SCALE
@@ -139,7 +143,7 @@ def iterate_bands(
         C = np.ascontiguousarray(C - weights.direct)
         threads = threads_for(fast, len(S))
         step.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, data.rho, threads, data.weights)
-        S = with_free(S, np.maximum(duals.samples, 0), free)
+        S = with_free(S, np.clip(duals.samples, 0, LARGEST), free)
         data.follow(A, S)
         SS, YS = data.moments(S)
         stepped, quality = A, before.mixing_violation
