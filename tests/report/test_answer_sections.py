@@ -6,6 +6,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+from plotly_figures import checked
 
 import ngmca
 from ngmca.answers.how_sure import diagnose
@@ -48,6 +49,7 @@ def test_the_report_opens_with_the_answers(run):
     assert "&lt;b&gt;one&lt;/b&gt;" in first.body  # a name is no markup
     assert "<b>one</b>" not in html(run).replace("&lt;b&gt;one&lt;/b&gt;", "")
     assert [one.anchor for one in later[:3]] == ["rank", "which", "amounts"]
+    assert len([checked(plot) for section in later for plot in section.plots]) > 25
 
 
 def test_amounts_stand_beside_the_source_that_they_are_of(run):
@@ -66,6 +68,7 @@ def test_each_source_is_drawn_above_its_reference(run):
     figures = list(answer_figures.matches(run))
     assert len(figures) == 3
     for figure, row, reference in zip(figures, run.separation.S, found.references, strict=True):
+        figure = checked(figure)
         np.testing.assert_allclose(figure.data[0].y, row, rtol=1e-6)
         np.testing.assert_allclose(figure.data[1].y, reference, rtol=1e-5, atol=1e-6)
         assert figure.data[0].yaxis != figure.data[1].yaxis
@@ -74,7 +77,7 @@ def test_each_source_is_drawn_above_its_reference(run):
 def test_amounts_are_drawn_with_intervals_beside_standards_that_the_others_predict(run):
     amounts = run.answers.amounts
     for j, figure in enumerate(answer_figures.amounts_of(amounts)):
-        drawn, circles, diagonal, points = figure.data
+        drawn, circles, diagonal, points = checked(figure).data
         np.testing.assert_allclose(drawn.y, amounts.values[:, j])
         np.testing.assert_allclose(drawn.y + drawn.error_y.array, amounts.high[:, j])
         np.testing.assert_array_equal(circles.y, amounts.known[:, j])
@@ -83,7 +86,7 @@ def test_amounts_are_drawn_with_intervals_beside_standards_that_the_others_predi
         assert diagonal.x == diagonal.y
     hours = np.arange(12) / 4
     timed = replace(amounts, row_axis=hours, row_label="time [h]")
-    figure = next(answer_figures.amounts_of(timed))
+    figure = checked(next(answer_figures.amounts_of(timed)))
     np.testing.assert_array_equal(figure.data[0].x, hours)
     assert figure.layout.xaxis.title.text == "time [h]"
 
@@ -92,9 +95,9 @@ def test_weights_and_shares_are_drawn_over_time_if_it_does_not_go_back(run):
     hours = np.arange(12) / 4
     timed = replace(run, data=replace(run.data, row_axis=hours, row_label="time [h]"))
     for figure in (mixing_figures.weights(timed), mixing_figures.shares(timed)):
-        np.testing.assert_array_equal(figure.data[0].x, hours)
+        np.testing.assert_array_equal(checked(figure).data[0].x, hours)
     back = replace(run, data=replace(run.data, row_axis=hours % 1, row_label="time [h]"))
-    np.testing.assert_array_equal(mixing_figures.weights(back).data[0].x, np.arange(1, 13))
+    np.testing.assert_array_equal(checked(mixing_figures.weights(back)).data[0].x, np.arange(1, 13))
 
 
 def test_without_answers_it_is_said_what_is_not_known(run):

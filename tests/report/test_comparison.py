@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plotly_figures import checked
 
 import ngmca
 from ngmca.answers.how_sure import diagnose
@@ -28,7 +29,7 @@ def test_sources_are_paired_whatever_their_order_scale_and_axis(run):
     assert [one.other for one in found] == ["source 2", "source 3", "source 1"]
     assert [one.words for one in found] == ["the same"] * 3
     assert [one.cosine for one in found] == pytest.approx([1, 1, 1])
-    assert len(comparison.figure(run, other).data) == 6
+    assert len(checked(comparison.figure(run, other)).data) == 6
 
 
 def test_sources_without_a_partner_and_other_ones_are_told(run):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from plotly_figures import checked
 
 import ngmca
 from ngmca.answers.how_sure import diagnose
@@ -11,7 +12,7 @@ from ngmca.answers.run import Run
 from ngmca.io import Dataset
 from ngmca.report import figures
 from ngmca.report.mixing_figures import weights
-from ngmca.report.sections import mixing, sources
+from ngmca.report.sections import mixing, sections, sources
 from ngmca.result import Domain, Marginals
 from ngmca.sampling.posterior_warnings import disagreement
 from ngmca.saving.results import _write_tables, describe
@@ -37,11 +38,11 @@ def run_of(found, posterior):
 
 
 def names(figure):
-    return {trace.name for trace in figure.data}
+    return {trace.name for trace in checked(figure).data}
 
 
 def drawn(figure, name):
-    return next(trace.y for trace in figure.data if trace.name == name)
+    return next(trace.y for trace in checked(figure).data if trace.name == name)
 
 
 def test_bands_have_an_interval_around_the_answer(found):
@@ -78,7 +79,7 @@ def test_one_curve_is_the_answer_and_the_text_says_which(found):
     np.testing.assert_allclose(drawn(figure, "lower 90 %"), low[0], rtol=1e-5, atol=1e-9)
     assert "The answer is the mean of the posterior" in sources(run).body
     assert "The answer is the mean of the posterior" in mixing(run).body
-    for trace in weights(run).data:
+    for trace in checked(weights(run)).data:
         if trace.name == "90 % interval":
             assert trace.marker.opacity == 0  # no second mark beside that of the answer
 
@@ -102,7 +103,8 @@ def test_maps_have_a_second_map_of_the_spread(found):
     run = replace(run, data=replace(run.data, image_shape=(3, 4)))
     plain = replace(run, separation=replace(run.separation, posterior=None))
     assert len(mixing(plain).plots) == 2
-    maps = mixing(run).plots
+    maps = [checked(plot) for plot in mixing(run).plots]
+    assert len([checked(plot) for section in sections(run) for plot in section.plots]) > 10
     assert len(maps) == 4
     np.testing.assert_allclose(maps[3].data[0].z.ravel(), found[2].A.sd[:, 1], rtol=1e-6)
     assert "spread" in maps[3].layout.title.text

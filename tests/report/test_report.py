@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from plotly_figures import checked
 
 import ngmca
 from ngmca._support.messages import message, option
@@ -20,6 +21,7 @@ from ngmca.report import quality_figures as residual_figures
 from ngmca.report.answer_sections import source_answers
 from ngmca.report.mixing_figures import image, shares, weights
 from ngmca.report.peaks import peaks
+from ngmca.report.plotly_figure import Figure
 from ngmca.report.sections import composition, fits, sources
 from ngmca.result import Others, Restart
 from ngmca.saving.results import _write_tables
@@ -45,7 +47,7 @@ def test_a_fit_is_drawn_with_its_background():
     run = Run(found, diagnose(Y, found), Dataset(Y))
     i = run.diagnostics.picks[0]
     model = found.A[i] @ found.S + found.background.weights[i] @ found.background.basis
-    drawn = {trace.name: np.asarray(trace.y) for trace in figures.fit(run, 0).data}
+    drawn = {trace.name: np.asarray(trace.y) for trace in checked(figures.fit(run, 0)).data}
     np.testing.assert_allclose(drawn["fit"], model, rtol=1e-5)
     np.testing.assert_allclose(drawn["residual"], Y[i] - model, rtol=1e-5, atol=1e-5)
 
@@ -66,7 +68,7 @@ def test_axes_are_drawn_as_the_field_draws_them(fields, falling, expected):
     run = made_run()
     run = replace(run, data=replace(run.data, axis=axis, **fields))
     for figure in (figures.sources(run), figures.fit(run, 0), residual_figures.along_axis(run)):
-        left, right = figure.layout.xaxis.range
+        left, right = checked(figure).layout.xaxis.range
         assert (left > right) is expected
 
 
@@ -79,7 +81,7 @@ def test_numbers_of_any_size_are_drawn(exponent, shape):
         separation = ngmca.separate(unit * Y, 3, method=ngmca.Soft(n_iter=20), n_init=1)
         run = Run(separation, diagnose(unit * Y, separation), Dataset(unit * Y, image_shape=shape))
         told.append(re.search(r"<b>([\d.]+ dB)</b><span>signal to noise", html(run))[1])
-        for found, drawn in zip(separation.S, figures.sources(run).data, strict=True):
+        for found, drawn in zip(separation.S, checked(figures.sources(run)).data, strict=True):
             np.testing.assert_allclose(drawn.y / unit, found / unit, rtol=1e-6)
     assert told[0] == told[1]
 
@@ -122,7 +124,7 @@ def test_an_end_of_the_axis_is_no_peak():
 
 def test_shares_are_drawn_and_written_in_percent(tmp_path):
     run = made_run()
-    figure = shares(run)
+    figure = checked(shares(run))
     assert figure.layout.barmode == "stack"
     stacked = np.array([trace.y for trace in figure.data])
     np.testing.assert_allclose(stacked.T, 100 * run.separation.shares, rtol=1e-6)
@@ -139,7 +141,8 @@ def test_shares_are_drawn_and_written_in_percent(tmp_path):
         np.array(first.split(",")[1:], float),
         [*run.separation.A[0], *(100 * run.separation.shares[0])],
     )
-    maps = composition(replace(run, data=replace(run.data, image_shape=(2, 4)))).plots
+    plots = composition(replace(run, data=replace(run.data, image_shape=(2, 4)))).plots
+    maps = [checked(plot) for plot in plots]
     np.testing.assert_allclose(maps[1].data[0].z.ravel(), 100 * run.separation.shares[:, 1], rtol=1e-6)
 
 
@@ -164,7 +167,7 @@ def test_short_names_differ_where_the_names_do(names, expected):
 
 def test_fits_of_names_that_begin_alike_have_titles_of_their_own():
     run = made_run(row_names=(*AQUATION, *(name.replace("t", "u") for name in AQUATION[:3])))
-    titles = [plot.layout.title.text for plot in fits(run).plots]
+    titles = [checked(plot).layout.title.text for plot in fits(run).plots]
     assert len(set(titles)) == len(titles) > 1
 
 
@@ -181,9 +184,9 @@ def test_warnings_are_told_in_the_words_of_the_reader():
 def test_names_that_have_no_room_side_by_side_stand_upright():
     short = made_run(row_names=tuple("abcdefgh"))
     long = made_run(row_names=tuple(f"a name for {i}, too long" for i in range(8)))
-    assert shares(short).layout.xaxis.tickangle is None
-    assert shares(long).layout.xaxis.tickangle == -90
-    assert len(shares(long).layout.xaxis.ticktext) == 8
+    assert checked(shares(short)).layout.xaxis.tickangle is None
+    assert checked(shares(long)).layout.xaxis.tickangle == -90
+    assert len(checked(shares(long)).layout.xaxis.ticktext) == 8
 
 
 @pytest.mark.parametrize("every_pixel", [False, True])
@@ -192,13 +195,13 @@ def test_maps_have_the_coordinates_of_the_file(every_pixel):
     if every_pixel:
         x, y = (grid.ravel().tolist() for grid in np.meshgrid(x, y))
     data = Dataset(np.zeros((8, 3)), image_shape=(2, 4), meta={"x": x, "y": y, "x_unit": "um"})
-    figure = image(np.arange(8.0), data)
+    figure = checked(image(np.arange(8.0), data))
     np.testing.assert_array_equal(figure.data[0].x, [10, 20, 30, 40])
     np.testing.assert_array_equal(figure.data[0].y, [-5, 5])
     assert figure.layout.xaxis.title.text == "x [um]"
     assert figure.layout.yaxis.autorange == "reversed"
     falling = replace(data, meta={"y": [5.0, -5.0], "x": ["a", "b"]})
-    figure = image(np.arange(8.0), falling)
+    figure = checked(image(np.arange(8.0), falling))
     assert figure.layout.yaxis.autorange is True  # the first row stays on top
     np.testing.assert_array_equal(figure.data[0].x, range(4))
     assert figure.layout.xaxis.title.text == "column"
@@ -206,7 +209,7 @@ def test_maps_have_the_coordinates_of_the_file(every_pixel):
 
 def test_a_thinned_map_keeps_its_coordinates():
     data = Dataset(np.zeros((600 * 500, 1)), image_shape=(600, 500), meta={"x": np.arange(500.0) * 2})
-    figure = image(np.zeros(600 * 500), data)
+    figure = checked(image(np.zeros(600 * 500), data))
     step = 3
     assert figure.data[0].z.shape == (200, 166)
     np.testing.assert_allclose(figure.data[0].x[:2], [2 * (step - 1) / 2, 2 * (step + 1)])
@@ -233,9 +236,9 @@ def test_certificates_and_thresholds_are_folded_away():
     ("low", "high"), [(1e-17, 1e-5), (1.6e17, 2.6e19), (0.3, 4), (1e-6, 1), (2, 900)]
 )
 def test_logarithmic_axes_have_a_few_round_ticks(low, high):
-    figure = figures.go.Figure()
+    figure = Figure()
     drawing.logarithmic(figure, low, high)
-    axis = figure.layout.yaxis
+    axis = checked(figure).layout.yaxis
     assert 2 <= len(axis.tickvals) <= 6
     assert len(set(axis.ticktext)) == len(axis.tickvals)
     for value, text in zip(axis.tickvals, axis.ticktext, strict=True):
@@ -300,7 +303,7 @@ def test_equally_good_answers_are_drawn_around_the_sources_that_differ():
     others = Others(2, S_low=0.5 * (high > S) * S + (high == S) * S, S_high=high, A_low=A, A_high=A)
     run = replace(run, separation=replace(run.separation, others=others))
     assert "in 2 starts that fit equally well" in sources(run).body
-    figure = figures.sources(run)
+    figure = checked(figures.sources(run))
     assert [trace.name for trace in figure.data] == [
         "source 1", "source 2", "lowest", "highest", "source 3",
     ]  # fmt: skip
@@ -401,11 +404,11 @@ def test_masses_are_drawn_as_sticks():
     y = np.where(np.arange(200) % 5 == 0, 1.0, 0.0)
     data = replace(run.data, axis_name="m/z")
     stick = drawing.line(data, y, "a", "#000000", width=1, fill="tozeroy")
-    assert len(stick.x) == 3 * 40
-    np.testing.assert_array_equal(stick.y[:2], [0, 1])
-    assert np.isnan(stick.y[2])
-    assert stick.fill is None
-    assert len(drawing.line(run.data, y, "a", "#000000", width=1).x) == 200
+    assert len(stick["x"]) == 3 * 40
+    np.testing.assert_array_equal(stick["y"][:2], [0, 1])
+    assert np.isnan(stick["y"][2])
+    assert stick["fill"] is None
+    assert len(drawing.line(run.data, y, "a", "#000000", width=1)["x"]) == 200
 
 
 @pytest.mark.parametrize(
@@ -420,7 +423,7 @@ def test_masses_are_drawn_as_sticks():
 )
 def test_amounts_are_drawn_against_the_coordinates_of_measurements(names, expected, title):
     run = made_run(row_names=names)
-    for figure in (shares(run), weights(run)):
+    for figure in map(checked, (shares(run), weights(run))):
         np.testing.assert_allclose(figure.data[0].x, expected)
         axes = [axis.title.text for axis in figure.select_xaxes()]
         assert title is None or title in axes

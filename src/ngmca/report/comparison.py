@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
 from ngmca import metrics
 from ngmca.answers.run import Run
 from ngmca.io import ReadError
 from ngmca.io.combine import interpolate
 from ngmca.report import plotly_style as look
+from ngmca.report.plotly_figure import Figure, scatter
 
 SAME, NEAR = 30.0, 10.0  # dB: no difference is visible; the same source with visible differences
 
@@ -66,24 +65,24 @@ def _on_one_axis(one: Run, other: Run) -> tuple[NDArray, NDArray, NDArray]:
     return S[:, inside], interpolate(here[inside], there[order], T[:, order]), here[inside]
 
 
-def figure(one: Run, other: Run) -> go.Figure:
+def figure(one: Run, other: Run) -> Figure:
     """Return each source of the first result with its partner, both divided by their norm."""
     S, T, x = _on_one_axis(one, other)
     order, _ = metrics.matched_rows(S, T)
     S, T = metrics.unit_rows(S), metrics.unit_rows(T)
     r = len(S)
-    drawn = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.03, 0.4 / r))
+    drawn = Figure(rows=[1] * r, gap=min(0.03, 0.4 / r))
     for i, j in enumerate(order):
         both = [(S[i], look.colour(i), "first")] + ([(T[j], look.INK, "second")] if j >= 0 else [])
         for y, tint, name in both:
             thin_x, thin_y = look.thin(x, y)
             line = {"color": tint, "width": 1.2, "dash": "dot" if name == "second" else None}
-            trace = go.Scatter(x=thin_x, y=look.compact(thin_y), mode="lines", name=name, line=line)
-            drawn.add_trace(trace, row=i + 1, col=1)
+            trace = scatter(x=thin_x, y=look.compact(thin_y), mode="lines", name=name, line=line)
+            drawn.add(trace, panel=i)
         look.label(drawn, i, look.literal(one.labels[i]), look.colour(i))
     look.style(drawn, 150 * r + 60)
     look.bare_rows(drawn, np.maximum(S.max(axis=1), 1e-30))
-    look.axis_of(drawn, one.data, row=r)
+    look.axis_of(drawn, one.data)
     return drawn
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from html import escape
 from importlib import metadata, resources
 
-import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
+
+from ngmca.report.plotly_figure import Figure
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Section:
         The heading as plain text.
     body : str
         Text in HTML.
-    plots : tuple of plotly.graph_objects.Figure
+    plots : tuple of Figure
         Figures below the text.
     columns : int
         How many figures stand side by side: 1, 2 or 3.
@@ -35,7 +36,7 @@ class Section:
     anchor: str
     heading: str
     body: str = ""
-    plots: tuple[go.Figure, ...] = ()
+    plots: tuple[Figure, ...] = ()
     columns: int = 1
     folded: bool = False
 
@@ -122,7 +123,7 @@ def _section(section: Section) -> str:
     kind = {1: "", 2: " two", 3: " three"}[section.columns]
     # "<" of a name could end the script element early
     plots = "".join(
-        f"<div class=plot style='min-height:{plot.layout.height}px'>"
+        f"<div class=plot style='min-height:{plot.height}px'>"
         f"<script type='application/json'>{plot.to_json().replace('<', LESS)}</script></div>"
         for plot in section.plots
     )

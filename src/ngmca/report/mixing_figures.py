@@ -4,14 +4,13 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
-from plotly.subplots import make_subplots
 
 from ngmca.answers.run import Run
 from ngmca.io import Dataset
 from ngmca.report import plotly_style as look
 from ngmca.report.html_page import table
+from ngmca.report.plotly_figure import Figure, Trace, bar, heatmap, scatter
 from ngmca.result import Marginals, Posterior
 
 MAX_BARS = 400  # more measurements are drawn as a line
@@ -21,61 +20,61 @@ MAX_NAMES = 30  # more measurements are numbered
 LETTERS_BELOW_FIGURE = 110
 
 
-def shares(run: Run) -> go.Figure:
+def shares(run: Run) -> Figure:
     """Return the shares of all sources in the signal of every measurement, stacked."""
-    parts, figure = 100 * run.separation.shares, go.Figure()
+    parts, figure = 100 * run.separation.shares, Figure()
     (m, r), bars_fit = parts.shape, _bars_fit(run)
     for i, column in enumerate(parts.T):
         shared = _trace(run, i, column.astype(np.float32), " %")
-        figure.add_trace(
-            go.Bar(**shared, marker_color=look.colour(i), marker_line_width=0, textposition="none")
+        figure.add(
+            bar(**shared, marker={"color": look.colour(i), "line": {"width": 0}}, textposition="none")
             if bars_fit
-            else go.Scatter(**shared, mode="none", stackgroup="all", fillcolor=look.colour(i))
+            else scatter(**shared, mode="none", stackgroup="all", fillcolor=look.colour(i))
         )
     bars: dict[str, Any] = {"barmode": "stack", "bargap": 0.15 if m < 80 else 0}
     legend = look.above() | {"traceorder": "normal"}
     look.style(figure, 320, **bars, showlegend=r <= 12, legend=legend, margin={"t": 56})
-    figure.update_yaxes(range=[0, 100.5], ticksuffix=" %", nticks=6)
+    figure.update_y(range=[0, 100.5], ticksuffix=" %", nticks=6)
     measurements(figure, run)
     return figure
 
 
-def weights(run: Run) -> go.Figure:
+def weights(run: Run) -> Figure:
     """Return the weights of each source in every measurement, one row of bars for each source."""
     A = run.separation.answer[0]
     (m, r), tops, posterior = A.shape, A.max(axis=0), shown_posterior(run)
     place, few = places(run), m <= MAX_ERROR_BARS
     bars_fit = _bars_fit(run) and (few or posterior is None)
-    figure = make_subplots(rows=r, cols=1, shared_xaxes=True, vertical_spacing=min(0.02, 0.4 / r))
+    figure = Figure(rows=[1] * r, gap=min(0.02, 0.4 / r))
     for i, column in enumerate(A.T):
         shared = _trace(run, i, column)
         if bars_fit:
-            trace = go.Bar(
-                **shared, marker_color=look.colour(i), marker_line_width=0, textposition="none"
+            trace = bar(
+                **shared, marker={"color": look.colour(i), "line": {"width": 0}}, textposition="none"
             )
         else:
             mode = "lines" if m > MAX_BARS else "lines+markers"
-            trace = go.Scatter(
+            trace = scatter(
                 **shared, mode=mode, line={"color": look.colour(i), "width": 1}, marker={"size": 4}
             )
-        figure.add_trace(trace, row=i + 1, col=1)
+        figure.add(trace, panel=i)
         for trace in _measured(run, i, place):
-            figure.add_trace(trace, row=i + 1, col=1)
-            tops[i] = max(tops[i], np.max(trace.y))
+            figure.add(trace, panel=i)
+            tops[i] = max(tops[i], np.max(trace["y"]))
         for trace in _allowed(run, i, place):
-            figure.add_trace(trace, row=i + 1, col=1)
-            tops[i] = max(tops[i], np.max(trace.y))
+            figure.add(trace, panel=i)
+            tops[i] = max(tops[i], np.max(trace["y"]))
         if posterior is not None:
             low, high = Marginals(posterior.A.mean[:, i], posterior.A.sd[:, i]).interval(0.9)
             for trace in (_error_bars if few else _interval)(low, high, place):
-                figure.add_trace(trace, row=i + 1, col=1)
+                figure.add(trace, panel=i)
             tops[i] = max(tops[i], np.max(high, where=np.isfinite(high), initial=0))
         name = look.literal(look.shortened(run.labels[i].removeprefix("source "), 40))
         look.label(figure, i, f"<b>{name}</b>", look.colour(i))
     look.style(figure, int(np.clip(720 / r, 50, 150)) * r + 80)
     look.bare_rows(figure, tops)
-    figure.update_layout(bargap=0.15 if m < 80 else 0)
-    measurements(figure, run, row=r)
+    figure.update(bargap=0.15 if m < 80 else 0)
+    measurements(figure, run)
     return figure
 
 
@@ -176,12 +175,12 @@ def _bars_fit(run: Run) -> bool:
     return len(run.separation.A) <= MAX_BARS and coordinates(run) is None
 
 
-def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
-    """Draw the axis of the measurements below the last row, with names if there is room."""
-    m, place = len(run.separation.A), {} if row is None else {"row": row, "col": 1}
+def measurements(figure: Figure, run: Run) -> None:
+    """Draw the axis of the measurements below the last panel, with names if there is room."""
+    m, last = len(run.separation.A), figure.panels - 1
     own = coordinates(run)
     if own is not None:
-        figure.update_xaxes(title=look.literal(own[1]), **place)
+        figure.update_x(last, title=look.literal(own[1]))
         return
     ticks: dict[str, Any] = {"title": "measurement", "tickformat": "d", "nticks": min(m + 1, 15)}
     if m <= MAX_NAMES and run.data.row_names:
@@ -189,29 +188,29 @@ def measurements(figure: go.Figure, run: Run, row: int | None = None) -> None:
         upright = sum(map(len, names)) > LETTERS_BELOW_FIGURE  # slanted names hide the last one
         ticks = {"tickvals": np.arange(1, m + 1), "title": None, "tickangle": -90 if upright else None}
         ticks["ticktext"] = [look.literal(name) for name in names]
-    figure.update_xaxes(ticks, **place)
+    figure.update_x(last, **ticks)
     for name, part in parts_of(run):
         if part.start:
-            figure.add_vline(part.start + 0.5, line={"color": look.SOFT, "dash": "dot", "width": 1})
+            figure.vertical(part.start + 0.5, line={"color": look.SOFT, "dash": "dot", "width": 1})
         words = look.literal(look.shortened(name, 20))
-        figure.add_annotation(
+        figure.annotate(
             text=words, x=part.start + 0.6, y=1, yref="paper", xanchor="left", yanchor="bottom",
-            showarrow=False, font={"size": 11, "color": look.SOFT},
+            font={"size": 11, "color": look.SOFT},
         )  # fmt: skip
-    figure.update_xaxes(range=[0.4, m + 0.6])
+    figure.update_x(range=[0.4, m + 0.6])
 
 
-def _measured(run: Run, i: int, place: NDArray) -> list[go.Scatter]:
+def _measured(run: Run, i: int, place: NDArray) -> list[Trace]:
     """Return the amounts that fit each measurement alone, where those of source i follow a rate law."""
     rates = run.separation.rates
     if rates is None or i not in rates.columns or len(rates.amounts) != len(place):
         return []
     marker = {"color": look.SOFT, "size": 5, "symbol": "circle-open"}
     y = rates.amounts[:, rates.columns.index(i)]
-    return [go.Scatter(x=place, y=y, mode="markers", marker=marker, hoverinfo="skip", showlegend=False)]
+    return [scatter(x=place, y=y, mode="markers", marker=marker, hoverinfo="skip", showlegend=False)]
 
 
-def _allowed(run: Run, i: int, place: NDArray) -> list[go.Scatter]:
+def _allowed(run: Run, i: int, place: NDArray) -> list[Trace]:
     """Return the band of column i of A that the data allow, in orange."""
     found = run.separation.ambiguity
     if found is None or not (found.A_low[:, i] < found.A_high[:, i]).any():
@@ -219,16 +218,16 @@ def _allowed(run: Run, i: int, place: NDArray) -> list[go.Scatter]:
     shared: dict[str, Any] = {"x": place, "mode": "lines", "line": {"color": look.ALLOWED, "width": 1}}
     hover = "%{y:.3g}<extra>%{fullData.name}</extra>"
     return [
-        go.Scatter(**shared, y=found.A_low[:, i], name="allowed, lowest", hovertemplate=hover),
-        go.Scatter(**shared, y=found.A_high[:, i], name="allowed, highest", hovertemplate=hover,
+        scatter(**shared, y=found.A_low[:, i], name="allowed, lowest", hovertemplate=hover),
+        scatter(**shared, y=found.A_high[:, i], name="allowed, highest", hovertemplate=hover,
                    fill="tonexty", fillcolor=look.ALLOWED_AREA),
     ]  # fmt: skip
 
 
-def _error_bars(low: NDArray, high: NDArray, place: NDArray) -> list[go.Scatter]:
+def _error_bars(low: NDArray, high: NDArray, place: NDArray) -> list[Trace]:
     """Return the 90 % intervals of a column of A as error bars."""
     centre = (low + high) / 2
-    bars = go.Scatter(
+    bars = scatter(
         x=place,
         y=centre,
         mode="markers",
@@ -241,13 +240,13 @@ def _error_bars(low: NDArray, high: NDArray, place: NDArray) -> list[go.Scatter]
     return [bars]
 
 
-def _interval(low: NDArray, high: NDArray, place: NDArray) -> list[go.Scatter]:
+def _interval(low: NDArray, high: NDArray, place: NDArray) -> list[Trace]:
     """Return the 90 % intervals of a column of A as a band, for many measurements."""
     shared: dict[str, Any] = {"x": place, "mode": "lines", "line": {"color": look.INK, "width": 0}}
     hover = "%{y:.3g}<extra>%{fullData.name}</extra>"
     return [
-        go.Scatter(**shared, y=low, name="lower 90 %", hovertemplate=hover),
-        go.Scatter(**shared, y=high, name="upper 90 %", hovertemplate=hover,
+        scatter(**shared, y=low, name="lower 90 %", hovertemplate=hover),
+        scatter(**shared, y=high, name="upper 90 %", hovertemplate=hover,
                    fill="tonexty", fillcolor=look.INTERVAL_AREA),
     ]  # fmt: skip
 
@@ -255,7 +254,7 @@ def _interval(low: NDArray, high: NDArray, place: NDArray) -> list[go.Scatter]:
 MAX_PIXELS = 1 << 16  # of one map
 
 
-def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> go.Figure:
+def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> Figure:
     """Return a map of one value for each pixel; large maps are averaged to the size of a screen."""
     shape = data.image_shape or (1, len(values))
     pixels = values.reshape(shape)
@@ -267,18 +266,20 @@ def image(values: NDArray, data: Dataset, title: str = "", unit: str = "") -> go
         x, y = x[:columns].reshape(-1, step).mean(1), y[:rows].reshape(-1, step).mean(1)
     bar = {"thickness": 8, "len": 0.9, "tickfont": {"size": 9}, "nticks": 5, "xpad": 4}
     hover = f"{across} %{{x:.5g}}, {down} %{{y:.5g}}: %{{z:.3g}}{unit}<extra></extra>"
-    figure = go.Figure(
-        go.Heatmap(
+    figure = Figure(
+        heatmap(
             z=look.compact(pixels), x=x, y=y, colorscale="Viridis", hovertemplate=hover,
             colorbar=bar | {"ticksuffix": unit},
         )
     )  # fmt: skip
     look.style(figure, 290, title, margin={"l": 8, "r": 4, "t": 30, "b": 8})
     ticks: dict[str, Any] = {"constrain": "domain", "showgrid": False, "nticks": 5}
-    ticks |= {"tickfont": {"size": 9}, "title_font": {"size": 10}, "title_standoff": 4}
-    figure.update_xaxes(title=across, **ticks)
+    ticks |= {"tickfont": {"size": 9}, "title": {"font": {"size": 10}, "standoff": 4}}
+    figure.update_x(**ticks)
+    figure.update_x(title=across)
     first_on_top = "reversed" if len(y) < 2 or y[-1] > y[0] else True
-    figure.update_yaxes(title=down, autorange=first_on_top, scaleanchor="x", **ticks)
+    figure.update_y(autorange=first_on_top, scaleanchor="x", **ticks)
+    figure.update_y(title=down)
     return figure
 
 

@@ -5,11 +5,11 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca.io import Dataset
 from ngmca.io.axis_units import MASS
+from ngmca.report.plotly_figure import Figure, Trace, scatter
 
 COLOURS = (
     "#0072B2",
@@ -100,13 +100,13 @@ def compact(values: NDArray) -> NDArray:
 
 def line(
     data: Dataset, y: NDArray, name: str, tint: str, *, width: float, fill: str | None = None
-) -> go.Scatter:
+) -> Trace:
     """Return a row against the axis as a line; peaks of mass spectra as sticks."""
     x, y = thin(data.positions, np.asarray(y))
     if is_sticks(data) and fill != "tonexty":
         x, y, fill = *sticks(x, y), None
     tinted = f"rgba({int(tint[1:3], 16)},{int(tint[3:5], 16)},{int(tint[5:7], 16)},0.15)"
-    return go.Scatter(
+    return scatter(
         x=x.astype(np.float32 if len(x) < 1000 else float),
         y=compact(y),
         name=name,
@@ -118,11 +118,10 @@ def line(
     )
 
 
-def style(figure: go.Figure, height: int, title: str = "", **layout: Any) -> None:
+def style(figure: Figure, height: int, title: str = "", **layout: Any) -> None:
     """Give a figure the look that all figures share, then its title and further parts of its layout."""
-    figure.update_layout(
+    figure.update(
         height=height,
-        template="none",
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="white",
         font={"family": "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif", "size": 12,
@@ -133,40 +132,39 @@ def style(figure: go.Figure, height: int, title: str = "", **layout: Any) -> Non
         dragmode="zoom",
         modebar={"orientation": "h", "bgcolor": "rgba(0,0,0,0)", "color": SOFT},
     )  # fmt: skip
-    figure.update_xaxes(gridcolor=GRID, zeroline=False, automargin=True, ticks="outside", tickcolor=GRID)
-    figure.update_yaxes(gridcolor=GRID, zerolinecolor="#c9d1d9", automargin=True, nticks=6)
-    figure.update_layout(title=small(title) if title else None, **layout)
+    figure.update_x(gridcolor=GRID, zeroline=False, automargin=True, ticks="outside", tickcolor=GRID)
+    figure.update_y(gridcolor=GRID, zerolinecolor="#c9d1d9", automargin=True, nticks=6)
+    figure.update(title=small(title) if title else None, **layout)
 
 
-def axis_of(figure: go.Figure, data: Dataset, row: int | None = None) -> None:
-    """Label the spectral axis below the last row, and draw it in the usual direction.
+def axis_of(figure: Figure, data: Dataset) -> None:
+    """Label the spectral axis below the last panel, and draw it in the usual direction.
 
-    Its ends are set, not left to Plotly: then a double click resets a zoom even if several rows share
+    Its ends are set, not left to Plotly: then a double click resets a zoom even if several panels share
     the axis.
     """
-    place = {} if row is None else {"row": row, "col": 1}
-    figure.update_xaxes(title=literal(data.axis_label), **place)
+    figure.update_x(figure.panels - 1, title=literal(data.axis_label))
     low, high = float(data.positions.min()), float(data.positions.max())
     room = 0.01 * (high - low) or 0.5
     ends = [low - room, high + room]
-    figure.update_xaxes(range=ends[::-1] if is_reversed(data) else ends)
+    figure.update_x(range=ends[::-1] if is_reversed(data) else ends)
 
 
-def label(figure: go.Figure, i: int, text: str, tint: str) -> None:
+def label(figure: Figure, i: int, text: str, tint: str) -> None:
     """Write the number of a source into the corner of its row."""
     ref = "" if i == 0 else str(i + 1)
-    figure.add_annotation(
+    figure.annotate(
         text=text, x=0.004, y=0.98, xref="paper", yref=f"y{ref} domain", xanchor="left", yanchor="top",
-        showarrow=False, font={"size": 12, "color": tint}, bgcolor="rgba(255,255,255,0.75)",
+        font={"size": 12, "color": tint}, bgcolor="rgba(255,255,255,0.75)",
     )  # fmt: skip
 
 
-def bare_rows(figure: go.Figure, tops: NDArray) -> None:
+def bare_rows(figure: Figure, tops: NDArray) -> None:
     """Remove the ticks of all rows, and leave room for a label above the highest value of each."""
-    figure.update_layout(margin={"l": 10, "t": 28})
-    figure.update_yaxes(showticklabels=False, showgrid=False, automargin=False)
+    figure.update(margin={"l": 10, "t": 28})
+    figure.update_y(showticklabels=False, showgrid=False, automargin=False)
     for i, top in enumerate(tops):
-        figure.update_yaxes(range=[0, 1.2 * (float(top) or 1.0)], row=i + 1, col=1)
+        figure.update_y(range=[0, 1.2 * (float(top) or 1.0)], panel=i)
 
 
 def above() -> dict[str, Any]:
@@ -180,7 +178,7 @@ def small(title: str) -> dict[str, Any]:
             "yanchor": "top"}  # fmt: skip
 
 
-def logarithmic(figure: go.Figure, low: float, high: float) -> None:
+def logarithmic(figure: Figure, low: float, high: float) -> None:
     """Make the y-axis logarithmic, with at most six round numbers: 1, 2 and 5, or powers of ten."""
     ends = np.log10([low, high])
     powers = np.arange(np.floor(ends[0]), np.ceil(ends[1]) + 1)
@@ -189,8 +187,11 @@ def logarithmic(figure: go.Figure, low: float, high: float) -> None:
         inside = candidates[(candidates >= ends[0]) & (candidates <= ends[1])]
         if len(inside) <= 6:
             break
-    figure.update_yaxes(
-        type="log", range=ends, tickvals=10**inside, ticktext=[_power(value) for value in inside]
+    figure.update_y(
+        type="log",
+        range=ends.tolist(),
+        tickvals=10**inside,
+        ticktext=[_power(value) for value in inside],
     )
 
 

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca.io import Dataset
 from ngmca.report import plotly_style as look
 from ngmca.report.mixing_figures import MAX_PIXELS, image
+from ngmca.report.plotly_figure import Figure, heatmap
 
 MAX_ROWS, MAX_COLUMNS = 300, 700  # of a heat map
 NUMBERS_OF_BLOCK = 2_000_000  # that are averaged at once
 LEFT_OUT = "rgba(120, 128, 138, 0.35)"
 
 
-def heat_map(data: Dataset) -> tuple[go.Figure, dict[str, Any]]:
+def heat_map(data: Dataset) -> tuple[Figure, dict[str, Any]]:
     """Return all measurements in colours, and how a click finds its measurement.
 
     Pixels of an image are drawn as the image of their mean. The second part has the numbers of the rows
@@ -31,8 +31,8 @@ def heat_map(data: Dataset) -> tuple[go.Figure, dict[str, Any]]:
     edges = np.unique(np.linspace(0, n, min(n, MAX_COLUMNS) + 1).astype(int))[:-1]
     z = np.stack([np.fmax.reduceat(np.asarray(data.Y[i], dtype=float), edges) for i in rows])
     low, high = np.nanpercentile(z, [0.5, 99.5])
-    figure = go.Figure(
-        go.Heatmap(
+    figure = Figure(
+        heatmap(
             z=look.compact(z), x=data.positions[edges], y=np.arange(1, len(rows) + 1), zmin=low,
             zmax=high if high > low else None, colorscale="Viridis",
             colorbar={"thickness": 8, "nticks": 5, "tickfont": {"size": 9}},
@@ -43,9 +43,9 @@ def heat_map(data: Dataset) -> tuple[go.Figure, dict[str, Any]]:
     look.style(figure, 320)
     look.axis_of(figure, data)
     picked = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), 8)).astype(int))
-    ticks = {"tickvals": picked + 1, "ticktext": _row_words(data, rows[picked])}
+    ticks: dict[str, Any] = {"tickvals": picked + 1, "ticktext": _row_words(data, rows[picked])}
     title = look.literal(data.row_label) or "measurement"
-    figure.update_yaxes(title=title, autorange="reversed", showgrid=False, **ticks)
+    figure.update_y(title=title, autorange="reversed", showgrid=False, **ticks)
     return figure, {"rows": rows.tolist()}
 
 
@@ -65,16 +65,16 @@ def _row_words(data: Dataset, rows: NDArray) -> list[str]:
 
 def spectra(
     data: Dataset, chosen: Sequence[tuple[int, NDArray]], left_out: Sequence[tuple[float, float]] = ()
-) -> go.Figure:
+) -> Figure:
     """Return measurements against the axis; parts of the axis that are left out are grey."""
-    figure = go.Figure([
+    figure = Figure(*[
         look.line(data, y, look.place_of(data, i), look.colour(k), width=1.2)
         for k, (i, y) in enumerate(chosen)
     ])  # fmt: skip
     for low, high in left_out:
-        figure.add_vrect(low, high, fillcolor=LEFT_OUT, line_width=0)
+        figure.stretch(low, high, LEFT_OUT)
     title = look.place_of(data, chosen[0][0]) if len(chosen) == 1 else ""
     look.style(figure, 320, title, showlegend=len(chosen) > 1, legend=look.above())
-    figure.update_layout(dragmode="select", selectdirection="h")
+    figure.update(dragmode="select", selectdirection="h")
     look.axis_of(figure, data)
     return figure

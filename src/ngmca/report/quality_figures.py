@@ -1,16 +1,16 @@
 """Figures of the residual and of the iterations."""
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca.answers.how_sure.residual_pass import HISTOGRAM_BINS
 from ngmca.answers.run import Run
 from ngmca.report import plotly_style as look
 from ngmca.report.mixing_figures import MAX_BARS, image, measurements, places
+from ngmca.report.plotly_figure import Figure, bar, scatter
 
 
-def convergence_figures(run: Run) -> list[go.Figure]:
+def convergence_figures(run: Run) -> list[Figure]:
     """Return cost, thresholds, active share and optimality of all iterations, one figure each."""
     history = run.separation.history
     k = np.arange(1, len(history.cost) + 1)
@@ -25,32 +25,28 @@ def convergence_figures(run: Run) -> list[go.Figure]:
         drawn.pop()
     figures = [_curves(k, title, values, kind) for title, values, kind in drawn]
     for figure in figures if begun else ():
-        figure.add_vline(begun + 0.5, line={"dash": "dot", "color": "#888", "width": 1})
-        figure.add_annotation(
-            x=begun + 0.5, y=1, yref="paper", text="wavelets", showarrow=False, xanchor="left"
-        )
+        figure.vertical(begun + 0.5, line={"dash": "dot", "color": "#888", "width": 1})
+        figure.annotate(x=begun + 0.5, y=1, yref="paper", text="wavelets", xanchor="left")
     return figures
 
 
-def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:
-    figure = go.Figure()
+def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> Figure:
+    figure = Figure()
     usable = np.where(np.isfinite(values) & ((values > 0) | (kind == "linear")), values, np.nan)
     for i, column in enumerate(usable.T):
         x, y = look.thin(k.astype(float), column, 1000) if np.isfinite(column).all() else (k, column)
-        figure.add_trace(
-            go.Scatter(
+        figure.add(
+            scatter(
                 x=x, y=y, mode="lines", name=f"source {i + 1}" if values.shape[1] > 1 else "",
                 line={"color": look.colour(i), "width": 1.4},
             )
         )  # fmt: skip
     look.style(figure, 250, title)
-    figure.update_xaxes(title="iteration")
-    figure.update_yaxes(exponentformat="power")
+    figure.update_x(title="iteration")
+    figure.update_y(exponentformat="power")
     if not np.isfinite(usable).any():
-        figure.add_annotation(
-            text="not available for this method", showarrow=False, font={"color": look.SOFT}
-        )
-        figure.update_yaxes(showticklabels=False)
+        figure.annotate(text="not available for this method", font={"color": look.SOFT})
+        figure.update_y(showticklabels=False)
         return figure
     low, high = float(np.nanmin(usable)), float(np.nanmax(usable))
     if "optimality" in title:  # the scale reaches down to rounding errors
@@ -60,18 +56,21 @@ def _curves(k: NDArray, title: str, values: NDArray, kind: str) -> go.Figure:
     return figure
 
 
-def histogram(run: Run) -> go.Figure:
+def histogram(run: Run) -> Figure:
     """Return the histogram of the residual in units of the noise, with a Gaussian."""
     centres = (HISTOGRAM_BINS[1:] + HISTOGRAM_BINS[:-1]) / 2
     density = run.diagnostics.histogram
-    figure = go.Figure(
-        go.Bar(
-            x=centres, y=np.where(density > 0, density, np.nan), name="residual", marker_color="#9fc3e0"
+    figure = Figure(
+        bar(
+            x=centres,
+            y=np.where(density > 0, density, np.nan),
+            name="residual",
+            marker={"color": "#9fc3e0"},
         )
     )
     gaussian = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi)
-    figure.add_trace(
-        go.Scatter(x=centres, y=gaussian, name="Gaussian", line={"color": look.COLOURS[1], "width": 1.6})
+    figure.add(
+        scatter(x=centres, y=gaussian, name="Gaussian", line={"color": look.COLOURS[1], "width": 1.6})
     )
     floor = max(1e-6, float(density[density > 0].min(initial=1e-3)))
     corner = {
@@ -82,17 +81,17 @@ def histogram(run: Run) -> go.Figure:
         "bgcolor": "rgba(255,255,255,.7)",
     }
     look.style(figure, 300, "Residual against a Gaussian", bargap=0, showlegend=True, legend=corner)
-    figure.update_yaxes(title="density")
+    figure.update_y(title="density")
     look.logarithmic(figure, floor / 1.6, 1.3)
-    figure.update_xaxes(title="residual / noise", range=[-6, 6])
+    figure.update_x(title="residual / noise", range=[-6, 6])
     return figure
 
 
-def structure(run: Run) -> go.Figure:
+def structure(run: Run) -> Figure:
     """Return the singular values of the residual over the largest of pure noise."""
     values, edge = run.diagnostics.singular, run.diagnostics.singular_edge
-    figure = go.Figure(
-        go.Scatter(
+    figure = Figure(
+        scatter(
             x=np.arange(1, len(values) + 1),
             y=values / edge,
             mode="lines+markers",
@@ -100,28 +99,28 @@ def structure(run: Run) -> go.Figure:
             line={"color": look.COLOURS[0], "width": 1.4},
         )
     )
-    figure.add_hline(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.4})
+    figure.horizontal(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.4})
     look.style(figure, 300, "Structure in the residual")
-    figure.update_yaxes(title="singular value (noise: up to 1)", rangemode="tozero")
-    figure.update_xaxes(title="number", tickformat="d", nticks=min(len(values) + 1, 11))
+    figure.update_y(title="singular value (noise: up to 1)", rangemode="tozero")
+    figure.update_x(title="number", tickformat="d", nticks=min(len(values) + 1, 11))
     return figure
 
 
-def along_axis(run: Run) -> go.Figure:
+def along_axis(run: Run) -> Figure:
     """Return the residual over the noise level along the axis."""
-    figure = go.Figure(
+    figure = Figure(
         look.line(run.data, run.diagnostics.column_rms, "residual", look.COLOURS[0], width=1)
     )
-    figure.add_hline(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.2})
+    figure.horizontal(1, line={"color": look.COLOURS[1], "dash": "dash", "width": 1.2})
     look.style(
         figure, 300, look.literal(f"Residual along the axis{run.technique and ': '}{run.technique}")
     )
-    figure.update_yaxes(title="residual / noise", rangemode="tozero")
+    figure.update_y(title="residual / noise", rangemode="tozero")
     look.axis_of(figure, run.data)
     return figure
 
 
-def per_measurement(run: Run) -> go.Figure:
+def per_measurement(run: Run) -> Figure:
     """Return residual and noise level of each measurement."""
     rms, sigma = run.diagnostics.row_rms, run.diagnostics.sigma
     if run.data.image_shape:
@@ -129,14 +128,14 @@ def per_measurement(run: Run) -> go.Figure:
     place = places(run)
     names = [look.literal(name) for name in run.data.names]
     hover = "%{text}: %{y:.3g}<extra>%{fullData.name}</extra>"
-    figure = go.Figure()
+    figure = Figure()
     for name, values, tint, symbol in (
         ("residual", rms, look.COLOURS[0], "circle"),
         ("noise", sigma, look.COLOURS[1], "line-ew-open"),
     ):
         mode = "markers" if len(rms) <= MAX_BARS else "lines"
-        figure.add_trace(
-            go.Scatter(
+        figure.add(
+            scatter(
                 x=place, y=values, name=name, text=names, mode=mode, hovertemplate=hover,
                 marker={"color": tint, "symbol": symbol, "size": 6}, line={"color": tint, "width": 1},
             )
@@ -149,6 +148,6 @@ def per_measurement(run: Run) -> go.Figure:
         legend=look.above(),
         margin={"t": 56},
     )
-    figure.update_yaxes(rangemode="tozero", title="standard deviation")
+    figure.update_y(rangemode="tozero", title="standard deviation")
     measurements(figure, run)
     return figure

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from html import escape
 
 import numpy as np
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from ngmca._support.messages import Option, rendered
@@ -19,6 +18,7 @@ from ngmca.report.answer_sections import how_many, how_much, numbered, overview,
 from ngmca.report.html_page import Section, paragraph, table
 from ngmca.report.mixing_figures import image
 from ngmca.report.peaks import peaks
+from ngmca.report.plotly_figure import Figure
 from ngmca.report.plotly_style import MAX_POINTS, MAX_ROWS, colour
 
 
@@ -218,7 +218,7 @@ def mixing(run: Run) -> Section:
     return Section("mixing", "Mixing maps", paragraph(text), plots, 3)
 
 
-def _maps(run: Run, columns: NDArray, title: str, unit: str = "") -> tuple[go.Figure, ...]:
+def _maps(run: Run, columns: NDArray, title: str, unit: str = "") -> tuple[Figure, ...]:
     """Return one map for each source."""
     return tuple(
         image(column, run.data, f"<b style='color:{colour(i)}'>{title.format(i + 1)}</b>", unit)
