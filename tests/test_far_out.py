@@ -82,6 +82,18 @@ def test_amounts_that_are_all_known_beside_a_shape_and_a_closure():
     np.testing.assert_allclose(run(Y, 2, *known).A, amounts, rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["equal", "at least"])
+def test_a_closure_of_known_amounts_alone_leaves_the_shapes_of_the_others(kind):
+    amounts = rng.random((10, 1))
+    shapes = ngmca.Monotonic("increasing", sources=[1, 2])
+    data = np.hstack([amounts, np.sort(rng.random((10, 2)), axis=0)]) @ rng.random((3, 40))
+    known = ngmca.KnownMixing(amounts), shapes
+    found = run(data, 3, *known, ngmca.Closure(amounts[:, 0], kind, sources=[0]))
+    np.testing.assert_allclose(found.A[:, :1], amounts)
+    assert away_from("increasing", found.A[:, 1:]) < 1e-6
+    assert found.history.mixing_violation[-1] < 1e-6
+
+
 def test_contradictions_are_refused():
     mixing = np.array([0.1, 0.5, 0.2, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2])[:, None]
     with pytest.raises(ArgumentError, match="known values of source 0 are not increasing"):
@@ -141,6 +153,25 @@ def test_counts_far_from_one_event():
         run(counts, 2, noise=ngmca.Counts())
 
 
+@pytest.mark.parametrize("method", [ngmca.Naive(n_iter=10), ngmca.Anls(n_iter=3)])
+def test_an_entry_beside_which_all_others_vanish_is_refused(method):
+    data = 1e-18 * Y
+    data[2, 3] = -1e300
+    with pytest.raises(ArgumentError, match=r"-1e\+300 at row 2, column 3, is so large that all others"):
+        run(data, 2, method=method)
+    data[2, 3] = 0
+    data[2] *= 1e300  # a whole measurement is no slip
+    run(data, 2, method=method)
+
+
+def test_sources_that_nothing_observed_determines_do_not_overflow():
+    gap = np.nan
+    data = np.array(
+        [[gap, gap, 1e10, gap], [gap, 6e11, 8e-10, gap], [3e7, 2e-5, gap, gap], [gap, gap, gap, 1e11]]
+    )
+    assert np.isfinite(run(data, 1, domain="wavelet").S).all()  # warnings are errors in tests
+
+
 def test_known_sources_far_from_the_data():
     with pytest.raises(ArgumentError, match=r"KnownSources has a largest entry of 1e\+150"):
         run(Y, 2, ngmca.KnownSources(1e150 * np.ones((1, 40))))
@@ -196,9 +227,9 @@ def test_one_source_is_not_told_to_be_fewer():
     from ngmca.answers.how_sure import diagnose, findings
 
     found = ngmca.separate(Y, 1, n_init=1, noise=100.0)
-    texts = [str(one.text) for one in findings(found, diagnose(Y, found))]
-    assert any("far below the noise" in text for text in texts)
-    assert not any("fewer than 1" in text for text in texts)
+    told = {one.title: str(one.text) for one in findings(found, diagnose(Y, found))}
+    assert "noise or tau is too large" in told["The source is empty"]
+    assert not any("ewer" in text or "Try 1 source" in text for text in (*told, *told.values()))
 
 
 def test_the_command_line_says_where_an_argument_is():

@@ -51,7 +51,7 @@ HEAVY = {
     "hyperspy": {"tools"},
     "Orange": {"tools"},
     "h5py": {"io", "saving"},
-    "h5netcdf": {"saving"},
+    "h5netcdf": {"io"},
     "zarr": {"io", "result"},
     "dask": {"engines"},
     "distributed": {"engines"},

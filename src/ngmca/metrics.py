@@ -4,7 +4,7 @@ An estimate is split into orthogonal parts: its projection on the true source (t
 sources (interferences), on the noise (noise), and the rest (artifacts).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,7 +56,7 @@ class Evaluation:
     snr: NDArray
     sar: NDArray
     order: NDArray
-    S: NDArray
+    S: NDArray = field(repr=False)
 
     @property
     def mean_sdr(self) -> float:

@@ -10,6 +10,7 @@ import pytest
 from command_line import FILES, run
 
 import ngmca
+from ngmca.settings.known_amounts import known_amounts
 
 pytestmark = pytest.mark.draws
 
@@ -174,6 +175,32 @@ def test_empty_cells_of_known_amounts_are_unknown(tmp_path, truth):
     np.testing.assert_allclose(about[[3, 7], 1], truth.A[[3, 7], 1], atol=0.2)
 
 
+def test_known_amounts_are_found_by_their_times(tmp_path):
+    """As in a table of a chromatograph: some measurements, with their times in the first column."""
+    (tmp_path / "known.csv").write_text("time [min],A,B\n1.001,0.2,\n2.5,0.7,0.9\n")
+    (tmp_path / "all.csv").write_text("measurement,A\n2,0.5\n4,0.25\n")
+    data = ngmca.io.Dataset(np.ones((6, 5)), row_axis=np.arange(6) / 2, row_label="time [min]")
+    found = known_amounts(str(tmp_path / "known.csv"), data)
+    assert np.isnan(found[[0, 1, 3, 4]]).all()
+    np.testing.assert_array_equal(found[[2, 5]], [[0.2, np.nan], [0.7, 0.9]])
+    found = known_amounts(str(tmp_path / "all.csv"), ngmca.io.Dataset(np.ones((4, 5))))
+    np.testing.assert_array_equal(found[:, 0], [np.nan, 0.5, np.nan, 0.25])
+    (tmp_path / "late.csv").write_text("time,A\n99,1\n")
+    with pytest.raises(ngmca.io.ReadError, match="no measurement was made at 99"):
+        known_amounts(str(tmp_path / "late.csv"), data)
+
+
+def test_common_profiles_of_several_files(tmp_path):
+    x = ngmca.simulate.bands(m=12, n=80, r=2, seed=0)
+    rng = np.random.default_rng(0)
+    sets = [x.A * rng.random(2) @ x.S + 0.01 * rng.standard_normal((12, 80)) for _ in range(3)]
+    files = [spectra(tmp_path / f"{i}.csv", Y, axis=np.arange(80)) for i, Y in enumerate(sets)]
+    options = ("-r", 2, "--n-init", 1, "--domain", "direct", "--iterations", 20, "--trilinear")
+    run("separate", *files, *options, "-o", tmp_path / "out")
+    profiles = ngmca.load(tmp_path / "out").A.reshape(3, 12, 2)
+    assert all(np.linalg.matrix_rank(profiles[:, :, k], tol=1e-6) == 1 for k in range(2))
+
+
 def test_rate_constants_are_found_kept_and_told(tmp_path):
     rng, times = np.random.default_rng(0), np.linspace(0, 6, 30)
     A = np.column_stack([np.exp(-0.5 * times), 1 - np.exp(-0.5 * times)])
@@ -187,6 +214,11 @@ def test_rate_constants_are_found_kept_and_told(tmp_path):
     assert found.names == ("A -> B",)
     assert found.low[0] < 0.5 < found.high[0]
     assert "A -> B: 0.5" in told
+    head, line = (tmp_path / "out" / "rates.csv").read_text().splitlines()
+    assert head == "step,rate constant,standard deviation,lower 90 %,upper 90 %"
+    assert [float(x) for x in line.split(",")[1:4:2]] == pytest.approx(
+        [found.values[0], found.low[0]], rel=1e-4
+    )
     assert "A -&gt; B: 0.5" in (tmp_path / "out" / "report.html").read_text()
     told = run("separate", table, *options, "-o", tmp_path / "x", "--kinetics-start", "C=1", code=2)
     assert "names C, but the species are A, B" in told.stderr
@@ -235,7 +267,8 @@ def test_files_share_sources_and_profiles_hold_within_each(tmp_path, truth):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--closure", 1, "--kinetics", "A -> B"], "--kinetics cannot be combined with --closure: "),
+        (["--closure", 1, "--trilinear"], "--trilinear cannot be combined with --closure: "),
+        (["--trilinear"], "--trilinear needs several data sets with equally many measurements"),
         (["--closure-kind", "at most"], "--closure-kind needs --closure"),
         (["--kinetics", "A B"], "--kinetics cannot read 'A B': write steps as "),
         (

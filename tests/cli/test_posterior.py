@@ -6,6 +6,7 @@ import tomllib
 import numpy as np
 import pytest
 from command_line import run
+from plotly_figures import checked
 
 import ngmca
 from ngmca import sampling
@@ -13,7 +14,6 @@ from ngmca.cli import pipeline
 from ngmca.report import figures
 from ngmca.report.mixing_figures import weights
 from ngmca.saving.results import load_run
-from ngmca.saving.variables_in_file import from_variables, to_variables
 
 
 def arrays(found):
@@ -66,24 +66,16 @@ def test_error_bars_are_in_the_tables(folder, expected):
 
 @pytest.mark.draws
 def test_error_bars_are_drawn(folder, expected):
-    drawn = weights(load_run(folder / "out"))
+    drawn = checked(weights(load_run(folder / "out")))
     bars = [trace for trace in drawn.data if trace.name == "90 % interval"]
     low, high = expected.A.interval(0.9)
     np.testing.assert_allclose(bars[2].y + bars[2].error_y.array, high[:, 2])
     np.testing.assert_allclose(bars[2].y - bars[2].error_y.array, low[:, 2], atol=1e-12)
     assert drawn.layout.yaxis3.range[1] > high[:, 2].max()
-    sources = figures.sources(load_run(folder / "out"))
+    sources = checked(figures.sources(load_run(folder / "out")))
     assert sources.layout.yaxis3.range[1] > expected.S.interval(0.9)[1][2].max()
     page = (folder / "out" / "report.html").read_text()
     assert page.count("The answer is the mean of the posterior") == 2  # sources and weights
-
-
-def test_files_from_before_neighbours_counted_can_be_read(expected):
-    old = {key: value for key, value in to_variables(expected).items() if "stay" not in key}
-    again = from_variables({key: np.asarray(values) for key, (_, values) in old.items()})
-    np.testing.assert_array_equal(again.S.mean, expected.S.mean)
-    assert np.isnan(again.stay.mean).all()
-    assert set(again.traces) == {"noise", "pi", "beta"}
 
 
 def test_sources_of_any_sign_are_refused(Y, folder, tmp_path, monkeypatch):

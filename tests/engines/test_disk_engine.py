@@ -214,6 +214,17 @@ def test_an_entry_that_is_no_number_is_named_with_its_chunk(tmp_path):
         open_data(stored(Y, "zarr", tmp_path, (M, 100)), lazily=True)
 
 
+def test_an_error_without_a_text_is_named_by_its_kind():
+    class Silent:
+        shape, dtype, ndim = (M, N), np.dtype(float), 2
+
+        def __getitem__(self, where):
+            raise KeyError
+
+    with pytest.raises(OSError, match=r"cannot be read at .*: KeyError\. Its file is damaged"):
+        open_data(Silent(), lazily=True)
+
+
 def test_a_chunk_that_is_cut_off_is_named(tmp_path):
     Y = stored(measured(), "zarr", tmp_path, (M, 100))
     chunk = tmp_path / "Y.zarr" / "c" / "0" / "7"

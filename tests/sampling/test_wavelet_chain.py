@@ -258,7 +258,6 @@ def test_the_separation_stays_the_answer():
 
 
 def test_kept_in_a_file(tmp_path):
-    pytest.importorskip("h5netcdf")
     data = bands()
     separation = ngmca.separate(data.Y, 3, domain="wavelet", n_init=1)
     found = ngmca.posterior(data.Y, separation, **BRIEF)

@@ -24,7 +24,7 @@ GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("number", "How many sources", ("sources",)),
     ("known", "What do you know about them?", (
         "known_sources", "known_scale", "known_mixing", "known_mixing_sd", "closure", "closure_kind",
-        "profiles", "kinetics", "kinetics_start", "times")),
+        "profiles", "trilinear", "kinetics", "kinetics_start", "times")),
     ("questions", "Which substances, and how much", (
         "standards", "responses", "library", "tolerance", "detect")),
     ("sure", "How sure", ("posterior", "samples", "ambiguity")),
@@ -38,7 +38,8 @@ LABELS = {
     "leave_rows": "Left-out measurements", "robust": "Ignore spikes", "known_sources": "Known spectra",
     "known_scale": "Scale of known spectra", "known_mixing": "Known amounts",
     "known_mixing_sd": "Standard deviation of known amounts", "closure": "Total of the amounts",
-    "closure_kind": "The sum is", "profiles": "Shape of the amounts", "kinetics": "Rate law",
+    "closure_kind": "The sum is", "profiles": "Shape of the amounts",
+    "trilinear": "The same profiles in all files", "kinetics": "Rate law",
     "kinetics_start": "Amounts at time 0", "library": "Reference library", "detect": "Detect",
     "standards": "Standards", "responses": "Responses of pure substances", "posterior": "Error bars",
     "ambiguity": "Other mixtures that fit", "n_init": "First guesses", "tau": "Final threshold",

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
@@ -24,6 +23,7 @@ from ngmca.app.templates import page
 from ngmca.io import ReadError
 from ngmca.report import comparison, figures, mixing_figures
 from ngmca.report.answer_figures import amounts_of
+from ngmca.report.plotly_figure import Figure
 from ngmca.saving import result_folder
 from ngmca.saving.results import load_run
 from ngmca.settings import Settings
@@ -32,7 +32,8 @@ WHAT_IS_IN = {
     "sources.csv": "the spectra", "mixing.csv": "the amounts in every measurement", "amounts.csv":
     "calibrated amounts with intervals", "identification.csv": "the best matches in the library",
     "rank.csv": "criteria for the number of sources", "background.csv": "the background",
-    "outliers.csv": "spikes", "result.nc": "everything, as NetCDF (HDF5), for xarray and ngmca.load",
+    "outliers.csv": "spikes", "rates.csv": "rate constants",
+    "result.nc": "everything, as NetCDF (HDF5), for xarray and ngmca.load",
     "run.toml": "the settings: ngmca separate --config run.toml -o AGAIN", "report.html": "the report",
 }  # fmt: skip
 
@@ -90,7 +91,7 @@ def figure(request: Request) -> Response:
     k = int(number) if number.isdecimal() else 0
     if name not in [one for one, _ in _figure_names(run)]:
         raise ReadError("there is no such figure.")
-    drawn: go.Figure
+    drawn: Figure
     if kind == "amounts":
         assert run.answers.amounts is not None
         drawn = list(amounts_of(run.answers.amounts))[k]

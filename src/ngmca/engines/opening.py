@@ -241,7 +241,7 @@ def _in_own_units(data: Any, mask: Any) -> tuple[NDArray, NDArray | None, float,
         data, mask, parts = _joined(data, mask)
     values, missing = arguments.check_observed(data, mask)
     Y, unit = in_own_units(values)
-    check_unit(Y, unit)
+    check_unit(values, unit)
     return Y, missing, unit, parts
 
 

@@ -74,8 +74,9 @@ class Source:
         except MemoryError:
             raise
         except Exception as error:  # stores raise what comes for a chunk that is damaged
+            reason = str(error) or type(error).__name__
             raise OSError(
-                f"Y cannot be read at {self._place(rows, columns)}: {error or type(error).__name__}. "
+                f"Y cannot be read at {self._place(rows, columns)}: {reason}. "
                 "Its file is damaged, or a part of it is gone."
             ) from error
         self._check_whole(got, rows, columns)

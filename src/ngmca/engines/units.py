@@ -7,6 +7,7 @@ from ngmca._support.messages import ArgumentError
 
 # Data whose largest entry is above these, or below their inverse, leave no room for calculations.
 LARGEST_ENTRY = {np.dtype(np.float64): 1e303, np.dtype(np.float32): 1e33}
+MAX_LONE_ENTRIES = 0.01  # share of entries beside which all others vanish: more of them are the data
 
 
 def unit_of(Y: NDArray) -> float:
@@ -27,10 +28,25 @@ def in_own_units(Y: NDArray) -> tuple[NDArray, float]:
 
 
 def check_unit(Y: NDArray, unit: float) -> None:
-    """Raise an error if the largest entry is near the largest or the smallest possible number."""
-    if unit != 1.0:
-        i, j = np.unravel_index(np.abs(Y).argmax(), Y.shape)
-        check_range(float(Y[i, j]) * unit, Y.dtype, unit, f" at row {i}, column {j}")
+    """Raise an error if the largest entry is near the limits of numbers, or all others vanish beside it.
+
+    Y is in the units of the data, not in its own.
+    """
+    if unit == 1.0:
+        return
+    size = np.abs(Y)
+    i, j = np.unravel_index(size.argmax(), Y.shape)
+    where, peak = f" at row {i}, column {j}", float(Y[i, j])
+    check_range(peak, Y.dtype, unit, where)
+    vanishing = float(np.finfo(Y.dtype).tiny) ** 0.5  # its square does
+    near = size > unit * vanishing**0.5
+    few = np.count_nonzero(near) <= max(1, MAX_LONE_ENTRIES * np.count_nonzero(Y))
+    if few and 0 < float(size[~near].max(initial=0)) < unit * vanishing:
+        raise ArgumentError(
+            "the largest entry of Y, {}{}, is so large that all others vanish beside it. If it is no "
+            "measurement, replace it by NaN.",
+            *(f"{peak:.3g}", where),
+        )
 
 
 def check_range(peak: float, dtype: np.dtype, unit: float, where: str = "") -> None:

@@ -81,12 +81,14 @@ class Others:
 class Separation:
     """The result of `separate`: Y ~ A S with non-negative A (m, r) and S (r, n).
 
-    Columns of A have norm 1, unless a constraint fixes their size. For `Soft`, S is the exact minimiser
-    of 1/2 |Y - A S|^2 + sum_i lam_i |S_i|_1 over S >= 0, and `violation` certifies it (see
-    `ngmca.nnqp.violation`). In the wavelet domain, S minimises 1/2 |Y - A S|^2 + sum |Lam * (S W')| for
-    weights Lam that depend on S, and `violation` is the duality gap divided by the objective. `Naive`
-    and the rivals solve no such problem: it is NaN, as are thresholds of a rival. Factors of the rival
-    `gmca` may be negative.
+    Columns of A have norm 1, unless a constraint fixes their size. For `Soft` with a given number of
+    iterations, S is the exact minimiser of 1/2 |Y - A S|^2 + sum_i lam_i |S_i|_1 over S >= 0, and
+    `violation` certifies it (see `ngmca.nnqp.violation`). With ``n_iter="auto"`` entries of S that are
+    clearly present have lower thresholds than lam, and measurements may count by their noise levels:
+    `violation` certifies that problem. In the wavelet domain, S minimises
+    1/2 |Y - A S|^2 + sum |Lam * (S W')| for weights Lam that depend on S, and `violation` is the duality
+    gap divided by the objective. `Naive` and the rivals solve no such problem: it is NaN, as are
+    thresholds of a rival. Factors of the rival `gmca` may be negative.
 
     Attributes
     ----------
@@ -95,7 +97,7 @@ class Separation:
     S : (r, n) array
         The sources.
     lam : (r,) array
-        Final threshold of each source.
+        Final threshold of each source where it is 0.
     noise : (m,) array
         Standard deviation of the noise in each measurement.
     n_iter : int
@@ -130,7 +132,7 @@ class Separation:
     """
 
     A: NDArray = field(repr=False)
-    S: NDArray = field(repr=False)
+    S: NDArray | Any = field(repr=False)  # or sources that are not in memory
     lam: NDArray = field(repr=False)
     noise: NDArray = field(repr=False)
     n_iter: int

@@ -1,7 +1,7 @@
 """States on the way, and their history."""
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,7 @@ class State:
 
     k: int
     A: NDArray = field(repr=False)
-    S: NDArray = field(repr=False)
+    S: NDArray | Any = field(repr=False)  # or sources that are not in memory
     lam: NDArray = field(repr=False)
     noise: NDArray = field(repr=False)
     cost: float

@@ -79,6 +79,8 @@ def _of_knowledge(settings: Settings) -> Iterator[str]:
         yield "Kinetics"
     if settings.profiles is not None:
         yield "Unimodal" if settings.profiles == "unimodal" else "Monotonic"
+    if settings.trilinear:
+        yield "Trilinear"
     if settings.baseline in backgrounds.KINDS or "baseline" in settings.files:
         yield "Baseline"
     if "baseline" in settings.files:

@@ -7,18 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import io
+from ngmca.answers.how_much.standards import TIMES, read_standards
 from ngmca.io import Dataset, ReadError
+from ngmca.io.axis_units import heading
 from ngmca.io.cell_grid import Rows, read_grid
 from ngmca.io.detect import TABLE_FORMATS, format_of
 from ngmca.io.tables.cells import Style
 from ngmca.io.tables.numerals import is_missing
 
+NAMES = ("measurement", "sample", "spectrum")  # headings of a column of names
+
 
 def known_amounts(path: str, data: Dataset) -> NDArray:
     """Return the amounts (m, k) in a file, NaN where a cell is empty.
 
-    The first column of a table may hold names of measurements. Lines are then found by these names, and
-    measurements without a line are unknown.
+    The first column of a table may hold names of measurements, or their numbers or times if its heading
+    says so. Lines are then found by these, and measurements without a line are unknown.
     """
     m = len(data.Y)
     if format_of(Path(path)) not in TABLE_FORMATS:
@@ -26,6 +30,9 @@ def known_amounts(path: str, data: Dataset) -> NDArray:
         return Y.T if len(Y) == 1 != m else Y
     lines, style = read_grid(Path(path))
     if _is_heading(lines, style):
+        if _is_about_measurements(lines[0][1][0], data):
+            at = None if data.row_axis is None else (data.row_axis, data.row_label)
+            return read_standards(path, data.names, coordinates=at).known
         lines = lines[1:]
     named = any(style.is_word(cells[0]) for _, cells in lines)
     values = [[_number(cell, path, n, style) for cell in cells[named:]] for n, cells in lines]
@@ -53,6 +60,12 @@ def _is_heading(lines: Rows, style: Style) -> bool:
     return (
         bool(others) and style.is_word(first[last]) and not any(style.is_word(c[last]) for c in others)
     )
+
+
+def _is_about_measurements(head: str, data: Dataset) -> bool:
+    """Whether a heading says that its column has names, numbers or times of measurements."""
+    name = heading(head)[0].casefold()
+    return name in (*NAMES, *TIMES, heading(data.row_label)[0].casefold())
 
 
 def _number(cell: str, path: str, line: int, style: Style) -> float:

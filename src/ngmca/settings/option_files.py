@@ -83,7 +83,15 @@ def constraints_of(settings: Settings, data: Dataset) -> Iterator[known.Constrai
         yield known.Unimodal()
     elif settings.profiles is not None:
         yield known.Monotonic(check_choice(settings.profiles, "profiles", PROFILES))
-    others = (settings.known_sources, settings.known_mixing, settings.closure, settings.profiles)
+    if settings.trilinear:
+        yield known.Trilinear()
+    others = (
+        settings.trilinear or None,
+        settings.known_sources,
+        settings.known_mixing,
+        settings.closure,
+        settings.profiles,
+    )
     kind = settings.baseline or ("auto" if others == (None,) * len(others) else "none")
     if kind == "auto":
         yield from AUTOMATIC_BASELINE

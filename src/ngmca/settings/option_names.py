@@ -12,6 +12,7 @@ OTHER_NAMES = {  # arguments of the library whose option has another name
     "Dataset.crop": "--range",
     "Unimodal": "--profiles",
     "Monotonic": "--profiles",
+    "KnownMixing(..., sd=...)": "--known-mixing-sd",
     "names": "names in Python",  # the command line has no such option
 }
 _SETTINGS = {part.name for part in fields(Settings) if part.metadata}

@@ -170,6 +170,11 @@ class Settings:
     profiles: str | None = setting(
         "Amounts are unimodal, increasing or decreasing along the measurements.", choices=PROFILES
     )
+    trilinear: bool = setting(
+        "Amounts have the same profile in each of several files, up to a factor.",
+        "--trilinear/--no-trilinear",
+        default=False,
+    )
     baseline: str | None = setting(
         "Smooth background in each measurement: none, "
         f"{', '.join(backgrounds.KINDS)}, or a file of curves. auto looks whether there is one "

@@ -1,5 +1,6 @@
 """Mixtures of images, as from a camera with many wavelengths."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ SHAPES_PER_IMAGE = {"blobs": 8, "filaments": 4, "edges": 6}
 @simulator
 def images(
     m: int = 32,
-    shape: tuple[int, int] = (128, 128),
+    shape: Sequence[int] = (128, 128),
     r: int = 4,
     *,
     snr: float | None = None,

@@ -44,7 +44,9 @@ def _fitted(problem: Problem, run: Separation) -> tuple[NDArray, NDArray]:
     A, S = run.A, run.in_memory().S
     if run.background is not None:
         A, S = np.hstack([A, run.background.weights]), np.vstack([S, run.background.basis])
-    return inside(*((A, S) if problem.exchanged is None else (S.T, A.T)), problem.levels, problem.engine)
+    if problem.exchanged is not None:
+        A, S = S.T, A.T
+    return inside(A, S, problem.levels, problem.engine)
 
 
 def _fit(

@@ -296,7 +296,7 @@ def followed_by_rates(engine: Engine, states: Iterator[State], options: Options)
     assert state is not None
     if known.kinetics is not None:
         values = known.physical_sources(state.A, state.S)
-        rates = rates_of(engine, state.A, fetched(state.S), known.kinetics, values)
+        rates = rates_of(engine, state.A, fetched(state.S), known.kinetics, values, options.noise)
         state = replace(state, rates=rates)
     yield state
 

@@ -85,7 +85,7 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     pixels = " x ".join(map(str, data.image_shape or ()))
     image = f", an image of {pixels} pixels" if pixels else ""
     kind = ", ".join([facts["format"] or "array", *([facts["type"]] if "type" in facts else [])])
-    say(f"{m} measurements x {n} channels ({kind}){image}")
+    say(f"{m} measurement{'s' * (m != 1)} x {n} channel{'s' * (n != 1)} ({kind}){image}")
     ends = f"{facts['axis_from']:g} to {facts['axis_to']:g}"
     axis = f"{short_line(facts['axis'])}, {ends}" if facts["axis"] else "none: channels are numbered"
     say(f"axis         {axis}")
@@ -106,9 +106,10 @@ def _show(data: Dataset, facts: dict[str, Any]) -> None:
     _bars(np.array(facts["singular_values"]), facts["noise_edge"])
     above, shown = facts["above_noise"], len(facts["singular_values"])
     more = "or more " if above == shown and shown < min(m, n) else ""
+    what = "singular value is" if above == 1 and not more else "singular values are"
     say(
-        f"{above} {more}singular values are above the noise: the data have at least as many sources, if "
-        "the noise is equal and independent in all channels."
+        f"{above} {more}{what} above the noise: the data have at least as many sources, if the noise is "
+        "equal and independent in all channels."
     )
 
 

@@ -141,9 +141,9 @@ class DaskEngine(ReadInParts):
             try:
                 value(self._array.blocks[place])
             except Exception as own:
-                told = ".".join(map(str, place))
+                told, reason = ".".join(map(str, place)), str(own) or type(own).__name__
                 raise OSError(
-                    f"Y cannot be read at chunk {told} of its Dask array: {own or type(own).__name__}. "
+                    f"Y cannot be read at chunk {told} of its Dask array: {reason}. "
                     "Its file is damaged, or a part of it is gone."
                 ) from error
 
