@@ -191,7 +191,11 @@ class _Search:
         if min(values.shape) >= blocks.MIN_MEASUREMENTS and values.shape[1] >= blocks.MIN_CHANNELS:
             equal = complete / _levels(complete, above_rotated.number_above(self.ratios), limit)
             self.errors = blocks.held_out(equal, ~np.isnan(values), limit, rng)
-        size = np.linalg.svd(complete, compute_uv=False)[: limit + 1] ** 2
+        singular = np.linalg.svd(complete, compute_uv=False)
+        # Data without noise have no more sources than singular values above rounding.
+        above = int(np.count_nonzero(singular > above_rotated.ROUNDING * singular[0]))
+        self.most = max(min(self.most, above), 1)
+        size = singular[: limit + 1] ** 2
         self.explained = np.concatenate([[np.nan], size / (np.sum(complete**2) or 1.0)])
 
     def choice(self, spikes: int) -> RankChoice:
