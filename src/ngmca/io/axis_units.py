@@ -30,6 +30,15 @@ WORDS = {  # in lower case, for each name and unit of an axis
     ("wavelength", ""): ("wavelength", "wavelengths", "wavel.", "wl", "lambda", "λ"),
     ("Wellenlänge", ""): ("wellenlänge",),
     ("Wellenzahl", "cm-1"): ("wellenzahl",),
+    ("longueur d'onde", ""): ("longueur d'onde",),
+    ("nombre d'onde", "cm-1"): ("nombre d'onde",),
+    ("longitud de onda", ""): ("longitud de onda",),
+    ("número de onda", "cm-1"): ("número de onda",),
+    ("lunghezza d'onda", ""): ("lunghezza d'onda",),
+    ("numero d'onda", "cm-1"): ("numero d'onda",),
+    ("波長", ""): ("波長",),
+    ("波长", ""): ("波长",),
+    ("波数", "cm-1"): ("波数",),
     ("wavelength", "nm"): ("nm", "nanometer", "nanometers", "nanometres", "nanometre"),
     ("wavelength", "um"): ("um", "µm", "micron", "microns", "micrometer", "micrometers", "micrometres"),
     ("energy", ""): ("energy", "photon energy", "energy loss"),
@@ -50,7 +59,8 @@ TIME_UNITS = {"s", "sec", "second", "seconds", "ms", "us", "ns", "ps", "fs", "mi
 TEMPERATURE_UNITS = {"°c", "degc", "k"}
 TIMES = {"time", "times", "t", "delay", "rt", "retention"} | TIME_UNITS
 COUNTING = {"sample", "samples", "spectrum", "spectra", "index", "idx", "id", "no", "nr", "number",
-            "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "temperature", "temp",
+            "tube", "scan", "run", "frame", "file", "name", "measurement", "row", "column",
+            "temperature", "temp",
             "concentration", "conc", "ph", "dose", "depth", "position", "thickness", "size", "distance",
             "potential", "voltage", "pressure", "specimen"}  # fmt: skip
 QUANTITIES = {"temperature", "temp", "concentration", "conc", "ph", "dose", "depth", "position",
@@ -64,7 +74,8 @@ MEASURED = {"au", "a.u.", "a.u", "abs", "absorbance", "counts", "cts", "cnt", "i
 
 def meaning(word: str) -> tuple[str, str] | None:
     """Return name and unit of the axis that a word such as `ppm`, `chemical_shift` or `nm` means."""
-    return MEANINGS.get(" ".join(word.lower().replace("_", " ").split()))
+    plain = " ".join(word.lower().replace("_", " ").replace("\u2019", "'").split())
+    return MEANINGS.get(plain) or MEANINGS.get(plain.replace("-", " "))
 
 
 def is_spectral(word: str) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ngmca.io.array_choice import choose_array, is_axis_name, other_arrays
 from ngmca.io.array_layout import BY_EVIDENCE, Layout, labelled
 from ngmca.io.claimed_sizes import check_claim, in_words
+from ngmca.io.containers.attributes import as_text, in_attributes
 from ngmca.io.containers.blosc_chunks import check_blosc
 from ngmca.io.containers.hdf5_conventions import read_convention
 from ngmca.io.containers.safety_checks import check_hdf5, check_zarr
@@ -111,7 +112,7 @@ def vectors_beside(found: dict[str, Any], name: str) -> dict[str, NDArray]:
     """Return the vectors that may be the axis of a dataset."""
     item = found[name]
     beside = (_scales(item, found) if hasattr(item, "dims") else {}) or _beside(found, name)
-    beside |= _in_attributes(item)
+    beside |= in_attributes(item)
     if any(is_axis_name(key) and vector.size in item.shape for key, vector in beside.items()):
         return beside
     return beside | _elsewhere(found, name)
@@ -260,24 +261,6 @@ def _elsewhere(found: dict[str, Any], name: str) -> dict[str, NDArray]:
     }  # fmt: skip
 
 
-def _in_attributes(item: Any) -> dict[str, NDArray]:
-    """Return the vectors among the attributes of a dataset."""
-    found = {key: np.asarray(value) for key, value in dict(item.attrs).items()}
-    vectors = {
-        key: value
-        for key, value in found.items()
-        if value.dtype.kind in "fiu" and value.size > 1 and value.size == max(value.shape, default=0)
-    }
-    units = {key: _unit_beside(key, item.attrs) for key in vectors}
-    return {f"{key} [{units[key]}]" if units[key] else key: one for key, one in vectors.items()}
-
-
-def _unit_beside(key: str, attributes: Any) -> str:
-    """Return the unit in an attribute such as wavelength_units beside wavelengths."""
-    names = [f"{stem}{end}" for stem in (key, key.removesuffix("s")) for end in ("_units", "_unit")]
-    return next((_text(attributes[name]).strip() for name in names if name in attributes), "")
-
-
 def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:
     """Return the vectors that are attached to the dimensions of an HDF5 dataset."""
     scales = [scale for direction in item.dims for scale in direction.values()]
@@ -290,12 +273,6 @@ def _scales(item: Any, found: dict[str, Any]) -> dict[str, NDArray]:
 
 def _with_unit(key: str, item: Any) -> str:
     """Return a name as in headings, with the unit that is stored with the numbers."""
-    name, units, unit = (_text(item.attrs.get(word)) for word in ("long_name", "units", "unit"))
+    name, units, unit = (as_text(item.attrs.get(word)) for word in ("long_name", "units", "unit"))
     unit = units or unit
     return f"{name or key} [{unit}]" if unit.strip() else name or key
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return value if isinstance(value, str) else ""

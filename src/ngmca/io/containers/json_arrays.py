@@ -12,6 +12,7 @@ from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.numpy_and_matlab import from_named
 from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.read_error import damaged, printable
+from ngmca.io.tables.axis_evidence import SHORTEST_AXIS
 
 BYTES_IN_MEMORY = 20.0  # for each byte of text, as measured
 MAX_DEPTH = 6  # of arrays inside of records
@@ -33,12 +34,25 @@ def _arrays_in(content: Any, name: str, deep: int) -> dict[str, NDArray]:
     if isinstance(content, list) and content and all(isinstance(one, dict) for one in content):
         content = _by_key(content)
     if isinstance(content, dict) and deep:
+        content = _unlabelled(content)
         parts = [
             _arrays_in(value, f"{name}/{printable(key)}", deep - 1) for key, value in content.items()
         ]
         return {key.removeprefix("/"): value for part in parts for key, value in part.items()}
     array = _as_array(content) if isinstance(content, list) else None
     return {} if array is None else {name or "data": array}
+
+
+def _unlabelled(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return columns with the same labels of rows, as pandas writes a table, as lists."""
+    first = next(iter(columns.values()), None)
+    if not isinstance(first, dict) or len(columns) < 2 or len(first) < SHORTEST_AXIS:
+        return columns
+    alike = all(isinstance(one, dict) and one.keys() == first.keys() for one in columns.values())
+    plain = alike and not any(
+        isinstance(cell, dict | list) for one in columns.values() for cell in one.values()
+    )
+    return {key: list(one.values()) for key, one in columns.items()} if plain else columns
 
 
 def _by_key(records: list[dict[str, Any]]) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def from_xarray(
         numeric = {str(k): v for k, v in stored.data_vars.items() if v.dtype.kind in "fiubc"}
         shapes = {key: value.shape for key, value in numeric.items()}
         name = choose_array(shapes, dataset, where)
-        array, where = numeric[name], f"{name} in {where}"
+        array, where = _with_positions(numeric[name], numeric), f"{name} in {where}"
         notes += [] if dataset else other_arrays(shapes, name)
     else:
         array = stored
@@ -90,6 +90,15 @@ def from_xarray(
         image_shape=(values.shape[0], values.shape[1]) if image else None,
         meta={"dataset": str(array.name)} if array.name is not None else {},
         notes=tuple(notes),
+    )
+
+
+def _with_positions(array: Any, variables: dict[str, Any]) -> Any:
+    """Return an array with positions that are variables beside it instead of coordinates."""
+    vectors = {k: v for k, v in variables.items() if v.ndim == 1 and v.dims[0] in array.dims}
+    spectral = {k: v for k, v in vectors.items() if is_spectral(k)}
+    return array.assign_coords(
+        {k: (v.dims, v.values, v.attrs) for k, v in spectral.items() if k != array.name}
     )
 
 

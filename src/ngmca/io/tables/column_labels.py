@@ -30,6 +30,9 @@ CHANNEL_NAME = re.compile(  # A400, abs_400, nm 400: what was measured, and wher
 )
 
 LEADING_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+RANGE = re.compile(
+    r"[\[(]?\s*(-?\d+[.,]?\d*)\s*(?:\.\.+|\u2026| to )\s*(-?\d+[.,]?\d*)\s*[\])]?"
+)  # [9.98 .. 9.94]
 NUMBERED = re.compile(r"(\D*?)(\d+(?:[.,]\d+)?)(\D*)")  # Raw Data (220)
 MIN_PATTERN, MIN_COUNTED = 20, 100  # names that are alike, so that their numbers are an axis
 POSITION = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*(\D\S*|1/cm)")  # 400 nm, 950 1/cm
@@ -72,7 +75,7 @@ def axis_above(table: Table) -> tuple[int, int, NDArray, str] | None:
     found = _run(plain, table)
     if found is not None and len(found[2]) >= SAFE_LENGTH:
         return found
-    return _run(_in_pattern(table), table)
+    return _run(_in_pattern(table), table) or _run(_centres(table), table)
 
 
 def _run(
@@ -113,6 +116,19 @@ def _in_pattern(table: Table) -> list[tuple[float | None, str]]:
     return [(table.style.number(text), "") if text else (None, "") for text in texts]
 
 
+def counted_channels(table: Table) -> list[int]:
+    """Return the columns whose names only count, as band1, band2, ...; none if they do not."""
+    parts = [NUMBERED.fullmatch(name) for name in table.names]
+    frames = Counter((one[1], one[3]) for one in parts if one)
+    frame, count = frames.most_common(1)[0] if frames else (("", ""), 0)
+    places = [j for j, one in enumerate(parts) if one and (one[1], one[3]) == frame]
+    if count < MIN_PATTERN or not frame[0] or places != list(range(places[0], places[-1] + 1)):
+        return []
+    numbers = [int(one[2]) for j in places if (one := parts[j]) and one[2].isdigit()]
+    counts = len(numbers) == count and numbers == list(range(numbers[0], numbers[0] + count))
+    return places if counts and not any(j in table.words for j in places) else []
+
+
 def _is_sure(axis: NDArray, table: Table, places: list[int]) -> bool:
     """Return whether names such as A400 are an axis: they may also be names of samples."""
     match = CHANNEL_NAME.fullmatch(table.names[places[-1]])
@@ -126,6 +142,16 @@ def numbers_in_names(table: Table) -> bool:
     found = [table.style.number(re.sub(r"^\D+", "", name)) for name in table.names[1:]]
     numbers = np.array([number for number in found if number is not None])
     return len(numbers) == len(found) and monotonic(numbers) and in_spectral_range(numbers)
+
+
+def _centres(table: Table) -> list[tuple[float | None, str]]:
+    """Return the centres of ranges that are the names of columns: [9.98 .. 9.94], 0.98..1.02."""
+    found = [RANGE.fullmatch(name) for name in table.names]
+    if sum(map(bool, found)) < SAFE_LENGTH:
+        return []
+    ends = [[table.style.number(one[1]), table.style.number(one[2])] if one else [None] for one in found]
+    both = [[end for end in two if end is not None] for two in ends]
+    return [(sum(two) / 2 if len(two) == 2 else None, "") for two in both]
 
 
 def _with_unit(name: str, table: Table) -> tuple[float | None, str]:

@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import message, option
-from ngmca.io.axis_units import from_unit, heading, intensity_kind, role
+from ngmca.io.axis_units import from_unit, heading, intensity_kind, is_unit, role
 from ngmca.io.dataset import monotonic
 from ngmca.io.read_error import ReadError
 from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter, is_even
 from ngmca.io.tables.column_labels import axis_above
+from ngmca.io.tables.computed import without_computed, without_legend, without_summaries
 from ngmca.io.tables.orange import unmarked
+from ngmca.io.tables.text_maps import says_long
 from ngmca.io.tables.text_tables import Table
 
 AUXILIARY_COLUMN = re.compile(
@@ -25,21 +27,8 @@ NOT_A_MEASUREMENT = re.compile(
     rf"|[ _.(-](mean|avg|median|{SPREAD})\)?$",
     re.I,
 )
-SPREADS = {"sd", "std", "stdev", "err", "error", "sem", "rsd", "cv", "variance", "var", "unc", "sigma",
-           "uncertainty", "dev", "deviation", "standard"}  # fmt: skip
-MEANS = {"mean", "average", "avg", "median"}
-DERIVED = {
-    "nbkg",
-    "flat",
-    "fbkg",
-    "nder",
-    "nsec",
-    "bkg",
-    "pre_edge",
-    "post_edge",
-    "der",
-    "sec",
-}  # by Athena  # Athena
+DERIVED = {"nbkg", "flat", "fbkg", "nder", "nsec", "bkg", "pre_edge", "post_edge", "der",
+           "sec"}  # by Athena  # fmt: skip
 RAW_COUNTER = re.compile(
     r"^(i_?0|i_?1|it|if|i_?trans|i_?ref|irefer|ifluor|monitor|mon|clock|ring[ _]?current|seconds)$", re.I
 )
@@ -63,11 +52,12 @@ CORRECTED = re.compile(r"^dark subtracted", re.I)
 
 def tidied(table: Table) -> Table:
     """Return the table without additions of programs: types, numbers of pixels, a second axis."""
-    plain = _without_index(unmarked(_of_origin(table)))
-    tidy = _with_kind_remarks(_without_spreads(_without_parameters(_one_axis(_without_pixels(plain)))))
+    plain = _without_index(unmarked(_of_origin(without_summaries(without_legend(table)))))
+    bare = without_computed(_without_parameters(_one_axis(_without_pixels(plain))))
+    tidy = _with_kind_remarks(bare)
     dropped = [
-        name or f"column {j + 1}"
-        for name, j in zip(table.names, table.columns, strict=False)
+        (table.names[k] if table.names else "") or f"column {j + 1}"
+        for k, j in enumerate(table.columns)
         if j not in tidy.columns
     ]
     return tidy.with_remarks(f"columns that were left out: {', '.join(dropped)}." if dropped else "")
@@ -90,24 +80,23 @@ def _of_origin(table: Table) -> Table:
 def _without_index(table: Table) -> Table:
     """Return the table without the row and column numbers of pandas."""
     width = table.values.shape[1]
-    index = width > 1 and table.names and not table.names[0] and 0 not in table.words
-    if not index or not is_counter(table.values[:, 0]):
+    index = width > 1 and table.names and 0 not in table.words and is_counter(table.values[:, 0])
+    if not index:
         return table
+    if table.names[0]:
+        counts = role(table.names[0]) in ("counting", "channel")
+        return table.take(range(1, width)) if counts and _alone_is_axis(table.values[:, 1:]) else table
     if table.names[1:] == tuple(str(j) for j in range(width - 1)) and table.values[0, 0] == 0:
         return replace(table.take(range(1, width)), names=())
     spectral = [role(name) == "spectral" for name in table.names]
     return table.take(range(1, width)) if any(spectral[2:]) else table
 
 
-def _without_spreads(table: Table) -> Table:
-    """Return the table without columns that are the standard deviations or errors of other columns."""
-    words = [re.findall(r"[a-z]+|\d+", name.lower()) for name in table.names]
-    bases = [tuple(w for w in one if w not in SPREADS | MEANS) for one in words]
-    spread = [bool(SPREADS & set(one)) for one in words]
-    others = [j for j in range(1, len(words)) if not spread[j]]
-    of_others = {bases[j] for j in others} | ({()} if len(others) == 1 else set())
-    kept = [j for j in range(len(words)) if not (j and spread[j] and bases[j] in of_others)]
-    return table.take(kept) if words and others and axis_above(table) is None else table
+def _alone_is_axis(values: NDArray) -> bool:
+    """Return whether the first column is an axis in even steps, and no other one is sorted."""
+    first, *others = values.T
+    alone = len(others) > 0 and not any(map(monotonic, others))
+    return len(first) >= SHORTEST_AXIS and is_even(first) and alone and not is_counter(first)
 
 
 def _with_kind_remarks(table: Table) -> Table:
@@ -148,17 +137,22 @@ def _without_parameters(table: Table) -> Table:
             return table.take([0, *found_mu])
         if len(counters) > 1:
             raise _different(table)
-        times = [j for j in found if j and role(table.names[j]) == "time" and len(table.names[j]) > 1]
-        kept = [j for j in range(len(table.names)) if j not in times]
+        left = [j for j in found if j and _is_condition(table.names[j])]
+        kept = [j for j in range(len(table.names)) if j not in left]
         in_order = monotonic(table.values[:, 0])  # if not, there is one point in each line
         return table.take(kept) if len(kept) > 1 and in_order else table
-    if len(others) > 1:
+    if len(others) > 1 and not says_long(table):
         raise ReadError(
             "{} looks like a log, not like spectra: its columns are {}. Say which columns are data, for "
             "example {}.",
             *(table.where, ", ".join(filter(None, table.names[:12])), option("columns", "3-5")),
         )
     return table
+
+
+def _is_condition(name: str) -> bool:
+    """Return whether a heading beside wavelengths is the time or the temperature of each reading."""
+    return len(name) > 1 and (role(name) == "time" or name.lower().startswith("temp"))
 
 
 def _different(table: Table) -> ReadError:
@@ -233,7 +227,8 @@ def pairs_of(table: Table) -> list[Table]:
     x = table.values[:, 0::2]
     headings = {name.lower() for name in table.names[0::2]}
     alike = (x == x[:, :1]).all() and monotonic(x[:, 0])
-    if len({re.sub(r"[\d.]+$", "", name) for name in headings}) > 1:
+    spectral = [role(unit) == "spectral" for unit in table.units[0::2]]
+    if len({re.sub(r"[\d.]+$", "", name) for name in headings}) > 1 and not (alike and any(spectral)):
         return []
     named = bool(table.names) and {role(n) for n in table.names[0::2]} == {"spectral"}
     twice = named and len({heading(h.rsplit(".", 1)[0])[0] for h in headings}) == 1
@@ -260,6 +255,8 @@ def _bare_pairs(table: Table) -> bool:
 
 def _pair(table: Table, k: int) -> Table:
     one = table.take([2 * k, 2 * k + 1])
+    if one.units and role(one.units[0]) == "spectral" and role(one.names[0]) != "spectral":
+        one = replace(one, names=(one.units[0], one.names[0] or one.names[1]), units=())
     missing = np.isnan(one.values).all(axis=1)
     if missing.any() and not np.diff(missing.astype(int)).min() < 0:  # a shorter column ends earlier
         return one.rows(~missing)
@@ -274,6 +271,11 @@ def name_of(table: Table, title: str) -> str:
 
 def axis_name_and_unit(table: Table, name: str) -> tuple[str, str]:
     """Return name and unit of an axis, from its heading or from the lines around the table."""
+    over = [cells[0] for cells in table.over if not name and cells[0]]
+    place = next((i for i, cell in enumerate(over) if role(cell) == "spectral"), len(over))
+    if place < len(over):  # the name of the axis, and below it its unit, above the names of the columns
+        unit = next((one for one in over[:place][::-1] if is_unit(one)), "")
+        name = f"{over[place]} [{unit}]" if unit and not heading(over[place])[1] else over[place]
     quantity, unit = heading(name.split("\\")[0].strip())
     beside = table.units[0].strip("[]() ") if table.units else ""
     beside = beside or _unit_in(table.facts)

@@ -39,9 +39,14 @@ class Labels(NamedTuple):
 
 def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
     """Return names, units and title in the lines above a table, or in the comment right above it."""
-    found = [_fitted(text, style, width) for text in reversed(head.texts[-6:])]
+    found = [_fitted(text, style, width) for text in reversed(head.texts[-MAX_LINES_ABOVE:])]
     index = head.texts[-1].strip(" \t\r,;") if head.texts else ""  # its name, in a line of its own
-    if len(found) > 1 and found[0] is None and found[1] and role(index) in ("time", "counting"):
+    if (
+        len(found) > 1
+        and found[0] is None
+        and found[1]
+        and role(index) in ("time", "counting", "spectral")
+    ):
         found[0] = [index] + [""] * (width - 1)
     fitting = list(takewhile(lambda cells: cells is not None, found))
     title = head.texts[-1 - len(fitting)] if len(fitting) < len(head.texts) else ""
@@ -52,7 +57,12 @@ def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
     if not rows or _is_setting(rows, style, width):
         return Labels(units=units, title=as_title(title or remark))
     passed: tuple[tuple[int, str], ...] = ()
-    if len(rows) > 1 and not units and _names_something_else(rows[0], rows[1], style):
+    names = [] if units else _in_front_of_settings(rows, style)
+    if names:
+        between = range(len(rows) - len(names))
+        unlike = [i for i in between if len({*filter(None, rows[i][1:])}) > 1]
+        rows, passed = names, tuple((head.numbers[-1 - i], head.texts[-1 - i]) for i in unlike)
+    elif len(rows) > 1 and not units and _names_something_else(rows[0], rows[1], style):
         rows, passed = rows[1:], ((head.numbers[-1], head.texts[-1]),)
     return Labels(rows[0], tuple(rows[1:]), units, as_title(title or remark), passed)
 
@@ -68,6 +78,43 @@ def _with_name_of_index(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
         return rows
     corner = f"{rows[0][0]}\\{rows[1][0]}" if rows[1][0] else rows[0][0]
     return [(corner, *rows[1][1:]), *rows[2:]]
+
+
+def _in_front_of_settings(rows: list[tuple[str, ...]], style: Style) -> list[tuple[str, ...]]:
+    """Return the lines of names without settings of each column below them, or an empty list.
+
+    The lines below them begin with a word, and say the same or a number of every column: the dwell time,
+    a concentration. The nearest heading of an axis becomes the first name.
+    """
+    if len(rows) < 2 or not all(cells[0] for cells in rows[:2]):
+        return []
+    place = next((i for i, cells in enumerate(rows) if _are_names(cells, style)), 0)
+    between = rows[:place]
+    if not between or not all(cells[0] and _are_settings(cells, style) for cells in between):
+        return []
+    corner = next((cells[0] for cells in between if role(cells[0]) == "spectral"), "")
+    same = [cells[1] for cells in between if len(set(filter(None, cells[1:]))) == 1]
+    corner = corner or next((cell for cell in same if role(cell) == "spectral"), "")
+    return [(corner, *rows[place][1:]), *rows[place + 1 :]]
+
+
+def _are_names(cells: tuple[str, ...], style: Style) -> bool:
+    """Return whether all columns have different names, which are no numbers."""
+    named = [cell for cell in cells[1:] if cell]
+    return (
+        len(named) >= len(cells) - 2 and len(set(named)) == len(named) > 1 and not style.numbers(named)
+    )
+
+
+def _are_settings(cells: tuple[str, ...], style: Style) -> bool:
+    """Return whether a line says nothing, the same, or an unsorted number of every column."""
+    filled = [cell for cell in cells[1:] if cell]
+    if len(set(filled)) <= 1:
+        return True
+    found = [style.number(cell) for cell in filled]
+    return None not in found and (
+        min(map(float, filter(None, found)), default=0.0) < 100 or not rising(filled, style)
+    )
 
 
 def _names_something_else(near: tuple[str, ...], far: tuple[str, ...], style: Style) -> bool:
@@ -131,8 +178,10 @@ def _are_units(cells: Sequence[str]) -> bool:
 def _is_setting(fitting: list[tuple[str, ...]], style: Style, width: int) -> bool:
     """Return whether the line above two columns is a setting and its value, as in long headers."""
     nearest = fitting[0]
-    if width > 2 or is_known(nearest[0]):
+    if width > 2 or is_known(nearest[0].rstrip(":")):
         return False
+    if nearest[0].endswith(":"):  # Operator: JK
+        return True
     return style.number(nearest[-1]) is not None or len(fitting) > 2
 
 
@@ -151,6 +200,7 @@ def facts_in(texts: list[str]) -> dict[str, str]:
     return found
 
 
+MAX_LINES_ABOVE = 16  # that may hold names, units and settings of the columns
 MAX_NAME_LINES = 6  # above a table
 
 
@@ -209,7 +259,8 @@ def _begin(lines: Lines, first: int, style: Style, form: tuple[int, bool | None]
             break
         head.append(cells)
     head.reverse()
-    places = range(len(head)) if form[1] else range(0)
+    alone = [i for i, cells in enumerate(head) if style.is_word(cells[0]) and not any(cells[1:])]
+    places = range(max(alone, default=-1) + 1, len(head)) if form[1] else range(0)
     entries = (i for i in places if _is_entry(head[i], style) and _is_no_name(head, i, style))
     return first - len(head) + next(entries, len(head))
 

@@ -282,6 +282,7 @@ def none(table: Table, transpose: bool | None, alone: bool = False) -> Reading:
     """Return the reading without an axis."""
     label = _is_label(table)
     data = [j for j in range(label, table.values.shape[1]) if j not in table.words]
+    data = data if transpose else labels.counted_channels(table) or data
     others = [j for j in range(table.values.shape[1]) if j not in data]
     table.take(others).check()
     table.take(data).check(gaps=True)

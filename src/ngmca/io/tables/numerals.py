@@ -16,6 +16,8 @@ BOTH_MARKS = {  # 1,234.5; and 1.234,5 if decimals have a comma
     False: re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+\.\d+"),
     True: re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+"),
 }
+OTHER_DECIMALS = re.compile(r"[+-]?(0?\.\d+|\d+\.(\d{1,2}|\d{4,}))([eE][+-]?\d+)?")  # no thousands
+NOT_FINITE = re.compile(r"[+-]?\d\.#(QNAN|SNAN|IND|INF)0*", re.I)  # as old programs for Windows write it
 FORTRAN = re.compile(r"([+-]?\d*\.\d*)[dD]([+-]?\d+)")
 NUMERAL = re.compile(  # ~400, 1,000, 682*, 45.2%, 400 nm: texts that look like numbers
     r"[~<>\u2248(]*\s*[+-]?(\d{1,3}([.,' ]\d{3})+([.,]\d+)?|\d*[.,]?\d+)([eE][+-]?\d+)?"
@@ -46,7 +48,7 @@ MISSING_CELLS = {
 
 def is_missing(cell: str) -> bool:
     """Return whether a cell is empty or only says that there is no number."""
-    return cell.lower() in MISSING_CELLS
+    return cell.lower() in MISSING_CELLS or bool(NOT_FINITE.fullmatch(cell))
 
 
 def unusual_number(text: str, comma: bool = False) -> float | None:
@@ -54,6 +56,8 @@ def unusual_number(text: str, comma: bool = False) -> float | None:
 
     `comma` says whether decimals have a comma.
     """
+    if NOT_FINITE.fullmatch(text):
+        return float("nan")
     text = text.replace("\u2212", "-")
     if BOTH_MARKS[comma].fullmatch(text):
         text = text.replace("." if comma else ",", "")
@@ -93,6 +97,8 @@ def check_thousands(cells: list[str], where: str) -> None:
 def check_points(rows: list[list[str]], where: str) -> None:
     """Raise an error for a column with 1.234 and 987: the point may separate thousands."""
     rows = [row for row in rows if not _are_positions(row[1:])]
+    if sum(bool(OTHER_DECIMALS.fullmatch(cell)) for row in rows for cell in row) >= len(rows):
+        return  # 0.0123 in every line: points are decimal signs here
     for column in zip_longest(*rows, fillvalue=""):
         dots = [cell for cell in column if "." in cell]
         whole = [cell for cell in column if cell.isdigit() and len(cell) <= 3 and cell.strip("0")]

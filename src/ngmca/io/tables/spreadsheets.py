@@ -1,6 +1,7 @@
 """Reader of Excel and LibreOffice files, with python-calamine."""
 
 import datetime
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from ngmca.io.read_error import damaged, printable, require
 from ngmca.io.tables.text_reader import from_text
 
 Cells = list[list[Any]]
+WRITTEN_NUMBER = re.compile(r"[+-]?\d*[.,]?\d+([eE][+-]?\d+)?")
 
 
 def read_sheets(path: Path, *, dataset: str | None = None, **options: Any) -> Dataset:
@@ -32,10 +34,14 @@ def sheets_of(path: Path) -> dict[str, Cells]:
 
 
 def numbers_in(rows: Cells) -> int:
-    """Return how many cells hold a number."""
-    return sum(
-        isinstance(cell, float | int) and not isinstance(cell, bool) for row in rows for cell in row
-    )
+    """Return how many cells hold a number, which may be stored as text."""
+    return sum(_is_number(cell) for row in rows for cell in row)
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return WRITTEN_NUMBER.fullmatch(cell.strip()) is not None
+    return isinstance(cell, float | int) and not isinstance(cell, bool)
 
 
 def size_of(rows: Cells) -> tuple[int, int]:

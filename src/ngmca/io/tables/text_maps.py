@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ngmca.io.axis_units import is_place, role
 from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.read_error import ReadError
-from ngmca.io.tables.axis_evidence import CLEAR_LEAD, SHORTEST_AXIS, nature, smoothness
+from ngmca.io.tables.axis_evidence import CLEAR_LEAD, SHORTEST_AXIS, is_counter, nature, smoothness
 from ngmca.io.tables.column_labels import row_coordinate
 from ngmca.io.tables.interpretations import Reading
 from ngmca.io.tables.text_tables import Table
@@ -63,14 +63,14 @@ def _check_complete(table: Table, numbers: list[int]) -> None:
                 f"{len(column)} lines are not a multiple of {size} positions. Delete the lines of that "
                 "spectrum."
             )
-    if _says_long(table):
+    if says_long(table):
         raise ReadError(
             f"{table.where} has one point in each line, and its spectra have different positions: "
             "interpolate them to common positions first."
         )
 
 
-def _says_long(table: Table) -> bool:
+def says_long(table: Table) -> bool:
     """Return whether the columns are called coordinates, an axis and an intensity."""
     roles = [role(name) for name in table.names[:-1]]
     first = [
@@ -83,7 +83,9 @@ def _says_long(table: Table) -> bool:
 def _folded(table: Table, j: int) -> Reading | None:
     """Return the reading with column j as axis, if every spectrum has the same positions there."""
     values = table.values
-    others = [k for k in range(values.shape[1] - 1) if k != j]
+    others = [
+        k for k in range(values.shape[1] - 1) if k != j and not _counts(values[:, k], values[:, j])
+    ]
     size = len(np.unique(values[:, j]))
     if size < SHORTEST_AXIS or len(values) % size or len(values) == size:
         return None
@@ -100,6 +102,15 @@ def _folded(table: Table, j: int) -> Reading | None:
     if len(np.unique(coordinates, axis=0)) < len(coordinates):
         return None
     return _reading(table, values[order, -1], axis[0], order[:, 0], j, others)
+
+
+def _counts(column: NDArray, positions: NDArray) -> bool:
+    """Return whether a column only numbers the positions, as the pixels of a camera."""
+    numbers, where = np.unique(column, return_index=True)
+    if len(numbers) < SHORTEST_AXIS or not is_counter(numbers):
+        return False
+    again = positions[where][np.searchsorted(numbers, column)]
+    return bool((again == positions).all()) and len(np.unique(positions)) == len(numbers)
 
 
 def _by_position(column: NDArray, size: int) -> NDArray | None:
