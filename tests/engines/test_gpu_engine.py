@@ -16,8 +16,8 @@ from ngmca.algorithms import Options, reweighted_channels
 from ngmca.algorithms import start_on_part as subset
 from ngmca.algorithms.first_guess import revive
 from ngmca.algorithms.steps import s_step
-from ngmca.engines import gpu as on_device
 from ngmca.algorithms.wavelets import wavelet_data
+from ngmca.engines import gpu as on_device
 from ngmca.engines import in_precision, opening
 from ngmca.engines.gpu import Columns, GpuError
 from ngmca.engines.gpu import engine as on_gpu
