@@ -19,14 +19,14 @@ from threading import Event
 from ngmca._support.compiled import compile_notice
 from ngmca.algorithms import compile_ahead
 told = []
-with compile_notice(lambda: told.append("warming")):
-    compile_ahead.warm_up(Event())
-with compile_notice(lambda: told.append("separating")):
-    for kind in (np.float64, np.float32):
-        Y = ngmca.simulate.spectra(m=12, n=300, r=3, snr=20, seed=0).Y.astype(kind)
+with compile_notice(lambda: told.append("here")):
+    with compile_ahead.in_processes(lambda: told.append("elsewhere")):
+        compile_ahead.warm_up(Event())
+        Y = ngmca.simulate.spectra(m=12, n=300, r=3, snr=20, seed=0).Y
         assert ngmca.separate(Y, 3, seed=0, domain="wavelet").domain.name == "wavelet"
-from ngmca.nnqp.pivoting import _solve_rows as kernel
-print(told, sum(kernel.stats.cache_hits.values()) > 0, sum(kernel.stats.cache_misses.values()) > 0)
+from ngmca.nnqp.pivoting import pivot_rows as kernel
+counts = kernel.stats.cache_hits, kernel.stats.cache_misses
+print(sorted(set(told)), *(sum(count.values()) > 0 for count in counts))
 """
 
 
@@ -44,6 +44,7 @@ for known in (ngmca.Closure(), ngmca.Unimodal(), ngmca.Baseline("splines"), spec
     ngmca.separate(mixture.Y, 3, method=few, constraints=[known], n_init=1)
 ngmca.separate(mixture.Y, 3, method=few, domain="wavelet", sample_shape=(8, 12), n_init=1)
 ngmca.separate(np.where(mixture.Y > 0, mixture.Y, np.nan), 3, method=few, n_init=1)
+ngmca.separate(mixture.Y.astype(np.float32), 3, method=few, domain="wavelet", n_init=1)
 for name in ("hals", "hoyer", "sparse_hals"):
     ngmca.separate(mixture.Y, 3, method=ngmca.Rival(name, n_iter=2))
 """

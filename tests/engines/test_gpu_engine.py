@@ -16,8 +16,9 @@ from ngmca.algorithms import Options, reweighted_channels
 from ngmca.algorithms import start_on_part as subset
 from ngmca.algorithms.first_guess import revive
 from ngmca.algorithms.steps import s_step
+from ngmca.algorithms.wavelets import wavelet_data
 from ngmca.engines import gpu as on_device
-from ngmca.engines import opening, single
+from ngmca.engines import in_precision, opening
 from ngmca.engines.gpu import Columns, GpuError
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.cuda_driver import load_cupy
@@ -109,7 +110,9 @@ def test_every_question_has_the_answer_of_the_engine_in_memory(device, mixture):
     for final in (False, True):
         np.testing.assert_allclose(there.noise(A, S, final=final), here.noise(A, S, final=final))
     np.testing.assert_allclose(there.leftover(A, S, 3), here.leftover(A, S, 3), atol=1e-12)
-    np.testing.assert_allclose(single(there).correlate(A), single(here).correlate(A), atol=1e-5)
+    kind = np.dtype(np.float32)
+    products = [in_precision(engine, kind).correlate(A) for engine in (there, here)]
+    np.testing.assert_allclose(*products, atol=1e-5)
     levels = np.linspace(1, 2, 40)
     np.testing.assert_allclose(there.divided(levels).correlate(A), here.divided(levels).correlate(A))
     assert isinstance(there.divided(levels), GpuEngine)
@@ -143,7 +146,9 @@ def test_levels_of_measurements_restarts_and_units_work_there_too(device, mixtur
 
 
 @needs_compiler
-def test_bands_are_those_of_the_cpu(device):
+@pytest.mark.parametrize(("small", "tolerance"), [(0, 1e-3), (wavelet_data.SMALL, 1e-6)])
+def test_bands_are_those_of_the_cpu(monkeypatch, device, small, tolerance):
+    monkeypatch.setattr(wavelet_data, "SMALL", small)  # 0: iterations are in single precision
     mixture = simulate.bands(12, 128, 2, snr=20.0, seed=0)
     there, here = (
         ngmca.separate(
@@ -152,7 +157,7 @@ def test_bands_are_those_of_the_cpu(device):
         for device in ("cuda", "cpu")
     )
     assert there.domain.name == "wavelet"
-    close(there, here, 1e-3)  # its iterations are in single precision
+    close(there, here, tolerance)
 
 
 @needs_compiler

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import nnls
 
 from ngmca.nnqp import Solution, duality_gap, fista, objective, pivot, violation
-from ngmca.nnqp.pivoting import _solve_rows, solve_rows
+from ngmca.nnqp.pivoting import pivot_rows, solve_rows
 
 FAMILIES = ("well-conditioned", "rank-deficient", "badly scaled", "duplicated", "nearly singular")
 COUNT = 1000
@@ -332,4 +332,4 @@ def test_the_kernel_is_compiled_once_whatever_the_layout_of_arrays():
             ]
             solve_rows(*given)
             np.testing.assert_allclose(given[2], expected, rtol=1e-12)
-    assert len(_solve_rows.signatures) == 1
+    assert len(pivot_rows.signatures) == 1

@@ -4,13 +4,13 @@ Multiply-adds may be fused, except in `strict` kernels. Sums may be reordered in
 nothing depends on their order. Nothing else about the arithmetic is relaxed.
 
 The cache is Numba's, but it never stops a run: a damaged file is compiled again and replaced. A notice
-tells users who wait that kernels are compiled.
+tells users who wait that kernels are compiled. Kernels that another process is compiling are waited for.
 """
 
 import hashlib
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,8 @@ from typing import Any
 from numba import njit
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.event import Event, Listener, install_listener
+
+_elsewhere: dict[str, Callable[[], object]] = {}  # how to wait for the process that compiles a package
 
 
 @cache
@@ -77,13 +79,37 @@ class _ChecksummedFiles(IndexDataCacheFile):
         return hashlib.sha256(self._version.encode() + content).digest()
 
 
+@cache
+def _stamp(folder: Path) -> str:
+    """Return a digest of all files with kernels in a folder: kernels are compiled into each other."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for path in sorted(folder.glob("*.py")):
+        content = path.read_bytes()
+        if b"_support.compiled" in content:
+            digest.update(content)
+    return digest.hexdigest()
+
+
 class _Cache(FunctionCache):
     """The compiled versions of a kernel on disk; a folder without write access gives a warning."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        stamp = self._impl.locator.get_source_stamp()
+        stamp = _stamp(Path(function.__code__.co_filename).parent)
         self._cache_file = _ChecksummedFiles(self._cache_path, self._impl.filename_base, stamp)
+        self._package = function.__module__.rpartition(".")[0]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is on disk."""
+        return not self._cache_file._load_index()
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None and self._package in _elsewhere:
+            _elsewhere[self._package]()
+            found = super().load_overload(sig, target_context)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
@@ -117,6 +143,25 @@ compiled = _kernels(fastmath={"contract"})
 strict = _kernels()
 inlined = _kernels(fastmath={"contract"}, inline="always")
 swift = _kernels(fastmath={"contract", "reassoc", "nsz"})
+
+
+def is_cached(kernel: Any) -> bool:
+    """Return whether a kernel has a compiled version on disk, or cannot have one."""
+    return not (isinstance(kernel._cache, _Cache) and kernel._cache.is_empty)
+
+
+@contextmanager
+def compiled_elsewhere(packages: Mapping[str, Callable[[], object]]) -> Iterator[None]:
+    """Wait for other processes before kernels of these packages are compiled here.
+
+    Each package has a function that returns when its process has ended.
+    """
+    _elsewhere.update(packages)
+    try:
+        yield
+    finally:
+        for package in packages:
+            _elsewhere.pop(package, None)
 
 
 class _FirstCompilation(Listener):

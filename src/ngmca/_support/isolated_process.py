@@ -27,10 +27,8 @@ PLAIN_KINDS = "biufcmMSU"  # kinds of arrays that are nothing but their bytes
 ENVIRONMENT = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENVIRONMENT["MALLOC_ARENA_MAX"] = "2"  # more arenas reserve memory, which is limited, without use
 UNSAFE = ("NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE",)  # lets a library run code from files
-START = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
-    "from ngmca._support.isolated_process import serve; serve()"
-)
+START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); "
+SERVE = "from ngmca._support.isolated_process import serve; serve()"
 
 
 class NotStartedError(RuntimeError):
@@ -95,13 +93,10 @@ class IsolatedProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Start the process and wait for its first answer: later errors are then due to its work."""
-        # a program that embeds Python would start itself again
-        name = Path(sys.executable or "").stem.lower()
-        if getattr(sys, "frozen", False) or not name.startswith(("python", "pypy")):
-            raise NotStartedError("this program has no separate Python interpreter")
+        command = python_command(SERVE)
         try:
             self._process = subprocess.Popen(
-                _command(),
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -187,13 +182,22 @@ def _limit(memory: float) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (min([used + int(memory), *limits]), hard))
 
 
-def _command() -> list[str]:
-    """Return the command of an interpreter that finds the same modules as this one."""
+def python_command(code: str) -> list[str]:
+    """Return the command of an interpreter that finds the same modules as this one, and runs code.
+
+    Raises
+    ------
+    NotStartedError
+        If this program is not a Python interpreter: it would start itself again.
+    """
+    name = Path(sys.executable or "").stem.lower()
+    if getattr(sys, "frozen", False) or not name.startswith(("python", "pypy")):
+        raise NotStartedError("this program has no separate Python interpreter")
     flags = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
     chosen = [flag for flag, on in flags.items() if on]
     paths = json.dumps([*map(str, sys.path)])
     utf8 = f"utf8={sys.flags.utf8_mode}"  # so that names of files are the same bytes
-    return [sys.executable, *chosen, "-P", "-W", "ignore", "-X", utf8, "-c", START, paths]
+    return [sys.executable, *chosen, "-P", "-W", "ignore", "-X", utf8, "-c", START + code, paths]
 
 
 def _ending(code: int) -> str:

@@ -62,7 +62,7 @@ def _under_way(progress: dict[str, Any]) -> dict[str, Any]:
         done = total = 0
     found: dict[str, Any] = {"share": min(1.0, done / total) if total else None}
     if progress.get("compiling"):
-        words += ". Compiling for the first time on this machine, which takes about half a minute"
+        words += ". Compiling for the first time on this machine, which takes about 10 seconds"
     if done and total:
         spent = time.time() - progress["stage_begun"]
         found["left"] = max(0, round(spent * (total - done) / done))

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from ngmca._support.atomic_files import write_atomically
 from ngmca._support.compiled import compile_notice
 from ngmca._support.messages import ArgumentError, Option, message, option, rendered
 from ngmca._support.threads import one_blas_thread
-from ngmca.algorithms.compile_ahead import meanwhile
+from ngmca.algorithms.compile_ahead import in_processes, meanwhile
 from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
@@ -84,14 +85,20 @@ def perform(
     """
     told = ProgressFile(progress)
     check_early(settings)
-    text = "compiling for the first time on this machine, which takes about half a minute."
+    text = "compiling for the first time on this machine, which takes about 10 seconds."
 
+    @cache
     def compiles() -> None:
         note(text, quiet=quiet)
         told.compiles()
 
     compiling = compile_notice(compiles)
-    with compiling, claimed(out, force=force, resume=resume) as claim, _explained_stops(claim):
+    with (
+        compiling,
+        claimed(out, force=force, resume=resume) as claim,
+        _explained_stops(claim),
+        in_processes(compiles),
+    ):
         if resume and claim.complete:
             run, error = results.load_run(claim.work / result_folder.RESULT), None
         else:

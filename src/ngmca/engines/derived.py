@@ -136,13 +136,13 @@ def in_its_unit(engine: Engine) -> Engine:
     return found
 
 
-def single(engine: Engine) -> Engine:
-    """Return the same data in single precision, in units of their largest entry.
+def in_precision(engine: Engine, dtype: np.dtype) -> Engine:
+    """Return the same data in a precision, in units of their largest entry.
 
     They are for sources in a frame, whose samples do not show what the fit follows of the noise.
     """
     unit = magnitude(engine) or 1.0
-    return by_residual(engine.divided(unit=unit, dtype=np.dtype(np.float32)))
+    return by_residual(engine.divided(unit=unit, dtype=dtype))
 
 
 def fetched(S: Sources) -> Any:

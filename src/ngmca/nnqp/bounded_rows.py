@@ -62,7 +62,8 @@ def bounded(
     """
     G, C, X0 = check_problem(G, C, X0)
     X = np.zeros_like(C) if X0 is None else np.maximum(X0, 0).copy(order="C")
-    bound = np.ascontiguousarray(np.broadcast_to(check_level(bound, "bound"), (len(G),)))
+    # not `broadcast_to` itself: it is read-only, for which the kernels would be compiled once more
+    bound = np.array(np.broadcast_to(check_level(bound, "bound"), (len(G),)))
     arguments.check_count(max_iter, "max_iter", low=0)
     C = np.ascontiguousarray(C)
     rounds, _ = descend_rows(G, C, bound, X, max_iter, tol)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.compiled import compiled
+from ngmca.nnqp.active_set import solve_left
 from ngmca.nnqp.certificate import scales
-from ngmca.nnqp.pivoting import _solve_rows
+from ngmca.nnqp.pivoting import pivot_rows
 
 MATRIX_ENTRIES_AT_ONCE = 1 << 20  # copied for a certificate
 
@@ -27,14 +28,19 @@ def solve_each(
     C = np.subtract(C, 0.0 if shift is None else shift, dtype=np.float64, order="C") * own
     H, Z = (np.ascontiguousarray(array, dtype=np.float64) for array in (H, X))
     order, ends = np.argsort(which, kind="stable"), np.cumsum(np.bincount(which, minlength=len(H)))
-    worst = float(_solve_stack(H, scale, C, Z, order, ends))
+    left = np.zeros(len(Z), dtype=np.bool_)
+    worst = float(_solve_stack(H, scale, C, Z, order, ends, left))
+    for p in np.unique(which[left]):
+        G = H[p] * scale[p] * scale[p][:, None]
+        rows = np.flatnonzero(left & (which == p))
+        worst = max(worst, float(solve_left(G, C, Z, np.zeros(len(G)), rows)))
     np.multiply(Z, own, out=X, casting="same_kind")
     return worst + (C.shape[1] * np.finfo(X.dtype).eps / 2 if X.dtype != np.float64 else 0.0)
 
 
 @compiled
-def _solve_stack(H, scale, C, X, order, ends):
-    """`_solve_rows` for one matrix of H after the other; those of matrix p end at ends[p] in `order`."""
+def _solve_stack(H, scale, C, X, order, ends, left):
+    """`pivot_rows` for one matrix of H after the other; those of matrix p end at ends[p] in `order`."""
     r = C.shape[1]
     G = np.empty((r, r))
     shift = np.zeros(r)
@@ -46,7 +52,7 @@ def _solve_stack(H, scale, C, X, order, ends):
             for i in range(r):
                 for j in range(r):
                     G[i, j] = H[p, i, j] * scale[p, j] * scale[p, i]
-            worst = max(worst, _solve_rows(G, C, X, shift, order[start:end]))
+            worst = max(worst, pivot_rows(G, C, X, shift, order[start:end], left))
         start = end
     return worst
 

@@ -5,8 +5,7 @@ Block principal pivoting guesses a support, solves the linear system on it, and 
 that breaks a sign: negative x on the support, negative gradient off it. When the number of broken
 signs stops falling, it exchanges one entry at a time (the largest index), which ends for every
 positive definite G. Where a system is singular, or the exchanges go on for too long in rounding
-noise, a primal active-set method takes over: it only ever goes down, and it walks along flat
-directions to a bound.
+noise, the column is left to a primal active-set method (`active_set`).
 
 The compiled kernels work on rows of transposed arrays, `(columns, r)`: a column of the problem is
 contiguous then, and the mixing matrix and its correlations `Y S'` have that layout already.
@@ -15,17 +14,13 @@ contiguous then, and the mixing matrix and its correlations `Y S'` have that lay
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.compiled import compiled, inlined, strict
+from ngmca._support.compiled import compiled, inlined
 from ngmca._support.threads import one_blas_thread
+from ngmca.nnqp.active_set import solve_left
 from ngmca.nnqp.certificate import Solution, check_problem, equilibrate, violation
+from ngmca.nnqp.elimination import ROUNDING, gradient, minimum_on, row_violation, solve_on
 
-_EPS = 2.220446049250313e-16
-_DEPENDENT = 16 * _EPS  # a pivot below this share (times r) of its diagonal is rounding noise
-_ROUNDING = 8 * _EPS  # a gradient below this share (times r) of its terms is zero
-_WEAK = 1e-8  # a pivot below this share of its diagonal costs half the digits: refine the solution
-ENTRIES_CAST_AT_ONCE = (
-    1 << 13
-)  # entries that are cast at once: 64 kB, for which malloc need not ask the system
+ENTRIES_CAST_AT_ONCE = 1 << 13  # 64 kB, for which malloc need not ask the system
 _PATIENCE = 3  # full exchanges without progress before the one-at-a-time rule
 
 
@@ -96,11 +91,15 @@ def solve_rows(
 
 
 def _solve_in_double(G: NDArray, C: NDArray, X: NDArray, shift: NDArray, grouped: bool) -> float:
-    """`_solve_rows`, which is compiled once: for double precision and rows that are contiguous."""
+    """`pivot_rows`, which is compiled once: for double precision and rows that are contiguous."""
     if X.dtype == np.float64 and X.flags.c_contiguous:
         order = _by_support(X) if grouped and len(G) > 8 else np.arange(len(X))
         G, C = (np.ascontiguousarray(one, dtype=np.float64) for one in (G, C))
-        return float(_solve_rows(G, C, X, shift, order))
+        left = np.zeros(len(X), dtype=np.bool_)
+        worst = float(pivot_rows(G, C, X, shift, order, left))
+        if left.any():
+            worst = max(worst, float(solve_left(G, C, X, shift, np.flatnonzero(left))))
+        return worst
     worst, count = 0.0, max(1, ENTRIES_CAST_AT_ONCE // max(1, len(G)))
     for some in (slice(i, i + count) for i in range(0, len(X), count)):
         solution = X[some].astype(np.float64, order="C")
@@ -116,150 +115,16 @@ def _by_support(X: NDArray) -> NDArray:
 
 
 @inlined
-def _solve_on(G, F, k, z, W, inverse, known):
-    """z := G^-1 z on the k indices of F, by elimination in W; how many pivots are not rounding noise.
-
-    Rows are eliminated outwards from each pivot: short independent updates, no long chains of sums.
-    `known` remembers what W holds, its length last: rows of A often share their support.
-    """
-    same = known[-1] == k
-    a = 0
-    while same and a < k:
-        same = known[a] == F[a]
-        a += 1
-    if same:
-        for a in range(k):
-            w = W[a]
-            za = z[a] * inverse[a]
-            for b in range(a + 1, k):
-                z[b] -= w[b] * za
-    else:
-        rank = _eliminate(G, F, k, z, W, inverse)
-        known[-1] = k if rank == k else known.size
-        if rank < k:
-            return rank
-        for a in range(k):
-            known[a] = F[a]
-    for a in range(k - 1, -1, -1):
-        za = z[a] * inverse[a]
-        z[a] = za
-        for b in range(a):
-            z[b] -= W[b, a] * za
-    return k
-
-
-@compiled
-def _solve_apart(G, F, k, z, W, inverse, known):
-    """`_solve_on` for where it is seldom called: not compiled anew into every caller."""
-    return _solve_on(G, F, k, z, W, inverse, known)
-
-
-@compiled
-def _refine(G, c, F, k, z, W, inverse, known):
-    """Bring z closer to G^-1 c on F, where elimination has lost many digits."""
-    error = np.empty(k)
-    for _ in range(3):
-        _residual(G, c, F, k, z, error)
-        _solve_apart(G, F, k, error, W, inverse, known)
-        for a in range(k):
-            z[a] += error[a]
-
-
-@strict
-def _residual(G, c, F, k, z, residual):
-    """residual := c - G z on F, in twice the precision (Dekker's products, Knuth's sums)."""
-    split = 134217729.0
-    for a in range(k):
-        total, lost = c[F[a]], 0.0
-        for b in range(k):
-            x, y = -G[F[a], F[b]], z[b]
-            product = x * y
-            high = split * x
-            x_high = high - (high - x)
-            high = split * y
-            y_high = high - (high - y)
-            x_low, y_low = x - x_high, y - y_high
-            lost += ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-            before, total = total, total + product
-            added = total - before
-            lost += (before - (total - added)) + (product - added)
-        residual[a] = total + lost
-
-
-@inlined
-def _eliminate(G, F, k, z, W, inverse):
-    """Upper triangle of G on F in W, eliminated together with z; the number of sound pivots."""
-    for a in range(k):
-        row = G[F[a]]
-        w = W[a]
-        for b in range(a, k):
-            w[b] = row[F[b]]
-        inverse[a] = w[a]  # the diagonal, until the pivot is known
-    inverse[-1] = 0.0  # 1 if a pivot is so small that the solution wants refinement
-    rank = k
-    for a in range(k):
-        w = W[a]
-        if w[a] <= _WEAK * inverse[a]:
-            if w[a] <= _DEPENDENT * G.shape[0] * inverse[a]:
-                rank = a
-                break
-            inverse[-1] = 1.0
-        scale = 1.0 / w[a]
-        inverse[a] = scale
-        za = z[a] * scale
-        for b in range(a + 1, k - 1, 2):  # two rows at a time
-            share, next_share = w[b] * scale, w[b + 1] * scale
-            target, next_target = W[b], W[b + 1]
-            for i in range(b, k):
-                wi = w[i]
-                target[i] -= share * wi
-                next_target[i] -= next_share * wi
-            z[b] -= w[b] * za
-            z[b + 1] -= w[b + 1] * za
-        if (k - a) % 2 == 0:
-            W[k - 1, k - 1] -= w[k - 1] * scale * w[k - 1]
-            z[k - 1] -= w[k - 1] * za
-    return rank
-
-
-@inlined
-def _gradient(G, c, F, z, k, y):
-    """y := G[:, F] z - c; the sum of |z|."""
-    for i in range(y.size):
-        y[i] = -c[i]
-    size = 0.0
-    for a in range(k):
-        za = z[a]
-        row = G[F[a]]
-        for i in range(y.size):
-            y[i] += za * row[i]
-        size += abs(za)
-    return size
-
-
-@inlined
 def _broken_signs(G, c, F, k, z, y):
     """How many entries of z and of its gradient y break their sign, and the sum of |z|."""
-    size = _gradient(G, c, F, z, k, y)
-    rounding = _ROUNDING * y.size * size
+    size = gradient(G, c, F, z, k, y)
+    rounding = ROUNDING * y.size * size
     broken = 0
     for a in range(k):
         broken += z[a] < 0.0
     for i in range(y.size):  # on the support the gradient is rounding noise
         broken += y[i] < -rounding
     return broken, size
-
-
-@compiled
-def _minimum_on(G, c, F, k, z, W, inverse, known):
-    """z := G^-1 c on the k indices of F, as exactly as can be; False if G is singular there."""
-    for a in range(k):
-        z[a] = c[F[a]]
-    if _solve_apart(G, F, k, z, W, inverse, known) < k:
-        return False
-    if inverse[-1] > 0.0:
-        _refine(G, c, F, k, z, W, inverse, known)
-    return True
 
 
 @compiled
@@ -273,12 +138,12 @@ def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive, broken, size):
     patience = _PATIENCE
     for _ in range(20 + 5 * r):
         if broken <= 0:
-            if not _minimum_on(G, c, F, k, z, W, inverse, known):
+            if not minimum_on(G, c, F, k, z, W, inverse, known):
                 return -1
             broken, size = _broken_signs(G, c, F, k, z, y)
             if broken == 0:
                 return k
-        rounding = _ROUNDING * r * size
+        rounding = ROUNDING * r * size
         if broken < fewest:
             fewest = broken
             patience = _PATIENCE
@@ -294,7 +159,7 @@ def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive, broken, size):
         while last >= 0 and y[last] >= (0.0 if passive[last] else -rounding):
             last -= 1
         if last < 0:  # only rounding on the support
-            _gradient(G, c, F, z, k, y)
+            gradient(G, c, F, z, k, y)
             return k
         first = 0 if patience >= 0 else last  # without progress only the largest index is exchanged
         for i in range(first, last + 1):
@@ -309,99 +174,13 @@ def _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive, broken, size):
 
 
 @compiled
-def _step(x, F, k, direction, longest):
-    """The step along `direction` at which the first entry of x on F reaches 0, at most `longest`."""
-    for a in range(k):
-        if direction[a] < 0.0:
-            longest = min(longest, x[F[a]] / -direction[a])
-    return longest
+def pivot_rows(G, C, X, shift, order, left):
+    """Solve every row of C - shift in place of X; an upper bound of the largest relative violation.
 
-
-@compiled
-def _advance(x, F, k, direction, step):
-    """x[F] += step * direction; drop what reached 0 (at least one entry shrinks to it); the new k."""
-    kept = 0
-    for a in range(k):
-        i = F[a]
-        moved = x[i] + step * direction[a]
-        if direction[a] < 0.0 and moved <= _EPS * x[i]:
-            x[i] = 0.0
-        else:
-            x[i] = moved
-            F[kept] = i
-            kept += 1
-    return kept
-
-
-@compiled
-def _active_set(G, c, F, z, y, W, inverse, known, x):
-    """Go down from 0, one entry entering at a time, for G of any rank; the size of the support."""
-    r = c.size
-    refused = np.zeros(r, dtype=np.bool_)
-    for i in range(r):
-        x[i] = 0.0
-    k = np.intp(0)
-    for _ in range(20 + 20 * r):
-        for a in range(k):
-            z[a] = x[F[a]]
-        entering = -1
-        steepest = -_ROUNDING * r * _gradient(G, c, F, z, k, y)
-        for i in range(r):
-            if y[i] < steepest and x[i] == 0.0 and not refused[i]:
-                entering = i
-                steepest = y[i]
-        if entering < 0:
-            break
-        F[k] = entering
-        for a in range(k):
-            z[a] = -G[F[a], entering]
-        z[k] = 0.0
-        if (
-            _solve_apart(G, F, k + 1, z, W, inverse, known) <= k
-        ):  # flat along the new entry: walk to a bound
-            for a in range(k):
-                z[a] = -G[F[a], entering]
-            _solve_apart(G, F, k, z, W, inverse, known)
-            z[k] = 1.0
-            step = _step(x, F, k + 1, z, np.inf)
-            if step == np.inf:
-                refused[entering] = True
-                continue
-            k = _advance(x, F, k + 1, z, step)
-        else:
-            k += 1
-        k = _descend(G, c, F, k, z, W, inverse, known, x)
-        if x[entering] == 0.0:
-            refused[entering] = True
-        else:
-            for i in range(r):
-                refused[i] = False
-    return k
-
-
-@compiled
-def _descend(G, c, F, k, z, W, inverse, known, x):
-    """Minimise on the support F, dropping what reaches 0 on the way; the size of what is left."""
-    while k > 0:
-        if not _minimum_on(G, c, F, k, z, W, inverse, known):
-            break  # dependent by rounding: x is feasible, go on from it
-        for a in range(k):
-            z[a] -= x[F[a]]
-        step = _step(x, F, k, z, 1.0)
-        if step == 1.0:
-            for a in range(k):
-                x[F[a]] += z[a]
-            break
-        k = _advance(x, F, k, z, step)
-    return k
-
-
-@compiled
-def _solve_rows(G, C, X, shift, order):
-    """Solve every row of C - shift in place of X; an upper bound of the largest relative violation."""
+    `left` becomes True for the rows that want another method.
+    """
     r = C.shape[1]
     c = np.empty(r)
-    x = np.empty(r)
     y = np.empty(r)
     z = np.empty(r + 1)
     inverse = np.zeros(r + 1)
@@ -419,16 +198,15 @@ def _solve_rows(G, C, X, shift, order):
             k += solution[i] > 0.0
         for a in range(k):
             z[a] = c[F[a]]
-        sound = _solve_on(G, F, k, z, W, inverse, known) == k and inverse[-1] == 0.0
+        sound = solve_on(G, F, k, z, W, inverse, known) == k and inverse[-1] == 0.0
         broken, size = _broken_signs(G, c, F, k, z, y)
         if broken > 0 or not sound:  # the last support is not the new one, or needs more care
             broken = broken if sound else np.intp(0)
             k = _block_pivoting(G, c, F, k, z, y, W, inverse, known, passive, broken, size)
             if k < 0:
-                k = _active_set(G, c, F, z, y, W, inverse, known, x)
-                for a in range(k):
-                    z[a] = x[F[a]]
-            size = _gradient(G, c, F, z, k, y)
+                left[t] = True
+                continue
+            size = gradient(G, c, F, z, k, y)
         # in most columns nothing is worse than the worst so far, in units of the mean of z
         limit = worst * size / max(k, 1)
         worse = 0
@@ -439,19 +217,5 @@ def _solve_rows(G, C, X, shift, order):
             solution[F[a]] = z[a]
             worse += y[F[a]] > limit
         if worse > 0:
-            worst = max(worst, _violation(c, F, z, k, y))
+            worst = max(worst, row_violation(c, F, z, k, y))
     return worst
-
-
-@compiled
-def _violation(c, F, z, k, y):
-    """Relative violation of one column, from its gradient y."""
-    wrong = 0.0
-    size = 0.0
-    for i in range(c.size):
-        wrong = max(wrong, -y[i])
-        size = max(size, abs(c[i]))
-    for a in range(k):
-        wrong = max(wrong, min(z[a], y[F[a]]))
-        size = max(size, z[a])
-    return wrong / size if size > 0.0 else 0.0

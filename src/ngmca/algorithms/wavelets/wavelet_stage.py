@@ -111,20 +111,20 @@ def iterate_bands(
 ) -> Iterator[State]:
     """Yield the state after every iteration in a frame, from (A, S), counted on from the state before.
 
-    The iterations are made in single precision, the last S-step in that of the data. A known A stays,
-    with the certificate that it had before.
+    The iterations are made in the precision of `WaveletData`, the last S-step in that of the data. A
+    known A stays, with the certificate that it had before.
     """
-    data = WaveletData.of(engine)
+    W = frame_of(S.shape[1], options.sample_shape, options.borders)
+    data = WaveletData.of(engine, len(S) * W.bands * W.period)
     fast = data.engine
     exact = fast if options.known.kinetics is None else engine  # a rate law is fitted to the data
     change = engine.unit / fast.unit
     if options.known.sources is not None:  # their scale counts beside known amounts
         options = replace(options, known=replace(options.known, sources=options.known.sources * change))
-    W = frame_of(S.shape[1], options.sample_shape, options.borders)
     domain = replace(before.domain, levels=W.levels)
     free = options.known.free
     A, S = A.astype(np.float64), S * change
-    S = np.ascontiguousarray(with_free(S, np.minimum(S[free], LARGEST), free), dtype=np.float32)
+    S = np.ascontiguousarray(with_free(S, np.minimum(S[free], LARGEST), free), dtype=fast.dtype)
     given = None if options.noise is None else options.noise * change
     floor = change * _noise_floor(engine, before.noise, options)
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
@@ -132,7 +132,7 @@ def iterate_bands(
     scale = FIRST_SCALE if most > 1 else LAST_SCALE
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0:
-            sigma = np.maximum(data.noise(A.astype(np.float32), S), floor) if given is None else given
+            sigma = np.maximum(data.noise(A.astype(fast.dtype), S), floor) if given is None else given
         if k % REWEIGHT_EVERY == 0:
             levels = noise_and_weights(A[:, free], sigma, data.noise_weights)
             weights = weighted(W, S[free], levels, options, step, scale)
@@ -192,7 +192,7 @@ def _certified(
     change, known = engine.unit / data.engine.unit, options.known
     W = frame_of(engine.shape[1], options.sample_shape, options.borders)
     if options.noise is None:
-        sigma = data.noise(A.astype(np.float32), S, final=True)
+        sigma = data.noise(A.astype(S.dtype), S, final=True)
         if not options.noiseless:
             _warn_of_lost_noise(sigma, floor)
         sigma = np.maximum(sigma, floor)
