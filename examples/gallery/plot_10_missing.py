@@ -17,10 +17,11 @@ found = ngmca.separate(Y, 3)
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-left.imshow(Y, aspect="auto")
-left.set(title="data; white is missing", xlabel="channel", ylabel="measurement")
-order, _ = ngmca.metrics.matched_rows(sample.S, found.S)
-right.plot((sample.S / sample.S.max(axis=1, keepdims=True)).T, color="0.7", lw=3)
-right.plot((found.S[order] / found.S[order].max(axis=1, keepdims=True)).T, lw=1)
-right.set(title=f"spectra: {ngmca.evaluate(sample.S, found.S).mean_sdr:.1f} dB", xlabel="channel")
+axis, times = sample.data.axis, sample.data.row_axis
+left.imshow(Y, aspect="auto", extent=(axis[0], axis[-1], times[-1], times[0]))
+left.set(title="data; white is missing", xlabel="wavelength [nm]", ylabel="time [min]")
+score = ngmca.evaluate(sample.S, found.S)
+right.plot(axis, sample.S.T, color="0.7", lw=3)
+right.plot(axis, score.S.T, lw=1)
+right.set(title=f"spectra: {score.mean_sdr:.1f} dB (grey: truth)", xlabel="wavelength [nm]")
 plt.show()
