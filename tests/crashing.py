@@ -31,6 +31,7 @@ from ngmca.paper import runner
 from ngmca.saving.result_folder import COMPLETE
 from ngmca.settings.settings import Settings
 
+os.fsync = os.fstat  # see conftest.py
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 EVENTS = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
 SEPARATE = ("separate", "mix.npz", "-r", "2", "-o", "out", "--iterations", "6", "--domain", "direct",

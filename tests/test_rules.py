@@ -13,6 +13,7 @@ from host_device import COMPILER, HostDevice, HostTransfers
 import ngmca
 from ngmca import rules
 from ngmca._support.messages import ArgumentError, Option
+from ngmca.algorithms import soft_and_hard
 from ngmca.engines import opening
 from ngmca.engines.gpu import engine as gpu_engine
 from ngmca.task.methods import OWN_METHODS, method_with
@@ -233,7 +234,8 @@ def choose_rank(engine, *, noise, baseline, seed, threads=None):
 
 @pytest.fixture(autouse=True)
 def places(monkeypatch, tmp_path):
-    """A GPU made of NumPy, little memory for data that can be sliced, and a folder for files."""
+    """A GPU made of NumPy, little memory for data that can be sliced, a folder for files, few steps."""
+    monkeypatch.setattr(soft_and_hard, "ITERATIONS_WITHOUT_THRESHOLDS", 3)
     monkeypatch.setattr(counting, "choose_rank", choose_rank)
     monkeypatch.setattr(opening, "open_device", HostDevice)
     monkeypatch.setattr(gpu_engine, "_transfers", HostTransfers)

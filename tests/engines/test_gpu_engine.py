@@ -180,10 +180,10 @@ def test_the_estimator_fits_there(device, mixture):
 
 
 @needs_compiler
-@pytest.mark.parametrize("shape", [(40, 5000), (5000, 40)])
+@pytest.mark.parametrize("shape", [(40, 1200), (1200, 40)])
 def test_a_start_on_a_part_is_made_there(device, monkeypatch, shape):
-    monkeypatch.setattr(subset, "HUGE_ENTRIES", 100_000)
-    monkeypatch.setattr(subset, "PART_ENTRIES", 50_000)
+    monkeypatch.setattr(subset, "HUGE_ENTRIES", 24_000)
+    monkeypatch.setattr(subset, "PART_ENTRIES", 12_000)
     Y = simulate.sparse(*shape, 3, snr=15.0, p_S=0.2, seed=0).Y
     parts = []
     real = GpuEngine.part
@@ -197,7 +197,7 @@ def test_a_start_on_a_part_is_made_there(device, monkeypatch, shape):
         ngmca.separate(Y, 3, domain="direct", device=device, n_init=1) for device in ("cuda", "cpu")
     )
     assert [type(one) for one in parts] == [GpuEngine]
-    assert parts[0].shape[1 if shape[1] > 40 else 0] < 5000
+    assert parts[0].shape[1 if shape[1] > 40 else 0] < 1200
     assert there.n_iter == here.n_iter <= 10 + reweighted_channels.ITERATIONS
     close(there, here)
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 CONFIDENCE = 0.95
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
@@ -133,6 +132,8 @@ def interval(one: Comparison, *, family: int = 1) -> Evidence:
     x, n = one.values, one.values.size
     half, wide = np.inf if x.ndim else 0.0, 1.0
     if n > 1:
+        from scipy import stats  # takes long to load: processes that simulate need none of it
+
         alone, together = (
             stats.t.ppf(1 - (1 - CONFIDENCE) / (2 * count), n - 1) for count in (1, family)
         )

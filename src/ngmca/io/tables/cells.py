@@ -2,6 +2,7 @@
 
 import csv
 import re
+import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +16,8 @@ LINE_END = re.compile("\r\n|[\r\n\x85]")  # a name may hold other characters tha
 COMMENTS = ("#", "%", "//", "!")
 SAMPLED_LINES = 600  # at the top and at the end, to find the table
 SAMPLED_CELLS = 24  # of a line
+DIGITS = string.digits.encode()
+LETTERS = string.ascii_letters.translate({ord("e"): None, ord("E"): None}).encode()  # not of 1e-5
 
 
 class Lines(NamedTuple):
@@ -158,8 +161,13 @@ def sample(lines: Lines) -> Iterator[tuple[int, str]]:
 
 def _mostly_digits(text: str) -> bool:
     text = text[:2000]
-    digits = sum(map(str.isdigit, text))
-    return digits > 0 and digits >= sum(c.isalpha() and c not in "eE" for c in text)
+    if text.isascii():  # nearly all files, counted many times as fast
+        plain = text.encode()
+        digits, letters = (len(plain) - len(plain.translate(None, one)) for one in (DIGITS, LETTERS))
+    else:
+        digits = sum(map(str.isdigit, text))
+        letters = sum(map(str.isalpha, text)) - text.count("e") - text.count("E")
+    return 0 < digits >= letters
 
 
 def _delimiter(some: list[str]) -> str | None:
