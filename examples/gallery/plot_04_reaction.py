@@ -29,6 +29,6 @@ for panel, title, found in zip(panels, ("two known points", "a rate law"), (know
     panel.plot(sample.data.row_axis, found.A, label=["A", "B", "C"])
     panel.set(title=title, xlabel="time [min]")
 panels[0].set_ylabel("fraction; grey: truth")
-panels[0].plot(sample.data.row_axis[[5, 20]], sample.A[[5, 20]], "ko", mfc="none")
+panels[0].plot(np.asarray(sample.data.row_axis)[[5, 20]], sample.A[[5, 20]], "ko", mfc="none")
 panels[1].legend()
 plt.show()

@@ -17,7 +17,7 @@ found = ngmca.separate(Y, 3)
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
-axis, times = sample.data.axis, sample.data.row_axis
+axis, times = np.asarray(sample.data.axis), np.asarray(sample.data.row_axis)
 left.imshow(Y, aspect="auto", extent=(axis[0], axis[-1], times[-1], times[0]))
 left.set(title="data; white is missing", xlabel="wavelength [nm]", ylabel="time [min]")
 score = ngmca.evaluate(sample.S, found.S)
