@@ -12,6 +12,7 @@ from task_options import records
 
 import ngmca
 from ngmca import rivals
+from ngmca.algorithms.wavelets import wavelet_data
 from ngmca.engines import Levels
 from ngmca.nnqp import violation
 from ngmca.task.methods import OWN_METHODS as METHODS
@@ -33,7 +34,7 @@ def case(rng, folder):
     before = Y.copy()
     Y.setflags(write=False)
     try:
-        with _levels_of_second_fit() as levels:
+        with _levels_of_second_fit() as levels, precision_of_wavelets(rng):
             found = ngmca.separate(Y, r, threads=_threads(options), **records(seed=0, **options))
     except (ValueError, TypeError) as error:
         return check_message(error)
@@ -70,6 +71,17 @@ def _levels_of_second_fit():
         yield levels
     finally:
         Levels.of_rows = of_rows
+
+
+@contextmanager
+def precision_of_wavelets(rng):
+    """Let wavelets work in single precision in half of the cases, as they do for large data."""
+    before = wavelet_data.SMALL
+    wavelet_data.SMALL = before if rng.random() < 0.5 else 0
+    try:
+        yield
+    finally:
+        wavelet_data.SMALL = before
 
 
 def _threads(options):

@@ -122,7 +122,7 @@ class Fuzzer:
 
     def run(self):
         """Run cases until the limit of time or number is reached."""
-        count = 1 if self.args.case is not None else PROCESSES
+        count = 1 if self.args.case is not None else self.args.processes
         workers = [self.worker() for _ in range(count)]
         printed = time.monotonic()
         try:
@@ -223,6 +223,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=PROCESSES, help="that run cases side by side")
     parser.add_argument("--only", choices=list(KINDS), help="run only one kind of cases")
     parser.add_argument("--cases", type=int, help="largest number of cases of each kind")
     parser.add_argument("--case", type=int, help="run only this case; needs --only")

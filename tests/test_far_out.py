@@ -14,6 +14,13 @@ Y = rng.random((10, 3)) @ rng.random((3, 40))
 Y2 = np.random.default_rng(1).random((10, 3)) @ np.random.default_rng(2).random((3, 64))
 
 
+@pytest.fixture(params=["own", "single"])
+def precision(request, monkeypatch):
+    """Wavelets work in the precision of small data, and in that of large ones."""
+    if request.param == "single":
+        monkeypatch.setattr("ngmca.algorithms.wavelets.wavelet_data.SMALL", 0)
+
+
 def run(data, r, *constraints, method=QUICK, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -107,6 +114,7 @@ def test_contradictions_are_refused():
         run(Y, 2, ngmca.KnownSources(rng.random((3, 40))), method=ngmca.Soft(n_iter=30, penalised="A"))
 
 
+@pytest.mark.usefixtures("precision")
 @pytest.mark.parametrize("domain", ["direct", "wavelet"])
 @pytest.mark.parametrize("scale", ["fixed", "free"])
 def test_a_known_source_is_as_given_where_nothing_was_observed(domain, scale):
@@ -125,6 +133,7 @@ def test_all_sources_known_in_single_precision():
     np.testing.assert_allclose(found.S, known, rtol=1e-5)
 
 
+@pytest.mark.usefixtures("precision")
 @pytest.mark.parametrize("power", [-140, 140, -900, 900])
 @pytest.mark.parametrize("kind", ["missing", "robust", "known"])
 def test_answers_do_not_depend_on_units(power, kind):
@@ -164,6 +173,7 @@ def test_an_entry_beside_which_all_others_vanish_is_refused(method):
     run(data, 2, method=method)
 
 
+@pytest.mark.usefixtures("precision")
 def test_sources_that_nothing_observed_determines_do_not_overflow():
     gap = np.nan
     data = np.array(

@@ -227,14 +227,17 @@ def test_sums_are_kept_beside_values_with_a_standard_deviation(kind, total):
     assert sums.min() >= total - 1e-6 if kind == "at least" else sums.max() <= total + 1e-6
 
 
-def test_known_amounts_of_a_known_spectrum_stay_in_wavelets():
+@pytest.mark.parametrize("baseline", [[], [ngmca.Baseline("splines")]])
+@pytest.mark.parametrize("coefficients", [0, 1 << 17])  # up to which data keep their precision
+def test_known_amounts_of_a_known_spectrum_stay_in_wavelets(monkeypatch, coefficients, baseline):
+    monkeypatch.setattr("ngmca.algorithms.wavelets.wavelet_data.SMALL", coefficients)
     rng = np.random.default_rng(0)
     A, S = rng.random((18, 3)) * 5, rng.random((3, 64)) ** 4
     amounts = np.where(rng.random((18, 1)) < 0.5, A[:, :1], np.nan)
     found = ngmca.separate(
         A @ S + 0.01 * rng.standard_normal((18, 64)),
         3,
-        constraints=[ngmca.KnownSources(S[:1]), ngmca.KnownMixing(amounts)],
+        constraints=[ngmca.KnownSources(S[:1]), ngmca.KnownMixing(amounts), *baseline],
         method=ngmca.Soft(n_iter=12),
         n_init=1,
         domain="wavelet",
@@ -243,3 +246,11 @@ def test_known_amounts_of_a_known_spectrum_stay_in_wavelets():
     known = ~np.isnan(amounts[:, 0])
     np.testing.assert_allclose(found.A[known, 0], amounts[known, 0], rtol=1e-5)
     np.testing.assert_allclose(found.A[:, 0], A[:, 0], atol=0.1)
+
+
+def test_known_spectra_are_not_rounded_by_many_steps_in_single_precision(monkeypatch):
+    monkeypatch.setattr("ngmca.algorithms.wavelets.wavelet_data.SMALL", 0)
+    x = ngmca.simulate.sparse(m=11, n=37, r=2, snr=20, seed=6111)
+    known = [ngmca.KnownSources(x.S[:1]), ngmca.Baseline("splines")]
+    found = ngmca.separate(x.Y, 3, constraints=known, n_init=1, seed=0, domain="wavelet")
+    np.testing.assert_allclose(found.S[0], x.S[0], rtol=1e-9)

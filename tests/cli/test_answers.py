@@ -95,6 +95,7 @@ def test_the_number_of_sources_is_found_out(tmp_path, table):
     assert (again / "sources.csv").read_bytes() == (out / "sources.csv").read_bytes()
     run("posterior", out, "--samples", 20)  # the number is not looked for again, and not lost
     assert load_run(out).answers.rank.advice == choice.advice
+    assert "3 sources, chosen from the data" in (out / "report.html").read_text()
 
 
 def test_no_source_at_all_is_said(tmp_path):

@@ -312,3 +312,15 @@ def test_what_was_measured_in_each_name(tmp_path):
     data = read(table_of(tmp_path, ["wavelength", *names], WL, *Y))
     np.testing.assert_allclose(data.Y, Y)
     assert data.row_names == tuple(names)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_rows_of_positions_the_even_one_is_the_axis(tmp_path, turned):
+    shifts, times = np.arange(1700.0, 149.0, -1.0), np.linspace(0, 7.37, 40).round(3)
+    Y = np.round(bands(shifts, 40), 5)
+    table = np.block([[np.zeros((1, 1)), times[None]], [shifts[:, None], Y.T]])
+    np.savetxt(tmp_path / "t.csv", table.T if turned else table, fmt="%.10g", delimiter=",")
+    data = read(tmp_path / "t.csv")
+    np.testing.assert_array_equal(data.Y, Y)
+    np.testing.assert_array_equal(data.axis, shifts)
+    assert [float(name) for name in data.row_names] == times.tolist()

@@ -443,3 +443,10 @@ def test_an_option_is_not_broken_after_its_hyphens():
     assert "<span class=option>--baseline</span> splines" in found
     assert "class='a--b'" in found
     assert re.sub("</?span[^>]*>", "", found) == text
+
+
+def test_tables_scroll_where_they_are_too_wide(tmp_path):
+    run = made_run()
+    page = write(tmp_path / "r.html", run.separation, run.data).read_text(encoding="utf-8")
+    assert page.count("<table") == page.count("<div class=wide><table") > 1
+    assert ".wide{overflow-x:auto}" in page

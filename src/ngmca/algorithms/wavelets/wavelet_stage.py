@@ -204,6 +204,8 @@ def _certified(
         *(part.astype(engine.dtype) for part in (duals.coefficients, duals.samples))
     )
     S = S.astype(engine.dtype)
+    if known.sources is not None:  # many steps in single precision rounded them
+        S = known.imposed(A, S)[1]
     if engine.weights is not None:
         S, violation = followed_to_the_end(
             engine, data.engine.unit / engine.unit, A, S, W, weights.Lam, weights.direct, state_of, known
