@@ -191,3 +191,24 @@ def test_start_and_step_in_attributes_of_hdf5(tmp_path, words):
     data = read(tmp_path / "a.h5")
     np.testing.assert_array_equal(data.axis, WL)
     assert (data.axis_name, data.axis_unit) == ("wavelength", "nm")
+
+
+WAVES = ",".join(f"{w:g}" for w in WL)
+PLATES = {  # lines above the wells, and the name of the axis
+    "above empty names": (f",Wavelength [nm],{WAVES}\nWell,Content,{',' * (len(WL) - 1)}\n", "wavelength"),
+    "above two names": (f",Wavelength [nm],{WAVES}\nWell,Content\n", "wavelength"),
+    "in the corner": (f"Wavelength [nm],,{WAVES}\nWell,Content\n", "wavelength"),
+    "below another line": (f"Raw Data,,\n,Raman shift (cm-1),{WAVES}\nWell,Content\n", "Raman shift"),
+}
+
+
+@pytest.mark.parametrize("name", PLATES)
+def test_an_axis_above_the_names_of_wells(tmp_path, name):
+    head, quantity = PLATES[name]
+    wells = "".join(f"A0{i},dye {i}," + ",".join(map(str, y)) + "\n" for i, y in enumerate(Y4))
+    (tmp_path / "a.csv").write_text(f"User: lab,Test ID: 144\nTest Name: scan\n\n{head}{wells}")
+    data = read(tmp_path / "a.csv")
+    np.testing.assert_array_equal(data.Y, Y4)
+    np.testing.assert_array_equal(data.axis, WL)
+    assert data.axis_name == quantity
+    assert data.row_names[0] == "Well=A00, Content=dye 0"
