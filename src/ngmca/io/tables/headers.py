@@ -172,7 +172,21 @@ def _fitted(text: str, style: Style, width: int) -> list[str] | None:
             return [""] * missing + cells
         if len(cells) > width > 1 and not any(cells[width:]):
             return cells[:width]
+        joined = _with_units(cells) if other is None else []
+        if len(joined) == width > 1:
+            return joined
     return None
+
+
+def _with_units(cells: list[str]) -> list[str]:
+    """Return the names in a line with spaces between them, each with the unit in brackets behind it."""
+    found: list[str] = []
+    for cell in cells:
+        if found and BRACKETED.fullmatch(cell):
+            found[-1] += f" {cell}"
+        else:
+            found.append(cell)
+    return found
 
 
 def _commented(text: str, style: Style, width: int) -> list[str] | None:
