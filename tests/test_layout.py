@@ -22,6 +22,7 @@ LAYERS = [
     {"domains", "engines", "metrics"},
     {"algorithms"},
     {"constraints"},
+    {"rotations"},
     {"rivals", "sampling"},
     {"task"},
     {"separation"},

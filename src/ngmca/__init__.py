@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ngmca.answers.how_sure.detection_limit import DetectionLimit as DetectionLimit
     from ngmca.answers.how_sure.detection_limit import detection_limit as detection_limit
     from ngmca.answers.how_sure.next_reference import references as references
-    from ngmca.answers.how_sure.rotational_ambiguity import ambiguity as ambiguity
     from ngmca.answers.how_sure.verdict import Verdict as Verdict
     from ngmca.answers.judge import judge as judge
     from ngmca.answers.which.identification import Identification as Identification
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from ngmca.result import Restart as Restart
     from ngmca.result import Separation as Separation
     from ngmca.result import State as State
+    from ngmca.rotations.rotational_ambiguity import ambiguity as ambiguity
     from ngmca.sampling import posterior as posterior
     from ngmca.saving import load as load
     from ngmca.saving import save as save
@@ -101,7 +101,7 @@ _HOME = {
     "Verdict": "answers.how_sure.verdict",
     "ZeroMixing": "constraints",
     "ZeroSources": "constraints",
-    "ambiguity": "answers.how_sure.rotational_ambiguity",
+    "ambiguity": "rotations.rotational_ambiguity",
     "backgrounds": "domains",
     "choose_rank": "answers.how_many.choose_rank",
     "detection_limit": "answers.how_sure.detection_limit",

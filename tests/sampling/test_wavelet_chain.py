@@ -11,7 +11,7 @@ from scipy.stats import truncnorm
 
 import ngmca
 from ngmca.result import Domain
-from ngmca.sampling.loose_rotations import Answer
+from ngmca.rotations.loose_rotations import Answer
 from ngmca.sampling.posterior_from_chains import around
 from ngmca.sampling.wavelet_kernels import draw_coefficients, draw_variances, from_basis, to_basis
 from ngmca.simulate.mixture import mix

@@ -21,7 +21,6 @@ from ngmca.answers.how_many.condensed_data import MAX_RANK
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.next_step import next_step
-from ngmca.answers.how_sure.rotational_ambiguity import ambiguity, check_number
 from ngmca.answers.run import Answers, Run
 from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
@@ -32,6 +31,7 @@ from ngmca.constraints import Baseline
 from ngmca.engines import Engine, open_data
 from ngmca.io import Dataset, ReadError
 from ngmca.result import Separation
+from ngmca.rotations.rotational_ambiguity import ambiguity, check_number
 from ngmca.saving import large_results as large
 from ngmca.saving import result_folder, results
 from ngmca.saving.checksummed_files import load_interim, save_interim

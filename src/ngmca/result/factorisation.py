@@ -126,6 +126,9 @@ class Separation:
         The range of factorisations that the data allow, from `ngmca.ambiguity`.
     rates : Rates or None
         Rate constants with their error bars, with `Kinetics`.
+    noise_model : {"measurements", "entries", "counts"}
+        Noise levels differ between measurements only, were given for channels or entries, or follow
+        from the signal as those of counts.
     joined : tuple of Technique
         Channels and units of several techniques with a common A. S holds their sources one after the
         other, each in units of the noise of its technique; `techniques` has them in their own units.
@@ -148,6 +151,7 @@ class Separation:
     others: Others | None = field(default=None, repr=False)
     ambiguity: Ambiguity | None = field(default=None, repr=False)
     rates: Rates | None = field(default=None, repr=False)
+    noise_model: str = "measurements"
     joined: tuple[Technique, ...] = ()
 
     @property

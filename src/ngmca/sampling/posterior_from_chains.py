@@ -1,10 +1,12 @@
 """From chains to a `Posterior`: distributions in the units of the data, with warnings.
 
-Where the separation is the answer, intervals lie around it. Their width has two parts: the noise, from
-samples of the sources for the mixing of the separation and from the fit of A to the sources, and how far
-sources can be exchanged without a change of A S (`loose_rotations`).
+Where the separation is the answer, intervals lie around it. Their width has three parts: the noise, from
+samples of the sources for the mixing of the separation and from the fit of A to the sources; how far
+sources can be exchanged without a change of A S, judged by their zeros (`loose_rotations`); and, for
+sources that these zeros hardly determine, all mixtures that fit as well (`rotational_ambiguity`).
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx
 
 from ngmca.result import Marginals, Posterior
-from ngmca.sampling.loose_rotations import Answer
+from ngmca.rotations.loose_rotations import Answer
 from ngmca.sampling.model_check import check_model
 from ngmca.sampling.parallel_chains import Chains
 from ngmca.sampling.posterior_warnings import (
@@ -26,17 +28,24 @@ from ngmca.sampling.sparse_model import noise_level
 from ngmca.sampling.target import Target
 
 HALF_WIDTH = 1.645  # of a 90 % interval, in standard deviations
+LOOSE = 0.2  # half the width along shears, over the source, above which other mixtures count too
+RANGE_WIDTH = 5.0  # of the range of all mixtures that fit, in standard deviations
 TINY = np.finfo(float).tiny
 
+Ends = Sequence[tuple[NDArray, NDArray]]  # A and S of other mixtures, in the units of the data
 
-def collect(chains: Chains, problem: Target, *, final: bool) -> Posterior:
+
+def collect(
+    chains: Chains, problem: Target, *, final: bool, others: Callable[[], Ends] = tuple
+) -> Posterior:
     """Return the posterior in the units of the data, with a check of the model.
 
     `final` says that the user chose the number of samples: no warning that there are too few.
+    `others` finds mixtures that fit as well, and is called only if the sources are loose.
     """
     engine = problem.engine
     if problem.around or problem.wavelet:
-        found = _sources(_collect_answer(chains, problem, final=final), problem.r)
+        found = _sources(_collect_answer(chains, problem, others, final=final), problem.r)
     else:
         found = _collect(chains, problem, final=final)
         check = check_model(engine, found, _free(problem))
@@ -130,7 +139,9 @@ def _over_draws(trace: NDArray) -> Marginals:
     return Marginals(trace.mean(axis=(0, 1)), trace.std(axis=(0, 1)))
 
 
-def _collect_answer(chains: Chains, problem: Target, *, final: bool) -> Posterior:
+def _collect_answer(
+    chains: Chains, problem: Target, others: Callable[[], Ends], *, final: bool
+) -> Posterior:
     """Return intervals around the separation; for a known mixing, around the mean of the samples."""
     A, S = problem.A * problem.norm, problem.S / problem.norm[:, None]
     mean, sd = chains.moments("sources")
@@ -145,6 +156,10 @@ def _collect_answer(chains: Chains, problem: Target, *, final: bool) -> Posterio
     loose_A, loose_S = _exchanged(problem, A, S)
     width = HALF_WIDTH * np.linalg.norm(loose_S, axis=1) / np.maximum(np.linalg.norm(S, axis=1), TINY)
     of_S, of_A = np.hypot(sd, loose_S), np.hypot(_noise_of_mixing(problem, S), loose_A)
+    if (width[: problem.r] > LOOSE).any():
+        wide_A, wide_S = _range_of(others(), problem, A, S)
+        of_A = np.hypot(of_A, np.where(width > LOOSE, wide_A / RANGE_WIDTH, 0))
+        of_S = np.hypot(of_S, np.where(width[:, None] > LOOSE, wide_S / RANGE_WIDTH, 0))
     held = problem.rules.held
     if held.sources.size:
         of_S[held.sources.T], of_A[held.mixing] = 0, 0
@@ -166,6 +181,27 @@ def _exchanged(problem: Target, A: NDArray, S: NDArray) -> tuple[NDArray, NDArra
         summed=problem.r if profiles.closed else 0,
         off_shape=lambda k, column: profiles.off_shape(k, column, levels),
     ).spread()  # fmt: skip
+
+
+def _range_of(ends: Ends, problem: Target, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
+    """Return how far entries of A (m, R) and S (R, n) range over other mixtures.
+
+    Columns of A have the norm of the answer, unless their scale is known.
+    """
+    r, held = problem.r, problem.rules.held
+    known = np.zeros(len(S), bool) if held.sized is None else held.sized
+    known = known | problem.profiles.closed
+    if held.mixing.size:
+        known = known | held.mixing.any(axis=0)
+    norm, of_A, of_S = np.linalg.norm(A[:, :r], axis=0), [A], [S]
+    channels = slice(None) if problem.wavelet else problem.columns
+    for one, spectra in ends:
+        other, signal = one[problem.rows], spectra[:, channels] / problem.engine.unit
+        size = np.linalg.norm(other, axis=0)
+        scale = np.where(known[:r] | (size == 0), 1.0, norm / np.where(size > 0, size, 1.0))
+        of_A.append(np.hstack([other * scale, A[:, r:]]))
+        of_S.append(np.vstack([signal / np.maximum(scale, TINY)[:, None], S[r:]]))
+    return np.ptp(of_A, axis=0), np.ptp(of_S, axis=0)
 
 
 def _noise_of_mixing(problem: Target, S: NDArray) -> NDArray:

@@ -14,11 +14,14 @@ from ngmca._support.seeds import Seed
 from ngmca._support.threads import available, one_blas_thread
 from ngmca.constraints import Baseline, Constraint, as_constraints
 from ngmca.engines import Counts, Engine, open_data, require_whole
-from ngmca.result import Posterior
+from ngmca.result import Posterior, Separation
+from ngmca.rotations.rotational_ambiguity import ends_that_fit
 from ngmca.sampling.columns import Columns
 from ngmca.sampling.parallel_chains import BURN, MOST
-from ngmca.sampling.posterior_from_chains import collect
+from ngmca.sampling.posterior_from_chains import Ends, collect
 from ngmca.sampling.target import Factorisation, Target
+
+LEVEL = 0.9  # of the noise that may hide the change of other mixtures
 
 
 @one_blas_thread
@@ -51,9 +54,9 @@ def posterior(
     In the domain "wavelet", for lines and bands, and with a closure or shapes of profiles, the
     separation is the answer, and intervals lie around it. They contain the noise, from samples of the
     sources for the mixing of the separation, and how far sources can be exchanged: what their zeros
-    leave open. In wavelets, coefficients have heavy tails with scales that are learnt.
-    `docs/explanations/posterior.md` describes the models, and how often
-    their intervals contained the truth.
+    leave open, and if that is much, what the fit leaves open (`ambiguity`). In wavelets, coefficients
+    have heavy tails with scales that are learnt. `docs/explanations/posterior.md` describes the models,
+    and how often their intervals contained the truth.
 
     Parameters
     ----------
@@ -159,7 +162,13 @@ def posterior(
     total = MOST if n_samples == "auto" else int(n_samples) + before
     with progress_bar(total, show=progress, label="sampling") as shown:
         chains.run(n_samples, burn, shown)
-    found = collect(chains, problem, final=n_samples != "auto")
+
+    def others() -> Ends:
+        if chosen is not None or not isinstance(separation, Separation):
+            return ()
+        return ends_that_fit(engine, separation, known, level=LEVEL, threads=threads)
+
+    found = collect(chains, problem, final=n_samples != "auto", others=others)
     for text in found.warnings:
         warn_user(text)
     if chosen is None:

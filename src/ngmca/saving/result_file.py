@@ -78,6 +78,7 @@ def write_result(
         "ngmca": 1,  # version of this layout
         "n_iter": separation.n_iter,
         "stopped": separation.stopped,
+        "noise_model": separation.noise_model,
         "violation": separation.violation,
         "domain": json.dumps(asdict(separation.domain)),
         "background_found": "" if separation.background is None else separation.background.found,
@@ -190,6 +191,7 @@ def _to_separation(values: dict[str, Any], attributes: Any) -> Separation:
         noise=values["noise"],
         n_iter=int(attributes["n_iter"]),
         stopped=str(attributes["stopped"]),
+        noise_model=str(attributes["noise_model"]),
         violation=float(attributes["violation"]),
         history=History(**history),
         restarts=_to_restarts(values),

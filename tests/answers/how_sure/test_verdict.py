@@ -103,6 +103,25 @@ def test_copies_are_named(rows):
     assert "copied" in found
 
 
+def test_leaving_copies_out_is_tried():
+    found = judged(np.vstack([MIXTURE.Y, MIXTURE.Y[:3]]))
+    assert found.next_step.startswith("Leave out measurements 31, 32 and 33, which are copies. Tried: ")
+
+
+def test_counts_are_green_once_their_noise_is_that_of_counts(tmp_path):
+    clean = MIXTURE.A @ MIXTURE.S
+    Y = np.random.default_rng(0).poisson(clean * 20 / clean.mean()).astype(float)
+    found = judged(Y)
+    assert kinds(found) == ["growing"]
+    assert found.next_step.startswith("noise='poisson', which")
+    counted = ngmca.separate(Y, 3, n_init=2, noise="poisson")
+    assert counted.noise_model == "counts"
+    assert ngmca.judge(Y, counted).colour == "green"
+    again = ngmca.load(ngmca.save(tmp_path / "a.nc", counted, Y))
+    assert ngmca.judge(Y, again).colour == "green"
+    assert ngmca.separate(Y, 3, n_init=1, noise=np.sqrt(Y.mean(axis=0) + 1)).noise_model == "entries"
+
+
 def test_masked_entries_are_not_judged():
     hidden = np.zeros(MIXTURE.Y.shape, dtype=bool)
     hidden[::3, 150] = True

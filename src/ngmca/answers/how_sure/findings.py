@@ -83,7 +83,7 @@ def _left_over(
     """Warn about what the residual holds besides noise."""
     if not (separation.noise > 0).any() or _is_exact(separation, diagnostics):
         return []  # without noise nothing can be called larger than noise
-    if _growth(separation, diagnostics) > 0.9:
+    if separation.noise_model == "measurements" and _growth(separation, diagnostics) > 0.9:
         text = message(
             "The residual is large where the signal is strong, in proportion to it, as in counts. This "
             "is no sign of more sources. If the data are counts, use {}.",

@@ -147,7 +147,13 @@ def _changes_of_task(
 def _changes_of_entries(
     task: Task, engine: Engine, defects: Sequence[Defect], kinds: set[str]
 ) -> Iterator[Change]:
-    """Yield the data without spikes, and without saturated entries."""
+    """Yield the data without copies of measurements, without spikes, and without saturated entries."""
+    copies = sorted({one.measurement for one in defects if one.kind == "copy"})
+    if "copied" in kinds and not _tied(task) and task.noise is None and not task.sample_shape:
+        named = listed([i + 1 for i in copies])
+        asked = f"Leave out measurement{'s' * (len(copies) > 1)} {named}"
+        kept = np.delete(np.arange(engine.shape[0]), copies)
+        yield Change(task, asked, "is a copy" if len(copies) == 1 else "are copies", rows=kept)
     for kind, named in (("spike", "spikes"), ("saturated", "saturated entries")):
         if kind not in kinds:
             continue

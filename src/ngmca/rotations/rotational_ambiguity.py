@@ -13,19 +13,19 @@ from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option, warn_user
 from ngmca._support.progress import open_bar
 from ngmca._support.threads import available, in_parts, one_blas_thread
-from ngmca.answers.how_sure.constraints_on_rotations import (
+from ngmca.constraints import Closure, Constraint, as_constraints
+from ngmca.engines import Engine, in_own_units, open_data, variance_growth, without
+from ngmca.plotting.sources_plot import wrong_shape
+from ngmca.result import Ambiguity, Separation
+from ngmca.rotations.constraints_on_rotations import (
     free_entries,
     moves_off_shapes,
     nearest_mixing,
     nearest_sources,
 )
-from ngmca.answers.how_sure.feasible_rotations import End, Rotations
-from ngmca.answers.missing_entries import observed_in, without
-from ngmca.constraints import Closure, Constraint, as_constraints
-from ngmca.engines import Engine, in_own_units, open_data, variance_growth
-from ngmca.plotting.sources_plot import wrong_shape
-from ngmca.result import Ambiguity, Separation
+from ngmca.rotations.feasible_rotations import End, Rotations
 
+FEW_SOURCES = 8  # up to which the search takes less time than the separation
 MANY_SOURCES = 12  # from which on the search may take minutes
 FAINTEST_NOISE = 1e-4  # of the root mean square of the signal: noise below it counts as this much
 
@@ -123,22 +123,23 @@ def ambiguity(
         rules.check(rules.written(["ambiguity", "gmca"]))
     names = [] if engine.whole else ["disk"]
     rules.check(rules.written(["ambiguity", *names]))
-    growth = _growth(engine, separation)
-    problem = _Problem.of(engine, separation, known, growth)
-    limit = 2 * float(gammaincinv(max(r * (r - 1), 1) / 2, level))  # quantile of chi squared
-    pushes = [(sign, k) for sign in (-1.0, 1.0) for k in range(r)]
-    with open_bar(len(pushes), show=progress, label="other mixtures") as bar:
+    problem = _Problem.of(engine, separation, known, level)
+    ends = problem.ends(threads, show=progress)
+    return problem.collected(ends)
 
-        def push(some: range) -> list[End]:
-            ends = []
-            for i in some:
-                ends.append(problem.rotations.end(pushes[i][1], pushes[i][0], limit))
-                if bar is not None:
-                    bar.advance()
-            return ends
 
-        ends = [end for part in in_parts(push, len(pushes), 1, threads) for end in part]
-    return problem.collected(ends, limit, level, growth)
+def ends_that_fit(
+    engine: Engine, separation: Separation, known: Sequence[Constraint], *, level: float, threads: int
+) -> list[tuple[NDArray, NDArray]]:
+    """Return A and S of the mixtures in which a source contributes least or most, two for each source.
+
+    No ends are returned where they are not defined, or where the search would take minutes.
+    """
+    r, smallest = len(separation.S), min(len(separation.A), separation.S.shape[1])
+    if not 1 < r <= min(smallest, FEW_SOURCES) or min(separation.A.min(), separation.S.min()) < 0:
+        return []
+    problem = _Problem.of(engine, separation, known, level)
+    return [problem.factors(end.T) for end in problem.ends(threads)]
 
 
 def check_number(r: int, shape: tuple[int, int]) -> None:
@@ -151,12 +152,22 @@ def check_number(r: int, shape: tuple[int, int]) -> None:
         )
 
 
-def _growth(engine: Engine, separation: Separation) -> float:
+def _observed(engine: Engine, separation: Separation) -> Engine:
+    """Return the data without their outliers."""
+    outliers = separation.outliers
+    if outliers is None or not len(outliers):
+        return engine
+    left_out = np.zeros(engine.shape, dtype=bool)
+    left_out[tuple(outliers.T)] = True
+    return without(engine, left_out)
+
+
+def _growth(seen: Engine, separation: Separation) -> float:
     """Return how much larger the variance of the noise counts."""
-    A, S, background = separation.A, separation.S / engine.unit, separation.background
+    A, S, background = separation.A, separation.S / seen.unit, separation.background
     if background is not None:
-        A, S = np.hstack([A, background.weights / engine.unit]), np.vstack([S, background.basis])
-    return variance_growth(without(engine, separation.outliers), A, S)
+        A, S = np.hstack([A, background.weights / seen.unit]), np.vstack([S, background.basis])
+    return variance_growth(seen, A, S)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,19 +180,25 @@ class _Problem:
     noise: float  # in units of the data
     held: NDArray  # (r,) columns of A that are known
     closed: bool
+    level: float
+    growth: float  # of the variance of the noise, by its correlation along the channels
 
     @classmethod
     def of(
-        cls, engine: Engine, separation: Separation, known: Sequence[Constraint], growth: float
+        cls, engine: Engine, separation: Separation, known: Sequence[Constraint], level: float
     ) -> "_Problem":
         m, n = engine.shape
+        engine = _observed(engine, separation)
+        growth = _growth(engine, separation)
         r = len(separation.S)
         S, unit = in_own_units(np.asarray(separation.S, dtype=float))
         A = np.asarray(separation.A, dtype=float)
         signal = np.sqrt(max(np.vdot(A.T @ A, S @ S.T), 0.0) / (m * n))
         levels = np.nan_to_num(separation.noise / unit) * np.sqrt(growth)
         levels = np.maximum(levels, FAINTEST_NOISE * signal or 1.0)
-        seen = np.maximum(observed_in(without(engine, separation.outliers), 1), 1) / n
+        seen = np.ones(m)
+        if engine.weights is not None:
+            seen = np.maximum(np.count_nonzero(engine.weights, axis=1), 1) / n
         noise = float(np.exp(np.mean(np.log(levels))))
         plain = levels / noise / np.sqrt(seen)  # a measurement with few entries counts less
         weighted = A / plain[:, None]
@@ -196,9 +213,31 @@ class _Problem:
         nearest = nearest_mixing(known, separation, plain), nearest_sources(known, r, n)
         shapes = moves_off_shapes(known, separation, plain)
         rotations = Rotations(weighted, S, plain, n, free, nearest, shapes)
-        return cls(rotations, separation, units, noise * unit, held, closed)
+        return cls(rotations, separation, units, noise * unit, held, closed, level, growth)
 
-    def collected(self, ends: list[End], limit: float, level: float, growth: float) -> Ambiguity:
+    @property
+    def limit(self) -> float:
+        """Quantile of chi squared up to which noise hides a change of the signal."""
+        r = len(self.separation.S)
+        return 2 * float(gammaincinv(max(r * (r - 1), 1) / 2, self.level))
+
+    def ends(self, threads: int, *, show: bool = False) -> list[End]:
+        """Return the ends at which each source contributes least, and those at which it does most."""
+        r = len(self.separation.S)
+        pushes = [(sign, k) for sign in (-1.0, 1.0) for k in range(r)]
+        with open_bar(len(pushes), show=show, label="other mixtures") as bar:
+
+            def push(some: range) -> list[End]:
+                ends = []
+                for i in some:
+                    ends.append(self.rotations.end(pushes[i][1], pushes[i][0], self.limit))
+                    if bar is not None:
+                        bar.advance()
+                return ends
+
+            return [end for part in in_parts(push, len(pushes), 1, threads) for end in part]
+
+    def collected(self, ends: list[End]) -> Ambiguity:
         """Return ranges over all ends; each source has the norm of the separation, or a known scale."""
         separation, r = self.separation, len(self.separation.S)
         A, S = separation.A, separation.S
@@ -206,7 +245,7 @@ class _Problem:
         found = self._contributions(np.eye(r))
         contributions = np.stack([found, *(self._contributions(end.T) for end in ends)])
         for end in ends:
-            for i, factor in enumerate(self._factors(end.T)):
+            for i, factor in enumerate(self.factors(end.T)):
                 np.minimum(low[i], factor, out=low[i])
                 np.maximum(high[i], factor, out=high[i])
         return Ambiguity(
@@ -220,9 +259,9 @@ class _Problem:
             T=np.stack([end.T * self.units / self.units[:, None] for end in ends]).reshape(2, r, r, r),
             deviance=np.array([end.deviance for end in ends]).reshape(2, r),
             converged=np.array([end.converged for end in ends]).reshape(2, r),
-            limit=limit,
-            level=level,
-            variance_growth=growth,
+            limit=self.limit,
+            level=self.level,
+            variance_growth=self.growth,
         )
 
     def _contributions(self, T: NDArray) -> NDArray:
@@ -232,7 +271,7 @@ class _Problem:
         sizes = np.linalg.norm(A, axis=0) * np.linalg.norm(S, axis=1)
         return sizes / total if total > 0 else sizes
 
-    def _factors(self, T: NDArray) -> tuple[NDArray, NDArray]:
+    def factors(self, T: NDArray) -> tuple[NDArray, NDArray]:
         """Return A and S of an end in the units of the data."""
         A, S = self.rotations.factors(T)
         extra, S = S[:, self.rotations.channels :], S[:, : self.rotations.channels]

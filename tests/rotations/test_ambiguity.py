@@ -9,9 +9,9 @@ from scipy.ndimage import gaussian_filter1d
 import ngmca
 from ngmca._support.messages import ArgumentError
 from ngmca.answers.how_sure.ambiguity_words import ambiguity_findings, ambiguity_sentences
-from ngmca.answers.how_sure.feasible_rotations import Rotations
 from ngmca.engines import open_data, variance_growth
 from ngmca.result import History, Marginals, Separation
+from ngmca.rotations.feasible_rotations import Rotations
 
 
 def separation_of(A, S, noise=1e-4, **more):

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.answers.how_sure.feasible_rotations import Derivative, Projection
 from ngmca.constraints import (
     Constraint,
     Kinetics,
@@ -18,6 +17,7 @@ from ngmca.constraints import (
 )
 from ngmca.constraints.profiles import nearest_profile, shapes_of
 from ngmca.result import Separation
+from ngmca.rotations.feasible_rotations import Derivative, Projection
 
 SAME_VALUE = 1e-12  # of the largest: values of one run
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ngmca
+from ngmca.rotations.loose_rotations import Answer, correlation_length, negative_parts
 from ngmca.sampling.held_entries import Profiles
-from ngmca.sampling.loose_rotations import Answer, correlation_length, negative_parts
 
 NOISE = 0.02
 
