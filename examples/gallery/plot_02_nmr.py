@@ -15,11 +15,12 @@ score = ngmca.evaluate(mixture.S, found.S)
 print(found.domain.why, f"{score.mean_sdr:.1f} dB")
 
 # %%
-order, _ = ngmca.metrics.matched_rows(mixture.S, found.S)
+# Each found spectrum is beside the compound that it fits best, on its scale.
 figure, panels = plt.subplots(4, 1, figsize=(8, 6), sharex=True, layout="constrained")
-for panel, true, i in zip(panels, mixture.S, order, strict=True):
-    panel.plot(true / true.max(), color="0.6", lw=3)
-    panel.plot(found.S[i] / found.S[i].max(), "r", lw=0.8)
-panels[0].set_title("true (grey) and found (red) spectra")
-panels[-1].set_xlabel("channel")
+for panel, name, true, spectrum in zip(panels, mixture.names, mixture.S, score.S, strict=True):
+    panel.plot(mixture.axis, true, color="0.6", lw=3)
+    panel.plot(mixture.axis, spectrum, "r", lw=0.8)
+    panel.set(yticks=[], ylabel=name)
+figure.suptitle("true (grey) and found (red) spectra")
+panels[-1].set(xlabel="chemical shift [ppm]", xlim=(6, 0.5))
 plt.show()

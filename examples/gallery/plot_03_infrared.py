@@ -14,10 +14,11 @@ both = {domain: ngmca.separate(mixture.Y, 4, domain=domain) for domain in ("dire
 
 # %%
 figure, panels = plt.subplots(1, 2, figsize=(10, 3.4), sharey=True, layout="constrained")
-for panel, (domain, found) in zip(panels, both.items(), strict=True):
-    order, _ = ngmca.metrics.matched_rows(mixture.S, found.S)
-    true, estimate = mixture.S, found.S[order]
-    panel.plot((true / true.max(axis=1, keepdims=True)).T, color="0.7", lw=3)
-    panel.plot((estimate / estimate.max(axis=1, keepdims=True)).T, lw=0.9)
-    panel.set(title=f"{domain}: {ngmca.evaluate(true, found.S).mean_sdr:.1f} dB", xlabel="channel")
+titles = ("channel by channel", "in wavelets (automatic)")
+for panel, title, found in zip(panels, titles, both.values(), strict=True):
+    score = ngmca.evaluate(mixture.S, found.S)
+    panel.plot(mixture.S.T, color="0.7", lw=3)
+    panel.plot(score.S.T, lw=0.9)
+    panel.set(title=f"{title}: {score.mean_sdr:.1f} dB", xlabel="channel")
+panels[0].set_ylabel("spectra; grey: truth")
 plt.show()

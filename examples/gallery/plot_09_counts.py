@@ -18,10 +18,13 @@ Y = rng.poisson(clean * 2 / clean.mean()).astype(float)
 plain, counts = ngmca.separate(Y, 3), ngmca.separate(Y, 3, noise="poisson")
 
 # %%
-figure, panels = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
+figure, (first, *panels) = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+first.vlines(range(300), 0, Y[0], lw=0.8)
+first.set(title="one pixel of 400", xlabel="channel", ylabel="counts")
 for panel, title, found in zip(panels, ("as white noise", "as counts"), (plain, counts), strict=True):
-    order, _ = ngmca.metrics.matched_rows(S, found.S)
-    panel.plot((S / S.max(axis=1, keepdims=True)).T, color="0.7", lw=3)
-    panel.plot((found.S[order] / found.S[order].max(axis=1, keepdims=True)).T, lw=0.9)
-    panel.set(title=f"{title}: {ngmca.evaluate(S, found.S).mean_sdr:.1f} dB", xlabel="channel")
+    score = ngmca.evaluate(S, found.S)
+    panel.plot(S.T, color="0.7", lw=3)
+    panel.plot(score.S.T, lw=0.9)
+    panel.set(title=f"{title}: {score.mean_sdr:.1f} dB", xlabel="channel")
+panels[0].set_ylabel("spectra; grey: truth")
 plt.show()

@@ -191,3 +191,78 @@ def test_start_and_step_in_attributes_of_hdf5(tmp_path, words):
     data = read(tmp_path / "a.h5")
     np.testing.assert_array_equal(data.axis, WL)
     assert (data.axis_name, data.axis_unit) == ("wavelength", "nm")
+
+
+WAVES = ",".join(f"{w:g}" for w in WL)
+PLATES = {  # lines above the wells, and the name of the axis
+    "above empty names": (
+        f",Wavelength [nm],{WAVES}\nWell,Content,{',' * (len(WL) - 1)}\n",
+        "wavelength",
+    ),
+    "above two names": (f",Wavelength [nm],{WAVES}\nWell,Content\n", "wavelength"),
+    "in the corner": (f"Wavelength [nm],,{WAVES}\nWell,Content\n", "wavelength"),
+    "below another line": (f"Raw Data,,\n,Raman shift (cm-1),{WAVES}\nWell,Content\n", "Raman shift"),
+}
+
+
+@pytest.mark.parametrize("name", PLATES)
+def test_an_axis_above_the_names_of_wells(tmp_path, name):
+    head, quantity = PLATES[name]
+    wells = "".join(f"A0{i},dye {i}," + ",".join(map(str, y)) + "\n" for i, y in enumerate(Y4))
+    (tmp_path / "a.csv").write_text(f"User: lab,Test ID: 144\nTest Name: scan\n\n{head}{wells}")
+    data = read(tmp_path / "a.csv")
+    np.testing.assert_array_equal(data.Y, Y4)
+    np.testing.assert_array_equal(data.axis, WL)
+    assert data.axis_name == quantity
+    assert data.row_names[0] == "Well=A00, Content=dye 0"
+
+
+@pytest.mark.parametrize("orient", ["columns", "records"])
+def test_positions_as_names_in_json(tmp_path, orient):
+    names, Y = [f"{w:g}" for w in WL], np.vstack([Y4, Y4 + 1])
+    columns = [dict(zip("abcdefgh", column.tolist(), strict=True)) for column in Y.T]
+    table = dict(zip(names, columns, strict=True))
+    records = [dict(zip(names, y.tolist(), strict=True)) for y in Y]
+    (tmp_path / "a.json").write_text(json.dumps(table if orient == "columns" else records))
+    data = read(tmp_path / "a.json")
+    np.testing.assert_array_equal(data.Y, Y)
+    np.testing.assert_array_equal(data.axis, WL)
+    assert orient != "columns" or data.row_names == tuple("abcdefgh")
+
+
+def test_numbers_of_measurements_in_json_are_no_axis(tmp_path):
+    columns = {"wavelength": WL.tolist()} | {f"{2 * i}": (Y4[0] + i).tolist() for i in range(25)}
+    (tmp_path / "a.json").write_text(json.dumps(columns))
+    data = read(tmp_path / "a.json")
+    np.testing.assert_array_equal(data.axis, WL)
+    assert len(data.Y) == 25
+
+
+@pytest.mark.parametrize("name", ["average", "Mean", "AVG"])
+def test_a_mean_of_the_other_columns_is_no_measurement(tmp_path, name):
+    text = f"wavelength,a,b,c,{name}\n" + lines(WL, *Y4[:3], Y4[:3].mean(axis=0).round(4))
+    (tmp_path / "a.csv").write_text(text)
+    data = read(tmp_path / "a.csv")
+    np.testing.assert_array_equal(data.Y, Y4[:3])
+    assert any(f"columns that were left out: {name}" in note for note in data.notes)
+    (tmp_path / "a.csv").write_text(f"wavelength,a,b,c,{name}\n" + lines(WL, *Y4))
+    assert len(read(tmp_path / "a.csv").Y) == 4
+
+
+def test_spaces_around_cells_in_quotes(tmp_path):
+    text = '"Wavelength (nm)" , "a" , "b"\n' + "".join(
+        f'"{w}" , "{a}" , "{b}"\n' for w, a, b in zip(WL, *Y4[:2], strict=True)
+    )
+    (tmp_path / "a.csv").write_text(text)
+    data = read(tmp_path / "a.csv")
+    np.testing.assert_array_equal(data.Y, Y4[:2])
+    assert data.row_names == ("a", "b")
+
+
+def test_a_unit_behind_a_name_between_spaces(tmp_path):
+    (tmp_path / "a.txt").write_text(
+        "wavelength [\u00b5m] a b c\n" + lines(WL / 100, *Y4[:3], sep=" "), encoding="utf-8"
+    )
+    data = read(tmp_path / "a.txt")
+    np.testing.assert_array_equal(data.Y, Y4[:3])
+    assert (data.axis_name, data.row_names) == ("wavelength", ("a", "b", "c"))

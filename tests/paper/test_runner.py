@@ -216,7 +216,7 @@ def test_an_interrupt_ends_it_at_once(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=20) != 0
     count = table.read_text().count("\n")
-    time.sleep(1.0)
+    time.sleep(0.5)
     assert table.read_text().count("\n") == count < 31
     assert not any(map(alive, workers))
 

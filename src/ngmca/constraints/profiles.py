@@ -91,11 +91,11 @@ class Trilinear:
     Examples
     --------
     >>> import numpy as np, ngmca
-    >>> x = ngmca.simulate.bands(m=12, n=80, r=2, seed=0)
+    >>> x = ngmca.simulate.bands(m=8, n=60, r=2, seed=0)
     >>> rng = np.random.default_rng(0)
-    >>> sets = [x.A * rng.random(2) @ x.S + 0.01 * rng.standard_normal((12, 80)) for _ in range(4)]
+    >>> sets = [x.A * rng.random(2) @ x.S + 0.01 * rng.standard_normal((8, 60)) for _ in range(3)]
     >>> found = ngmca.separate(sets, 2, constraints=[ngmca.Trilinear()])
-    >>> profiles = found.A[:, 0].reshape(4, 12)  # of the first source in each data set
+    >>> profiles = found.A[:, 0].reshape(3, 8)  # of the first source in each data set
     >>> int(np.linalg.matrix_rank(profiles, tol=1e-6))
     1
     """

@@ -1,6 +1,7 @@
 """Reader of JSON: arrays with names, as in a .npz file, or a list of records."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.io.array_layout import BY_EVIDENCE, Layout
+from ngmca.io.axis_units import role
 from ngmca.io.claimed_sizes import check_claim
 from ngmca.io.containers.numpy_and_matlab import from_named
 from ngmca.io.dataset import Dataset, monotonic
 from ngmca.io.read_error import damaged, printable
-from ngmca.io.tables.axis_evidence import SHORTEST_AXIS
+from ngmca.io.tables.axis_evidence import SHORTEST_AXIS, is_counter
 
 BYTES_IN_MEMORY = 20.0  # for each byte of text, as measured
+FEWEST_NAMES = 20  # that are an axis; fewer may be concentrations or times of columns
+NUMBER = re.compile(r"\d+(\.\d*)?")
 MAX_DEPTH = 6  # of arrays inside of records
 
 
@@ -34,7 +38,7 @@ def _arrays_in(content: Any, name: str, deep: int) -> dict[str, NDArray]:
     if isinstance(content, list) and content and all(isinstance(one, dict) for one in content):
         content = _by_key(content)
     if isinstance(content, dict) and deep:
-        content = _unlabelled(content)
+        content = _with_axis(_unlabelled(content))
         parts = [
             _arrays_in(value, f"{name}/{printable(key)}", deep - 1) for key, value in content.items()
         ]
@@ -52,7 +56,25 @@ def _unlabelled(columns: dict[str, Any]) -> dict[str, Any]:
     plain = alike and not any(
         isinstance(cell, dict | list) for one in columns.values() for cell in one.values()
     )
-    return {key: list(one.values()) for key, one in columns.items()} if plain else columns
+    if not plain:
+        return columns
+    labels = {} if all(map(str.isdigit, first)) else {"names": list(first)}
+    return labels | {key: list(one.values()) for key, one in columns.items()}
+
+
+def _with_axis(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return columns that are called by positions of an axis as spectra and their axis."""
+    axis = {key: float(key) for key in columns if NUMBER.fullmatch(key)}
+    values, positions = [columns[key] for key in axis], np.array([*axis.values()])
+    if len(axis) < FEWEST_NAMES or not monotonic(positions) or is_counter(positions):
+        return columns
+    if any(role(key) == "spectral" for key in columns if key not in axis):  # names of measurements
+        return columns
+    sizes = {len(one) if isinstance(one, list) else 0 for one in values}
+    if len(sizes) > 1 or sizes == {0} or any(_as_array(one) is None for one in values):
+        return columns
+    spectra = {"spectra": [list(row) for row in zip(*values, strict=True)], "axis": [*axis.values()]}
+    return {key: one for key, one in columns.items() if key not in axis} | spectra
 
 
 def _by_key(records: list[dict[str, Any]]) -> dict[str, Any]:

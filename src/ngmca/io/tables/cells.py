@@ -52,7 +52,8 @@ class Style:
             return [cell.strip('"') for cell in text.split()]
         if '"' in text:
             text = text.strip(" \r\n")
-            return [cell.strip() for cell in next(csv.reader([text], delimiter=self.delimiter), [])]
+            cells = next(csv.reader([text], delimiter=self.delimiter, skipinitialspace=True), [])
+            return [cell.strip() for cell in cells]
         return [cell.strip() for cell in text.split(self.delimiter)]
 
     def number(self, cell: str) -> float | None:

@@ -25,7 +25,7 @@ def without_computed(table: Table) -> Table:
     """Return the table without errors and relative values of columns; raise an error for a ratio."""
     if axis_above(table) is not None:
         return table
-    table = _without_spreads(table) if table.names else table
+    table = _without_means(_without_spreads(table)) if table.names else table
     width = table.values.shape[1]
     if not 3 <= width <= MAX_COLUMNS or table.words or len(table.values) < MIN_ROWS:
         return table
@@ -56,6 +56,22 @@ def _without_spreads(table: Table) -> Table:
     counted = named if any(spread[1:]) and len(named) < len(others) else []
     kept = [j for j in range(len(words)) if j not in {*left, *counted}]
     return table.take(kept) if others else table
+
+
+def _without_means(table: Table) -> Table:
+    """Return the table without a column that is called the mean of all others, and is it."""
+    called = [{*re.findall(r"[a-z]+", name.lower())} for name in table.names]
+    others = [j for j in range(1, len(called)) if not called[j] & MEANS and j not in table.words]
+    if len(others) < 2 or len(table.values) < MIN_ROWS:
+        return table
+    mean = table.values[:, others].mean(axis=1)
+    near = 2e-3 * np.ptp(mean)  # it may be rounded
+    left = [
+        j
+        for j in range(1, len(called))
+        if called[j] and called[j] <= MEANS and np.abs(table.values[:, j] - mean).max() < near
+    ]
+    return table.take([j for j in range(len(called)) if j not in left])
 
 
 def _is_sigma(words: list[str], all_words: list[list[str]]) -> bool:

@@ -12,6 +12,7 @@ from ngmca.io.tables.cells import COMMENTS, Lines, Style, kind_of, rising, sampl
 EXPLICIT = re.compile(r"^\W*(time|wavelength) explicit", re.I)  # what is in the line above the numbers
 SETTING = re.compile(r"^[#%!/\s]*([A-Za-z][\w \[\].]*?)\s*(?:\(([^)]*)\))?\s*[=:\t,;]+\s*(.*)$")
 LISTED = re.compile(r"[^\d:=][^:=]*[:=](.+)$")
+MIN_AXIS = 4  # positions in a line above the names of other columns
 BRACKETED = re.compile(r"[\[(].*[\])]")
 
 
@@ -48,11 +49,14 @@ def labels_of(head: Lines, remark: str, style: Style, width: int) -> Labels:
         and role(index) in ("time", "counting", "spectral")
     ):
         found[0] = [index] + [""] * (width - 1)
+    elif len(found) > 1 and found[0] is None and found[1]:
+        found[0] = _beside_axis(style.cells(head.texts[-1]), found[1], style)
     fitting = list(takewhile(lambda cells: cells is not None, found))
     title = head.texts[-1 - len(fitting)] if len(fitting) < len(head.texts) else ""
     if not fitting:
         fitting = [_commented(remark, style, width)]
     rows = _with_name_of_index([tuple(cells) for cells in fitting if cells is not None])
+    rows = _with_axis_above(rows, style)
     units = rows.pop(0) if len(rows) > 1 and _are_units(rows[0]) else ()
     if not rows or _is_setting(rows, style, width):
         return Labels(units=units, title=as_title(title or remark))
@@ -78,6 +82,28 @@ def _with_name_of_index(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
         return rows
     corner = f"{rows[0][0]}\\{rows[1][0]}" if rows[1][0] else rows[0][0]
     return [(corner, *rows[1][1:]), *rows[2:]]
+
+
+def _beside_axis(words: list[str], above: list[str], style: Style) -> list[str] | None:
+    """Return the line of names of the first columns, if the line above it has an axis for the others."""
+    named = len(words) < len(above) - MIN_AXIS and all(map(style.is_word, words))
+    return (
+        words + [""] * (len(above) - len(words))
+        if named and rising(above[len(words) :], style)
+        else None
+    )
+
+
+def _with_axis_above(rows: list[tuple[str, ...]], style: Style) -> list[tuple[str, ...]]:
+    """Return lines of names where the nearest one names the first columns, and the next has the axis."""
+    named = len(list(takewhile(bool, rows[0]))) if len(rows) > 1 else 0
+    if not 0 < named < len(rows[0]) - MIN_AXIS or any(rows[0][named:]):
+        return rows
+    if not rising(rows[1][named:], style):
+        return rows
+    heading = next((cell for cell in rows[1][:named] if role(cell) == "spectral"), "")
+    over = [(heading, *[""] * (len(rows[0]) - 1))] if heading else []
+    return [(*rows[0][:named], *rows[1][named:]), *over, *rows[2:]]
 
 
 def _in_front_of_settings(rows: list[tuple[str, ...]], style: Style) -> list[tuple[str, ...]]:
@@ -146,7 +172,21 @@ def _fitted(text: str, style: Style, width: int) -> list[str] | None:
             return [""] * missing + cells
         if len(cells) > width > 1 and not any(cells[width:]):
             return cells[:width]
+        joined = _with_units(cells) if other is None else []
+        if len(joined) == width > 1:
+            return joined
     return None
+
+
+def _with_units(cells: list[str]) -> list[str]:
+    """Return the names in a line with spaces between them, each with the unit in brackets behind it."""
+    found: list[str] = []
+    for cell in cells:
+        if found and BRACKETED.fullmatch(cell):
+            found[-1] += f" {cell}"
+        else:
+            found.append(cell)
+    return found
 
 
 def _commented(text: str, style: Style, width: int) -> list[str] | None:
