@@ -32,9 +32,11 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
     "min_reported_time": 1,
+    "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
 }
+smartquotes = False  # -- is the beginning of an option
 html_theme = "pydata_sphinx_theme"
 html_title = "ngmca"
 html_show_sourcelink = False

@@ -31,7 +31,7 @@ DOWN = ["yes", "no: ngmca", *["also"] * 4, "then"]
 
 def settings() -> None:
     """Questions from top to bottom; each answer leads to the right."""
-    figure, panel = plt.subplots(figsize=(8, 9), layout="constrained")
+    figure, panel = plt.subplots(figsize=(6.4, 8.5), layout="constrained")
     box = {"boxstyle": "round,pad=0.5", "fc": "#e8eef7", "ec": "#34609c"}
     for i, (question, answer, setting) in enumerate(STEPS):
         y = len(STEPS) - i

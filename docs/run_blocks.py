@@ -72,6 +72,11 @@ def write_files() -> None:
         shutil.copyfile(ngmca.datasets.path("reaction"), file)
     for file in ("mixtures.csv", "infrared.csv", "raman.csv"):
         shutil.copyfile(ngmca.datasets.path("mixtures"), file)
+    Path("known.csv").write_text("time,A,B,C\n10,0.301,0.554,0.145\n40,0.008,0.291,0.701\n")
+    Path("standards.csv").write_text(
+        "measurement,alcohol (g/L),acid (g/L)\nmixture 1,10.0,10.0\nmixture 5,0.29,6.26\nmixture 9,8.88,0.63\n"
+        "mixture 13,2.40,1.55\nmixture 17,6.02,\nmixture 21,5.68,9.78\n"
+    )
     write_library(Path("library"))
     write_store("Y.zarr")
     write_store("image.zarr")

@@ -404,7 +404,8 @@ def test_constraints_that_are_wrong_are_named(mixture):
         ),
         (
             [ngmca.Closure(), ngmca.KnownMixing(np.full((M, 1), 2.0))],
-            "known by KnownMixing or ZeroMixing contradict the total of Closure in measurement 0",
+            "known by KnownMixing or ZeroMixing contradict the total of Closure in measurement 0: "
+            "their sum is 2, the total is 1",
         ),
     ]:
         with pytest.raises(ValueError, match=words):

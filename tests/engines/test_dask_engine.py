@@ -227,7 +227,7 @@ def test_a_lazy_signal_of_hyperspy():
 def test_two_workers_that_are_processes(cluster):
     Y = measured()
     start = np.random.default_rng(1).random((M, R)), np.zeros((R, N))
-    options = {"n_iter": 50, "start": start, "domain": "direct"}
+    options = {"n_iter": 15, "start": start, "domain": "direct"}
     found = ngmca.separate(da.from_array(Y, chunks=(M, 650)), R, **records(**options))
     assert_near(found, ngmca.separate(Y, R, **records(**options)))
 

@@ -135,7 +135,7 @@ def test_written_columns_of_one_name_are_all_there(tmp_path):
         ("source 1 (2)", [5, 6]),
         ("source 1", [7, 8]),
     ]
-    write_table(tmp_path / "t.csv", columns)
+    write_table(str(tmp_path / "t.csv"), columns)
     with (tmp_path / "t.csv").open(newline="") as file:
         names, *rows = csv.reader(file)
     assert names == ["source 1", "source 1 (3)", "source 1 (2)", "source 1 (4)"]

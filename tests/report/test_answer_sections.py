@@ -52,6 +52,17 @@ def test_the_report_opens_with_the_answers(run):
     assert len([checked(plot) for section in later for plot in section.plots]) > 25
 
 
+def test_amounts_with_a_known_scale_are_not_called_relative(run):
+    bare = replace(run, answers=Answers())
+    assert "relative" in dict(bare.answer_sentences)["How much?"]
+    amounts = np.full((12, 3), np.nan)
+    amounts[:2] = 20 * run.separation.A[:2]
+    known = [ngmca.KnownMixing(amounts)]
+    found = ngmca.separate(run.data.Y, 3, constraints=known, method=ngmca.Soft(n_iter=100), n_init=1)
+    told = dict(replace(bare, separation=found).answer_sentences)["How much?"]
+    assert told.startswith("Amounts have the unit of what was known beforehand")
+
+
 def test_amounts_stand_beside_the_source_that_they_are_of(run):
     amounts = run.answers.amounts
     pattern = r"<tr><th><i[^>]*></i>(\d)<td><b>(.*?)</b>.*?<td>([\d.e+-]+) g/L"

@@ -52,12 +52,12 @@ class Answers:
     detection: DetectionLimit | None = None
     given: tuple[str, ...] = ()
 
-    def sentences(self, r: int) -> list[tuple[str, str]]:
-        """Return the three questions about r sources with their answers in words."""
+    def sentences(self, r: int, sized: bool = False) -> list[tuple[str, str]]:
+        """Return the questions about r sources and their answers. Sized sources have a unit."""
         return [
             ("How many?", self._how_many(r)),
             ("Which?", self._which(r)),
-            ("How much?", self._how_much()),
+            ("How much?", self._how_much(sized)),
         ]
 
     def _how_many(self, r: int) -> str:
@@ -77,7 +77,9 @@ class Answers:
             f"{'' if self.detection is None else f' {self.detection.words}'}"
         )
 
-    def _how_much(self) -> str:
+    def _how_much(self, sized: bool) -> str:
+        if self.amounts is None and sized:
+            return "Amounts have the unit of what was known beforehand: constraints fix their scale."
         if self.amounts is None:
             return message(
                 "Amounts are relative, shares of the signal: no standards were given ({}).",
@@ -212,7 +214,10 @@ class Run:
     @property
     def answer_sentences(self) -> list[tuple[str, str]]:
         """The questions how many, which, how much and how sure, with their answers in words."""
-        (asked, many), *others = self.answers.sentences(len(self.separation.S))
+        # Columns of A have norm 1 unless a constraint fixes their size.
+        norms = np.linalg.norm(self.separation.A, axis=0)
+        sized = not np.allclose(norms[norms > 0], 1.0, atol=1e-3)
+        (asked, many), *others = self.answers.sentences(len(self.separation.S), sized)
         background = found_background(self.separation)
         if background is not None:
             many = message("{} {}", many, background)

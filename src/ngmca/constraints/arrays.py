@@ -278,7 +278,17 @@ def _check_sums_of_points(made: Constraints, totals: NDArray) -> None:
         "at least": whole & below,
     }[made.sense]
     if wrong.any():
+        row = int(wrong.argmax())
+        total = float(np.broadcast_to(totals, sums.shape)[row])
         raise ArgumentError(
-            "values that are known by {} or {} contradict the total of {} in measurement {}.",
-            *(option("KnownMixing"), option("ZeroMixing"), option("Closure"), int(wrong.argmax())),
+            "values that are known by {} or {} contradict the total of {} in measurement {}: "
+            "their sum is {:.8g}, the total is {:.8g}. Correct one of them, or leave one value out.",
+            *(
+                option("KnownMixing"),
+                option("ZeroMixing"),
+                option("Closure"),
+                row,
+                float(sums[row]),
+                total,
+            ),
         )

@@ -5,7 +5,7 @@ costs no more. What is left, levels of single entries and missing ones, are weig
 """
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ class Levels:
     columns: NDArray | None = None  # (n,), of geometric mean 1
     weights: NDArray | None = None  # (m, n), at most 1
     counts: Counts | None = None  # the weights follow from the fit
+    _kept: list[tuple[NDArray, NDArray]] = field(init=False, repr=False, default_factory=list)
 
     @classmethod
     def of(cls, noise: Any, engine: Engine) -> "Levels":
@@ -157,12 +158,15 @@ class Levels:
         rows, columns = self.units(shape)
         if weights is None:
             return rows * np.sqrt(np.mean(columns**2))
+        for known, spread in self._kept:  # every state asks for it, and weights rarely change
+            if known is weights:
+                return spread
         seen = weights > 0
         variance = np.divide(columns**2, weights, out=np.zeros(shape), where=seen)
         count = seen.sum(axis=1)
-        return np.asarray(
-            rows * np.sqrt(np.where(count, variance.sum(axis=1), 1) / np.maximum(count, 1))
-        )
+        spread = rows * np.sqrt(np.where(count, variance.sum(axis=1), 1) / np.maximum(count, 1))
+        self._kept[:] = [*self._kept[-1:], (weights, spread)]
+        return spread
 
     def units(self, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:
         """Of rows and of columns."""

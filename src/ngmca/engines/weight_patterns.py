@@ -30,15 +30,22 @@ class WeightPatterns:
         _, first, self._which = np.unique(keys, return_index=True, return_inverse=True)
         if len(first) > MAX_SHARE_OF_PATTERNS * len(W):
             first, self._which = np.arange(len(W)), np.arange(len(W))
-        self._W = np.ascontiguousarray(W[first])
+        self._each = len(first) == len(W)  # has a pattern of its own
+        self._W = np.ascontiguousarray(W if self._each else W[first])
         self._few = _few_changes(self._W)
 
     def grams(self, A: NDArray, rows: Choice = slice(None), Q: NDArray | None = None) -> Gram:
         """Return A' diag(w) A for some rows of the problem; Q holds `pairs(A)`, if known already."""
-        needed, which = np.unique(self._which[rows], return_inverse=True)
         r = A.shape[1]
+        in_order = self._each and isinstance(rows, slice)
+        if in_order:
+            needed = self._which[rows]
+            which = np.arange(len(needed))
+        else:
+            needed, which = np.unique(self._which[rows], return_inverse=True)
         if self._few is None:
-            upper = self._W[needed] @ (pairs(A) if Q is None else Q)
+            W = self._W[rows if in_order else needed]  # a slice is no copy
+            upper = W @ (pairs(A) if Q is None else Q)
         else:
             most, ends, places, changes = self._few
             upper = most[needed, None] * gram(A)[np.triu_indices(r)]

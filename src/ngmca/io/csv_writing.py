@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,10 @@ FORMULA = re.compile(r"(^|[;|]) *(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def write_table(
-    path: Path, columns: Mapping[str, Column] | Iterable[tuple[str, Column]], *, comment: str = ""
+    path: str | PathLike[str],
+    columns: Mapping[str, Column] | Iterable[tuple[str, Column]],
+    *,
+    comment: str = "",
 ) -> None:
     """Write columns of numbers or words to a .csv file, below a line with their names.
 
@@ -27,7 +31,7 @@ def write_table(
 
     Parameters
     ----------
-    path : path
+    path : str or path
         The file; an existing file is replaced.
     columns : dict, or iterable of (name, column) pairs
         Columns of equal length.
@@ -51,7 +55,7 @@ def write_table(
     2.0,0.2
     """
     pairs = list(columns.items() if isinstance(columns, Mapping) else columns)
-    with path.open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
+    with Path(path).open("w", newline="", encoding="utf-8", errors="backslashreplace") as file:
         if comment:
             file.write(f"# {' '.join(comment.split())}\n")
         writer = csv.writer(file, lineterminator="\n")

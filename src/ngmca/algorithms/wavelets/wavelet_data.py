@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.threads import in_parts
 from ngmca.engines import (
     Engine,
     by_residual,
@@ -23,10 +24,11 @@ from ngmca.engines import (
     in_memory,
     in_precision,
     magnitude,
-    residual_energy,
+    threads_for,
 )
 from ngmca.nnqp.gram import Gram
 
+CACHED_ENTRIES = 1 << 16  # entries of the data that stay in the cache of a core
 SMALL = 1 << 17  # coefficients of all sources, up to which the precision of the data is kept
 RHO = 0.15  # of ADMM, for columns of norm 1: small, so that S follows A quickly
 
@@ -122,17 +124,33 @@ class WeightedWaveletData(WaveletData):
         largest = engine.weights.max(axis=0)
         roots = np.sqrt(np.where(largest > 0, largest, 1))
         self._W = (engine.weights / roots).astype(dtype)
-        self.roots = roots.astype(dtype) if (roots != 1).any() else None
+        self._roots = roots.astype(dtype)
+        self.roots = self._roots if (roots != 1).any() else None
+        self._energy = 0.0
         self._Z = self._observed.copy()
         self.engine = in_memory(self._Z, like=engine, unit=unit)
 
     def follow(self, A: NDArray, S: NDArray) -> None:
         """See the data from the fit A S."""
         dtype = self._Z.dtype
-        fit = np.dot(A.astype(dtype, copy=False), S.astype(dtype, copy=False))
-        np.subtract(self._observed, fit, out=self._Z)
-        self._Z *= self._W
-        self._Z += self.times_roots(fit)
+        A, S = A.astype(dtype, copy=False), S.astype(dtype, copy=False)
+        step = max(1, CACHED_ENTRIES // S.shape[1])
+        starts = range(0, len(A), step)
+
+        def seen(some: range) -> float:
+            energy = 0.0
+            for start in starts[some.start : some.stop]:
+                rows = slice(start, start + step)
+                fit = A[rows] @ S
+                rest = np.subtract(self._observed[rows], fit, out=self._Z[rows])
+                fit *= self._roots
+                weighted = self._W[rows] * rest
+                rest *= self._roots
+                energy += float(np.vdot(weighted, rest))
+                np.add(weighted, fit, out=rest)
+            return energy
+
+        self._energy = sum(in_parts(seen, len(starts), 1, threads_for(self._own, len(S))))
 
     @property
     def noise_weights(self) -> NDArray | None:
@@ -144,8 +162,8 @@ class WeightedWaveletData(WaveletData):
         return self._own.noise(A, S * self._unit, final=final) / self._unit
 
     def cost(self, A: NDArray, S: NDArray, SS: Gram, YS: NDArray) -> float:
-        """Return 1/2 sum w (Y - A S)^2."""
-        return residual_energy(self._own, A, S * self._unit) / (2 * self._unit**2)
+        """Return 1/2 sum w (Y - A S)^2 for the last fit."""
+        return self._energy / 2
 
 
 def noise_and_weights(A: NDArray, sigma: NDArray, weights: NDArray | None) -> tuple[NDArray, NDArray]:
