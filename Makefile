@@ -53,7 +53,7 @@ $(TOOLS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/$(SCRIPTS)/python -m pip install --quiet --upgrade pip
 	$(TOOLS)/$(SCRIPTS)/python -m pip install --quiet --no-compile --group tools \
-		--editable ".[orange,xarray]"
+		--editable ".[notebook,orange,xarray]"
 	@touch $@
 
 test-tools: $(TOOLS)/.installed

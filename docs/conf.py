@@ -36,6 +36,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
 }
+smartquotes = False  # -- is the beginning of an option
 html_theme = "pydata_sphinx_theme"
 html_title = "ngmca"
 html_show_sourcelink = False

@@ -23,6 +23,8 @@ def prepare():
 def case(rng, folder):
     """Separate a mixture with random constraints, right ones and wrong ones."""
     m, n, r = (int(rng.integers(low, high)) for low, high in ((3, 25), (6, 60), (1, 5)))
+    parts = int(rng.integers(2, 4)) if rng.random() < 0.15 else 1
+    m *= parts
     truth = ngmca.simulate.sparse(m=m, n=n, r=r, snr=20, seed=int(rng.integers(1 << 30)))
     A = np.sort(truth.A, axis=0) if rng.random() < 0.3 else truth.A
     Y = (A @ truth.S + 0.01 * rng.standard_normal((m, n))) * 2.0 ** int(rng.choice([0, 0, -300, 200]))
@@ -37,14 +39,15 @@ def case(rng, folder):
     try:
         built = [make() for make in constraints]
         with precision_of_wavelets(rng):
-            found = ngmca.separate(Y, wanted, constraints=built, n_init=1, seed=0, **options)
+            data = Y if parts == 1 else np.split(Y, parts)
+            found = ngmca.separate(data, wanted, constraints=built, n_init=1, seed=0, **options)
     except (ValueError, TypeError) as error:
         return check_message(error)
     for name in ("A", "S", "noise"):
         expect(np.isfinite(getattr(found, name)).all(), f"{name} is not finite")
     expect((found.A >= 0).all() and (found.S >= 0).all(), "a factor is negative")
     for one in built:
-        _check(one, found, m, n, wanted)
+        _check(one, found, m, n, wanted, parts)
     return ACCEPTED
 
 
@@ -62,7 +65,7 @@ def _options(rng):
 
 def _drawn(rng, A, S, r):
     """Return up to three constraints, as words and as functions that build them."""
-    makers = (_known_sources, _known_mixing, _closure, _shape, _zeros, _baseline)
+    makers = (_known_sources, _known_mixing, _closure, _shape, _zeros, _baseline, _trilinear)
     chosen = rng.choice(len(makers), size=int(rng.integers(1, 4)), replace=rng.random() < 0.1)
     return [makers[k](rng, A, S, r) for k in chosen]
 
@@ -113,7 +116,12 @@ def _baseline(rng, A, S, r):
     return f"Baseline {kind}", lambda: ngmca.Baseline(kind)
 
 
-def _check(one, found, m, n, r):
+def _trilinear(rng, A, S, r):
+    sources = rng.permutation(r + 1)[: int(rng.integers(1, 3))].tolist() if rng.random() < 0.4 else None
+    return f"Trilinear {sources}", lambda: ngmca.Trilinear(sources)
+
+
+def _check(one, found, m, n, r, parts):
     """Check that a constraint holds for what was found."""
     if isinstance(one, ngmca.KnownSources) and one.scale == "fixed":
         rows = one.rows(r, n)
@@ -127,7 +135,12 @@ def _check(one, found, m, n, r):
         _check_sums(one, found, m)
     elif isinstance(one, ngmca.Unimodal | ngmca.Monotonic):
         for k in range(r) if one.sources is None else one.sources:
-            _check_profile(found.A[:, k], getattr(one, "direction", "unimodal"))
+            for part in np.split(found.A[:, k], parts):
+                _check_profile(part, getattr(one, "direction", "unimodal"))
+    elif isinstance(one, ngmca.Trilinear):
+        for k in range(r) if one.sources is None else one.sources:
+            values = np.linalg.svd(found.A[:, k].reshape(parts, -1), compute_uv=False)
+            expect(values[1] <= 1e-4 * values[0], f"profiles of source {k} differ: {values}")
 
 
 def _check_sums(one, found, m):

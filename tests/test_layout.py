@@ -51,6 +51,8 @@ HEAVY = {
     "xarray": {"io", "plotting", "tools"},
     "hyperspy": {"tools"},
     "Orange": {"tools"},
+    "anywidget": {"plotting"},
+    "traitlets": {"plotting"},
     "h5py": {"io", "saving"},
     "h5netcdf": {"io"},
     "zarr": {"io", "result"},

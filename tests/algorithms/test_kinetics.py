@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize, nnls
 
 import ngmca
+from ngmca.algorithms.kinetics.kinetic_errors import _sums_of_channels, rates_of
 from ngmca.algorithms.kinetics.kinetic_step import KineticFit
 from ngmca.constraints.rate_law import RateLaw
 from ngmca.engines import open_data
@@ -234,3 +235,25 @@ def test_values_that_a_law_has_anyway_are_no_contradiction():
     known = [ngmca.Kinetics("A -> B", times=TIMES), ngmca.KnownMixing(start)]
     found = ngmca.separate(data(A, S), 2, constraints=known, **QUICK)
     np.testing.assert_allclose(found.A, A, atol=0.02)
+
+
+def test_profiles_near_zero_neither_overflow_nor_win():
+    A, S = amounts("A -> B", [0.5], [1, 0]), bands(12, 22)
+    model = ngmca.Kinetics("A -> B", times=TIMES + 1).model(len(TIMES), 2, np.ones(len(TIMES)))
+    fit = KineticFit(open_data(data(A, S)), A, S, model)
+    here = fit.descend(model.free(np.array([0.6])))
+    for rate in np.arange(340.0, 380.0):  # squares of the first profile are the least numbers there are
+        there = model.free(np.array([rate]))
+        assert fit.cost(there, fit.sweep(there)) > fit.cost(*here)  # warnings are errors in tests
+
+
+def test_errors_of_rates_beside_equal_columns():
+    A = np.column_stack([*amounts("A -> B", [0.5], [1, 0]).T, np.ones(25), np.ones(25)])
+    engine, S = open_data(data(A, bands(8, 16, 24, 32))), bands(8, 16, 24, 32) + 0.1
+    model = ngmca.Kinetics("A -> B", times=TIMES).model(25, 4, np.ones(25))
+    found = rates_of(engine, A, S, model, S)
+    assert np.isfinite(found.sd).all()
+    twice = KineticFit(engine, A, S, model).sweep(model.free(np.array([0.5])))
+    twice.S[:] = S  # all sources are above 0, and two of their columns are equal
+    sums = _sums_of_channels(engine, A, twice, np.zeros((1, 25, 4)), None)
+    assert all(np.isfinite(one).all() for one in sums)

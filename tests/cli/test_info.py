@@ -32,3 +32,20 @@ def test_numbers_beyond_all_measure_are_the_users_to_mend(tmp_path):
     for value in (1.7e308, 1e-310):
         np.save(tmp_path / "a.npy", np.full((4, 30), value))
         assert "row 0, column 0" in run("info", tmp_path / "a.npy", code=2).stderr
+
+
+def test_the_axis_is_named_and_dimensions_are_told_by_options(tmp_path):
+    axis = np.linspace(4000, 400, 60)
+    lines = [",".join(f"{x:g}" for x in axis)]
+    lines += [",".join(map(str, row)) for row in np.random.default_rng(0).random((5, 60)).round(3)]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    read = ("info", tmp_path / "t.csv", "--axis", "first-row", "--json")
+    assert json.loads(run(*read).stdout)["axis"] == "wavenumber [cm-1]"  # a guess
+    words = ("--axis-name", "energy", "--axis-unit", "eV", "--axis-direction", "rising")
+    assert json.loads(run(*read, *words).stdout)["axis"] == "energy [eV]"
+    np.savez(tmp_path / "d.npz", scan=np.random.default_rng(0).random((4, 3, 5, 32)))
+    told = run("info", tmp_path / "d.npz", code=2).stderr
+    assert "4 dimensions" in told
+    assert "--axes" in told
+    facts = json.loads(run("info", tmp_path / "d.npz", "--axes", "time,y,x,channel", "--json").stdout)
+    assert (facts["measurements"], facts["channels"]) == (60, 32)

@@ -282,3 +282,17 @@ def test_kill_9_leaves_no_result_that_looks_whole(table, tmp_path):
             run("separate", table, "-r", 3, "-o", out, "--iterations", 5, "--force")  # the way is free
             ngmca.load(out)
     assert sorted(os.listdir(tmp_path)) == ["out0", "out1", "tubes.csv"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(5, "Input/output error")])
+def test_nothing_is_offered_to_go_on_from_before_there_is_a_checkpoint(
+    table, tmp_path, monkeypatch, error
+):
+    def broken(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr(pipeline, "_found", broken)
+    code = 130 if isinstance(error, KeyboardInterrupt) else 1
+    told = run("separate", table, "-r", 3, "-o", tmp_path / "out", code=code).stderr
+    assert "--resume" not in told
+    assert "kept" not in told or "stopped before there was any result to keep" in told

@@ -21,6 +21,7 @@ EXTRAS = {  # by the name that is imported; others are installed by this name
     "starlette": "app",
     "uvicorn": "app",
     "nmrsim": "paper",
+    "anywidget": "notebook",
     "cupy": "gpu",
 }
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ngmca._support.html_cards import card, curves
 from ngmca.io.technique import Technique
-from ngmca.plotting import labelled_arrays, sources_plot
+from ngmca.plotting import labelled_arrays, notebook_view, sources_plot
 from ngmca.result.ambiguity import Ambiguity
 from ngmca.result.error_bars import Posterior
 from ngmca.result.large_sources import in_memory
@@ -252,6 +252,27 @@ class Separation:
         Frozen({'y': 2, 'x': 3, 'source': 2})
         """
         return labelled_arrays.labelled(self.in_memory(), data)
+
+    def explore(self, data: Any) -> Any:
+        """Return a view for notebooks: sources, amounts or maps, and the fit of one measurement.
+
+        A click on an amount or a pixel shows the fit and the residual of this measurement; a click on a
+        source highlights it everywhere. The fit is A S, with the background if there is one. At most
+        two million values of the data are sent to the browser: a note says which measurements are
+        shown, and whether neighbouring channels were averaged. Needs ``pip install 'ngmca[notebook]'``.
+
+        Parameters
+        ----------
+        data : array, Dataset, DataFrame or DataArray
+            The data that were separated. Of several techniques, take each of `techniques` with its own.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+            The last line of a cell shows it in Jupyter, VS Code and marimo. Its `measurement` and
+            `source` are the chosen ones, counted from 0, and can be set.
+        """
+        return notebook_view.view(self.in_memory(), data)
 
     def in_memory(self) -> "Separation":
         """Return the same with S as an array, where it lies on disk or on a cluster.

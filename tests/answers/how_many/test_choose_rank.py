@@ -92,8 +92,8 @@ def test_few_counts(lines):
 def test_few_measurements(lines):
     found = ngmca.choose_rank(lines[:7] + 0.05 * noise(None, (7, 240)), seed=0)
     assert found.rank == 4
-    assert found.left_out["directions"] == "7 measurements are too few to rotate residuals"
-    assert "7 measurements are too few to compare halves of them" in found.advice
+    assert found.left_out["directions"] == "there are too few measurements (7) to rotate residuals"
+    assert "There are too few measurements (7) to compare halves of them" in found.advice
 
 
 def test_spectra_that_look_alike():
@@ -230,7 +230,7 @@ def test_more_may_be_found_than_was_allowed():
     found = ngmca.choose_rank(ngmca.simulate.sparse(40, 80, 6, snr=30, seed=0).Y, 3, seed=0)
     assert (found.rank, found.range) == (3, (3, 6))
     assert found.advice == (
-        "3 (3 to 6): singular values suggest 6 and the prediction of held-out blocks suggests 6."
+        "3 (3 to 6): singular values suggest 6. The prediction of held-out blocks suggests 6."
     )
 
 
@@ -326,5 +326,6 @@ def test_few_measurements_whose_sources_do_not_come_again_give_a_careful_number(
     assert found.rank == 4  # 14 measurements in a half, three for each source
     assert found.range[1] == 18
     assert (
-        "28 measurements are too few to compare halves of them for more than 4 sources" in found.advice
+        "There are too few measurements (28) to compare halves of them for more than 4 sources"
+        in found.advice
     )

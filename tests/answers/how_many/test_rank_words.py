@@ -25,7 +25,7 @@ def test_a_source_that_comes_again_is_in_the_range():
     found = evidence(3, {"directions": 3, "held_out": 3, "halves": 4}, halves={3: 0.9, 4: 0.9})
     assert found.range == (3, 4)
     assert advice(found) == (
-        "3 (3 to 4): both criteria agree and a fourth source comes again from halves of the data and "
+        "3 (3 to 4): both criteria agree. A fourth source comes again from halves of the data and "
         "explains 0.2 %."
     )
 
@@ -35,8 +35,8 @@ def test_dissent_is_in_the_range():
     found = evidence(2, criteria, halves={2: 0.9, 3: -0.5}, spikes=2)
     assert found.range == (2, 20)
     assert advice(found) == (
-        "2 (2 to 20 or more): singular values suggest 20 or more, the prediction of "
-        "held-out blocks suggests 5 and a third source does not come again from halves of the data and "
+        "2 (2 to 20 or more): singular values suggest 20 or more. The prediction of "
+        "held-out blocks suggests 5. A third source does not come again from halves of the data and "
         "explains 0.2 %. 2 spikes were left out."
     )
 
@@ -45,23 +45,22 @@ def test_sources_that_do_not_come_again_lower_the_range():
     found = evidence(3, {"directions": 3, "held_out": 3}, halves={3: 0.1})
     assert found.range == (2, 3)
     assert advice(found) == (
-        "3 (2 to 3): both criteria agree and not all of the 3 sources come again from halves of the "
-        "data."
+        "3 (2 to 3): both criteria agree. Not all of the 3 sources come again from halves of the data."
     )
 
 
 def test_one_source_that_does_not_come_again():
     found = evidence(1, {"directions": 1, "held_out": 1}, halves={1: 0.1})
-    assert advice(found).endswith("agree and this source does not come again from halves of the data.")
+    assert advice(found).endswith("agree. This source does not come again from halves of the data.")
 
 
 def test_why_criteria_were_left_out_is_said():
-    why = {"directions": "4 channels are too few", "halves": "9 measurements are too few"}
+    why = {"directions": "there are too few channels", "halves": "there are too few measurements"}
     found = evidence(2, {"held_out": 2}, left_out=why, halves={2: 0.1})
     assert found.range == (2, 2)
     assert advice(found) == (
-        "2: the prediction of held-out blocks suggests 2, 4 channels are too few and 9 measurements are "
-        "too few."
+        "2: the prediction of held-out blocks suggests 2. There are too few channels. There are too few "
+        "measurements."
     )
 
 

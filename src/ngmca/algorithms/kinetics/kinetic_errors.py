@@ -85,7 +85,8 @@ def _sums_of_channels(
     moves = np.einsum("jik,kc->jic", D, S)  # (p, m, n): how the fit moves
     free = S > 0 if known_sources is None else (S > 0) & np.isnan(known_sources)
     G = np.einsum("ik,ic,il->ckl", A, W, A) * free.T[:, :, None] * free.T[:, None, :]
-    G[:, np.arange(len(S)), np.arange(len(S))] += ~free.T
+    ridge = FLAT * np.einsum("ckk->ck", G).max(axis=1, initial=1e-100)  # columns of A may be 0, or equal
+    G[:, np.arange(len(S)), np.arange(len(S))] += ~free.T + ridge[:, None]
     pull = np.einsum("ik,ic,jic->cjk", A, W, moves) * free.T[:, None, :]
     follow = np.linalg.solve(G, pull.swapaxes(1, 2))  # (n, r, p)
     curvature = np.einsum("jic,ic,hic->jh", moves, W, moves) - np.einsum("cjk,ckh->jh", pull, follow)

@@ -215,7 +215,8 @@ class KineticFit:
 
     def cost(self, theta: NDArray, sweep: Sweep) -> float:
         """Return the cost, with that of known values."""
-        return sweep.cost + 0.5 * float(np.sum(self._weights * self._beside_known(theta) ** 2))
+        found = sweep.cost + 0.5 * float(np.sum(self._weights * self._beside_known(theta) ** 2))
+        return found if np.isfinite(found) else np.inf
 
     def _beside_known(self, theta: NDArray) -> NDArray:
         """Return columns less their known values, (m, q); 0 where these are unknown."""
@@ -230,9 +231,13 @@ class KineticFit:
         return A
 
     def sweep(self, theta: NDArray) -> Sweep:
-        """Return the best sources for the profiles, with the sums that a step needs."""
+        """Return the best sources for the profiles, with the sums that a step needs.
+
+        A profile near 0 may have a source that overflows: its cost is then not finite, and never best.
+        """
         A = self.mixing(theta).astype(self._engine.dtype)
-        return self._engine.sweep(A, self._S, self._solve)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._engine.sweep(A, self._S, self._solve)
 
     def search(self) -> list[NDArray]:
         """Return the best of many orders of magnitude of the parameters."""

@@ -250,8 +250,8 @@ class _Search:
         m, n = self.data.averages.shape
         number = above_rotated.number_above(self.ratios)
         if m < above_rotated.MIN_MEASUREMENTS or n < above_rotated.MIN_CHANNELS:
-            few = f"{m} measurements" if m < above_rotated.MIN_MEASUREMENTS else f"{n} channels"
-            self.left_out["directions"] = f"{few} are too few to rotate residuals"
+            few = f"measurements ({m})" if m < above_rotated.MIN_MEASUREMENTS else f"channels ({n})"
+            self.left_out["directions"] = f"there are too few {few} to rotate residuals"
         elif number > self.limit:
             self.left_out["directions"] = (
                 f"singular values were left out, because all of {self.limit} are above rotated residuals"
@@ -263,7 +263,7 @@ class _Search:
         m, n = self.data.averages.shape
         number = blocks.number_that_predicts(self.errors)
         if np.isnan(self.errors).any():
-            self.left_out["held_out"] = f"{m} x {n} entries are too few to hold out blocks"
+            self.left_out["held_out"] = f"there are too few entries ({m} x {n}) to hold out blocks"
         elif not number:
             self.left_out["held_out"] = "the noise of single entries is too strong to predict them"
         else:
@@ -288,7 +288,8 @@ class _Search:
             found = min(most, enough) if tried and self.criteria else most
             more = f" for more than {found} sources" if found < most else ""
             self.left_out["halves"] = (
-                f"{len(self.data.chosen)} measurements are too few to compare halves of them{more}"
+                f"there are too few measurements ({len(self.data.chosen)}) to compare halves of "
+                f"them{more}"
             )
             return found
         if most > 1:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ngmca._support.html_cards import card, curves
 from ngmca.answers.how_many.directions import CLEARLY
 from ngmca.answers.how_many.halves import AGAIN, come_again
-from ngmca.answers.wording import counted, listed, percent
+from ngmca.answers.wording import capitalised, counted, percent
 from ngmca.plotting.rank_plot import rank_picture
 
 if TYPE_CHECKING:
@@ -179,7 +179,8 @@ def advice(evidence: Evidence) -> str:
         reasons.insert(0, f"{'all' if agree > 2 else 'both'} criteria agree")
     elif len(evidence.criteria) == 1 and rank in evidence.criteria.values():
         reasons[:0] = [f"{CRITERIA[name]} {number}" for name, number in evidence.criteria.items()]
-    return f"{rank}{shown}: {listed(reasons, 6)}.{spikes_left_out(evidence.spikes)}"
+    why = f": {'. '.join([reasons[0], *map(capitalised, reasons[1:])])}" if reasons else ""
+    return f"{rank}{shown}{why}.{spikes_left_out(evidence.spikes)}"
 
 
 def spikes_left_out(spikes: int) -> str:

@@ -51,6 +51,13 @@ def place_of(data: Dataset | None, i: int) -> str:
     return f"measurement {i + 1 if data is None else data.names[i]}"
 
 
+def places_of(data: Dataset | None, rows: Sequence[int]) -> str:
+    """Return the names of some measurements, or the places of some pixels."""
+    if len(rows) == 1 or (data is not None and data.image_shape):
+        return listed([place_of(data, i) for i in rows])
+    return f"measurements {listed([i + 1 if data is None else data.names[i] for i in rows])}"
+
+
 def _position(data: Dataset | None, j: int) -> str:
     if data is None or data.axis_name == NO_AXIS:
         return f"channel {j}"
@@ -96,7 +103,7 @@ def _dead(separation: Separation, data: Dataset | None, found: list[Defect]) -> 
 
 
 def _empty(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
-    named = capitalised(listed([place_of(data, one.measurement) for one in found]))
+    named = capitalised(places_of(data, [one.measurement for one in found]))
     this = "this measurement" if len(found) == 1 else "these measurements"
     text = f"{named}: all entries are 0, as if nothing was measured. Leave {this} out."
     title = "One measurement is empty" if len(found) == 1 else f"{len(found)} measurements are empty"
@@ -104,7 +111,7 @@ def _empty(separation: Separation, data: Dataset | None, found: list[Defect]) ->
 
 
 def _copies(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
-    named = capitalised(listed([place_of(data, one.measurement) for one in found]))
+    named = capitalised(places_of(data, [one.measurement for one in found]))
     text = (
         f"{named}: every entry is equal to that of another measurement. Copies count twice in the fit "
         "and make error bars too narrow. Leave them out."
@@ -114,7 +121,7 @@ def _copies(separation: Separation, data: Dataset | None, found: list[Defect]) -
 
 
 def _axis(separation: Separation, data: Dataset | None, found: list[Defect]) -> Finding:
-    named = capitalised(listed([place_of(data, one.measurement) for one in found]))
+    named = capitalised(places_of(data, [one.measurement for one in found]))
     text = (
         f"{named}: the entries rise or fall in equal steps, as wavelengths or times do. They were read "
         "as a measurement. Tell the reader where the axis is, or leave the measurement out."

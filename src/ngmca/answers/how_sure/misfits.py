@@ -3,9 +3,9 @@
 import numpy as np
 
 from ngmca._support.messages import message, option
-from ngmca.answers.how_sure.defect_words import place_of
+from ngmca.answers.how_sure.defect_words import places_of
 from ngmca.answers.how_sure.diagnostics import Diagnostics
-from ngmca.answers.wording import Finding, capitalised, listed, percent
+from ngmca.answers.wording import Finding, capitalised, percent
 from ngmca.io import Dataset
 from ngmca.result import Separation
 
@@ -99,7 +99,7 @@ def _odd_measurements(diagnostics: Diagnostics, data: Dataset | None) -> list[Fi
     if not 0 < odd.size <= max(1, len(rest) // 10) or len(rest) < 5:
         return []
     odd = odd[np.argsort(-rest[odd])]
-    named = listed([place_of(data, int(i)) for i in odd])
+    named = places_of(data, odd.tolist())
     times = rest[odd[0]] / np.median(rest)
     text = (
         f"The residual of {named} is up to {times:.2g} times as large as usual: no mixture of these "

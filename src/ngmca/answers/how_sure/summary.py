@@ -36,8 +36,10 @@ def summary(
 
 
 def how_sure(separation: Separation, diagnostics: Diagnostics) -> str:
-    """Return one sentence about the fit, about other starts, and about error bars."""
-    begin = f"The fit explains {percent(diagnostics.explained)} of the energy of the data, {{}}, {{}}."
+    """Return one sentence about the fit, other starts, error bars and other mixtures."""
+    begin = (
+        f"The fit explains {percent(diagnostics.explained)} of the energy of the data, {{}}, {{}}{{}}."
+    )
     alike, tried = agreement(separation), len(separation.restarts)
     starts = "one start was made"
     if alike is not None:
@@ -52,7 +54,15 @@ def how_sure(separation: Separation, diagnostics: Diagnostics) -> str:
         bars += f" to {plus_minus(widths.max())}" if len(widths) > 1 else ""
     elif separation.posterior is not None:
         bars = "error bars are not valid or cover a part of the channels"
-    return message(begin, starts, bars)
+    others: Message | str = ""
+    if separation.ambiguity is not None:
+        most = float(np.max(separation.ambiguity.relative(separation.S), initial=0))
+        others = f", other mixtures fit as well and change a source by up to {plus_minus(most)}"
+    elif len(separation.S) > 1:
+        others = message(
+            ", other mixtures that fit as well were not searched for ({})", option("ambiguity")
+        )
+    return message(begin, starts, bars, others)
 
 
 def found_background(separation: Separation) -> Message | None:
