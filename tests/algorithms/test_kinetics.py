@@ -257,3 +257,13 @@ def test_errors_of_rates_beside_equal_columns():
     twice.S[:] = S  # all sources are above 0, and two of their columns are equal
     sums = _sums_of_channels(engine, A, twice, np.zeros((1, 25, 4)), None)
     assert all(np.isfinite(one).all() for one in sums)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rates_of_data_in_single_precision_are_those_of_the_same_data_in_double(seed):
+    """Costs in single precision are as coarse as a change of the rate by half of its error."""
+    A, S = amounts("A -> B", [0.5], [1, 0]), 5 * bands(12, 22)
+    Y = (A @ S + 0.01 * np.random.default_rng(seed).standard_normal((25, S.shape[1]))).astype(np.float32)
+    known = [ngmca.Kinetics("A -> B", times=TIMES)]
+    one, other = (ngmca.separate(Y.astype(kind), 2, constraints=known, **QUICK).rates for kind in "fd")
+    np.testing.assert_allclose(one.values, other.values, atol=0.02 * other.sd.max())

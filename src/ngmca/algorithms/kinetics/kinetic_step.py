@@ -267,6 +267,20 @@ class KineticFit:
             theta, here, damping = theta + step, there, max(damping / 8, 1e-12)
             if small:
                 break
+        return (theta, here) if self._engine.dtype == np.float64 else self._settled(theta, here)
+
+    def _settled(self, theta: NDArray, here: Sweep) -> tuple[NDArray, Sweep]:
+        """Return where the slope is 0: in single precision rounding hides that the cost still falls."""
+        rise = 10 * float(np.finfo(self._engine.dtype).eps) * self._engine.energy
+        most, before = self.cost(theta, here) + rise, np.inf
+        for _ in range(MAX_STEPS):
+            slope, curvature = self.slope_and_curvature(theta, here)
+            step = -np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
+            size = float(np.abs(step).max(initial=0))
+            there = self.sweep(theta + step) if size < before / 2 and size < FARTHEST else here
+            if there is here or not self.cost(theta + step, there) <= most:
+                break
+            theta, here, before = theta + step, there, size
         return theta, here
 
     def slope_and_curvature(self, theta: NDArray, here: Sweep) -> tuple[NDArray, NDArray]:
