@@ -254,6 +254,18 @@ def write_hyperspy(path):
     file_writer(str(path), signal)
 
 
+def athena():
+    """A project of Athena."""
+    lists = "@x = ({});\n@y = ({});\n[record]\n"
+    axis = ",".join(f"'{x:g}'" for x in AXIS + 7100)
+    groups = [
+        f"$old_group = 'g{i}';\n@args = ('label','{name}','bkg_eshift',0.5);\n"
+        + lists.format(axis, ",".join(f"'{y:g}'" for y in row))
+        for i, (name, row) in enumerate(zip(NAMES, Y, strict=True))
+    ]
+    return "# Athena project file -- Demeter version 0.9.26\n" + "".join(groups) + "@journal = ();\n1;\n"
+
+
 SAMPLES = {
     **{f"text, {name}": (file, write_text(text)) for name, (file, text) in TEXTS.items()},
     "text, gzip": ("d.csv.gz", write_gzip),
@@ -281,6 +293,8 @@ SAMPLES = {
     "jcamp": ("d.jdx", write_text(jcamp_block(0))),
     "jcamp, compound": ("d.jdx", write_text(jcamp_compound())),
     "jcamp, peaks": ("d.jdx", write_text(jcamp_peaks())),
+    "athena": ("d.prj", write_text(athena())),
+    "athena, gzip": ("d.prj", lambda path: path.write_bytes(gzip.compress(athena().encode(), mtime=0))),
     "msa": ("d.msa", write_text(emsa())),
     "envi": ("d.hdr", write_envi),
     "imzml, continuous": ("d.imzML", write_imzml("continuous")),

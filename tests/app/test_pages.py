@@ -18,6 +18,7 @@ from ngmca.app.forms import GROUPS, choices_in, field_of, in_words, settings_in
 from ngmca.app.repeat import command_line, python_lines
 from ngmca.app.web_application import application
 from ngmca.io import ReadError
+from ngmca.report import preview_figures
 from ngmca.saving import results
 from ngmca.saving.results import load_run
 from ngmca.settings import Settings, from_file
@@ -54,6 +55,9 @@ def test_a_file_is_opened_previewed_run_and_taken_away(client, opened, tmp_path)
     state = client.post(f"{opened}/settings", data=given).json()
     assert 'leave_out = "4:5"' in state["toml"]
     assert client.get(f"{opened}/spectrum").json()["used"] == 175
+    client.post(f"{opened}/settings", data={"leave_out": "", "range": "4:5"})
+    assert client.get(f"{opened}/spectrum").json()["used"] == 25
+    client.post(f"{opened}/undo")
     assert client.post(f"{opened}/settings", data={"do": "run"}).status_code == 303
     assert ended(client, opened)["state"] == "done"
     address = f"{opened}/runs/1"
@@ -234,6 +238,39 @@ def test_the_choices_that_an_error_names_become_buttons():
         ("transpose", "True"),
     ]
     assert in_words(error.message) == "two ways: “The first row is the axis” or “Each row is a channel”."
+
+
+def test_the_data_sets_that_an_error_lists_become_buttons():
+    listed = "a b 2x3, run/c 4x5x6 and 1 more."
+    error = ReadError("{}: choose one with {}: {}", "a.mat", option("dataset"), listed)
+    found = [(one["name"], one["value"], one["words"]) for one in choices_in(error.message)]
+    assert found == [("dataset", "a b", "a b 2x3"), ("dataset", "run/c", "run/c 4x5x6")]
+
+
+def test_the_figure_of_a_spectrum_has_the_height_of_what_is_used():
+    y = np.r_[np.linspace(1, 3, 90), np.full(10, 1e6)]
+    data = ngmca.io.Dataset(y[None], np.arange(100.0))
+    drawn = preview_figures.spectra(data, [(0, y)], [(89.5, 100)])
+    assert np.allclose(drawn.layout["yaxis"]["range"], [1 - 0.16, 3 + 0.16])
+    assert "range" not in preview_figures.spectra(data, [(0, y)]).layout["yaxis"]
+    assert "range" not in preview_figures.spectra(data, [(0, y)], [(-1, 100)]).layout["yaxis"]
+
+
+def test_one_measurement_is_told_before_a_run(client, start):
+    ngmca.io.write_table(start / "one.csv", {"ppm": np.linspace(9, 1, 50), "only": np.ones(50)})
+    opened = client.post("/open", data={"path": "one.csv"}).headers["location"]
+    assert "open the folder" in read(client, opened)["facts"]["notes"][0]
+
+
+def test_a_file_of_this_computer_is_copied_for_a_field(client, opened, tmp_path):
+    content = b"tube 1,2\n"
+    given = client.put(f"{opened}/files", params={"name": "k3/hplc.csv"}, content=content).json()
+    path = tmp_path / "sessions" / opened.split("/")[-1] / "given" / "k3" / "hplc.csv"
+    assert (given["path"], given["folder"]) == (str(path), str(path.parent))
+    assert path.read_bytes() == content
+    state = client.post(f"{opened}/settings", data={"standards": given["path"]}).json()
+    assert state["values"]["standards"] == str(path)
+    assert read(client, opened)["facts"]["measurements"] == 12  # the data are the same
 
 
 def test_messages_name_files_without_their_folders():

@@ -1,5 +1,6 @@
 """What the page refuses: other sites, wrong names, no token, other files, markup, exploding archives."""
 
+import json
 import os
 import zipfile
 from html.parser import HTMLParser
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from app_client import HOST, TOKEN
 
+import ngmca
 from ngmca.app.guard import POLICY, POLICY_OF_REPORTS
 
 ADDRESSES = ("/", "/static/page.css", "/plotly.js", "/s/20260101-000000-00000000", "/nothing")
@@ -49,7 +51,8 @@ def test_another_host_is_refused(client, host):
 )
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_another_origin_changes_nothing(client, tmp_path, method, origin):
-    for address in ("/open", "/upload", "/upload/20260101-000000-00000000"):
+    session = "20260101-000000-00000000"
+    for address in ("/open", "/upload", f"/upload/{session}", f"/s/{session}/files"):
         answer = client.request(method, address, headers={"Origin": origin}, data={"path": "tubes.csv"})
         assert answer.status_code == 403
     assert list((tmp_path / "sessions").iterdir()) == []
@@ -119,8 +122,9 @@ def test_settings_that_name_a_file_elsewhere_are_refused(client, opened, secret,
 @pytest.mark.parametrize("name", ["../x.csv", "/etc/x", "a/../../x", "..\\x", ".hidden", "", "a" * 300])
 def test_names_of_dropped_files_stay_in_their_folder(client, tmp_path, name):
     session = client.post("/upload").json()["session"]
-    answer = client.put(f"/upload/{session}", params={"name": name}, content=b"1")
-    assert answer.status_code == 400
+    for address in (f"/upload/{session}", f"/s/{session}/files"):
+        answer = client.put(address, params={"name": name}, content=b"1")
+        assert answer.status_code == 400
     files = [one for one in (tmp_path / "sessions").rglob("*") if one.is_file()]
     assert files == []
     assert not (tmp_path / "x.csv").exists()
@@ -181,6 +185,25 @@ def test_what_a_person_writes_is_no_markup(client, opened):
     assert "img" not in _Tags(page).tags
     answer = client.get("/", params={"path": mark}, headers={"Accept": "text/html"})
     assert "img" not in _Tags(answer.text).tags
+
+
+def test_labels_in_files_are_no_markup(client, start):
+    """Plotly reads some tags in its texts, links among them: names out of files must not become any."""
+    mark = '<a href="http://evil.test">x</a><img src=x onerror=alert(1)>'
+    x = np.linspace(9, 1, 200).round(6)
+    ngmca.io.write_table(start / "marked.csv", {f"{mark} [{mark}]": x, mark: x**2, f"{mark} 2": x**3})
+    opened = client.post("/open", data={"path": "marked.csv"}).headers["location"]
+    found = {"seconds": 0}
+    while "seconds" in found:
+        found = client.get(f"{opened}/preview").json()
+    assert "facts" in found, found
+    assert "evil.test" in str(found["facts"]["words"])
+    figures = [found["facts"]["heat"], client.get(f"{opened}/spectrum?row=0").json()["figure"]]
+    for figure in figures:
+        texts = json.dumps(figure)
+        assert "evil.test" in texts
+        assert "<a " not in texts
+        assert "<img" not in texts
 
 
 def test_an_archive_that_explodes_is_refused_and_the_page_lives(client, start):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ngmca.io import ReadError, read
+from ngmca.io import Dataset, ReadError, read
+from ngmca.io.combine import combine
 
 WAVENUMBERS = np.linspace(4000.0, 400.0, 40)
 BAND = np.exp(-(((WAVENUMBERS - 1700) / 300) ** 2))
@@ -86,4 +87,26 @@ def test_a_list_of_peaks_beside_a_spectrum_is_refused(tmp_path):
     lines = "m/z,counts\n" + "".join(f"{x},{x % 7}\n" for x in range(400, 900, 10))
     (tmp_path / "spectrum.csv").write_text(lines)
     with pytest.raises(ReadError, match="peaks is a peak list and spectrum is a spectrum"):
+        read(tmp_path)
+
+
+def test_uneven_axes_keep_the_points_of_one_of_them():
+    edge = np.concatenate([np.arange(0, 100, 10), np.arange(100, 120, 0.5), np.arange(120, 200, 5)])
+    axes = [edge, edge[3:] + 0.1, edge[:-2] - 0.1]
+    parts = [Dataset((axis**2)[None], axis, "energy", "eV") for axis in axes]
+    data = combine(parts, ["a", "b", "c\x1b"])
+    assert set(data.axis) < set(axes[1])
+    np.testing.assert_array_equal(data.Y[1], data.axis**2)
+    np.testing.assert_allclose(data.Y[0], np.interp(data.axis, edge, edge**2))
+    assert "of uneven steps were interpolated linearly to that of b" in data.notes[0]
+    turned = combine([Dataset(p.Y[:, ::-1], p.axis[::-1], "energy", "eV") for p in parts], "abc")
+    np.testing.assert_array_equal(turned.axis, data.axis[::-1])
+    np.testing.assert_array_equal(turned.Y, data.Y[:, ::-1])
+
+
+def test_a_folder_of_two_ranges_is_an_error_in_words(tmp_path):
+    for name, first in (("a", 400), ("b", 900)):
+        lines = "".join(f"{first + 10 * i},{i}\n" for i in range(6))
+        (tmp_path / f"{name}.csv").write_text(f"wavelength [nm],y\n{lines}")
+    with pytest.raises(ReadError, match="a ends at 450 and b begins at 900"):
         read(tmp_path)

@@ -61,6 +61,15 @@ def test_amounts_with_a_known_scale_are_not_called_relative(run):
     found = ngmca.separate(run.data.Y, 3, constraints=known, method=ngmca.Soft(n_iter=100), n_init=1)
     told = dict(replace(bare, separation=found).answer_sentences)["How much?"]
     assert told.startswith("Amounts have the unit of what was known beforehand")
+    known = [ngmca.KnownMixing(20 * run.separation.A[:, :1])]
+    found = ngmca.separate(run.data.Y, 3, constraints=known, method=ngmca.Soft(n_iter=100), n_init=1)
+    told = dict(replace(bare, separation=found).answer_sentences)["How much?"]
+    assert str(told).startswith(
+        "Amounts of source 1 have the unit of what was known beforehand. Other amounts are relative"
+    )
+    silent = replace(found, A=found.A * [1, 2, 0])
+    told = dict(replace(bare, separation=silent).answer_sentences)["How much?"]
+    assert told.startswith("Amounts have the unit of what was known beforehand")
 
 
 def test_amounts_stand_beside_the_source_that_they_are_of(run):

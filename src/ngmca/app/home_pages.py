@@ -82,13 +82,26 @@ async def begin_upload(request: Request) -> Response:
 async def upload(request: Request) -> Response:
     """Store one dropped file as it arrives."""
     session: Session = request.app.state.sessions.find(request.path_params["session"])
-    path = uploads.place_for(session.uploads, request.query_params.get("name", ""))
-    count, size = uploads.used(session.uploads)
+    _, size = await _stored(request, session.uploads)
+    return JSONResponse({"bytes": size})
+
+
+async def give_file(request: Request) -> Response:
+    """Store a file for a setting of a session, such as a table of standards, as it arrives."""
+    session: Session = request.app.state.sessions.find(request.path_params["session"])
+    path, _ = await _stored(request, session.given)
+    return JSONResponse({"path": str(path), "folder": str(path.parent)})
+
+
+async def _stored(request: Request, folder: Path) -> tuple[Path, int]:
+    """Store the content of a request in a folder, and return its path and its size."""
+    path = uploads.place_for(folder, request.query_params.get("name", ""))
+    count, size = uploads.used(folder)
     if count >= uploads.MAX_FILES:
         raise ReadError(f"more than {uploads.MAX_FILES} files were dropped. Open their folder instead.")
     length = request.headers.get("content-length", "")
     declared = int(length) if length.isdecimal() else None
-    return JSONResponse({"bytes": await uploads.store(path, request.stream(), declared, size)})
+    return path, await uploads.store(path, request.stream(), declared, size)
 
 
 async def end_upload(request: Request) -> Response:
@@ -113,5 +126,6 @@ HOME = [
     Route("/upload", begin_upload, methods=["POST"]),
     Route("/upload/{session}", upload, methods=["PUT"]),
     Route("/upload/{session}", end_upload, methods=["POST"]),
+    Route("/s/{session}/files", give_file, methods=["PUT"]),
     Route("/s/{session}/delete", delete, methods=["POST"]),
 ]

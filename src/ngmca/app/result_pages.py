@@ -65,6 +65,7 @@ def show(request: Request) -> Response:
     return page(
         "result", session=session, run=folder, others=others, files=files, verdict=verdict,
         text=in_words(verdict.text), next_step=in_words(verdict.next_step or ""),
+        warnings=[(one.title, in_words(one.text)) for one in verdict.findings],
         can_step=bool(_next_change(run)), sentences=[(a, in_words(b)) for a, b in run.answer_sentences],
         measurements=len(run.separation.A), image=run.data.image_shape, labels=run.labels,
         names=run.answers.given or [""] * len(run.labels),

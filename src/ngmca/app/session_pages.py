@@ -23,6 +23,10 @@ from ngmca.saving.result_folder import RECORD
 from ngmca.settings import Settings
 from ngmca.settings.selection import parse_left_out, parse_range
 
+ONE_MEASUREMENT = (
+    "This file has one measurement. To find sources, several with different amounts are needed: put the "
+    "files into one folder, and open the folder."
+)
 MAX_NEARBY = 300  # files beside the data that a field offers
 
 
@@ -45,10 +49,10 @@ def show(request: Request) -> Response:
 
 
 def _nearby(settings: Settings, places: Places) -> list[str]:
-    """Return files and folders beside the data, for fields that name one."""
+    """Return files and folders beside the data, or in the start folder, for fields that name one."""
     folder = Path(settings.data[0]).parent
     if not folder.is_relative_to(places.start) or not folder.is_dir():
-        return []
+        folder = places.start
     return [entry.path for entry in places.listing(folder)][:MAX_NEARBY]
 
 
@@ -110,7 +114,9 @@ def preview(request: Request) -> Response:
         return JSONResponse({"seconds": round(found.seconds, 1)})
     facts = found.facts | {"notes": [in_words(note, files) for note in found.facts["notes"]]}
     facts["words"] = _described(facts)
-    facts.pop("row_names")
+    if facts["measurements"] == 1:
+        facts["notes"].insert(0, ONE_MEASUREMENT)
+    facts["named"] = bool(facts.pop("row_names"))
     return JSONResponse({"facts": facts, "unfit": _unfit(facts["meta"], session.settings)})
 
 
@@ -160,7 +166,8 @@ def spectrum(request: Request) -> Response:
 
 def _left_out(data: Dataset, settings: Settings) -> tuple[list[tuple[float, float]], str]:
     """Return the parts of the axis that are not used, and an error in what a person wrote."""
-    low, high = float(data.positions.min()), float(data.positions.max())
+    ends = data.positions.min(), data.positions.max()  # which are left out, too
+    low, high = float(np.nextafter(ends[0], -np.inf)), float(np.nextafter(ends[1], np.inf))
     grey = []
     try:
         if settings.range and settings.shared != "mixing":

@@ -119,6 +119,11 @@ class Session:
         """The folder of files that were dropped on the page."""
         return self.folder / "upload"
 
+    @property
+    def given(self) -> Path:
+        """The folder of files that were chosen for settings."""
+        return self.folder / "given"
+
 
 @dataclass(frozen=True)
 class Sessions:

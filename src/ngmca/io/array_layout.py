@@ -136,7 +136,7 @@ def _inside(values: NDArray, layout: Layout, where: str) -> Dataset | None:
     if reading.axis is None and steady and not asked:
         raise ReadError(
             "{} can be read in two ways: its first column, {:g} to {:g}, is the axis ({}), or it "
-            "numbers the measurements ({}). Give the option for the right one.",
+            "numbers the measurements ({}). Choose the right one.",
             *(where, float(first[0]), float(first[-1])),
             *(option("axis", "first-column"), option("transpose", False)),
         )

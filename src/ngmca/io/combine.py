@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ngmca.io.axis_units import NO_AXIS, intensity_kind
 from ngmca.io.dataset import Dataset
-from ngmca.io.read_error import ReadError
+from ngmca.io.read_error import ReadError, printable
 
 
 def has_axis(data: Dataset) -> bool:
@@ -65,6 +65,7 @@ def same_axis(one: NDArray, other: NDArray, tolerance: float = 0.01) -> bool:
 
 
 MAX_CHANNELS = 1 << 17  # of a common axis
+UNEVEN = 3  # times the smallest step: such axes are fine where it matters, as at an absorption edge
 
 
 def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
@@ -91,6 +92,27 @@ def combine(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
     return replace(first, Y=Y, axis=axis).with_notes(note)
 
 
+def with_common_range(
+    parts: Sequence[Dataset], names: Sequence[str]
+) -> tuple[list[Dataset], list[str], list[str]]:
+    """Return the parts that cover at least half of the usual range, their names, and notes on others."""
+    if any(part.axis is None or part.meta.get("peaks") for part in parts):
+        return list(parts), list(names), []
+    ends = np.array([(part.positions.min(), part.positions.max()) for part in parts])
+    low, high = np.median(ends, axis=0)
+    shared = np.minimum(ends[:, 1], high) - np.maximum(ends[:, 0], low)
+    keep = shared >= (high - low) / 2
+    if not keep.any():  # there is no usual range: the error about the axes says more
+        return list(parts), list(names), []
+    notes = [
+        f"left out: {name} covers {a:g} to {b:g}, the others {low:g} to {high:g}."
+        for name, (a, b), kept in zip(names, ends, keep, strict=True)
+        if not kept
+    ]
+    chosen = np.flatnonzero(keep).tolist()
+    return [parts[i] for i in chosen], [names[i] for i in chosen], notes
+
+
 def combine_peaks(parts: Sequence[Dataset], names: Sequence[str]) -> Dataset:
     """Return peak lists on the union of their positions, 0 where a list has no peak."""
     _check_alike(parts, names)
@@ -109,7 +131,10 @@ def _peaks_at(axis: NDArray, part: Dataset) -> NDArray:
 
 
 def _common_axis(axes: Sequence[NDArray], names: Sequence[str]) -> tuple[NDArray, str]:
-    """Return an even axis over the range that all axes share, with the median step, and a note."""
+    """Return an axis over the range that all axes share, and a note.
+
+    It is even, with the median step, unless most axes are uneven.
+    """
     lows, highs = np.array([a.min() for a in axes]), np.array([a.max() for a in axes])
     low, high = lows.max(), highs.min()
     if not low < high:
@@ -117,7 +142,10 @@ def _common_axis(axes: Sequence[NDArray], names: Sequence[str]) -> tuple[NDArray
         raise ReadError(
             f"the axes do not overlap: {left} ends at {high:g} and {right} begins at {low:g}."
         )
-    step = float(np.median([np.abs(np.diff(a)).mean() for a in axes if len(a) > 1]))
+    steps = [np.abs(np.diff(a)) for a in axes if len(a) > 1]
+    if np.median([one.max() > UNEVEN * one.min() for one in steps]) == 1:
+        return _uneven_axis(axes, names, low, high)
+    step = float(np.median([one.mean() for one in steps]))
     count = int(min(round((high - low) / step) + 1, MAX_CHANNELS))
     axis = np.linspace(low, high, max(count, 2))
     if axes[0][0] > axes[0][-1]:
@@ -125,6 +153,22 @@ def _common_axis(axes: Sequence[NDArray], names: Sequence[str]) -> tuple[NDArray
     note = (
         f"{len(axes)} different axes were interpolated linearly to a common axis: "
         f"{axis[0]:g} to {axis[-1]:g} in steps of {abs(axis[1] - axis[0]):.3g}."
+    )
+    return axis, note
+
+
+def _uneven_axis(
+    axes: Sequence[NDArray], names: Sequence[str], low: float, high: float
+) -> tuple[NDArray, str]:
+    """Return the part from low to high of the axis that has the median number of channels there."""
+    inside = [np.unique(axis[(low <= axis) & (axis <= high)]) for axis in axes]
+    chosen = int(np.argsort([len(axis) for axis in inside], kind="stable")[len(axes) // 2])
+    axis = inside[chosen] if len(inside[chosen]) > 1 else np.array([low, high])
+    if axes[0][0] > axes[0][-1]:
+        axis = axis[::-1].copy()
+    note = (
+        f"{len(axes)} different axes of uneven steps were interpolated linearly to that of "
+        f"{printable(names[chosen])}: {axis[0]:g} to {axis[-1]:g}."
     )
     return axis, note
 

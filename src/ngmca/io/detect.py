@@ -11,6 +11,7 @@ from ngmca.io.read_error import ReadError
 from ngmca.io.tables import spreadsheets, text_reader
 from ngmca.io.vendors import (
     agilent,
+    athena,
     images,
     infrared,
     jcampdx,
@@ -74,6 +75,7 @@ PLAIN_READERS: dict[str, Reader] = {
     "SPE": princeton.read_princeton,
     "PerkinElmer": perkinelmer.read_perkinelmer,
     "Agilent": agilent.read_agilent,
+    "Athena": athena.read_athena,
     "mzML": mass_spectra.read_mzml,
     "pickle": _raise_for_pickle,
 }
@@ -101,6 +103,7 @@ NAMES_IN_TEXTS = {  # where they are not the names above; "" for a variant of an
     "text": "text tables (.csv, .tsv, .txt)",
     "MATLAB 7.3": "",
     "SPE": "Princeton (.spe)",
+    "Athena": "Athena (.prj)",
     "pickle": "",
     "spreadsheet": "Excel, LibreOffice",
     "rosettasciio": "all that rosettasciio reads",
@@ -165,6 +168,8 @@ def _of_file(path: Path, head: bytes | None) -> str | None:
 def _by_signature(path: Path, head: bytes) -> str | None:
     """Return a format whose files begin with fixed bytes."""
     suffix = path.suffix.lower()
+    if suffix == ".prj" and athena.is_project(head):
+        return "Athena"
     for begin, suffixes, name in SIGNATURES:
         if head.startswith(begin) and (not suffixes or suffix in suffixes):
             return _hdf5_family(path) if name == "HDF5" else name

@@ -7,13 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from ngmca._support.arguments import check_choice
 from ngmca._support.isolated_process import IsolatedProcess
 from ngmca.io.axis_names import with_axis_words
 from ngmca.io.claimed_sizes import memory_left
-from ngmca.io.combine import combine, combine_peaks
+from ngmca.io.combine import combine, combine_peaks, with_common_range
 from ngmca.io.containers.netcdf_and_xarray import from_xarray
 from ngmca.io.dataset import Dataset
 from ngmca.io.detect import format_of_folder
@@ -167,7 +165,7 @@ def _read_folder(path: Path, options: dict[str, Any], process: IsolatedProcess) 
     if not parts:
         first = f" First error: {notes[0].removeprefix('left out: ')}" if notes else _no_files(path)
         raise ReadError(f"{path} holds nothing that can be read.{first}")
-    parts, names, others = _with_common_range(parts, names)
+    parts, names, others = with_common_range(parts, names)
     notes += others
     try:
         data = _combined(parts, names)
@@ -182,25 +180,6 @@ def _no_files(path: Path) -> str:
     if not inside:
         return " It has no files."
     return f" It has only folders: give one of them, for example {path / inside[0]}."
-
-
-def _with_common_range(
-    parts: list[Dataset], names: list[str]
-) -> tuple[list[Dataset], list[str], list[str]]:
-    """Return the parts that cover at least half of the usual range, their names, and notes on others."""
-    if any(part.axis is None or part.meta.get("peaks") for part in parts):
-        return parts, names, []
-    ends = np.array([(part.positions.min(), part.positions.max()) for part in parts])
-    low, high = np.median(ends, axis=0)
-    shared = np.minimum(ends[:, 1], high) - np.maximum(ends[:, 0], low)
-    keep = shared >= (high - low) / 2
-    notes = [
-        f"left out: {name} covers {a:g} to {b:g}, the others {low:g} to {high:g}."
-        for name, (a, b), kept in zip(names, ends, keep, strict=True)
-        if not kept
-    ]
-    chosen = np.flatnonzero(keep)
-    return [parts[i] for i in chosen], [names[i] for i in chosen], notes
 
 
 def _combined(parts: list[Dataset], names: list[str]) -> Dataset:

@@ -66,15 +66,32 @@ def _row_words(data: Dataset, rows: NDArray) -> list[str]:
 def spectra(
     data: Dataset, chosen: Sequence[tuple[int, NDArray]], left_out: Sequence[tuple[float, float]] = ()
 ) -> Figure:
-    """Return measurements against the axis; parts of the axis that are left out are grey."""
+    """Return measurements against the axis; parts that are left out are grey and may be cut off."""
     figure = Figure(*[
         look.line(data, y, look.place_of(data, i), look.colour(k), width=1.2)
         for k, (i, y) in enumerate(chosen)
     ])  # fmt: skip
     for low, high in left_out:
         figure.stretch(low, high, LEFT_OUT)
+    if left_out:  # what stands in the grey parts is often far larger than all that is used
+        figure.update_y(range=_heights(data, chosen, left_out))
     title = look.place_of(data, chosen[0][0]) if len(chosen) == 1 else ""
     look.style(figure, 320, title, showlegend=len(chosen) > 1, legend=look.above())
     figure.update(dragmode="select", selectdirection="h")
     look.axis_of(figure, data)
     return figure
+
+
+def _heights(
+    data: Dataset, chosen: Sequence[tuple[int, NDArray]], left_out: Sequence[tuple[float, float]]
+) -> list[float] | None:
+    """Return the lowest and the highest place of a figure that shows all values that are used."""
+    used = np.ones(len(data.positions), dtype=bool)
+    for low, high in left_out:
+        used &= (data.positions <= low) | (data.positions >= high)
+    values = np.concatenate([y[used] for _, y in chosen])
+    values = values[np.isfinite(values)]
+    if not len(values) or values.min() == values.max():
+        return None
+    space = 0.08 * float(values.max() - values.min())
+    return [float(values.min()) - space, float(values.max()) + space]

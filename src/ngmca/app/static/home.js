@@ -67,8 +67,8 @@ async function upload(files) {
 }
 
 document.getElementById('cancel').addEventListener('click', () => { cancelled = true; current?.abort(); });
-document.getElementById('files').addEventListener('change', event =>
-  upload([...event.target.files].map(file => [file.name, file])));
+for (const id of ['files', 'folder']) document.getElementById(id).addEventListener('change', event =>
+  upload([...event.target.files].filter(file => !file.name.startsWith('.')).map(file => [file.webkitRelativePath || file.name, file])));
 for (const kind of ['dragover', 'dragleave', 'drop']) drop.addEventListener(kind, event => {
   event.preventDefault();
   drop.classList.toggle('over', kind === 'dragover');

@@ -84,4 +84,20 @@ for (const one of document.querySelectorAll('[data-format]'))
   one.addEventListener('click', () => save(one.dataset.format));
 find('which').addEventListener('change', figure);
 find('row').addEventListener('change', fit);
-figure().then(spectra).then(fit);
+// All maps, small, beside each other; the name of one shows it large.
+async function maps() {
+  for (const box of document.querySelectorAll('[data-map]')) {
+    const drawn = (await ask(`${address}/figure/${box.dataset.map}`)).figure;
+    Object.assign(drawn.layout, {height: 200, margin: {l: 8, r: 8, t: 8, b: 8}});
+    for (const key of ['xaxis', 'yaxis']) Object.assign(drawn.layout[key] ||= {}, {visible: false});
+    for (const trace of drawn.data) trace.showscale = false;
+    await draw(box, drawn);
+    name(box, box.closest('figure').querySelector('button').textContent);
+  }
+}
+for (const one of document.querySelectorAll('[data-show]')) one.addEventListener('click', () => {
+  find('which').value = one.dataset.show;
+  figure();
+  find('figure').scrollIntoView({block: 'center'});
+});
+figure().then(spectra).then(fit).then(maps);

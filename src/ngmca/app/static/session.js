@@ -42,6 +42,7 @@ async function preview() {
   find('notes').hidden = !facts.notes.length;
   find('along').hidden = Boolean(facts.image_shape) || Boolean(facts.row_label) || facts.measurements < 2;
   find('row').max = facts.measurements;
+  askTimes();
   const heat = find('heat');
   await draw(heat, facts.heat);
   name(heat, 'Heat map of all measurements; choose one by its number beside the next figure');
@@ -96,6 +97,12 @@ function change(name) {
   if (name !== 'rows' || !facts || facts.image_shape) { go(name); return; }
   find('along').hidden = false;
   find('along-value').focus(); find('along').scrollIntoView({block: 'center'});
+}
+find('say-times').addEventListener('click', () => change('rows'));
+// Standards are found by their times only if those of the measurements are known.
+function askTimes() {
+  const known = !facts || facts.row_label || facts.named || facts.image_shape;
+  find('standards-times').hidden = known || !form.elements.standards.value;
 }
 for (const one of document.querySelectorAll('[data-go]')) one.addEventListener('click', () => go(one.dataset.go));
 function set(field, value) {
@@ -160,6 +167,8 @@ function show(state, sent = null) {
   for (const [field, why] of Object.entries(state.reasons)) {
     const input = form.elements[field], box = document.querySelector(`[data-name="${CSS.escape(field)}"] .reason`);
     input.disabled = Boolean(why.off);
+    const own = document.querySelector(`[data-into="${CSS.escape(field)}"]`);
+    if (own) own.disabled = input.disabled;
     box.textContent = why.off ? ` Not possible now: ${why.off}` : '';
     for (const one of input.options || []) {
       const reason = why.choices[one.value];
@@ -170,6 +179,7 @@ function show(state, sent = null) {
   for (const [group, given] of Object.entries(state.given))
     document.querySelector(`[data-group="${CSS.escape(group)}"]`).textContent = given.join('; ');
   listed(state.steps);
+  askTimes();
   find('toml').textContent = state.toml;
   find('undo').disabled = !state.undo;
 }
@@ -265,7 +275,7 @@ function told(run) {
     for (const one of run.change || []) buttons.append(plain(`Change “${one.label}”`, () => change(one.name)));
     if (['failed', 'killed', 'stopped'].includes(run.state)) buttons.append(plain('Run again', () => form.requestSubmit()));
     if (run.state === 'failed') buttons.append(Object.assign(document.createElement('a'), {href: `${address}/runs/${run.number}/log`, textContent: 'What the command printed'}));
-    if (run.state === 'done') buttons.append(Object.assign(document.createElement('a'), {href: `${address}/runs/${run.number}`, textContent: 'Look at the result', className: 'button'}));
+    if (run.state === 'done') buttons.append(Object.assign(document.createElement('a'), {href: `${address}/runs/${run.number}`, textContent: 'Look at the result', className: 'button main'}));
   }
   const plot = box.querySelector('.plot');
   plot.hidden = !run.live;

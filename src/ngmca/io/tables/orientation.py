@@ -73,7 +73,7 @@ def _clear(readings: list[Reading], table: Table) -> Reading:
     best, *others = sorted(readings, key=lambda reading: -reading.score)
     if others and best.score - others[0].score < CLEAR_LEAD:
         raise ReadError(
-            "{} can be read in two ways: {} or {}. Give the option for the right one.",
+            "{} can be read in two ways: {} or {}. Choose the right one.",
             *(table.where, best.description, others[0].description),
         )
     return best
@@ -108,6 +108,6 @@ def _check_orientation(reading: Reading, table: Table) -> None:
     if min(m, n) >= 2 * SHORTEST_AXIS and unclear:
         raise ReadError(
             "{} has no axis and can be read in two ways: {} measurements x {} channels ({}), or {} "
-            "measurements x {} channels ({}). Give the option for the right one.",
+            "measurements x {} channels ({}). Choose the right one.",
             *(table.where, m, n, option("transpose", False), n, m, option("transpose", True)),
         )
