@@ -41,6 +41,20 @@ def test_first_order_steps_have_their_known_solution():
     np.testing.assert_allclose(parallel[1:, 1], 2 * parallel[1:, 2], rtol=1e-12)
 
 
+@pytest.mark.parametrize("rates", [[0.7, 0.2], [0.5, 0.5], [0.5, 0.5 * (1 + 1e-7)], [0.0, 0.5]])
+@pytest.mark.parametrize("unit", [1e-13, 1.0, 1e9])
+def test_amounts_do_not_depend_on_the_unit_of_time(rates, unit):
+    times, rates = np.sort(np.random.default_rng(0).random(20)) * 8, np.array(rates)
+    law, start = RateLaw.of("A -> B -> C"), np.array([1.0, 0, 0])
+    a, b = np.exp(-rates[0] * times), rates[0] * times * np.exp(-rates[0] * times)
+    if abs(np.subtract(*rates)) > 1e-3:
+        b = rates[0] / (rates[1] - rates[0]) * (a - np.exp(-rates[1] * times))
+    times[0], a[0], b[0] = 0, 1, 0
+    found = law.amounts(times * unit, rates / unit, start)
+    assert found[0].tolist() == [1, 0, 0]
+    np.testing.assert_allclose(found, np.column_stack([a, b, 1 - a - b]), atol=1e-7)
+
+
 def test_second_order_steps_have_their_known_solution():
     alone = amounts("2 A -> B", [0.4], [1.5, 0])
     np.testing.assert_allclose(alone[:, 0], 1.5 / (1 + 2 * 0.4 * 1.5 * TIMES), rtol=1e-6)
