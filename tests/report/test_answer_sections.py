@@ -59,6 +59,9 @@ def test_how_sure_says_what_was_not_looked_at(run):
     found = replace(run.separation, ambiguity=ngmca.ambiguity(run.data.Y, run.separation))
     sure = str(dict(replace(run, separation=found).answer_sentences)["How sure?"])
     assert re.search(r" Other mixtures fit as well and change a source by up to .*%\.$", sure)
+    boundless = replace(found, ambiguity=replace(found.ambiguity, S_high=1e7 * found.S))
+    sure = str(dict(replace(run, separation=boundless).answer_sentences)["How sure?"])
+    assert sure.endswith(" Other mixtures fit as well and change a source by more than 1000 %.")
 
 
 def test_amounts_with_a_known_scale_are_not_called_relative(run):

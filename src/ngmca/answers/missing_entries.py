@@ -3,16 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.engines import Choice, Engine, everything, in_memory, weighing
-
-
-def without(engine: Engine, outliers: NDArray | None) -> Engine:
-    """Return the data without their outliers (k, 2)."""
-    if outliers is None or not len(outliers):
-        return engine
-    weights = np.ones(engine.shape)
-    weights[tuple(outliers.T)] = 0
-    return weighing(engine, weights, None)
+from ngmca.engines import Choice, Engine, everything, in_memory
 
 
 def filled(engine: Engine, A: NDArray, S: NDArray) -> Engine:

@@ -34,7 +34,7 @@ from ngmca.engines.protocol import Engine, Solve, Sweep
 from ngmca.engines.robust_noise import in_gradient, mad
 from ngmca.engines.units import in_own_units
 from ngmca.engines.weight_patterns import WeightPatterns
-from ngmca.engines.weighted import completed, weighing, without
+from ngmca.engines.weighted import completed, weighing, without, without_outliers
 
 __all__ = [
     "DEVICES",
@@ -83,5 +83,6 @@ __all__ = [
     "variance_growth",
     "weighing",
     "without",
+    "without_outliers",
     "workers_for",
 ]

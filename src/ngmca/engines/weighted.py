@@ -192,6 +192,15 @@ def without(engine: Engine, entries: NDArray) -> Engine:
     return weighing(engine, np.where(entries, 0.0, weights), engine.noise_weights)
 
 
+def without_outliers(engine: Engine, outliers: NDArray | None) -> Engine:
+    """Return the data without their outliers (k, 2), the measurement and channel of each."""
+    if outliers is None or not len(outliers):
+        return engine
+    entries = np.zeros(engine.shape, dtype=bool)
+    entries[tuple(outliers.T)] = True
+    return without(engine, entries)
+
+
 def completed(engine: Engine) -> Engine:
     """Return data without gaps, to start from: missing entries are products of means."""
     if engine.weights is None:

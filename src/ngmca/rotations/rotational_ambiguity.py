@@ -14,7 +14,7 @@ from ngmca._support.messages import ArgumentError, option, warn_user
 from ngmca._support.progress import open_bar
 from ngmca._support.threads import available, in_parts, one_blas_thread
 from ngmca.constraints import Closure, Constraint, as_constraints
-from ngmca.engines import Engine, in_own_units, open_data, variance_growth, without
+from ngmca.engines import Engine, in_own_units, open_data, variance_growth, without_outliers
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Ambiguity, Separation
 from ngmca.rotations.constraints_on_rotations import (
@@ -152,16 +152,6 @@ def check_number(r: int, shape: tuple[int, int]) -> None:
         )
 
 
-def _observed(engine: Engine, separation: Separation) -> Engine:
-    """Return the data without their outliers."""
-    outliers = separation.outliers
-    if outliers is None or not len(outliers):
-        return engine
-    left_out = np.zeros(engine.shape, dtype=bool)
-    left_out[tuple(outliers.T)] = True
-    return without(engine, left_out)
-
-
 def _growth(seen: Engine, separation: Separation) -> float:
     """Return how much larger the variance of the noise counts."""
     A, S, background = separation.A, separation.S / seen.unit, separation.background
@@ -188,7 +178,7 @@ class _Problem:
         cls, engine: Engine, separation: Separation, known: Sequence[Constraint], level: float
     ) -> "_Problem":
         m, n = engine.shape
-        engine = _observed(engine, separation)
+        engine = without_outliers(engine, separation.outliers)
         growth = _growth(engine, separation)
         r = len(separation.S)
         S, unit = in_own_units(np.asarray(separation.S, dtype=float))

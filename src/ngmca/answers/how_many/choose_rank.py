@@ -19,9 +19,9 @@ from ngmca.answers.how_many.halves import WAYS, closeness_of_halves, come_again,
 from ngmca.answers.how_many.negative_data import is_negative
 from ngmca.answers.how_many.rank_choice import Evidence, RankChoice, advice, spikes_left_out
 from ngmca.answers.how_many.spikes import spikes, with_sides
-from ngmca.answers.missing_entries import bridged, without
+from ngmca.answers.missing_entries import bridged
 from ngmca.constraints import Baseline, baseline_of, found_baseline
-from ngmca.engines import Engine, by_part, magnitude, open_data, row_blocks
+from ngmca.engines import Engine, by_part, magnitude, open_data, row_blocks, without_outliers
 from ngmca.io import Dataset
 from ngmca.task.automatic_baseline import may_be_found, with_baseline
 from ngmca.task.task import Task
@@ -144,7 +144,7 @@ def _counted(
     """Return the number of sources beside a baseline that is known."""
     rng = generator(seed)
     spiky = spikes(engine)
-    engine = without(engine, with_sides(spiky, engine.shape[1]))
+    engine = without_outliers(engine, with_sides(spiky, engine.shape[1]))
     data = condensed(engine, noise, baseline, rng)
     limits = rank_limits(max_rank, data.averages)
     if not magnitude(engine):
@@ -161,7 +161,7 @@ def quick_numbers(engine: Engine, baseline: Baseline | None = None) -> list[int]
     if min(engine.shape) < 3 or not magnitude(engine):
         return []
     rng = np.random.default_rng(0)
-    engine = bridged(without(engine, with_sides(spikes(engine), engine.shape[1])))
+    engine = bridged(without_outliers(engine, with_sides(spikes(engine), engine.shape[1])))
     data = condensed(engine, None, baseline, rng)
     if min(data.averages.shape) < 3:
         return []

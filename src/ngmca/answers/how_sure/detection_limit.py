@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.progress import open_bar
-from ngmca.answers.missing_entries import with_gaps, without
-from ngmca.engines import open_data, spread
+from ngmca.answers.missing_entries import with_gaps
+from ngmca.engines import open_data, spread, without_outliers
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Separation
 from ngmca.separation import separate
@@ -209,7 +209,7 @@ class _Plan:
         if engine.shape != shape:
             raise wrong_shape(engine.shape, shape)
         rows = np.arange(shape[0])[spread(shape[0], MAX_ROWS, np.random.default_rng(0))]
-        Y = with_gaps(without(engine, separation.outliers), rows).astype(float) * engine.unit
+        Y = with_gaps(without_outliers(engine, separation.outliers), rows).astype(float) * engine.unit
         if separation.background is not None:
             Y -= separation.background.weights[rows] @ separation.background.basis
         planted = int(np.clip(round(part * len(Y)), 1, len(Y) - 1))

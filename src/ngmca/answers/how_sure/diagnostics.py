@@ -10,9 +10,9 @@ from ngmca.answers.how_many import singular_values
 from ngmca.answers.how_many.choose_rank import quick_numbers
 from ngmca.answers.how_sure.residual_pass import entry_sums, row_residuals
 from ngmca.answers.how_sure.residual_structure import structure
-from ngmca.answers.missing_entries import filled, observed, observed_in, values_at, with_gaps, without
+from ngmca.answers.missing_entries import filled, observed, observed_in, values_at, with_gaps
 from ngmca.constraints import Baseline
-from ngmca.engines import Engine, everything, gram, open_data, row_blocks, row_energies
+from ngmca.engines import Engine, everything, gram, open_data, row_blocks, row_energies, without_outliers
 from ngmca.result import Separation
 
 LARGEST_RATIO = 1e120  # of the noise to the unit of an engine, and of the residual to the noise
@@ -113,7 +113,7 @@ class Diagnostics:
 def diagnose(data: singular_values.Data, separation: Separation) -> Diagnostics:
     """Return the diagnostics of a separation of data (m, n), an array or an engine."""
     whole, separation = open_data(data), separation.in_memory()
-    engine = without(whole, separation.outliers)
+    engine = without_outliers(whole, separation.outliers)
     sources = separation.S / separation.S.dtype.type(engine.unit)
     A, S = _with_background(separation, sources, engine.unit)
     rest = row_residuals(engine, A, S)

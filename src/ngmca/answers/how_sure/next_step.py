@@ -19,7 +19,7 @@ from ngmca.answers.how_sure.doubtful_sources import supported
 from ngmca.answers.how_sure.findings import findings
 from ngmca.answers.wording import GRADES, Finding, counted
 from ngmca.constraints import Baseline, baseline_of, found_baseline
-from ngmca.engines import Engine, everything, without
+from ngmca.engines import Engine, everything, without, without_outliers
 from ngmca.io import Dataset
 from ngmca.result import Separation
 from ngmca.task.driver import Prepared
@@ -187,17 +187,9 @@ def _tried(change: Change, engine: Engine) -> tuple[Diagnostics, tuple[float, ..
         except ArgumentError:
             return None
         diagnostics = diagnose(engine, separation)
-        left = defects_of(without(engine, _outliers(separation, engine.shape)))
+        left = defects_of(without_outliers(engine, separation.outliers))
         found = findings(separation, diagnostics, None, left)
     return diagnostics, _score(found, diagnostics)
-
-
-def _outliers(separation: Separation, shape: tuple[int, int]) -> NDArray:
-    """Return (m, n) which entries had no weight in the fit."""
-    found = np.zeros(shape, dtype=bool)
-    if separation.outliers is not None and len(separation.outliers):
-        found[tuple(separation.outliers.T)] = True
-    return found
 
 
 def _score(found: list[Finding], diagnostics: Diagnostics) -> tuple[float, ...]:

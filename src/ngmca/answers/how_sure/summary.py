@@ -54,7 +54,8 @@ def how_sure(separation: Separation, diagnostics: Diagnostics) -> str:
     others: Message | str = ""
     if separation.ambiguity is not None:
         most = float(np.max(separation.ambiguity.relative(separation.S), initial=0))
-        others = f" Other mixtures fit as well and change a source by up to {plus_minus(most)}."
+        change = f"up to {plus_minus(most)}" if most < 10 else "more than 1000 %"
+        others = f" Other mixtures fit as well and change a source by {change}."
     elif len(separation.S) > 1:
         others = message(
             " Other mixtures that fit as well were not searched for ({}).", option("ambiguity")
