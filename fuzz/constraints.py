@@ -8,6 +8,7 @@ from outcome import ACCEPTED, expect
 
 import ngmca
 
+FAR_FROM_LAW = 0.01  # distance of directions: rate constants near 0 cannot be read back from profiles
 TOLERANCE = 1e-6  # of a constraint, relative to the numbers in it
 SUM_TOLERANCE = 1e-5  # of a sum beside shapes, whose method stops after a number of steps
 SHAPES = ("unimodal", "increasing", "decreasing")
@@ -46,8 +47,10 @@ def case(rng, folder):
     for name in ("A", "S", "noise"):
         expect(np.isfinite(getattr(found, name)).all(), f"{name} is not finite")
     expect((found.A >= 0).all() and (found.S >= 0).all(), "a factor is negative")
+    laws = [one.modelled(m, wanted) for one in built if isinstance(one, ngmca.Kinetics)]
+    modelled = np.any([np.zeros(wanted, dtype=bool), *laws], axis=0)
     for one in built:
-        _check(one, found, m, n, wanted, parts)
+        _check(one, found, m, n, wanted, parts, modelled)
     return ACCEPTED
 
 
@@ -65,7 +68,7 @@ def _options(rng):
 
 def _drawn(rng, A, S, r):
     """Return up to three constraints, as words and as functions that build them."""
-    makers = (_known_sources, _known_mixing, _closure, _shape, _zeros, _baseline, _trilinear)
+    makers = (_known_sources, _known_mixing, _closure, _shape, _zeros, _baseline, _kinetics, _trilinear)
     chosen = rng.choice(len(makers), size=int(rng.integers(1, 4)), replace=rng.random() < 0.1)
     return [makers[k](rng, A, S, r) for k in chosen]
 
@@ -116,13 +119,22 @@ def _baseline(rng, A, S, r):
     return f"Baseline {kind}", lambda: ngmca.Baseline(kind)
 
 
+def _kinetics(rng, A, S, r):
+    law = str(rng.choice(["A -> B", "A -> B -> C", "A <-> B", "A + B -> C", "2 A -> B"]))
+    sources = [None if k > r else k for k in rng.permutation(r + 1).tolist()][: law.count(">") + 1]
+    sources = sources if rng.random() < 0.3 else None
+    times = np.sort(10.0 ** int(rng.choice([0, 0, -9, 6])) * rng.random(len(A)))
+    words = f"Kinetics {law} {sources}"
+    return words, lambda: ngmca.Kinetics(law, times=times, sources=sources)
+
+
 def _trilinear(rng, A, S, r):
     sources = rng.permutation(r + 1)[: int(rng.integers(1, 3))].tolist() if rng.random() < 0.4 else None
     return f"Trilinear {sources}", lambda: ngmca.Trilinear(sources)
 
 
-def _check(one, found, m, n, r, parts):
-    """Check that a constraint holds for what was found."""
+def _check(one, found, m, n, r, parts, modelled):
+    """Check that a constraint holds for what was found; `modelled` (r,) sources follow a rate law."""
     if isinstance(one, ngmca.KnownSources) and one.scale == "fixed":
         rows = one.rows(r, n)
         known = ~np.isnan(rows)
@@ -134,9 +146,16 @@ def _check(one, found, m, n, r, parts):
     elif isinstance(one, ngmca.Closure):
         _check_sums(one, found, m)
     elif isinstance(one, ngmca.Unimodal | ngmca.Monotonic):
-        for k in range(r) if one.sources is None else one.sources:
+        for k in np.flatnonzero(~modelled) if one.sources is None else one.sources:
             for part in np.split(found.A[:, k], parts):
                 _check_profile(part, getattr(one, "direction", "unimodal"))
+    elif isinstance(one, ngmca.Kinetics):
+        model = one.model(m, r, np.ones(m))
+        columns = list(model.columns)
+        expect(np.isfinite(found.rates.values).all(), f"rate constants {found.rates.values}")
+        _, far = model.nearest(found.A[:, columns])
+        exact = _near(found.A[:, columns], model.profiles(found.rates.values))
+        expect(exact or far <= FAR_FROM_LAW, f"columns {columns} are {far:.2g} away from the rate law")
     elif isinstance(one, ngmca.Trilinear):
         for k in range(r) if one.sources is None else one.sources:
             values = np.linalg.svd(found.A[:, k].reshape(parts, -1), compute_uv=False)

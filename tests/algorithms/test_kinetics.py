@@ -41,6 +41,20 @@ def test_first_order_steps_have_their_known_solution():
     np.testing.assert_allclose(parallel[1:, 1], 2 * parallel[1:, 2], rtol=1e-12)
 
 
+@pytest.mark.parametrize("rates", [[0.7, 0.2], [0.5, 0.5], [0.5, 0.5 * (1 + 1e-7)], [0.0, 0.5]])
+@pytest.mark.parametrize("unit", [1e-13, 1.0, 1e9])
+def test_amounts_do_not_depend_on_the_unit_of_time(rates, unit):
+    times, rates = np.sort(np.random.default_rng(0).random(20)) * 8, np.array(rates)
+    law, start = RateLaw.of("A -> B -> C"), np.array([1.0, 0, 0])
+    a, b = np.exp(-rates[0] * times), rates[0] * times * np.exp(-rates[0] * times)
+    if abs(np.subtract(*rates)) > 1e-3:
+        b = rates[0] / (rates[1] - rates[0]) * (a - np.exp(-rates[1] * times))
+    times[0], a[0], b[0] = 0, 1, 0
+    found = law.amounts(times * unit, rates / unit, start)
+    assert found[0].tolist() == [1, 0, 0]
+    np.testing.assert_allclose(found, np.column_stack([a, b, 1 - a - b]), atol=1e-7)
+
+
 def test_second_order_steps_have_their_known_solution():
     alone = amounts("2 A -> B", [0.4], [1.5, 0])
     np.testing.assert_allclose(alone[:, 0], 1.5 / (1 + 2 * 0.4 * 1.5 * TIMES), rtol=1e-6)
@@ -257,3 +271,13 @@ def test_errors_of_rates_beside_equal_columns():
     twice.S[:] = S  # all sources are above 0, and two of their columns are equal
     sums = _sums_of_channels(engine, A, twice, np.zeros((1, 25, 4)), None)
     assert all(np.isfinite(one).all() for one in sums)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rates_of_data_in_single_precision_are_those_of_the_same_data_in_double(seed):
+    """Costs in single precision are as coarse as a change of the rate by half of its error."""
+    A, S = amounts("A -> B", [0.5], [1, 0]), 5 * bands(12, 22)
+    Y = (A @ S + 0.01 * np.random.default_rng(seed).standard_normal((25, S.shape[1]))).astype(np.float32)
+    known = [ngmca.Kinetics("A -> B", times=TIMES)]
+    one, other = (ngmca.separate(Y.astype(kind), 2, constraints=known, **QUICK).rates for kind in "fd")
+    np.testing.assert_allclose(one.values, other.values, atol=0.02 * other.sd.max())

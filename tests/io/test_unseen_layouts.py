@@ -1,4 +1,4 @@
-"""Layouts that were misread or refused when somebody wrote them who had not seen the reader."""
+"""Layouts that were once misread or refused."""
 # ruff: noqa: E501
 
 import json

@@ -52,6 +52,15 @@ def test_the_report_opens_with_the_answers(run):
     assert len([checked(plot) for section in later for plot in section.plots]) > 25
 
 
+def test_how_sure_says_what_was_not_looked_at(run):
+    sure = str(dict(run.answer_sentences)["How sure?"])
+    assert "Error bars were not asked for" in sure
+    assert "Other mixtures that fit as well were not searched for" in sure
+    found = replace(run.separation, ambiguity=ngmca.ambiguity(run.data.Y, run.separation))
+    sure = str(dict(replace(run, separation=found).answer_sentences)["How sure?"])
+    assert re.search(r" Other mixtures fit as well and change a source by up to .*%\.$", sure)
+
+
 def test_amounts_with_a_known_scale_are_not_called_relative(run):
     bare = replace(run, answers=Answers())
     assert "relative" in dict(bare.answer_sentences)["How much?"]
@@ -60,6 +69,15 @@ def test_amounts_with_a_known_scale_are_not_called_relative(run):
     known = [ngmca.KnownMixing(amounts)]
     found = ngmca.separate(run.data.Y, 3, constraints=known, method=ngmca.Soft(n_iter=100), n_init=1)
     told = dict(replace(bare, separation=found).answer_sentences)["How much?"]
+    assert told.startswith("Amounts have the unit of what was known beforehand")
+    known = [ngmca.KnownMixing(20 * run.separation.A[:, :1])]
+    found = ngmca.separate(run.data.Y, 3, constraints=known, method=ngmca.Soft(n_iter=100), n_init=1)
+    told = dict(replace(bare, separation=found).answer_sentences)["How much?"]
+    assert str(told).startswith(
+        "Amounts of source 1 have the unit of what was known beforehand. Other amounts are relative"
+    )
+    silent = replace(found, A=found.A * [1, 2, 0])
+    told = dict(replace(bare, separation=silent).answer_sentences)["How much?"]
     assert told.startswith("Amounts have the unit of what was known beforehand")
 
 

@@ -57,3 +57,32 @@ def test_units_change_nothing_and_a_closure_keeps_its_scale():
     np.testing.assert_allclose(other.S.sd, 1024 * one.S.sd, rtol=1e-6)
     np.testing.assert_allclose(other.A.sd, one.A.sd, rtol=1e-6)
     assert (one.A.sd < A.max()).all()
+
+
+def test_a_closure_that_leaves_hardly_any_amount_has_no_boundless_spectrum():
+    x = ngmca.simulate.bands(m=16, n=96, r=3, snr=25, seed=0)  # whose sums are not 1
+    with warnings.catch_warnings(action="ignore"):
+        known = {"constraints": [ngmca.Closure()], "seed": 0}
+        found = ngmca.separate(x.Y, 3, n_init=1, method=ngmca.Soft(n_iter=10), **known)
+        wide = ngmca.posterior(x.Y, found, n_samples=4, burn=2, **known)
+    assert (wide.S.sd.max(axis=1) < 10 * found.S.max(axis=1)).all()
+    assert (wide.S.mean.max(axis=1) < 10 * found.S.max(axis=1)).all()
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_another_scale_of_a_source_is_no_other_mixture(monkeypatch, zeros):
+    Y, A, S = nowhere_zero(2)
+    absent = np.zeros(A.shape, dtype=bool)
+    absent[0, 0] = zeros
+    known = {"constraints": [ngmca.ZeroMixing(absent)] if zeros else [], "seed": 0}
+    Y = Y - np.where(absent, A, 0) @ S
+    with warnings.catch_warnings(action="ignore"):
+        found = ngmca.separate(Y, 2, n_init=1, **known)
+        laws = []
+        for ends in ((), [(2 * found.A, found.S / 2)]):
+            monkeypatch.setattr(sampler, "ends_that_fit", lambda *_, ends=ends, **__: ends)
+            laws.append(ngmca.posterior(Y, found, n_samples=4, burn=2, **known))
+    assert laws[0].warnings[0].startswith("the data hardly determine")
+    for name in "AS":
+        one, other = (getattr(law, name).sd for law in laws)
+        np.testing.assert_allclose(one, other, rtol=1e-6)

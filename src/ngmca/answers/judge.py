@@ -80,7 +80,7 @@ def judge(
     if found.colour == "green":
         return found
     asked = _default_task(separation) if task is None else task
-    step = next_step(asked, engine, separation, run.diagnostics, run.defects)
+    step = next_step(asked, engine, separation, run.diagnostics, run.defects, data=known)
     if step is None:
         return found
     line = _line(step.parts[0], len(separation.S)) if task is None else None

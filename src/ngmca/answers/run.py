@@ -1,6 +1,6 @@
 """What a run leaves: the separation, its diagnostics, and the answers that were asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from ngmca.answers.how_sure.detection_limit import DetectionLimit
 from ngmca.answers.how_sure.summary import found_background, how_sure
 from ngmca.answers.how_sure.verdict import Verdict, verdict
 from ngmca.answers.which.identification import Identification
-from ngmca.answers.wording import GRADES, Finding, counted
+from ngmca.answers.wording import GRADES, Finding, counted, listed
 from ngmca.io import Dataset, ReadError
 from ngmca.io.technique import Technique
 from ngmca.result import Separation
@@ -52,8 +52,8 @@ class Answers:
     detection: DetectionLimit | None = None
     given: tuple[str, ...] = ()
 
-    def sentences(self, r: int, sized: bool = False) -> list[tuple[str, str]]:
-        """Return the questions about r sources and their answers. Sized sources have a unit."""
+    def sentences(self, r: int, sized: Sequence[bool] = ()) -> list[tuple[str, str]]:
+        """Return the questions about r sources with answers; amounts of `sized` ones have a unit."""
         return [
             ("How many?", self._how_many(r)),
             ("Which?", self._which(r)),
@@ -77,15 +77,19 @@ class Answers:
             f"{'' if self.detection is None else f' {self.detection.words}'}"
         )
 
-    def _how_much(self, sized: bool) -> str:
-        if self.amounts is None and sized:
+    def _how_much(self, sized: Sequence[bool]) -> str:
+        if self.amounts is not None:
+            return f"Amounts were calculated from {self.amounts.how}."
+        if any(sized) and all(sized):
             return "Amounts have the unit of what was known beforehand: constraints fix their scale."
-        if self.amounts is None:
-            return message(
-                "Amounts are relative, shares of the signal: no standards were given ({}).",
-                option("standards"),
-            )
-        return f"Amounts were calculated from {self.amounts.how}."
+        known, whose = [k + 1 for k, one in enumerate(sized) if one], "Amounts"
+        if known:
+            numbers = f"source{'s' * (len(known) > 1)} {listed(known)}"
+            whose = f"Amounts of {numbers} have the unit of what was known beforehand. Other amounts"
+        return message(
+            "{} are relative, shares of the signal: no standards were given ({}).",
+            *(whose, option("standards")),
+        )
 
     @property
     def findings(self) -> list[Finding]:
@@ -214,10 +218,11 @@ class Run:
     @property
     def answer_sentences(self) -> list[tuple[str, str]]:
         """The questions how many, which, how much and how sure, with their answers in words."""
-        # Columns of A have norm 1 unless a constraint fixes their size.
+        # Columns of A have norm 1 unless a constraint fixes their size; amounts of 0 have any unit.
         norms = np.linalg.norm(self.separation.A, axis=0)
-        sized = not np.allclose(norms[norms > 0], 1.0, atol=1e-3)
-        (asked, many), *others = self.answers.sentences(len(self.separation.S), sized)
+        sized = np.abs(norms - 1) > 1e-5
+        sized[norms == 0] = sized[norms > 0].any()
+        (asked, many), *others = self.answers.sentences(len(self.separation.S), sized.tolist())
         background = found_background(self.separation)
         if background is not None:
             many = message("{} {}", many, background)

@@ -185,7 +185,7 @@ def _with_next_step(run: Run, prepared: Prepared, engine: Engine, folder: Path, 
         note("the result has warnings: trying whether another setting is better.")
     step = next_step(
         prepared.task, engine, run.separation, run.diagnostics, run.defects,
-        chosen=run.answers.rank is not None,
+        data=run.data, chosen=run.answers.rank is not None,
     )  # fmt: skip
     if step is None:
         return run

@@ -13,6 +13,7 @@ ARROW = re.compile(r"\s*(<->|<=>|->|=>)\s*")
 TERM = re.compile(r"\s*(\d*)\s*\*?\s*([A-Za-z_][\w']*)\s*")
 MOST_REACTING = 2  # molecules in one step
 PRECISION = 1e-9  # of amounts, relative to the largest starting amount
+WELL_CONDITIONED = 1e3  # eigenvectors, up to which rounding does not show in derivatives by differences
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,28 @@ def _unreadable(text: str) -> ArgumentError:
 
 
 def _linear(times: NDArray, K: NDArray, start: NDArray) -> NDArray:
-    """Return the solution of dc/dt = K c: steps between times that are equal share one exponential."""
+    """Return the solution of dc/dt = K c."""
+    if not np.isfinite(K).all():
+        return np.full((len(times), len(start)), np.nan)
+    values, vectors = np.linalg.eig(K)
+    if np.linalg.cond(vectors) < WELL_CONDITIONED:
+        weights = np.linalg.solve(vectors, start.astype(vectors.dtype))
+        found = np.maximum(((np.exp(np.outer(times, values)) * weights) @ vectors.T).real, 0)
+        found[times == 0] = start  # without rounding
+        return found
+    return _by_steps(times, K, start)
+
+
+def _by_steps(times: NDArray, K: NDArray, start: NDArray) -> NDArray:
+    """Return the solution of dc/dt = K c, also where two rate constants are equal.
+
+    Steps between times that are equal share one exponential of a matrix.
+    """
     from scipy.linalg import expm  # takes its time to load: not before it is needed
 
-    steps = np.diff(times, prepend=0.0)
-    different, which = np.unique(steps.round(12), return_inverse=True)
-    powers = expm(K * different[:, None, None])
+    steps, unit = np.diff(times, prepend=0.0), float(times[-1]) or 1.0
+    different, which = np.unique((steps / unit).round(12), return_inverse=True)
+    powers = expm(K * (unit * different)[:, None, None])
     found, now = np.empty((len(times), len(start))), start.astype(np.float64)
     for i, k in enumerate(which):
         now = powers[k] @ now

@@ -19,6 +19,9 @@ CLEARLY_WORSE = 0.001  # probability of a difference by chance, below which free
 class Rates:
     """Parameters of a rate law, fitted to the data.
 
+    They are those of the best fit without thresholds. The profiles in A follow parameters that may
+    differ from them by a part of the standard deviations, because thresholds make sources smaller.
+
     Attributes
     ----------
     names : tuple of str

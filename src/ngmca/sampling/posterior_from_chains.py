@@ -30,6 +30,7 @@ from ngmca.sampling.target import Target
 HALF_WIDTH = 1.645  # of a 90 % interval, in standard deviations
 LOOSE = 0.2  # half the width along shears, over the source, above which other mixtures count too
 RANGE_WIDTH = 5.0  # of the range of all mixtures that fit, in standard deviations
+MOST_GROWTH = 15.0  # of a spectrum in another mixture: its error is then three times the spectrum
 TINY = np.finfo(float).tiny
 
 Ends = Sequence[tuple[NDArray, NDArray]]  # A and S of other mixtures, in the units of the data
@@ -186,21 +187,22 @@ def _exchanged(problem: Target, A: NDArray, S: NDArray) -> tuple[NDArray, NDArra
 def _range_of(ends: Ends, problem: Target, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
     """Return how far entries of A (m, R) and S (R, n) range over other mixtures.
 
-    Columns of A have the norm of the answer, unless their scale is known.
+    Columns of A have the norm of the answer, unless their scale is known. With a closure, the amounts of
+    a source may be near 0 and its spectrum beyond all measure: its norm counts up to `MOST_GROWTH`.
     """
-    r, held = problem.r, problem.rules.held
-    known = np.zeros(len(S), bool) if held.sized is None else held.sized
-    known = known | problem.profiles.closed
-    if held.mixing.size:
-        known = known | held.mixing.any(axis=0)
-    norm, of_A, of_S = np.linalg.norm(A[:, :r], axis=0), [A], [S]
+    r, sized = problem.r, problem.rules.held.sized
+    known = np.zeros(r, bool) if sized is None else sized[:r]
+    norm, size, of_A, of_S = np.linalg.norm(A[:, :r], axis=0), np.linalg.norm(S[:r], axis=1), [A], [S]
     channels = slice(None) if problem.wavelet else problem.columns
     for one, spectra in ends:
         other, signal = one[problem.rows], spectra[:, channels] / problem.engine.unit
-        size = np.linalg.norm(other, axis=0)
-        scale = np.where(known[:r] | (size == 0), 1.0, norm / np.where(size > 0, size, 1.0))
+        found = np.linalg.norm(other, axis=0)
+        scale = np.where(known | (found == 0), 1.0, norm / np.where(found > 0, found, 1.0))
+        signal = signal / np.maximum(scale, TINY)[:, None]
+        growth = np.linalg.norm(signal, axis=1) / np.maximum(size, TINY)
+        signal *= (MOST_GROWTH / np.maximum(growth, MOST_GROWTH))[:, None]
         of_A.append(np.hstack([other * scale, A[:, r:]]))
-        of_S.append(np.vstack([signal / np.maximum(scale, TINY)[:, None], S[r:]]))
+        of_S.append(np.vstack([signal, S[r:]]))
     return np.ptp(of_A, axis=0), np.ptp(of_S, axis=0)
 
 

@@ -34,11 +34,11 @@ def loose_sources(width: NDArray) -> tuple[Message, ...]:
     shares = ", ".join(f"{100 * share:.0f} %" for share in width[loose[:5]])
     return (
         message(
-            "the data hardly determine {}: up to {} of it can be exchanged with other sources, and "
+            "the data hardly determine {}: up to {} of {} can be exchanged with other sources, and "
             "neither the fit nor the zeros of the sources decide. The intervals include this, but they "
             "are rough here. To determine such sources, add measurements in which one of them is nearly "
             "alone or absent.",
-            *(_named(loose), shares),
+            *(_named(loose), shares, "it" if loose.size == 1 else "them"),
         ),
     )
 

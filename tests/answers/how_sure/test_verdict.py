@@ -108,6 +108,15 @@ def test_leaving_copies_out_is_tried():
     assert found.next_step.startswith("Leave out measurements 31, 32 and 33, which are copies. Tried: ")
 
 
+def test_the_next_step_names_measurements_as_warnings_do():
+    Y = np.vstack([MIXTURE.Y, MIXTURE.Y[:2]])
+    names = tuple(str(i) for i in range(len(Y)))  # as an index that begins at 0
+    data = ngmca.io.Dataset(Y, np.arange(Y.shape[1], dtype=float), row_names=names)
+    found = judged(data)
+    assert "Measurements 30 and 31: every entry" in str(found)
+    assert found.next_step.startswith("Leave out measurements 30 and 31, which are copies. Tried: ")
+
+
 def test_counts_are_green_once_their_noise_is_that_of_counts(tmp_path):
     clean = MIXTURE.A @ MIXTURE.S
     Y = np.random.default_rng(0).poisson(clean * 20 / clean.mean()).astype(float)

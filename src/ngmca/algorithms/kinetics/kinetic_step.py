@@ -24,6 +24,7 @@ DIFFERENCE = 1e-5  # of a parameter, for derivatives
 SEARCHED = (0.3, 1.5, 7.0, 35.0)  # rate constants over the first guess
 MOST_TRIALS, BEST_TRIALS = 128, 4  # of the search, and how many of them are followed to their end
 FAR_FROM_LAW = 0.05  # of the norm of a column: then it is no profile of the law
+MOST_RECENT = 8  # steps whose parameters are tried first
 MOST_REMEMBERED = 64  # mixings whose parameters are known
 FARTHEST = 2.0  # move of the logarithm of a parameter in one step
 
@@ -60,6 +61,7 @@ class KineticModel:
     expected: NDArray | None = field(default=None, repr=False)
     sd: NDArray | None = field(default=None, repr=False)
     memory: dict[object, Any] = field(default_factory=dict, repr=False)
+    recent: list[NDArray] = field(default_factory=list, repr=False)  # free numbers of the last steps
 
     def with_rest(self, source: int, totals: NDArray, summed: NDArray) -> "KineticModel":
         """Return the model with one column more: what the `summed` (q,) columns leave of totals (m,)."""
@@ -68,7 +70,7 @@ class KineticModel:
             columns = self.profiles(parameters)
             return np.column_stack([columns, totals - columns[:, summed].sum(axis=1)])
 
-        return replace(self, profiles=profiles, columns=(*self.columns, source), memory={})
+        return replace(self, profiles=profiles, columns=(*self.columns, source), memory={}, recent=[])
 
     def tried(self) -> NDArray:
         """Return columns (2, m, q) for two different sets of parameters."""
@@ -110,7 +112,7 @@ class KineticModel:
         """
         key = A.tobytes()
         if key not in self.memory:
-            self.memory[key] = self._nearest(A.astype(np.float64))
+            self.memory[key] = self._nearest(A)
             if len(self.memory) > MOST_REMEMBERED:
                 self.memory.pop(next(iter(self.memory)))
         return self.memory[key]
@@ -129,13 +131,19 @@ class KineticModel:
     def _nearest(self, A: NDArray) -> tuple[NDArray, float]:
         from scipy.optimize import least_squares  # takes its time to load: not before it is needed
 
-        target = A / np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+        target = A.astype(np.float64)
+        target /= np.maximum(np.linalg.norm(target, axis=0), 1e-300)
 
         def rest(theta: NDArray) -> NDArray:
             C = self.at(theta)
             size = np.maximum(np.linalg.norm(C, axis=0), 1e-300)
             return np.asarray((C / size - target).ravel())
 
+        rounding = 16 * float(np.finfo(A.dtype).eps)
+        for theta in reversed(self.recent):  # other parameters may have nearly the same directions
+            far = float(np.linalg.norm(rest(theta).reshape(target.shape), axis=0).max())
+            if far <= rounding:
+                return theta, far
         begin = min(self.trials(), key=lambda theta: float(np.sum(rest(theta) ** 2)))
         theta = least_squares(rest, begin, x_scale=1.0, max_nfev=60, ftol=1e-15, xtol=1e-15).x
         far = np.linalg.norm(rest(theta).reshape(target.shape), axis=0).max()
@@ -184,6 +192,7 @@ def _stepped(
         fit.weigh_known_values(residual_variance(engine, sweep, len(A.T)) if noise is None else noise**2)
         found = [fit.descend(theta) for theta, _ in found]
     theta, sweep = min(found, key=lambda one: fit.cost(*one))
+    model.recent[:] = [*model.recent[1 - MOST_RECENT :], theta]
     return fit.mixing(theta), sweep.S, fit.distance(theta, sweep)
 
 
@@ -267,6 +276,20 @@ class KineticFit:
             theta, here, damping = theta + step, there, max(damping / 8, 1e-12)
             if small:
                 break
+        return (theta, here) if self._engine.dtype == np.float64 else self._settled(theta, here)
+
+    def _settled(self, theta: NDArray, here: Sweep) -> tuple[NDArray, Sweep]:
+        """Return where the slope is 0: in single precision rounding hides that the cost still falls."""
+        rise = 10 * float(np.finfo(self._engine.dtype).eps) * self._engine.energy
+        most, before = self.cost(theta, here) + rise, np.inf
+        for _ in range(MAX_STEPS):
+            slope, curvature = self.slope_and_curvature(theta, here)
+            step = -np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
+            size = float(np.abs(step).max(initial=0))
+            there = self.sweep(theta + step) if size < before / 2 and size < FARTHEST else here
+            if there is here or not self.cost(theta + step, there) <= most:
+                break
+            theta, here, before = theta + step, there, size
         return theta, here
 
     def slope_and_curvature(self, theta: NDArray, here: Sweep) -> tuple[NDArray, NDArray]:

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, Message, Option, message, option
 from ngmca._support.threads import one_blas_thread
+from ngmca.answers.how_sure.defect_words import places_of
 from ngmca.answers.how_sure.defects import Defect
 from ngmca.answers.how_sure.defects import defects as defects_of
 from ngmca.answers.how_sure.diagnostics import Diagnostics, diagnose
 from ngmca.answers.how_sure.doubtful_sources import supported
 from ngmca.answers.how_sure.findings import findings
-from ngmca.answers.wording import GRADES, Finding, counted, listed
+from ngmca.answers.wording import GRADES, Finding, counted
 from ngmca.constraints import Baseline, baseline_of, found_baseline
 from ngmca.engines import Engine, everything, without
+from ngmca.io import Dataset
 from ngmca.result import Separation
 from ngmca.task.driver import Prepared
 from ngmca.task.methods import Rival
@@ -61,11 +63,13 @@ def next_step(
     diagnostics: Diagnostics,
     defects: Sequence[Defect],
     *,
+    data: Dataset | None = None,
     chosen: bool = False,
 ) -> Message | None:
     """Return the change that helps most, with what it gained when it was tried; None if none helps.
 
-    If the number of sources was `chosen` from the data, no other number is tried.
+    The names of measurements come from `data`. If the number of sources was `chosen` from the data, no
+    other number is tried.
     """
     m, n = engine.shape
     small = m * n <= MAX_ENTRIES and engine.place == "memory" and not isinstance(task.method, Rival)
@@ -73,10 +77,10 @@ def next_step(
     if not small or not found:
         return None
     here, kinds = _score(found, diagnostics), {one.kind for one in found}
-    changes = [*_changes_of_data(task, engine, defects, kinds)]
+    changes = [*_changes_of_data(task, engine, data, defects, kinds)]
     if not changes:
         changes = [*_changes_of_task(task, engine, diagnostics, kinds)]
-        changes += _changes_of_entries(task, engine, defects, kinds)
+        changes += _changes_of_entries(task, engine, data, defects, kinds)
     best: tuple[tuple[float, ...], Message] | None = None
     for change in [one for one in changes if not chosen or one.task.r == task.r][:MAX_TRIES]:
         tried = _tried(change, engine)
@@ -88,7 +92,7 @@ def next_step(
 
 
 def _changes_of_data(
-    task: Task, engine: Engine, defects: Sequence[Defect], kinds: set[str]
+    task: Task, engine: Engine, data: Dataset | None, defects: Sequence[Defect], kinds: set[str]
 ) -> Iterator[Change]:
     """Yield the data without numbers of another kind; nothing else helps before that."""
     m, n = engine.shape
@@ -100,9 +104,7 @@ def _changes_of_data(
         yield Change(task, option("transpose", True), words, transposed=True)
     wrong = sorted({one.measurement for one in defects if one.kind == "axis"})
     if "axis" in kinds and 0 < len(wrong) < m:
-        named = listed([i + 1 for i in wrong])
-        asked = f"Leave out measurement{'s' * (len(wrong) > 1)} {named}"
-        kept = np.delete(np.arange(m), wrong)
+        asked, kept = f"Leave out {places_of(data, wrong)}", np.delete(np.arange(m), wrong)
         yield Change(task, asked, "is an axis" if len(wrong) == 1 else "are axes", rows=kept)
     odd = sorted({one.channel for one in defects if one.kind == "column"})
     if odd and "column" in kinds:
@@ -145,13 +147,12 @@ def _changes_of_task(
 
 
 def _changes_of_entries(
-    task: Task, engine: Engine, defects: Sequence[Defect], kinds: set[str]
+    task: Task, engine: Engine, data: Dataset | None, defects: Sequence[Defect], kinds: set[str]
 ) -> Iterator[Change]:
     """Yield the data without copies of measurements, without spikes, and without saturated entries."""
     copies = sorted({one.measurement for one in defects if one.kind == "copy"})
     if "copied" in kinds and not _tied(task) and task.noise is None and not task.sample_shape:
-        named = listed([i + 1 for i in copies])
-        asked = f"Leave out measurement{'s' * (len(copies) > 1)} {named}"
+        asked = f"Leave out {places_of(data, copies)}"
         kept = np.delete(np.arange(engine.shape[0]), copies)
         yield Change(task, asked, "is a copy" if len(copies) == 1 else "are copies", rows=kept)
     for kind, named in (("spike", "spikes"), ("saturated", "saturated entries")):

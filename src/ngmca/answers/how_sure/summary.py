@@ -36,33 +36,33 @@ def summary(
 
 
 def how_sure(separation: Separation, diagnostics: Diagnostics) -> str:
-    """Return one sentence about the fit, other starts, error bars and other mixtures."""
-    begin = (
-        f"The fit explains {percent(diagnostics.explained)} of the energy of the data, {{}}, {{}}{{}}."
-    )
+    """Return sentences about the fit, other starts, error bars and other mixtures."""
     alike, tried = agreement(separation), len(separation.restarts)
-    starts = "one start was made"
+    starts = "One start was made"
     if alike is not None:
         same = alike.min() >= SAME_SOURCE_DB
-        starts = f"starts that fit equally well {'agree' if same else 'give other sources'}"
+        starts = f"Starts that fit equally well {'agree' if same else 'give other sources'}"
     elif tried > 1:
-        starts = f"the best of {tried} starts was taken"
-    bars: str = message("error bars were not asked for ({})", option("posterior", True))
+        starts = f"The best of {tried} starts was taken"
+    bars: str = message("Error bars were not asked for ({})", option("posterior", True))
     widths = noise_widths(separation)
     if widths is not None:
-        bars = f"error bars (90 %) of the sources are {plus_minus(widths.min())}"
+        bars = f"Error bars (90 %) of the sources are {plus_minus(widths.min())}"
         bars += f" to {plus_minus(widths.max())}" if len(widths) > 1 else ""
     elif separation.posterior is not None:
-        bars = "error bars are not valid or cover a part of the channels"
+        bars = "Error bars are not valid or cover a part of the channels"
     others: Message | str = ""
     if separation.ambiguity is not None:
         most = float(np.max(separation.ambiguity.relative(separation.S), initial=0))
-        others = f", other mixtures fit as well and change a source by up to {plus_minus(most)}"
+        others = f" Other mixtures fit as well and change a source by up to {plus_minus(most)}."
     elif len(separation.S) > 1:
         others = message(
-            ", other mixtures that fit as well were not searched for ({})", option("ambiguity")
+            " Other mixtures that fit as well were not searched for ({}).", option("ambiguity")
         )
-    return message(begin, starts, bars, others)
+    explained = percent(diagnostics.explained)
+    return message(
+        "The fit explains {} of the energy of the data. {}. {}.{}", explained, starts, bars, others
+    )
 
 
 def found_background(separation: Separation) -> Message | None:
