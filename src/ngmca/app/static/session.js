@@ -101,7 +101,7 @@ function change(name) {
 find('say-times').addEventListener('click', () => change('rows'));
 // Standards are found by their times only if those of the measurements are known.
 function askTimes() {
-  const known = !facts || facts.row_label || facts.named || facts.image_shape;
+  const known = !facts || facts.row_label || facts.named || facts.image_shape || form.elements.rows.value;
   find('standards-times').hidden = known || !form.elements.standards.value;
 }
 for (const one of document.querySelectorAll('[data-go]')) one.addEventListener('click', () => go(one.dataset.go));
@@ -265,7 +265,7 @@ function told(run) {
   if (run.share == null) bar.removeAttribute('value'); else bar.value = run.share;
   const live = [];
   if (run.threshold != null) live.push(`threshold ${run.threshold.toPrecision(3)}`, `residual ${(100 * run.residual).toPrecision(3)} %`);
-  if (run.left != null) live.push(`about ${run.left} s left`);
+  if (run.left != null) live.push(`about ${run.left < 90 ? `${run.left} s` : `${Math.round(run.left / 60)} min`} left`);
   box.querySelector('.live-words').textContent = live.join(', ');
   if (box.dataset.state !== run.state) {
     box.dataset.state = run.state;
