@@ -145,7 +145,7 @@ class Target:
             A=np.where(norm > 0, begin.A / unit, m**-0.5),
             S=begin.S * unit[:, None],
             r=begin.r,
-            norm=np.where(kept | fixed, unit, 1.0),
+            norm=np.where(kept | fixed | begin.scaled, unit, 1.0),
             variance=variance,
             spread=weighing.spread[rows],
             rules=Rules(Noise(kind, floor), Priors(beta_most=1.0), fixed or around, held=begin.held),
