@@ -10,7 +10,7 @@ import ngmca
 
 FAR_FROM_LAW = 0.01  # distance of directions: rate constants near 0 cannot be read back from profiles
 TOLERANCE = 1e-6  # of a constraint, relative to the numbers in it
-SUM_TOLERANCE = 1e-5  # of a sum beside shapes, whose method stops after a number of steps
+SUM_TOLERANCE = 1e-4  # of a sum beside shapes, whose method stops after a number of steps
 SHAPES = ("unimodal", "increasing", "decreasing")
 
 

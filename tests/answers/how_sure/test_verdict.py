@@ -131,6 +131,14 @@ def test_counts_are_green_once_their_noise_is_that_of_counts(tmp_path):
     assert ngmca.separate(Y, 3, n_init=1, noise=np.sqrt(Y.mean(axis=0) + 1)).noise_model == "entries"
 
 
+@pytest.mark.parametrize(("m", "colour"), [(1, "red"), (2, "red"), (3, "amber")])
+def test_more_sources_than_measurements_cannot_be_used(m, colour):
+    with warnings.catch_warnings(action="ignore"):
+        separation = ngmca.separate(MIXTURE.Y[:m], 3, n_init=1)
+    found = ngmca.judge(MIXTURE.Y[:m], separation)
+    assert (found.colour, "few" in kinds(found)) == (colour, True)
+
+
 def test_masked_entries_are_not_judged():
     hidden = np.zeros(MIXTURE.Y.shape, dtype=bool)
     hidden[::3, 150] = True

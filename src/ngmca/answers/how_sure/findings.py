@@ -223,6 +223,8 @@ def _few_measurements(separation: Separation) -> list[Finding]:
     )  # fmt: skip
     if separation.domain.name != "wavelet":
         text = joined([text, *_other_tries(separation)])
+    if r > m:  # any source fits, exactly
+        return [Finding("few", "There are more sources than measurements", text, 1.0, grade="red")]
     return [Finding("few", "There are not more measurements than sources", text)]
 
 
