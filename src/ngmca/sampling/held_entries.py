@@ -29,8 +29,6 @@ class Start:
         Entries that are fixed.
     profiles : Profiles
         What is known about columns and rows of A.
-    scaled : ndarray of bool of shape (R,)
-        Columns of A that have a scale only by known values with a standard deviation.
     """
 
     A: NDArray
@@ -38,7 +36,6 @@ class Start:
     r: int
     held: Held
     profiles: "Profiles"
-    scaled: NDArray | bool = False
 
     def part(self, rows: NDArray, columns: NDArray) -> "Start":
         """Return some of the measurements and channels (booleans)."""
@@ -46,8 +43,7 @@ class Start:
         sources = held.sources[columns] if held.sources.size else held.sources
         mixing = held.mixing[rows] if held.mixing.size else held.mixing
         held = Held(np.ascontiguousarray(sources), np.ascontiguousarray(mixing), held.sized)
-        profiles = self.profiles.part(rows)
-        return Start(self.A[rows], self.S[:, columns], self.r, held, profiles, self.scaled)
+        return Start(self.A[rows], self.S[:, columns], self.r, held, self.profiles.part(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,15 +137,13 @@ def start(
         values = made.sources[k, some]  # type: ignore[index]
         scale = 1.0 if made.rigid else float(S[k, some] @ values / (values @ values)) or 1.0
         S[k, some], sources[k, some] = values * scale, True
-    sized = given | columns | (mixing & (A > 0)).any(axis=0) | made.windows | profiles.sized
-    scaled = made.pointed & ~sized
+    sized = given | columns | made.pointed | made.windows | profiles.sized
     if background is not None:
         A, S = np.hstack([A, background.weights / engine.unit]), np.vstack([S, background.basis])
         q = len(S) - r
         sources = np.vstack([sources, np.ones((q, S.shape[1]), bool)])
         mixing = np.pad(mixing, ((0, 0), (0, q)))
-        sized, scaled = np.pad(sized, (0, q), constant_values=True), np.pad(scaled, (0, q))
+        sized = np.pad(sized, (0, q), constant_values=True)
     if not (sources.any() or mixing.any() or profiles.sized):
-        return Start(A, S, r, Held(), profiles, scaled)
-    held_entries = Held(np.ascontiguousarray(sources.T), mixing, sized)
-    return Start(A, S, r, held_entries, profiles, scaled)
+        return Start(A, S, r, Held(), profiles)
+    return Start(A, S, r, Held(np.ascontiguousarray(sources.T), mixing, sized), profiles)

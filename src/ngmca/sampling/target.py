@@ -13,7 +13,7 @@ from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca._support.seeds import Seed, generator
 from ngmca.algorithms.constraint_arrays import exact_rows
 from ngmca.algorithms.sources_for_mixing import sources_for
-from ngmca.constraints import Constraint
+from ngmca.constraints import Constraint, KnownMixing
 from ngmca.engines import (
     WORTH_THREADS,
     Counts,
@@ -145,7 +145,7 @@ class Target:
             A=np.where(norm > 0, begin.A / unit, m**-0.5),
             S=begin.S * unit[:, None],
             r=begin.r,
-            norm=np.where(kept | fixed | begin.scaled, unit, 1.0),
+            norm=np.where(kept | fixed, unit, 1.0),
             variance=variance,
             spread=weighing.spread[rows],
             rules=Rules(Noise(kind, floor), Priors(beta_most=1.0), fixed or around, held=begin.held),
@@ -242,6 +242,8 @@ def _start(
     names = {type(one).__name__ for one in constraints} | (
         {"Baseline"} if background is not None else set()
     )
+    if any(isinstance(one, KnownMixing) and one.sd is not None for one in constraints):
+        names.add("uncertain mixing")
     names |= {"posterior", "posterior in wavelets"} if wavelet else {"posterior"}
     rules.check(rules.written(sorted(names)))
     parts = getattr(separation, "parts", (slice(None),))
