@@ -32,6 +32,8 @@ PACKAGES = {
 }
 
 
+QUICK = ("--retries", "1", "--timeout", "10")  # where there is no network, tests are skipped soon
+
 SAFELY = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # not before Python 3.11.4
 
 
@@ -64,7 +66,7 @@ def _from_pypi(requirement, options, folder):
     ending = ".tar.gz" if options == SOURCE else "-py3-none-any.whl"
     link = rf'href="([^"]+/({re.escape(name)}-{re.escape(version)}{re.escape(ending)})#sha256=(\w+))"'
     try:
-        with urlopen(f"https://pypi.org/simple/{name.lower().replace('_', '-')}/", timeout=20) as page:
+        with urlopen(f"https://pypi.org/simple/{name.lower().replace('_', '-')}/", timeout=5) as page:
             found = re.search(link, page.read().decode(), re.IGNORECASE)
         if found is None:
             return None
@@ -81,8 +83,8 @@ def _from_pypi(requirement, options, folder):
 
 def _by_pip(requirement, options, folder):
     """The file of a package from wherever pip finds it, or a skip that says why there is none."""
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, *options]
-    done = subprocess.run([*command, requirement], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", *QUICK, "-d", folder]
+    done = subprocess.run([*command, *options, requirement], capture_output=True, text=True, check=False)
     found = [*Path(folder).iterdir()]
     if done.returncode or not found:
         pytest.skip(f"{requirement} cannot be downloaded here: {done.stderr.strip()[-200:]}")
