@@ -208,6 +208,7 @@ OBJECTS = {
     "dates": (np.zeros(Y.shape, "datetime64[s]"), TypeError, "numbers only"),
     "huge integers": (np.full(Y.shape, 10**400, dtype=object), TypeError, "numbers only"),
     "text in a table": (pd.DataFrame(Y.astype(str)), TypeError, "numbers only"),
+    "names in a table": (pd.DataFrame(Y).assign(name="a"), TypeError, r"set_index\('name'\)"),
 }
 SEPARATED = ngmca.separate(Y, 3, method=ngmca.Soft(n_iter=3), n_init=1)
 FITTED = ngmca.NGMCA(3, method=ngmca.Soft(n_iter=3), n_init=1).fit(Y)
@@ -240,6 +241,11 @@ CALLS = {
 
 
 GAPS = ("separate", "iterate", "posterior", "fit", "fit_transform", "transform", "diagnose", "spectrum")
+
+
+def test_a_mask_the_wrong_way_round_is_told():
+    with pytest.raises(ValueError, match="True where an entry is missing"):
+        ngmca.separate(Y, 3, mask=np.ones(Y.shape, dtype=bool))
 
 
 @pytest.mark.filterwarnings("ignore:the chains:UserWarning")

@@ -115,8 +115,28 @@ def test_a_file_is_given_when_it_has_been_still_and_once(tmp_path):
     assert arrivals.look() == []
     assert arrivals.look() == [path]
     arrivals.taken(path)
+    assert arrivals.changed() == []
     path.write_text("something else")
     assert arrivals.look() == arrivals.look() == []
+    assert arrivals.changed() == [path]
+    path.write_text("once more")
+    assert arrivals.changed() == []
+    arrivals.taken(path)
+    path.unlink()
+    assert arrivals.changed() == []
+
+
+def test_a_file_that_was_read_too_early_is_named(instrument, tmp_path):
+    folder, events = instrument
+    for i in range(8):
+        write(folder, i)
+    late = folder / "scan007.csv"
+    text = late.read_text()
+    late.write_text(text.rstrip()[:-2])  # stops inside its last number
+    events += [lambda: None, lambda: late.write_text(text), lambda: None, lambda: None]
+    told = run("watch", folder, "-r", 2, "-o", tmp_path / "live", "--first", 8).stderr
+    assert told.count("scan007.csv changed after it was read") == 1
+    assert "more seconds as --every" in told
 
 
 def test_few_spectra_leave_no_half_result(instrument, tmp_path):

@@ -110,6 +110,10 @@ def test_masks_and_levels_have_the_shape_of_the_signal():
     np.testing.assert_allclose(found.separation.noise.reshape(6, 8), levels[..., 0])
     with pytest.raises(ValueError, match="mask has the shape"):
         ngmca.tools.hyperspy.separate(signal(spoilt), 3, mask=mask[1:], **OPTIONS)
+    with pytest.raises(ValueError, match=r"mask has the shape \(6, 8\), but the signal \(6, 8, 120\)"):
+        ngmca.tools.hyperspy.separate(signal(spoilt), 3, mask=mask[..., 0], **OPTIONS)
+    with pytest.raises(TypeError, match="must be a signal of HyperSpy, got ndarray"):
+        ngmca.tools.hyperspy.separate(MIXTURE.Y, 3)
 
 
 def test_kinds_of_signals_stay():

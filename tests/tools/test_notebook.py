@@ -76,6 +76,19 @@ def lab(tmp_path):
         server.stderr.read()
 
 
+def test_what_is_not_there_cannot_be_chosen():
+    from traitlets import TraitError
+
+    Y = ngmca.simulate.spectra(m=6, n=40, r=2, snr=20, seed=0).Y
+    view = ngmca.separate(Y, 2, n_init=1, domain="direct", constraints=[]).explore(Y)
+    view.measurement, view.source = 5, 1
+    view.source = None
+    for name, wrong in (("measurement", 6), ("measurement", -1), ("source", 2)):
+        with pytest.raises(TraitError, match=rf"'{name}' trait .* should not be"):
+            setattr(view, name, wrong)
+    assert (view.measurement, view.source) == (5, None)
+
+
 def test_a_click_in_jupyterlab_reaches_python_and_back(lab):
     asked = []
     with chromium.launched() as browser:

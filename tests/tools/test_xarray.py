@@ -99,7 +99,7 @@ def test_the_dimension_of_the_channels_can_be_named(expected):
     found = plain.ngmca.separate(2, channels="a", **OPTIONS)
     np.testing.assert_array_equal(found.S, expected.S)
     assert found.A.dims == ("b", "source")
-    with pytest.raises(ValueError, match="channels='c' is not a dimension"):
+    with pytest.raises(ValueError, match="channels='c' is not a dimension of the array, which has a, b"):
         plain.ngmca.separate(2, channels="c")
 
 

@@ -75,7 +75,11 @@ def check_observed(Y: Any, mask: Any = None, name: str = "Y") -> tuple[NDArray, 
     if missing is None or not missing.any():
         return check_data(Y if missing is None else np.ma.getdata(Y), name), None
     if missing.all():
-        raise ArgumentError("all entries of {} are missing: there is nothing to separate.", option(name))
+        # a mask that is True where an entry was measured is the usual reason
+        hint = "" if mask is None else " A mask is True where an entry is missing."
+        raise ArgumentError(
+            "all entries of {} are missing: there is nothing to separate.{}", option(name), hint
+        )
     values = np.asarray(np.ma.getdata(Y) if isinstance(Y, np.ma.MaskedArray) else as_array(Y, name))
     return check_data(np.where(missing, values.dtype.type(0), values), name), missing
 
@@ -123,9 +127,13 @@ def as_array(values: Any, name: str) -> NDArray:
 
 def _numbers(values: Any, array: NDArray) -> NDArray:
     """Return an array of Python objects as numbers; NA of pandas becomes NaN."""
-    for entry in array.flat:
+    for i, entry in enumerate(array.flat):
         if isinstance(entry, str | bytes):  # float() would accept some of them
-            raise TypeError(f"{entry!r} is text.")
+            place = ""
+            if hasattr(values, "set_index"):  # a DataFrame
+                column = values.columns[i % array.shape[1]]
+                place = f" Names belong into its index: set_index({column!r})."
+            raise TypeError(f"{entry!r} is text.{place}")
     if hasattr(values, "to_numpy"):
         array = values.to_numpy(dtype=object, na_value=np.nan)
     return array.astype(np.float64)

@@ -5,6 +5,7 @@ from pathlib import Path
 from ngmca._support.atomic_files import is_temporary
 
 Stamp = tuple[int, int]  # size and time of a file
+RECENT = 100  # files read last that are looked at again: a look at every one is slow on a network
 
 
 class Arrivals:
@@ -18,7 +19,7 @@ class Arrivals:
         self._folder = folder
         self._seen: dict[Path, Stamp] = {}
         self._given: dict[Path, Stamp] = {}
-        self._taken: set[Path] = set()
+        self._taken: dict[Path, Stamp | None] = {}  # None: known to have changed
 
     def look(self) -> list[Path]:
         """Return files whose size and time are the same as at the look before, the oldest first."""
@@ -31,7 +32,18 @@ class Arrivals:
 
     def taken(self, path: Path) -> None:
         """Never give out this file again."""
-        self._taken.add(path)
+        self._taken[path] = self._given.get(path)
+
+    def changed(self) -> list[Path]:
+        """Return files that have changed since they were read, each once.
+
+        A program that pauses inside the last number of a file leaves one that can be read, with a wrong
+        last value.
+        """
+        recent = list(self._taken.items())[-RECENT:]
+        changed = [path for path, read in recent if read and _stamp(path) not in (read, None)]
+        self._taken |= dict.fromkeys(changed)
+        return changed
 
     def _files(self) -> list[Path]:
         try:

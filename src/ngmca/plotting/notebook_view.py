@@ -27,12 +27,12 @@ ARRAYS = ("rows", "axis", "A", "S", "shares", "weights", "basis", "Y", "noise")
 def view(found: Any, data: Any) -> Any:
     """Return a widget that shows a separation beside its data."""
     anywidget, traitlets = load_extra("anywidget", "explore"), load_extra("traitlets", "explore")
-    content = sent(found, data)
+    content, (m, r) = sent(found, data), found.A.shape
     members: dict[str, Any] = {name: traitlets.Bytes().tag(sync=True) for name in ARRAYS}
     members |= {
         "facts": traitlets.Dict().tag(sync=True),
-        "measurement": traitlets.Int().tag(sync=True),
-        "source": traitlets.Int(None, allow_none=True).tag(sync=True),
+        "measurement": traitlets.Int(min=0, max=m - 1).tag(sync=True),
+        "source": traitlets.Int(None, allow_none=True, min=0, max=r - 1).tag(sync=True),
         "_esm": Path(__file__).with_name("notebook_view.js").read_text(encoding="utf-8"),
         "__doc__": "A separation beside its data; what is chosen, counted from 0.",
     }

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca import separation
-from ngmca._support.messages import ArgumentError, option
+from ngmca._support.messages import ArgumentError, ArgumentTypeError, option
 from ngmca.result import Separation
 
 
@@ -69,7 +69,7 @@ def separate(signal: Any, r: int, **options: Any) -> Found:
     places, channels = _axes(signal)
     for name in ("mask", "noise"):
         given = options.get(name)
-        if given is not None and np.ndim(given) == signal.data.ndim > 0:
+        if given is not None and (name == "mask" or np.ndim(given) == signal.data.ndim > 0):
             options[name] = _matrix(signal, np.asarray(given), name)
     shape = [axis.size for axis in channels]
     if len(shape) == 2:
@@ -82,6 +82,10 @@ def separate(signal: Any, r: int, **options: Any) -> Found:
 
 def _axes(signal: Any) -> tuple[list[Any], list[Any]]:
     """Return the navigation axes and the signal axes in the order of the array."""
+    if not hasattr(signal, "axes_manager"):
+        raise ArgumentTypeError(
+            "{} must be a signal of HyperSpy, got {}.", option("signal"), type(signal).__name__
+        )
     manager = signal.axes_manager
     if not manager.signal_axes:
         raise ArgumentError(

@@ -53,7 +53,10 @@ class Separating:
         """
         last = spectral_dimension(self._array)[0] if channels is None else channels
         if last not in self._array.dims:
-            raise ArgumentError("{} is not a dimension of the array.", option("channels", channels))
+            raise ArgumentError(
+                "{} is not a dimension of the array, which has {}.",
+                *(option("channels", channels), ", ".join(map(str, self._array.dims))),
+            )
         others = [dim for dim in self._array.dims if dim != last]
         ordered = self._array.transpose(*others, last)
         # in rows, so that nothing has to be decided again

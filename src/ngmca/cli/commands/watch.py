@@ -56,6 +56,11 @@ def watch(
         while stop_after is None or live.count < stop_after:
             for path in arrivals.look():
                 _take(live, arrivals, path, given)
+            for path in arrivals.changed():
+                note(
+                    f"{path.name} changed after it was read, and is not read again. If it was not yet "
+                    "complete, its amounts are wrong: watch again with more seconds as --every."
+                )
             with as_bad_input():
                 if live.update():
                     say(live.state, quiet=quiet)

@@ -122,7 +122,7 @@ class OWUnmix(OWWidget, ConcurrentWidgetMixin):
     class Error(OWWidget.Error):
         """What prevents a result."""
 
-        no_spectra = Msg("The data have no numeric columns: spectra are needed.")
+        no_spectra = Msg("The data have no rows or no numeric columns: spectra are needed.")
         failed = Msg("{}")
 
     class Warning(OWWidget.Warning):
