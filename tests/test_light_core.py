@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -162,3 +163,8 @@ def test_the_table_of_extras_is_that_of_the_project():
     wrong = {package for package, extra in EXTRAS.items() if package not in extras.get(extra, ())}
     assert not wrong
     assert pip_line("pandas") == "pip install pandas"
+
+
+def test_the_recipe_for_conda_has_the_dependencies_of_the_package():
+    script = runpy.run_path(str(Path(__file__).parents[1] / ".ci" / "release_check.py"))
+    script["check_recipe"]()
