@@ -96,7 +96,7 @@ def test_a_click_in_jupyterlab_reaches_python_and_back(lab):
         page.set_default_timeout(90_000)
         page.on("request", lambda one: asked.append(one.url))
         page.goto(f"{lab}/lab/tree/a.ipynb?token=secret")
-        page.get_by_text("| Idle").wait_for()  # keys that are pressed before the kernel is there are lost
+        page.get_by_text("| Idle").wait_for()  # earlier keys are lost
         first = page.locator(".jp-CodeCell").first
         first.locator(".cm-content").click()
         page.keyboard.press("Shift+Enter")
