@@ -7,8 +7,9 @@ from scipy.optimize import minimize, nnls
 import ngmca
 from ngmca.algorithms.kinetics.kinetic_errors import _sums_of_channels, rates_of
 from ngmca.algorithms.kinetics.kinetic_step import KineticFit
+from ngmca.constraints.arrays import constraint_arrays
 from ngmca.constraints.rate_law import RateLaw
-from ngmca.engines import open_data
+from ngmca.engines import Levels, open_data
 
 TIMES = np.linspace(0, 8, 25)
 CHANNELS = np.arange(40)
@@ -115,6 +116,16 @@ def test_known_spectra_keep_their_scale_beside_a_law():
     found = ngmca.separate(data(A, S), 2, constraints=[law, known], **QUICK)
     np.testing.assert_allclose(found.S[0], S[0], rtol=1e-6)
     np.testing.assert_allclose(found.A, A, atol=0.02)
+
+
+def test_a_known_spectrum_is_as_given_although_the_law_has_another_size():
+    A, S = amounts("A -> B", [0.5], [1, 0]), bands(12, 22)
+    engine = open_data(A @ S)
+    known = [ngmca.Kinetics("A -> B", times=TIMES), ngmca.KnownSources(S[:1])]
+    made = constraint_arrays(known, engine, 2, Levels(), engine.parts, penalise_both=False)
+    norms = np.linalg.norm(A, axis=0)
+    size = made.sizes_of(A / norms, np.array([4 * S[0], S[1]]))  # S is divided by its size
+    np.testing.assert_allclose(size, [4, norms[1]], rtol=1e-6)
 
 
 def test_a_function_of_times_and_parameters():

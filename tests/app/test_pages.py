@@ -18,6 +18,7 @@ from ngmca.app.forms import GROUPS, choices_in, field_of, in_words, settings_in
 from ngmca.app.repeat import command_line, python_lines
 from ngmca.app.web_application import application
 from ngmca.io import ReadError
+from ngmca.io.array_choice import choose_array
 from ngmca.report import preview_figures
 from ngmca.saving import results
 from ngmca.saving.results import load_run
@@ -241,10 +242,12 @@ def test_the_choices_that_an_error_names_become_buttons():
 
 
 def test_the_data_sets_that_an_error_lists_become_buttons():
-    listed = "a b 2x3, run/c 4x5x6 and 1 more."
-    error = ReadError("{}: choose one with {}: {}", "a.mat", option("dataset"), listed)
-    found = [(one["name"], one["value"], one["words"]) for one in choices_in(error.message)]
-    assert found == [("dataset", "a b", "a b 2x3"), ("dataset", "run/c", "run/c 4x5x6")]
+    with pytest.raises(
+        ReadError, match=r"several data sets. Choose one: dataset='a b' \(2x3\)"
+    ) as error:
+        choose_array({"a b": (2, 3), "run/c": (3, 5)}, None, "a.mat")
+    found = [(one["name"], one["value"]) for one in choices_in(error.value.message)]
+    assert found == [("dataset", "a b"), ("dataset", "run/c")]
 
 
 def test_the_figure_of_a_spectrum_has_the_height_of_what_is_used():

@@ -31,7 +31,9 @@ def test_photothermal_spectra_keep_their_axis_and_their_places(tmp_path):
     np.testing.assert_array_equal(data.axis, SHIFTS)
     assert (data.axis_name, data.axis_unit, data.image_shape) == ("wavenumber", "cm-1", (2, 3))
     photothermal(tmp_path / "b.ptir", {"OPTIR": (Y, SHIFTS), "Raman Intensity": (Y[:, 5:], SHIFTS[5:])})
-    with pytest.raises(ReadError, match="choose one with dataset: OPTIR 6x226, Raman Intensity 6x221"):
+    with pytest.raises(
+        ReadError, match=r"one: dataset='OPTIR' \(6x226\), dataset='Raman Intensity' \(6x221\)"
+    ):
         read(tmp_path / "b.ptir")
     raman = read(tmp_path / "b.ptir", dataset="Raman Intensity")
     assert (raman.axis_name, raman.axis[0]) == ("Raman shift", SHIFTS[5])

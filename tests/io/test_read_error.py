@@ -54,10 +54,12 @@ def test_messages_travel_as_plain_values():
 def test_an_error_of_another_process_names_its_arguments(tmp_path):
     with h5py.File(tmp_path / "d.h5", "w") as file:
         file["one"], file["two"] = np.ones((3, 5)), np.ones((3, 5))
-    with pytest.raises(ReadError, match="choose one with dataset: one 3x5, two 3x5") as caught:
+    with pytest.raises(
+        ReadError, match=r"Choose one: dataset='one' \(3x5\), dataset='two' \(3x5\)"
+    ) as caught:
         read(tmp_path / "d.h5")
-    assert caught.value.message.names == ("dataset",)
-    assert "choose one with --dataset:" in caught.value.message.render(flag)
+    assert caught.value.message.names == ("dataset", "dataset")
+    assert "Choose one: --dataset one (3x5)" in caught.value.message.render(flag)
 
 
 def test_a_note_of_another_process_names_its_arguments(tmp_path):

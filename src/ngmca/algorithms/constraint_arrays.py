@@ -327,12 +327,12 @@ class Constraints:
         fit best, and rows of A sum to their totals; 1 if nothing says the size.
         """
         size = np.full(self.total, np.nan) if self.sizes is None else self.sizes.astype(np.float64)
-        fresh = np.isnan(size)
+        unsized = np.isnan(size)
         if self.kinetics is not None:
             columns = list(self.kinetics.columns)
             size[columns] = self.kinetics.sizes(A[:, columns])
         if self.sources is not None and self.rigid:
-            known = fresh & (self.given | self.windows)
+            known = unsized & (self.given | self.windows)
             size[known] = _scales(S[known], self.sources[known])
         if self.mixing is not None:  # a column that is known as a whole has norm 1 in A
             size[self.held] = np.linalg.norm(self.mixing[:, self.held], axis=0)

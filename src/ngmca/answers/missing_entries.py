@@ -27,13 +27,6 @@ def values_at(engine: Engine, outliers: NDArray | None) -> NDArray:
     return np.array([engine.pick(slice(i, i + 1), slice(None))[0, j] for i, j in outliers], dtype=float)
 
 
-def observed_in(engine: Engine, axis: int) -> NDArray:
-    """Return the number of observed entries of each measurement (axis 1) or channel (axis 0)."""
-    if engine.weights is None:
-        return np.full(engine.shape[1 - axis], engine.shape[axis])
-    return np.count_nonzero(engine.weights, axis=axis)
-
-
 def observed(engine: Engine) -> int:
     """Return the number of observed entries."""
     if engine.weights is not None:

@@ -89,17 +89,7 @@ def choices_in(text: Message) -> list[dict[str, str]]:
         return ""
 
     text.render(note)
-    if not found and "dataset" in text.names:
-        found = [{"name": "dataset", "value": one, "words": words} for one, words in _data_sets(text)]
     return found
-
-
-def _data_sets(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the data sets that an error lists at its end, each with its size, as `x 30x700`."""
-    for part in text.rpartition(": ")[2].rstrip(".").split(", "):
-        size = re.fullmatch(r"((.+) \d+(?:x\d+)+)(?: and \d+ more)?", part)
-        if size is not None:
-            yield size[2], size[1]
 
 
 def settings_in(text: str) -> list[dict[str, str]]:

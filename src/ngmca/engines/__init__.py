@@ -34,7 +34,7 @@ from ngmca.engines.protocol import Engine, Solve, Sweep
 from ngmca.engines.robust_noise import in_gradient, mad
 from ngmca.engines.units import in_own_units
 from ngmca.engines.weight_patterns import WeightPatterns
-from ngmca.engines.weighted import completed, weighing, without, without_outliers
+from ngmca.engines.weighted import completed, observed_in, weighing, without, without_outliers
 
 __all__ = [
     "DEVICES",
@@ -68,6 +68,7 @@ __all__ = [
     "joined",
     "mad",
     "magnitude",
+    "observed_in",
     "open_data",
     "open_whole",
     "require_whole",

@@ -5,6 +5,7 @@ costs no more. What is left, levels of single entries and missing ones, are weig
 """
 
 import warnings
+import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -52,7 +53,9 @@ class Levels:
     columns: NDArray | None = None  # (n,), of geometric mean 1
     weights: NDArray | None = None  # (m, n), at most 1
     counts: Counts | None = None  # the weights follow from the fit
-    _kept: list[tuple[NDArray, NDArray]] = field(init=False, repr=False, default_factory=list)
+    _kept: list[tuple[weakref.ref[NDArray], NDArray]] = field(
+        init=False, repr=False, default_factory=list
+    )
 
     @classmethod
     def of(cls, noise: Any, engine: Engine) -> "Levels":
@@ -159,13 +162,13 @@ class Levels:
         if weights is None:
             return rows * np.sqrt(np.mean(columns**2))
         for known, spread in self._kept:  # every state asks for it, and weights rarely change
-            if known is weights:
+            if known() is weights:
                 return spread
         seen = weights > 0
         variance = np.divide(columns**2, weights, out=np.zeros(shape), where=seen)
         count = seen.sum(axis=1)
         spread = rows * np.sqrt(np.where(count, variance.sum(axis=1), 1) / np.maximum(count, 1))
-        self._kept[:] = [*self._kept[-1:], (weights, spread)]
+        self._kept[:] = [*self._kept[-1:], (weakref.ref(weights), spread)]
         return spread
 
     def units(self, shape: tuple[int, int]) -> tuple[NDArray, NDArray]:

@@ -201,6 +201,13 @@ def without_outliers(engine: Engine, outliers: NDArray | None) -> Engine:
     return without(engine, entries)
 
 
+def observed_in(engine: Engine, axis: int) -> NDArray:
+    """Return the number of observed entries of each measurement (axis 1) or channel (axis 0)."""
+    if engine.weights is None:
+        return np.full(engine.shape[1 - axis], engine.shape[axis])
+    return np.count_nonzero(engine.weights, axis=axis)
+
+
 def completed(engine: Engine) -> Engine:
     """Return data without gaps, to start from: missing entries are products of means."""
     if engine.weights is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca._support.messages import message, option
+from ngmca._support.messages import Message, message, option
 from ngmca.io.axis_names import quantity_of
 from ngmca.io.axis_units import NO_AXIS, heading, is_place, meaning, role
 from ngmca.io.dataset import Axis, monotonic
@@ -56,9 +56,7 @@ def choose_array(shapes: Mapping[str, Shape], wanted: str | None, path: Path | s
     rest = sum(math.prod(shape) for name, shape in tables.items() if name != largest)
     if math.prod(tables[largest]) >= MUCH_LARGER * rest:
         return largest
-    raise ReadError(
-        "{} has several data sets: choose one with {}: {}.", path, option("dataset"), listed(tables)
-    )
+    raise ReadError("{} has several data sets. Choose one: {}.", path, _choices(tables))
 
 
 def _tables(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
@@ -114,8 +112,8 @@ def _is_data(name: str, tables: Mapping[str, Shape]) -> bool:
     wide = [n for n, s in tables.items() if s[0] == shape[0] and math.prod(s) >= size]
     if wide and (short(name) != "y" or [short(n) for n in wide] != ["x"]):
         raise ReadError(
-            "{} {} is named like data, but {} is much larger: choose one with {}: {}.",
-            *(name, "x".join(map(str, shape)), wide[0], option("dataset"), listed(tables)),
+            "{} {} is named like data, but {} is much larger. Choose one: {}.",
+            *(name, _size(shape), wide[0], _choices(tables)),
         )
     return not wide
 
@@ -124,8 +122,21 @@ def listed(shapes: Mapping[str, Shape], most: int = 8) -> str:
     """Return names and shapes on one line."""
     if not shapes:
         return "nothing that can be read"
-    parts = [f"{name} {'x'.join(map(str, shape)) or 'scalar'}" for name, shape in shapes.items()]
+    parts = [f"{name} {_size(shape)}" for name, shape in shapes.items()]
     return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
+
+
+def _choices(tables: Mapping[str, Shape], most: int = 8) -> Message:
+    """Return the options that choose each of several arrays, with their sizes."""
+    shown, more = list(tables.items())[:most], len(tables) - most
+    parts = (part for name, shape in shown for part in (option("dataset", name), _size(shape)))
+    return message(
+        ", ".join(["{} ({})"] * len(shown)) + (f" and {more} more" if more > 0 else ""), *parts
+    )
+
+
+def _size(shape: Shape) -> str:
+    return "x".join(map(str, shape)) or "scalar"
 
 
 def find_axis(vectors: Mapping[str, NDArray], shape: Shape, transpose: bool | None = None) -> Axis:

@@ -143,34 +143,28 @@ def _common_axis(axes: Sequence[NDArray], names: Sequence[str]) -> tuple[NDArray
             f"the axes do not overlap: {left} ends at {high:g} and {right} begins at {low:g}."
         )
     steps = [np.abs(np.diff(a)) for a in axes if len(a) > 1]
-    if np.median([one.max() > UNEVEN * one.min() for one in steps]) == 1:
-        return _uneven_axis(axes, names, low, high)
-    step = float(np.median([one.mean() for one in steps]))
-    count = int(min(round((high - low) / step) + 1, MAX_CHANNELS))
-    axis = np.linspace(low, high, max(count, 2))
+    if np.mean([one.max() > UNEVEN * one.min() for one in steps]) > 0.5:
+        axis, name = _uneven_axis(axes, names, low, high)
+        kind, by = " of uneven steps", f"that of {name}"
+    else:
+        step = float(np.median([one.mean() for one in steps]))
+        count = int(min(round((high - low) / step) + 1, MAX_CHANNELS))
+        axis, kind, by = np.linspace(low, high, max(count, 2)), "", "a common axis"
     if axes[0][0] > axes[0][-1]:
         axis = axis[::-1].copy()
-    note = (
-        f"{len(axes)} different axes were interpolated linearly to a common axis: "
-        f"{axis[0]:g} to {axis[-1]:g} in steps of {abs(axis[1] - axis[0]):.3g}."
-    )
-    return axis, note
+    end = "" if kind else f" in steps of {abs(axis[1] - axis[0]):.3g}"
+    ends = f"{axis[0]:g} to {axis[-1]:g}{end}"
+    return axis, f"{len(axes)} different axes{kind} were interpolated linearly to {by}: {ends}."
 
 
 def _uneven_axis(
     axes: Sequence[NDArray], names: Sequence[str], low: float, high: float
 ) -> tuple[NDArray, str]:
-    """Return the part from low to high of the axis that has the median number of channels there."""
+    """Return the part from low to high of the axis with the median number of channels, and its name."""
     inside = [np.unique(axis[(low <= axis) & (axis <= high)]) for axis in axes]
     chosen = int(np.argsort([len(axis) for axis in inside], kind="stable")[len(axes) // 2])
     axis = inside[chosen] if len(inside[chosen]) > 1 else np.array([low, high])
-    if axes[0][0] > axes[0][-1]:
-        axis = axis[::-1].copy()
-    note = (
-        f"{len(axes)} different axes of uneven steps were interpolated linearly to that of "
-        f"{printable(names[chosen])}: {axis[0]:g} to {axis[-1]:g}."
-    )
-    return axis, note
+    return axis, printable(names[chosen])
 
 
 def _row_axis(parts: Sequence[Dataset]) -> tuple[NDArray | None, str]:

@@ -14,7 +14,7 @@ from ngmca._support.messages import ArgumentError, option, warn_user
 from ngmca._support.progress import open_bar
 from ngmca._support.threads import available, in_parts, one_blas_thread
 from ngmca.constraints import Closure, Constraint, as_constraints
-from ngmca.engines import Engine, in_own_units, open_data, variance_growth, without_outliers
+from ngmca.engines import Engine, in_own_units, observed_in, open_data, variance_growth, without_outliers
 from ngmca.plotting.sources_plot import wrong_shape
 from ngmca.result import Ambiguity, Separation
 from ngmca.rotations.constraints_on_rotations import (
@@ -24,8 +24,9 @@ from ngmca.rotations.constraints_on_rotations import (
     nearest_sources,
 )
 from ngmca.rotations.feasible_rotations import End, Rotations
+from ngmca.rotations.loose_rotations import LEVEL
 
-FEW_SOURCES = 8  # up to which the search takes less time than the separation
+FEW_SOURCES = 8  # up to which the search takes a few seconds
 MANY_SOURCES = 12  # from which on the search may take minutes
 FAINTEST_NOISE = 1e-4  # of the root mean square of the signal: noise below it counts as this much
 
@@ -129,7 +130,7 @@ def ambiguity(
 
 
 def ends_that_fit(
-    engine: Engine, separation: Separation, known: Sequence[Constraint], *, level: float, threads: int
+    engine: Engine, separation: Separation, known: Sequence[Constraint], threads: int
 ) -> list[tuple[NDArray, NDArray]]:
     """Return A and S of the mixtures in which a source contributes least or most, two for each source.
 
@@ -138,7 +139,7 @@ def ends_that_fit(
     r, smallest = len(separation.S), min(len(separation.A), separation.S.shape[1])
     if not 1 < r <= min(smallest, FEW_SOURCES) or min(separation.A.min(), separation.S.min()) < 0:
         return []
-    problem = _Problem.of(engine, separation, known, level)
+    problem = _Problem.of(engine, separation, known, LEVEL)
     return [problem.factors(end.T) for end in problem.ends(threads)]
 
 
@@ -186,9 +187,7 @@ class _Problem:
         signal = np.sqrt(max(np.vdot(A.T @ A, S @ S.T), 0.0) / (m * n))
         levels = np.nan_to_num(separation.noise / unit) * np.sqrt(growth)
         levels = np.maximum(levels, FAINTEST_NOISE * signal or 1.0)
-        seen = np.ones(m)
-        if engine.weights is not None:
-            seen = np.maximum(np.count_nonzero(engine.weights, axis=1), 1) / n
+        seen = np.maximum(observed_in(engine, 1), 1) / n
         noise = float(np.exp(np.mean(np.log(levels))))
         plain = levels / noise / np.sqrt(seen)  # a measurement with few entries counts less
         weighted = A / plain[:, None]

@@ -21,8 +21,6 @@ from ngmca.sampling.parallel_chains import BURN, MOST
 from ngmca.sampling.posterior_from_chains import Ends, collect
 from ngmca.sampling.target import Factorisation, Target
 
-LEVEL = 0.9  # of the noise that may hide the change of other mixtures
-
 
 @one_blas_thread
 def posterior(
@@ -166,7 +164,7 @@ def posterior(
     def others() -> Ends:
         if chosen is not None or not isinstance(separation, Separation):
             return ()
-        return ends_that_fit(engine, separation, known, level=LEVEL, threads=threads)
+        return ends_that_fit(engine, separation, known, threads)
 
     found = collect(chains, problem, final=n_samples != "auto", others=others)
     for text in found.warnings:

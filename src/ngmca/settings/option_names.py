@@ -1,5 +1,6 @@
 """Arguments of the library and settings, written as options of the command line."""
 
+import shlex
 from dataclasses import fields
 
 from ngmca._support.messages import Option
@@ -42,7 +43,11 @@ def as_flag(shown: Option) -> str:
         return f"{name} {':'.join(f'{one:g}' for one in shown.value)}"
     if shown.name[0].isupper() and not isinstance(shown.value, str):
         return name
-    return name.replace("--", "--no-") if shown.value is False else f"{name} {shown.value}"
+    return (
+        name.replace("--", "--no-")
+        if shown.value is False
+        else f"{name} {shlex.quote(str(shown.value))}"
+    )
 
 
 def setting_of(argument: str) -> str:

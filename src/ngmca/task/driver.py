@@ -17,7 +17,7 @@ from ngmca.algorithms.batch_of_starts import run_together
 from ngmca.algorithms.restarts import at_once, choose, with_restarts
 from ngmca.algorithms.snapshot import state_of
 from ngmca.constraints import Baseline, Closure, baseline_of
-from ngmca.engines import Counts, Engine, Levels, Stacks, by_part, in_its_unit, workers_for
+from ngmca.engines import Engine, Levels, Stacks, by_part, in_its_unit, workers_for
 from ngmca.result import Separation, State
 from ngmca.result.large_sources import check_room
 from ngmca.task.automatic_baseline import with_found_baseline
@@ -170,8 +170,8 @@ class Prepared:
             _check_sums(found, self.task, engine)
             if self._problem.options.solver == "pivot":
                 _warn_if_far(found)
-        kind = _noise_model(self.task, engine)
-        found = replace(found, parts=engine.parts, joined=engine.techniques, noise_model=kind)
+            found = replace(found, noise_model=self._problem.noise_model)
+        found = replace(found, parts=engine.parts, joined=engine.techniques)
         return _with_kind(found, baseline_of(self.task.constraints))
 
     def with_error_bars(
@@ -192,15 +192,6 @@ class Prepared:
             progress=progress,
         )
         return replace(found, posterior=sampled)
-
-
-def _noise_model(task: Task, engine: Engine) -> str:
-    """Return between what noise levels differ, see `Separation.noise_model`."""
-    if isinstance(task.noise, str | Counts):
-        return "counts"
-    levels = Levels.of(by_part(task.noise, engine), engine)
-    alike = levels.columns is None and levels.weights is None
-    return "measurements" if alike else "entries"
 
 
 def _with_kind(found: Separation, baseline: Baseline | None) -> Separation:

@@ -139,6 +139,14 @@ class Problem:
         return not (weighted or turned or self.robust or self.options.known.any) and self.levels.equal
 
     @property
+    def noise_model(self) -> str:
+        """Between what noise levels differ, see `Separation.noise_model`."""
+        if self.levels.counts is not None:
+            return "counts"
+        channels = self.levels.columns if self.exchanged is None else self.levels.rows
+        return "measurements" if channels is None and self.levels.weights is None else "entries"
+
+    @property
     def runs_in_batches(self) -> bool:
         """Whether several starts can run in one batch, where the engine supports that."""
         options, begun = self.options, self.start is not None or self.options.warm

@@ -139,15 +139,17 @@ class KineticModel:
             size = np.maximum(np.linalg.norm(C, axis=0), 1e-300)
             return np.asarray((C / size - target).ravel())
 
+        def farthest(theta: NDArray) -> float:
+            return float(np.linalg.norm(rest(theta).reshape(target.shape), axis=0).max())
+
         rounding = 16 * float(np.finfo(A.dtype).eps)
         for theta in reversed(self.recent):  # other parameters may have nearly the same directions
-            far = float(np.linalg.norm(rest(theta).reshape(target.shape), axis=0).max())
+            far = farthest(theta)
             if far <= rounding:
                 return theta, far
         begin = min(self.trials(), key=lambda theta: float(np.sum(rest(theta) ** 2)))
         theta = least_squares(rest, begin, x_scale=1.0, max_nfev=60, ftol=1e-15, xtol=1e-15).x
-        far = np.linalg.norm(rest(theta).reshape(target.shape), axis=0).max()
-        return theta, float(far)
+        return theta, farthest(theta)
 
 
 def kinetic_step(

@@ -10,9 +10,18 @@ from ngmca.answers.how_many import singular_values
 from ngmca.answers.how_many.choose_rank import quick_numbers
 from ngmca.answers.how_sure.residual_pass import entry_sums, row_residuals
 from ngmca.answers.how_sure.residual_structure import structure
-from ngmca.answers.missing_entries import filled, observed, observed_in, values_at, with_gaps
+from ngmca.answers.missing_entries import filled, observed, values_at, with_gaps
 from ngmca.constraints import Baseline
-from ngmca.engines import Engine, everything, gram, open_data, row_blocks, row_energies, without_outliers
+from ngmca.engines import (
+    Engine,
+    everything,
+    gram,
+    observed_in,
+    open_data,
+    row_blocks,
+    row_energies,
+    without_outliers,
+)
 from ngmca.result import Separation
 
 LARGEST_RATIO = 1e120  # of the noise to the unit of an engine, and of the residual to the noise

@@ -96,9 +96,8 @@ def _changes_of_data(
 ) -> Iterator[Change]:
     """Yield the data without numbers of another kind; nothing else helps before that."""
     m, n = engine.shape
-    several = len(engine.parts) > 1 or engine.techniques
-    if _tied(task) or task.noise is not None or task.sample_shape or several:
-        return  # these belong to the data as they are
+    if _tied(task, engine):
+        return
     if "transposed" in kinds:
         words = "exchanges measurements and channels"
         yield Change(task, option("transpose", True), words, transposed=True)
@@ -114,9 +113,11 @@ def _changes_of_data(
         yield Change(task, f"Leave out {named}", words, columns=kept)
 
 
-def _tied(task: Task) -> bool:
-    """Whether constraints belong to the data as they are; a background that was found does not."""
-    return any(not (isinstance(one, Baseline) and one.found) for one in task.constraints)
+def _tied(task: Task, engine: Engine) -> bool:
+    """Whether a setting belongs to the data as they are; a background that was found does not."""
+    known = any(not (isinstance(one, Baseline) and one.found) for one in task.constraints)
+    several = len(engine.parts) > 1 or bool(engine.techniques)
+    return known or several or task.noise is not None or bool(task.sample_shape)
 
 
 def _changes_of_task(
@@ -151,7 +152,7 @@ def _changes_of_entries(
 ) -> Iterator[Change]:
     """Yield the data without copies of measurements, without spikes, and without saturated entries."""
     copies = sorted({one.measurement for one in defects if one.kind == "copy"})
-    if "copied" in kinds and not _tied(task) and task.noise is None and not task.sample_shape:
+    if "copied" in kinds and not _tied(task, engine):
         asked = f"Leave out {places_of(data, copies)}"
         kept = np.delete(np.arange(engine.shape[0]), copies)
         yield Change(task, asked, "is a copy" if len(copies) == 1 else "are copies", rows=kept)
