@@ -22,7 +22,7 @@ from ngmca.engines.gpu.stacks import ROOM, Stacks
 from ngmca.engines.gpu.transfers import Transfers
 from ngmca.engines.memory import InMemory
 from ngmca.engines.noise_sample import NoiseSample, SourcesAt
-from ngmca.engines.protocol import Place, Solve, Sources, Sweep
+from ngmca.engines.protocol import DType, Place, Solve, Sources, Sweep, Units
 from ngmca.engines.units import check_range, unit_of
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.gram import Gram
@@ -138,6 +138,22 @@ class GpuEngine(InMemory):
         )
         return self.device.host(self._given[rows, columns])
 
+    def divided(
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
+    ) -> Self:
+        """Return the data divided by units; on the GPU, if all of Y is there and has room once more."""
+        (m, n), there = self.shape, self._pieces_of
+        kind = self.dtype if dtype is None else np.dtype(dtype)
+        room = ROOM * self.device.free() > m * n * kind.itemsize + 8 * (self._room or 0) * n * 8
+        if not (isinstance(there, list) and room and rows is columns is None):
+            return super().divided(rows, columns, unit=unit, dtype=dtype)
+        Y = self.device.xp.empty((m, n), dtype=kind)
+        for which, block in row_blocks(there[0][1], BLOCK_ENTRIES):  # no other copy of the data
+            Y[which] = block / self.dtype.type(unit)
+        found = self._like(Y, unit)
+        found.array_module = self.array_module
+        return found
+
     # What the outer loop asks.
 
     def sweep(self, A: NDArray, S: Any, solve: Solve) -> Sweep:
@@ -162,10 +178,9 @@ class GpuEngine(InMemory):
 
     def _there(self, S: Any) -> Any:
         """S on the GPU, each column in one piece."""
-        if isinstance(S, Columns):
-            return S.array
         xp = self.device.xp
-        return xp.ascontiguousarray(xp.asarray(S, dtype=self.dtype).T).T
+        array = S.array if isinstance(S, Columns) else xp.asarray(S, dtype=self.dtype)
+        return xp.ascontiguousarray(array.T).T
 
     def solve_mixing(
         self, G: Gram, C: NDArray, A: NDArray, bounded: NDArray | None = None
@@ -199,13 +214,17 @@ class GpuEngine(InMemory):
 
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
+        return np.ascontiguousarray(self.device.host(self.correlated(A)))
+
+    def correlated(self, A: NDArray) -> Any:
+        """A'Y (r, n) on the GPU, whose columns are contiguous."""
+        r = A.shape[1]
+        pieces = self._pieces(r)
         small = self.device.xp.asarray(A, dtype=self.dtype)
-        found = np.empty((A.shape[1], self.shape[1]), dtype=self.dtype)
-        for columns, Y in self._pieces(A.shape[1]):
-            C = self.device.xp.empty((A.shape[1], Y.shape[1]), dtype=self.dtype)
-            self.device.product(small.T, Y, C)
-            found[:, columns] = self.device.host(C)
-        return found
+        C = self.device.columns(r, self.shape[1], self.dtype)
+        for columns, Y in pieces:
+            self.device.correlate(small, Y, C[:, columns])
+        return C
 
     def moments(self, S: Any) -> tuple[Gram, NDArray]:
         """S S' and Y S'."""
