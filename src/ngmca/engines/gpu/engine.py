@@ -23,6 +23,7 @@ from ngmca.engines.gpu.transfers import Transfers
 from ngmca.engines.memory import InMemory
 from ngmca.engines.noise_sample import NoiseSample, SourcesAt
 from ngmca.engines.protocol import DType, Place, Solve, Sources, Sweep, Units
+from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.engines.units import check_range, unit_of
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.gram import Gram
@@ -98,6 +99,11 @@ class GpuEngine(InMemory):
             self._place(r)
         return iter(self._pieces_of)
 
+    def _whole(self, r: int) -> Any:
+        """Return Y on the GPU, None if it comes there piece by piece."""
+        self._pieces(r)
+        return self._pieces_of[0][1] if isinstance(self._pieces_of, list) else None
+
     def _place(self, r: int) -> None:
         """Bring Y to the GPU, or decide to do so piece by piece; a `GpuError` if S has no room."""
         m, n = self.shape
@@ -153,6 +159,31 @@ class GpuEngine(InMemory):
         found = self._like(Y, unit)
         found.array_module = self.array_module
         return found
+
+    @cached_property
+    def magnitude(self) -> float:
+        """Largest absolute value in Y."""
+        return max(max(float(Y.max()), -float(Y.min())) for _, Y in self._pieces(1))
+
+    @cached_property
+    def second_differences(self) -> tuple[NDArray, NDArray, NDArray] | None:
+        """What `neighbouring_channels` asks about each row; None if Y is not on the GPU as a whole."""
+        whole, xp = self._whole(1), self.device.xp
+        (m, n), found = self.shape, []
+        if whole is None or n < 4:
+            return None
+        at_once = max(1, int(self.device.free()) // (16 * n * max(8, self.dtype.itemsize)))
+        for start in range(0, m, at_once):
+            Y = whole[start : start + at_once]
+            second = Y[:, :-2] - 2 * Y[:, 1:-1] + Y[:, 2:]
+            level = GAUSSIAN * self.device.deviations(second)[1]
+            limit = (3 * level).astype(self.dtype)[:, None]
+            xp.clip(second, -limit, limit, out=second)
+            pairs = (second[:, 1:] * second[:, :-1]).sum(axis=1, dtype=np.float64)
+            squares = (second[:, 1:] ** 2).sum(axis=1, dtype=np.float64)
+            found.append(self.device.host(xp.stack([level, pairs, squares])))
+        level, pairs, squares = np.concatenate(found, axis=1)
+        return level, pairs, squares
 
     # What the outer loop asks.
 
@@ -247,6 +278,19 @@ class GpuEngine(InMemory):
             C -= G @ X[:, columns]
             peak = max(peak, float(abs(C).max()))
         return peak
+
+    def _final_deviations(self, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
+        """Return the median absolute deviation of each row of the residual at some columns."""
+        Y, xp = self._whole(A.shape[1]), self.device.xp
+        if Y is None:
+            return super()._final_deviations(A, S, columns, step)
+        where, X = columns if isinstance(columns, slice) else xp.asarray(columns), xp.asarray(S)
+        step, found = max(step, int(self.device.free()) // (64 * X.shape[1])), []
+        for start in range(0, len(A), step):
+            rows = slice(start, start + step)
+            rest = Y[rows, where] - xp.asarray(A[rows]) @ X
+            found.append(self.device.host(self.device.deviations(rest)[1]))
+        return np.concatenate(found)
 
     def _rest_energies(self, A: NDArray, S: Sources) -> NDArray:
         """Return the sum of squares of each column of the residual's positive part."""
