@@ -289,6 +289,35 @@ def test_a_mapped_file_stays_one(device, mixture, tmp_path, monkeypatch):
     np.testing.assert_array_equal(there.S, here.S)
 
 
+@needs_compiler
+@pytest.mark.parametrize("kind", ["plain", "background", "spikes", "single precision", "levels"])
+def test_the_number_of_sources_is_that_of_the_cpu(device, kind):
+    mixture, given = simulate.bands(30, 800, 3, snr=25.0, seed=0), {}
+    Y, rng = mixture.Y, np.random.default_rng(0)
+    if kind == "background":
+        Y = Y + np.linspace(0, 5, 800) ** 2 * rng.random((30, 1))
+    elif kind == "spikes":
+        Y[[3, 8], [200, 400]] += 50 * Y.max()
+    elif kind == "single precision":
+        Y = Y.astype(np.float32)
+    elif kind == "levels":
+        given = {"noise": np.linspace(0.01, 0.02, 30)}
+    there, here = (ngmca.choose_rank(Y, seed=0, device=one, **given) for one in ("cuda", "cpu"))
+    assert there.rank == here.rank == 3
+    assert there.criteria == here.criteria
+    assert there.advice == here.advice
+    np.testing.assert_allclose(there.directions, here.directions, rtol=1e-6)
+
+
+@needs_compiler
+def test_the_estimator_counts_sources_there(device):
+    Y = simulate.bands(30, 200, 3, snr=25.0, seed=0).Y
+    assert (
+        ngmca.NGMCA("auto", method=ngmca.Soft(n_iter=4), device="cuda", n_init=1).fit(Y).n_components_
+        == 3
+    )
+
+
 class Stored:
     """An array in a store."""
 
