@@ -1,6 +1,6 @@
 """What a GPU does: iterations beside bare products, data beyond its memory, restarts, and the same answers.
 
-python bench/gpu.py [--only iterations streamed restarts answers wavelets] [--out bench/results-gpu.json]
+python bench/gpu.py [--only wavelets rank ...] [--out bench/results-gpu.json]
 """
 
 import argparse
@@ -28,7 +28,7 @@ from ngmca.engines.gpu.engine import GpuEngine
 from ngmca.engines.memory import MemoryEngine
 from ngmca.result import Domain
 
-SECTIONS = ["iterations", "streamed", "restarts", "answers", "wavelets"]
+SECTIONS = ["iterations", "streamed", "restarts", "answers", "wavelets", "rank"]
 M, N, CUT = 200, 4_000_000, 200_000
 DEVICE = open_device()
 
@@ -253,6 +253,27 @@ def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (200, 200_000, 8))):
             })  # fmt: skip
             print(found[-1], flush=True)
             cp.get_default_memory_pool().free_all_blocks()
+    return found
+
+
+def rank(sizes=((200, 400, 8), (200, 20_000, 8), (200, 200_000, 8))):
+    """The number of sources for data on the GPU, and on all cores."""
+    found = []
+    for m, n, r in sizes:
+        Y = simulate.bands(m, n, r, snr=20.0, seed=0).Y.astype(np.float32)
+        ngmca.choose_rank(Y[:, :400], seed=0)  # compiles
+        seconds, choices = {}, {}
+        for device in ("cuda", "cpu"):
+            begun = time.perf_counter()
+            choices[device] = ngmca.choose_rank(Y, seed=0, device=device)
+            seconds[device] = time.perf_counter() - begun
+        there, here = choices["cuda"], choices["cpu"]
+        found.append({
+            "m": m, "n": n, "r": r, "cores": os.cpu_count(), "cuda_s": seconds["cuda"],
+            "cpu_s": seconds["cpu"], "times": seconds["cpu"] / seconds["cuda"], "rank": there.rank,
+            "same": (there.rank, there.criteria, there.range) == (here.rank, here.criteria, here.range),
+        })  # fmt: skip
+        print(found[-1], flush=True)
     return found
 
 
