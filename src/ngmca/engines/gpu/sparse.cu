@@ -25,8 +25,11 @@ KERNEL drawn(
     const double share = 1.0 / passes;
     for (long long j = 2 * (BLOCK * THREADS + THREAD) + parity; j < n; j += 2 * BLOCKS * THREADS) {
         unsigned long long state = stream(key, j);
-        double *x = X + j * R, h[R];
-        for (int k = 0; k < R; ++k) h[k] = 0;
+        double x[R], h[R], total[3][R];
+        for (int k = 0; k < R; ++k) {
+            x[k] = X[j * R + k];
+            h[k] = total[0][k] = total[1][k] = total[2][k] = 0;
+        }
         for (int i = 0; i < R; ++i)
             if (x[i] != 0)
                 for (int k = 0; k < R; ++k) h[k] += g[i * R + k] * x[i];
@@ -37,20 +40,21 @@ KERNEL drawn(
                 double excess;
                 const double inverse = inverse_mills(tables, t, excess);
                 const double here = ratio[neighbours(X, n, j, i) * R + i];
-                const double active = here / (here + inverse);
-                if (collected) {
-                    const double spread = 1 + t * excess > 0 ? 1 + t * excess : 0;
-                    double* total = sums + j * R + i;
-                    total[0] += share * active;
-                    total[n * R] += share * active * excess * root[i];
-                    total[2 * n * R] += share * active * spread * root[i] * root[i];
-                }
+                const double active = here / (here + inverse), spread = 1 + t * excess;
+                total[0][i] += share * active;
+                total[1][i] += share * active * excess * root[i];
+                total[2][i] += share * active * (spread > 0 ? spread : 0) * root[i] * root[i];
                 double value = 0;
                 if (uniform(state) < active) value = positive_normal(tables, state, t) * root[i];
                 if (value == old) continue;
                 x[i] = value;
                 for (int k = 0; k < R; ++k) h[k] += g[i * R + k] * (value - old);
             }
+        for (int k = 0; k < R; ++k) {
+            X[j * R + k] = x[k];
+            if (collected)
+                for (int part = 0; part < 3; ++part) sums[(part * n + j) * R + k] += total[part][k];
+        }
     }
 }
 
