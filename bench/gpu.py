@@ -1,13 +1,16 @@
 """What a GPU does: iterations beside bare products, data beyond its memory, restarts, and the same answers.
 
-python bench/gpu.py [--only iterations streamed restarts answers] [--out bench/results-gpu.json]
+python bench/gpu.py [--only iterations streamed restarts answers wavelets] [--out bench/results-gpu.json]
 """
 
 import argparse
 import json
+import os
 import platform
 import time
 import warnings
+from collections import deque
+from dataclasses import replace
 from pathlib import Path
 
 import cupy as cp
@@ -15,13 +18,17 @@ import numpy as np
 
 import ngmca
 from ngmca import simulate
+from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
+from ngmca.algorithms.wavelets.wavelet_stage import iterate_bands
 from ngmca.engines.gpu import open_device
 from ngmca.engines.gpu.engine import GpuEngine
 from ngmca.engines.memory import MemoryEngine
+from ngmca.result import Domain
 
+SECTIONS = ["iterations", "streamed", "restarts", "answers", "wavelets"]
 M, N, CUT = 200, 4_000_000, 200_000
 DEVICE = open_device()
 
@@ -208,9 +215,50 @@ def answers(seeds=12):
     return {"seeds": seeds, "largest_sdr_difference_db": worst, "float64_difference": same}
 
 
+@one_blas_thread
+def in_wavelets(engine, A, S, before):
+    """Seconds of the iterations in wavelets and the last step, and the last state."""
+    options = Options("soft", domain="wavelet")
+    begun = time.perf_counter()
+    last = deque(iterate_bands(engine, A, S, options, before), maxlen=1).pop()
+    return time.perf_counter() - begun, last
+
+
+def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (200, 200_000, 8))):
+    """The wavelet stage on the GPU and on all cores, from the same start, in both precisions."""
+    found = []
+    for m, n, r in sizes:
+        mixture = simulate.bands(m, n, r, snr=20.0, seed=0)
+        for kind in ("float32", "float64"):
+            if (n, kind) == (200_000, "float64"):
+                continue
+            Y = mixture.Y.astype(kind)
+            there, here = GpuEngine(Y, DEVICE), MemoryEngine(Y)
+            _, state, _ = run(there, r)
+            S = state.S.fetched()
+            before = replace(state, S=S, domain=Domain("wavelet", "", begun=state.k))
+            in_wavelets(there, state.A, S, before)  # compiles
+            cuda, on_gpu = in_wavelets(there, state.A, S, before)
+            if n < 100_000:
+                in_wavelets(here, state.A, S, before)
+            cpu, on_cpu = in_wavelets(here, state.A, S, before)
+            sdr = [ngmca.evaluate(mixture.S, one.S).mean_sdr for one in (on_gpu, on_cpu)]
+            found.append({
+                "m": m, "n": n, "r": r, "dtype": kind, "cores": os.cpu_count(),
+                "iterations_cuda": on_gpu.k - state.k, "iterations_cpu": on_cpu.k - state.k,
+                "cuda_s": cuda, "cpu_s": cpu, "times": cpu / cuda,
+                "gap_cuda": on_gpu.violation, "gap_cpu": on_cpu.violation,
+                "sdr_cuda_db": sdr[0], "sdr_cpu_db": sdr[1],
+                "S_difference": float(np.linalg.norm(on_gpu.S - on_cpu.S) / np.linalg.norm(on_cpu.S)),
+            })  # fmt: skip
+            print(found[-1], flush=True)
+            cp.get_default_memory_pool().free_all_blocks()
+    return found
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", nargs="*", default=["iterations", "streamed", "restarts", "answers"])
+    parser.add_argument("--only", nargs="*", default=SECTIONS)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results-gpu.json")
     given = parser.parse_args()
     warnings.simplefilter("ignore")

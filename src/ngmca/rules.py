@@ -182,7 +182,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         (
             *("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
-            *("posterior", "auto rank"),
+            "posterior",
         ),
         ("gpu",),
         "the GPU does not support it",

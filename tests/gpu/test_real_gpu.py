@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from task_options import records
 
 import ngmca
 from ngmca import nnqp, simulate
+from ngmca.domains import analysis, frame_of
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.engine import GpuEngine
+from ngmca.engines.gpu.frames import GpuFrame
 from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.pivoting import solve_rows
@@ -230,6 +233,45 @@ def test_bands_images_and_restarts_work_there(mixture):
         )
         assert there.domain.name == here.domain.name
         close(there, here, 1e-3)
+
+
+@pytest.mark.parametrize(("n", "borders"), [(1, ()), (37, ()), (5000, ()), (4000, (7, 9, 3000))])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 1e-4)])
+@pytest.mark.parametrize("r", [1, 8, 33])
+def test_steps_in_a_frame_are_those_of_the_cpu(n, borders, dtype, tolerance, r):
+    here = frame_of(n, None, borders)
+    there = replace(here, on=GpuFrame(DEVICE, here))
+    rng = np.random.default_rng(0)
+    S, A = rng.standard_normal((r, n)).astype(dtype), rng.random((40, r))
+    G, C = A.T @ A / 10, (3 * S).astype(dtype)
+    noise = np.linspace(0.1, 1, r * here.bands).reshape(r, -1)
+
+    def found(W, bring):
+        Lam = analysis.weigh(W, bring(S), noise, 3.0, 0.5)
+        solved = analysis.solve(G, bring(C), W, Lam, tol=0, max_iter=21, rho=0.3)
+        parts = Lam, solved.duals.coefficients, solved.duals.samples, solved.S
+        return *(DEVICE.host(part) for part in parts), solved.objective, solved.gap
+
+    *arrays, objective, gap = found(there, DEVICE.xp.asarray)
+    *expected, value, bound = found(here, np.asarray)
+    for one, other in zip(arrays, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=tolerance * np.abs(other).max())
+    np.testing.assert_allclose(objective, value, rtol=tolerance)
+    np.testing.assert_allclose(gap, bound, atol=10 * tolerance * abs(value))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_bands_are_those_of_the_cpu_and_come_again_to_the_same_bits(dtype):
+    mixture = simulate.bands(40, 3000, 4, snr=20.0, seed=0)
+    given = {"domain": "wavelet", "n_init": 1, "seed": 0}
+    Y = mixture.Y.astype(dtype)
+    one, two = (ngmca.separate(Y, 4, device="cuda", **given) for _ in range(2))
+    cpu = ngmca.separate(Y, 4, **given)
+    np.testing.assert_array_equal(one.S, two.S)
+    np.testing.assert_array_equal(one.A, two.A)
+    assert one.history.violation[-1] <= max(2e-5, 2 * cpu.history.violation[-1])
+    sdr = [ngmca.evaluate(mixture.S, found.S).mean_sdr for found in (one, cpu)]
+    assert abs(sdr[0] - sdr[1]) <= 0.05
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

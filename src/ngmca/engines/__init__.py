@@ -26,6 +26,7 @@ from ngmca.engines.derived import (
     times,
     workers_for,
 )
+from ngmca.engines.gpu.frames import placed
 from ngmca.engines.gpu.stacks import Seen, Stacks, Sweeps
 from ngmca.engines.joined_techniques import join_techniques, joined
 from ngmca.engines.noise_levels import Counts, Levels
@@ -71,6 +72,7 @@ __all__ = [
     "observed_in",
     "open_data",
     "open_whole",
+    "placed",
     "require_whole",
     "residual_energy",
     "returned",

@@ -199,7 +199,7 @@ class Problem:
             following = self._finished(engine, state) if last else [self._as_it_is(engine, state)]
             snapshot: Snapshot | None = state
             for found in following:
-                yield found, snapshot, last
+                yield (replace(found, S=fetched(found.S)) if fetch else found), snapshot, last
                 snapshot = None
 
     def _sources_of_part(self, rng: np.random.Generator) -> NDArray | None:
@@ -250,7 +250,8 @@ class Problem:
                 following = _reweighted(engine, state, domain, options)
         for one in followed_by_rates(engine, following, options):
             noise = state.noise if options.noiseless else one.noise
-            found = replace(one, noise=noise, outliers=state.outliers)
+            S = one.S if levels.equal else fetched(one.S)
+            found = replace(one, S=S, noise=noise, outliers=state.outliers)
             yield self._returned(engine, found, own, levels, options)
 
     def _repeated(self, state: State) -> Iterator[State]:
