@@ -360,7 +360,6 @@ REFUSED = {
     "naive": {"method": "naive"},
     "hals": {"method": "hals"},
     "robust": {"robust": True},
-    "posterior": {"posterior": True},
     "Closure": {"closure": True},
     "KnownSources": {"known_sources": np.ones((1, 5000))},
     "penalised": {"penalised": "A"},
