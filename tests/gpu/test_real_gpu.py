@@ -183,6 +183,7 @@ def test_error_bars_are_those_of_the_cpu(mixture, monkeypatch, dtype, longest):
     assert np.mean(np.abs(there.S.active - here.S.active)) < 0.02
 
 
+@pytest.mark.filterwarnings("ignore:the data hardly determine")
 def test_error_bars_for_data_that_are_on_the_gpu(monkeypatch):
     monkeypatch.setattr(chain_on_gpu, "WORTH_THREADS", 0)
     Y = DEVICE.xp.asarray(simulate.sparse(30, 400, 3, snr=15.0, seed=0).Y)
