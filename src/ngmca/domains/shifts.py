@@ -17,6 +17,7 @@ MAX_MEASUREMENTS = 100  # from which the common directions are learnt
 COARSE_STEPS, FINE_STEPS = 50, 150  # of the minimisation, in wide channels and in those of the data
 FEWEST_CHANNELS = 24  # wide ones, in which long shifts are searched for
 CLEARLY_SHIFTED = 4.0  # standard deviations of what noise alone gains, from which on there are shifts
+AS_GOOD = 1.05  # times the residual of one direction more, by degrees of freedom
 LEAST = 1e-3  # smallest standard deviation of a shift that counts, in channels
 AT_THE_BOUND = 0.98  # of the largest shift: beyond it the lines may be farther away
 SCALE = 1e9  # of the energy that is minimised, so that small changes count
@@ -31,7 +32,7 @@ class Shifts:
     ----------
     values : (m,) array
         How far the lines of each measurement are towards later channels; the median is 0. All are 0 if
-        noise alone would give as much.
+        noise alone would give as much, or if another source explains more than shifts do.
     sd : (m,) array
         What noise adds to them.
     too_far : (m,) array of bool
@@ -115,16 +116,25 @@ def found_shifts(Y: NDArray, r: int, most: float) -> Shifts:
     by = np.where(too_far, 0, by - np.median(by[~too_far] if not too_far.all() else none))
     inside = _inside(whole, most)
     common = _directions(whole.rows(learnt).moved(by[learnt])[:, inside], r)
-    sd = np.where(too_far, np.inf, _spread(whole.moved(by)[:, inside], common))
-    before, after = (_left(whole.moved(one)[learnt, inside], r) for one in (none, by))
-    entries = (len(learnt) - r) * (inside.stop - inside.start - r)
-    gain = (before - after) / max(after / entries, np.finfo(float).tiny) / len(learnt)
+    sd, growth = _spread(whole.moved(by)[:, inside], common)
+    sd = np.where(too_far, np.inf, sd)
+    size = len(learnt), inside.stop - inside.start
+    still, moved = (whole.moved(one)[learnt, inside] for one in (none, by))
+    before, after, another = (_left(X, k) for X, k in ((still, r), (moved, r), (still, r + 1)))
+    noise = max(after / _freedom(size, r), np.finfo(float).tiny)
     by_chance = 1 + CLEARLY_SHIFTED * np.sqrt(2 / m)
     of_search = by_chance + 2 * np.log(1 + 2 * most)  # the best of so many places
-    if not (gain > of_search and np.mean((by / sd) ** 2) > by_chance):
+    gains = (before - after) / (noise * growth) / len(learnt) > of_search
+    better = noise < AS_GOOD * another / _freedom(size, r + 1)
+    if not (gains and better and np.mean((by / sd) ** 2) > by_chance):
         return Shifts(none, sd, np.zeros(m, dtype=bool), 1.0)
     share = np.maximum(1 - (sd / np.maximum(np.abs(by), LEAST)) ** 2, 0)
     return Shifts(-by * share, sd, too_far, float(np.sqrt(before / max(after, np.finfo(float).tiny))))
+
+
+def _freedom(size: tuple[int, int], r: int) -> float:
+    """Return the number of entries that r directions leave free."""
+    return float((size[0] - r) * (size[1] - r))
 
 
 def _searched(
@@ -241,10 +251,11 @@ def _left(Z: NDArray, r: int) -> float:
     return float(np.sum((Z - (Z @ V.T) @ V) ** 2))
 
 
-def _spread(Z: NDArray, common: NDArray) -> NDArray:
+def _spread(Z: NDArray, common: NDArray) -> tuple[NDArray, float]:
     """Return the standard deviations of shifts, by products of slopes with the residual at other places.
 
-    They keep the colour of the noise along the axis.
+    They keep the colour of the noise along the axis. The second value is how many times their variance
+    is that for white noise.
     """
     fit = (Z @ common.T) @ common
     slopes = np.gradient(fit, axis=1)
@@ -252,7 +263,8 @@ def _spread(Z: NDArray, common: NDArray) -> NDArray:
     n = Z.shape[1]
     waves = (np.fft.rfft(X, n, axis=1) for X in (Z - fit, slopes))
     products = np.fft.irfft(np.multiply(next(waves), np.conj(next(waves))), n, axis=1)
-    energy = np.sum(slopes**2, axis=1)
-    noise = np.sqrt(np.mean(products**2, axis=1))
-    found = np.divide(noise, energy, out=np.full(len(Z), np.inf), where=energy > 0)
-    return np.maximum(found, LEAST)
+    energy, variance = np.sum(slopes**2, axis=1), np.mean(products**2, axis=1)
+    white = energy * np.mean((Z - fit) ** 2, axis=1)
+    growth = np.divide(variance, white, out=np.ones(len(Z)), where=white > 0)
+    found = np.divide(np.sqrt(variance), energy, out=np.full(len(Z), np.inf), where=energy > 0)
+    return np.maximum(found, LEAST), max(float(np.median(growth)), 1.0)
