@@ -52,7 +52,13 @@ def compiler_version():
     return f"{shown.stdout} {platform.machine()}"
 
 
-TYPES = {"i": ctypes.c_int, "l": ctypes.c_longlong, "f": ctypes.c_float, "d": ctypes.c_double}
+TYPES = {
+    "L": ctypes.c_ulonglong,
+    "i": ctypes.c_int,
+    "l": ctypes.c_longlong,
+    "f": ctypes.c_float,
+    "d": ctypes.c_double,
+}
 
 
 def passed(value):

@@ -356,7 +356,19 @@ def test_progress_is_shown_when_asked(capsys):
     ngmca.separate(data.Y, 4, method=ngmca.Soft(n_iter=5), n_init=1)
     assert not any(capsys.readouterr())
     ngmca.separate(data.Y, 4, method=ngmca.Soft(n_iter=5), progress=True, n_init=1)
-    assert "100%" in capsys.readouterr().err
+    assert capsys.readouterr().err == "separating: done, 0 s\n"
+
+
+def test_lines_tell_how_far_it_is_where_no_bar_can_be_drawn(capsys, monkeypatch):
+    monkeypatch.setattr("ngmca._support.progress.SECONDS", 0.0)
+    monkeypatch.setattr("ngmca._support.progress.GROWTH", 0.0)
+    method = ngmca.Soft(n_iter=3)
+    ngmca.separate(small().Y, 4, method=method, domain="direct", progress=True, n_init=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rsplit(",", 1)[0] for line in lines] == [
+        *(f"separating: {k} of at most 3" for k in (1, 2, 3)),
+        "separating: done",
+    ]
 
 
 # the accelerated schedule, and plain factorisation

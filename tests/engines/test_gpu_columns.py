@@ -143,13 +143,17 @@ def test_sums_and_counts(device, r, n):
     assert count == np.count_nonzero(X)
 
 
-@pytest.mark.parametrize("n", [1, 2, 101, 200])
-def test_medians(device, n):
-    X = np.random.default_rng(0).standard_normal((9, n)).round(1)  # with ties
+@pytest.mark.parametrize("n", [1, 2, 101, 200, 2049, 3000])
+@pytest.mark.parametrize("digits", [1, 12])  # with ties, and without
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_medians(device, n, digits, dtype):
+    X = np.random.default_rng(0).standard_normal((9, n)).round(digits).astype(dtype)
+    X[0, : n // 2], X[1] = 1e-30, np.sign(X[1]) * 1e30
     found = device.deviations(X)
-    centre = np.median(X, axis=1)
-    np.testing.assert_allclose(found[0], centre, atol=1e-15)
-    np.testing.assert_allclose(found[1], np.median(np.abs(X - centre[:, None]), axis=1), atol=1e-15)
+    centre = np.median(X.astype(np.float64), axis=1)
+    np.testing.assert_allclose(found[0], centre, rtol=1e-12, atol=1e-40)
+    expected = np.median(np.abs(X - centre[:, None]), axis=1)
+    np.testing.assert_allclose(found[1], expected, rtol=1e-12, atol=1e-40)
 
 
 def test_bounded_rows_as_on_the_cpu(device):

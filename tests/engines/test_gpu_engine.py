@@ -18,12 +18,13 @@ from ngmca.algorithms.first_guess import revive
 from ngmca.algorithms.steps import s_step
 from ngmca.algorithms.wavelets import wavelet_data
 from ngmca.engines import gpu as on_device
-from ngmca.engines import in_precision, opening
+from ngmca.engines import in_precision, magnitude, opening
 from ngmca.engines.gpu import Columns, GpuError
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.cuda_driver import load_cupy
 from ngmca.engines.gpu.engine import GpuEngine
-from ngmca.engines.memory import MemoryEngine
+from ngmca.engines.memory import InMemory, MemoryEngine
+from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.nnqp.gram import Gram
 from ngmca.task.checkpoints import Keeper
 
@@ -117,6 +118,36 @@ def test_every_question_has_the_answer_of_the_engine_in_memory(device, mixture):
     np.testing.assert_allclose(there.divided(levels).correlate(A), here.divided(levels).correlate(A))
     assert isinstance(there.divided(levels), GpuEngine)
     assert isinstance(there.transposed(), GpuEngine)
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [3, 5, 700, 3001])
+def test_what_neighbouring_channels_say_is_the_same_there(device, n, dtype):
+    Y = simulate.bands(12, 3001, 2, snr=20.0, seed=0).Y[:, :n].astype(dtype)
+    Y[2] = 1.0  # all differences are 0
+    for data in (Y, np.random.default_rng(0).standard_normal(Y.shape).cumsum(axis=1).astype(dtype)):
+        found, white = noise_of_differences(GpuEngine(data, device))
+        expected, white_here = noise_of_differences(MemoryEngine(data))
+        np.testing.assert_allclose(found, expected, rtol=1e-6 if dtype == np.float32 else 1e-12)
+        assert white == white_here
+        assert magnitude(GpuEngine(data, device)) == magnitude(MemoryEngine(data))
+
+
+@needs_compiler
+def test_units_are_taken_on_the_gpu_if_there_is_room(device, mixture, monkeypatch):
+    given = {"unit": 2.0, "dtype": np.dtype(np.float32)}
+    engine, here = GpuEngine(mixture.Y, device), MemoryEngine(mixture.Y).divided(**given)
+    np.testing.assert_array_equal(engine.divided(**given)._given, here._Y)  # Y is not there yet
+    engine.correlate(mixture.A)
+    monkeypatch.setattr(InMemory, "divided", None)
+    there = engine.divided(**given)
+    assert there.array_module is engine.array_module
+    assert there.unit == here.unit == 2.0
+    np.testing.assert_array_equal(there._given, here._Y)
+    device.room = mixture.Y.nbytes // 2
+    with pytest.raises(TypeError):  # the CPU divides
+        engine.divided(**given)
 
 
 @needs_compiler
@@ -258,6 +289,35 @@ def test_a_mapped_file_stays_one(device, mixture, tmp_path, monkeypatch):
     np.testing.assert_array_equal(there.S, here.S)
 
 
+@needs_compiler
+@pytest.mark.parametrize("kind", ["plain", "background", "spikes", "single precision", "levels"])
+def test_the_number_of_sources_is_that_of_the_cpu(device, kind):
+    mixture, given = simulate.bands(30, 800, 3, snr=25.0, seed=0), {}
+    Y, rng = mixture.Y, np.random.default_rng(0)
+    if kind == "background":
+        Y = Y + np.linspace(0, 5, 800) ** 2 * rng.random((30, 1))
+    elif kind == "spikes":
+        Y[[3, 8], [200, 400]] += 50 * Y.max()
+    elif kind == "single precision":
+        Y = Y.astype(np.float32)
+    elif kind == "levels":
+        given = {"noise": np.linspace(0.01, 0.02, 30)}
+    there, here = (ngmca.choose_rank(Y, seed=0, device=one, **given) for one in ("cuda", "cpu"))
+    assert there.rank == here.rank == 3
+    assert there.criteria == here.criteria
+    assert there.advice == here.advice
+    np.testing.assert_allclose(there.directions, here.directions, rtol=1e-6)
+
+
+@needs_compiler
+def test_the_estimator_counts_sources_there(device):
+    Y = simulate.bands(30, 200, 3, snr=25.0, seed=0).Y
+    assert (
+        ngmca.NGMCA("auto", method=ngmca.Soft(n_iter=4), device="cuda", n_init=1).fit(Y).n_components_
+        == 3
+    )
+
+
 class Stored:
     """An array in a store."""
 
@@ -300,7 +360,6 @@ REFUSED = {
     "naive": {"method": "naive"},
     "hals": {"method": "hals"},
     "robust": {"robust": True},
-    "posterior": {"posterior": True},
     "Closure": {"closure": True},
     "KnownSources": {"known_sources": np.ones((1, 5000))},
     "penalised": {"penalised": "A"},

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,13 +12,19 @@ from task_options import records
 
 import ngmca
 from ngmca import nnqp, simulate
+from ngmca.domains import analysis, frame_of
+from ngmca.engines import magnitude
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.engine import GpuEngine
+from ngmca.engines.gpu.frames import GpuFrame
+from ngmca.engines.memory import MemoryEngine
+from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.pivoting import solve_rows
+from ngmca.sampling import chain_on_gpu
 
 
 def device_or_reason():
@@ -125,6 +132,69 @@ def test_sums_products_and_medians(dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [2049, 30_000])
+def test_medians_of_long_rows_and_what_neighbours_say(dtype, n):
+    X = np.random.default_rng(0).standard_normal((70, n)).cumsum(axis=1).round(2).astype(dtype)
+    found = DEVICE.host(DEVICE.deviations(DEVICE.xp.asarray(X)))
+    exact = X.astype(np.float64)
+    centre = np.median(exact, axis=1)
+    np.testing.assert_allclose(found[0], centre, atol=1e-12)
+    expected = np.median(np.abs(exact - centre[:, None]), axis=1)
+    np.testing.assert_allclose(found[1], expected, atol=1e-12)
+    there, here = GpuEngine(X, DEVICE), MemoryEngine(X)
+    levels, white = noise_of_differences(there)
+    same, white_here = noise_of_differences(here)
+    np.testing.assert_allclose(levels, same, rtol=1e-5)
+    assert white == white_here
+    assert magnitude(there) == magnitude(here)
+    divided = there.divided(unit=2.0, dtype=np.dtype(np.float32))
+    np.testing.assert_array_equal(
+        DEVICE.host(divided._given), here.divided(unit=2.0, dtype=np.dtype("f"))._Y
+    )
+    A, S = np.abs(X[:, :3]), np.abs(X[:3])
+    np.testing.assert_allclose(there.noise(A, S, final=True), here.noise(A, S, final=True), rtol=1e-3)
+
+
+def test_the_number_of_sources_is_that_of_the_cpu():
+    Y = simulate.bands(40, 5000, 4, snr=20.0, seed=0).Y
+    there = ngmca.choose_rank(DEVICE.xp.asarray(Y), seed=0, device="cuda")
+    here = ngmca.choose_rank(Y, seed=0)
+    assert (there.rank, there.criteria) == (here.rank, here.criteria)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("longest", [chain_on_gpu.LONGEST_RUN, 0])
+def test_error_bars_are_those_of_the_cpu(mixture, monkeypatch, dtype, longest):
+    monkeypatch.setattr(chain_on_gpu, "WORTH_THREADS", 0)
+    monkeypatch.setattr(chain_on_gpu, "LONGEST_RUN", longest)
+    Y = mixture.Y[:, :3000].astype(dtype)
+    separation = ngmca.separate(Y, 6, seed=0, domain="direct", n_init=1)
+    given = {"n_samples": 200, "burn": 40, "seed": 0}
+    there, again = (ngmca.posterior(Y, separation, device="cuda", **given) for _ in range(2))
+    here = ngmca.posterior(Y, separation, **given)
+    np.testing.assert_array_equal(there.S.mean, again.S.mean)
+    np.testing.assert_array_equal(there.A.sd, again.A.sd)
+    for one, other in ((there.S, here.S), (there.A, here.A)):
+        sd = np.maximum(other.sd, 1e-3 * other.mean.max())
+        assert np.sqrt(np.mean(((one.mean - other.mean) / sd) ** 2)) < 0.25
+        assert abs(np.log(np.mean(one.sd) / np.mean(other.sd))) < 0.1
+    np.testing.assert_allclose(there.noise.mean, here.noise.mean, rtol=0.01)
+    assert np.mean(np.abs(there.S.active - here.S.active)) < 0.02
+
+
+def test_error_bars_for_data_that_are_on_the_gpu(monkeypatch):
+    monkeypatch.setattr(chain_on_gpu, "WORTH_THREADS", 0)
+    Y = DEVICE.xp.asarray(simulate.sparse(30, 400, 3, snr=15.0, seed=0).Y)
+    bars = ngmca.Sampling(n_samples=20, burn=5)
+    found = ngmca.separate(Y, 3, device="cuda", domain="direct", n_init=1, posterior=bars)
+    again = ngmca.posterior(Y, found, device="cuda", n_samples=20, burn=5, seed=0)
+    np.testing.assert_array_equal(found.posterior.S.mean, again.S.mean)
+    bands = simulate.bands(12, 128, 2, snr=20.0, seed=0).Y
+    found = ngmca.separate(bands, 2, device="cuda", domain="wavelet", n_init=1, posterior=bars)
+    assert found.posterior.model == "bands"
+
+
 def test_bounded_rows_as_on_the_cpu():
     rng = np.random.default_rng(0)
     S = np.maximum(rng.standard_normal((7, 80)), 0)
@@ -230,6 +300,45 @@ def test_bands_images_and_restarts_work_there(mixture):
         )
         assert there.domain.name == here.domain.name
         close(there, here, 1e-3)
+
+
+@pytest.mark.parametrize(("n", "borders"), [(1, ()), (37, ()), (5000, ()), (4000, (7, 9, 3000))])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 1e-4)])
+@pytest.mark.parametrize("r", [1, 8, 33])
+def test_steps_in_a_frame_are_those_of_the_cpu(n, borders, dtype, tolerance, r):
+    here = frame_of(n, None, borders)
+    there = replace(here, on=GpuFrame(DEVICE, here))
+    rng = np.random.default_rng(0)
+    S, A = rng.standard_normal((r, n)).astype(dtype), rng.random((40, r))
+    G, C = A.T @ A / 10, (3 * S).astype(dtype)
+    noise = np.linspace(0.1, 1, r * here.bands).reshape(r, -1)
+
+    def found(W, bring):
+        Lam = analysis.weigh(W, bring(S), noise, 3.0, 0.5)
+        solved = analysis.solve(G, bring(C), W, Lam, tol=0, max_iter=21, rho=0.3)
+        parts = Lam, solved.duals.coefficients, solved.duals.samples, solved.S
+        return *(DEVICE.host(part) for part in parts), solved.objective, solved.gap
+
+    *arrays, objective, gap = found(there, DEVICE.xp.asarray)
+    *expected, value, bound = found(here, np.asarray)
+    for one, other in zip(arrays, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=tolerance * np.abs(other).max())
+    np.testing.assert_allclose(objective, value, rtol=tolerance)
+    np.testing.assert_allclose(gap, bound, atol=10 * tolerance * abs(value))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_bands_are_those_of_the_cpu_and_come_again_to_the_same_bits(dtype):
+    mixture = simulate.bands(40, 3000, 4, snr=20.0, seed=0)
+    given = {"domain": "wavelet", "n_init": 1, "seed": 0}
+    Y = mixture.Y.astype(dtype)
+    one, two = (ngmca.separate(Y, 4, device="cuda", **given) for _ in range(2))
+    cpu = ngmca.separate(Y, 4, **given)
+    np.testing.assert_array_equal(one.S, two.S)
+    np.testing.assert_array_equal(one.A, two.A)
+    assert one.history.violation[-1] <= max(2e-5, 2 * cpu.history.violation[-1])
+    sdr = [ngmca.evaluate(mixture.S, found.S).mean_sdr for found in (one, cpu)]
+    assert abs(sdr[0] - sdr[1]) <= 0.05
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -26,6 +26,7 @@ from ngmca.cli import run_answers
 from ngmca.cli.console import as_warning, note, print_json, say, say_run, shows_progress
 from ngmca.cli.errors import FAILED, INTERRUPTED, as_bad_input, fail
 from ngmca.cli.progress_file import ProgressFile
+from ngmca.cli.progress_lines import progress_lines
 from ngmca.cli.watchers import KeepFirst, StopOnInterrupt, terminal_progress
 from ngmca.constraints import Baseline
 from ngmca.engines import Engine, open_data
@@ -98,6 +99,7 @@ def perform(
         claimed(out, force=force, resume=resume) as claim,
         _explained_stops(claim),
         in_processes(compiles),
+        progress_lines(lambda: told.line, show=not quiet and not shows_progress(quiet)),
     ):
         if resume and claim.complete:
             run, error = results.load_run(claim.work / result_folder.RESULT), None

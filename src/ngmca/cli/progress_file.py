@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.algorithms.schedule import BANDS
+from ngmca.answers.wording import percent
 from ngmca.result import Separation, State
 from ngmca.task.driver import Prepared, Watcher
 
@@ -40,6 +41,20 @@ class ProgressFile(Watcher):
         """Say that code is compiled, which happens once on a machine."""
         self._facts["compiling"] = True
         self._write()
+
+    @property
+    def line(self) -> str:
+        """What is being done now, in a line for people; empty before the first stage."""
+        facts = dict(self._facts)
+        words = [facts.get("stage", "")]
+        if facts.get("compiling"):
+            words.append("compiling")
+        elif words[0] == "separating" and "iteration" in facts:
+            words.append(f"iteration {facts['iteration']} of at most {facts['iterations']}")
+            words.append(f"residual {percent(facts['residual'])}")
+        elif words[0] == "trying other starts":
+            words.append(f"{facts['other_iterations']} iterations")
+        return ", ".join(words)
 
     def separates(self, prepared: Prepared) -> None:
         """Say that the iterations begin."""

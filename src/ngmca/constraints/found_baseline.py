@@ -48,7 +48,7 @@ def found_baseline(engine: Engine, r: int) -> Baseline | None:
     None is also the answer for data that are read in blocks, that have missing entries, or that have too
     few measurements.
     """
-    if engine.place != "memory" or engine.weights is not None:
+    if engine.place not in ("memory", "gpu") or engine.weights is not None:
         return None
     m = engine.shape[0]
     rows = spread(m, min(m, MAX_MEASUREMENTS), np.random.default_rng(0))

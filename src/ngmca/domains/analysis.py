@@ -4,10 +4,13 @@ ADMM in Douglas-Rachford form, with three explicit parts: the quadratic term (an
 W'W = 1; weights of channels need the eigenvectors of G), the coefficients, and the orthant. Its state is
 one array for the coefficients and one for the orthant; ADMM can continue from it after small changes of
 G, C or the thresholds.
+
+Arrays are NumPy's, or with a frame that is on a GPU all but G are there (`Frame.on`).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,11 +108,14 @@ def solve(
     Solution
         S with its certificate.
     """
-    G, C = np.asarray(G, dtype=np.float64), np.asarray(C)
-    shape = (len(G), W.bands, W.period)
-    Lam = np.asarray(Lam, dtype=C.dtype)
-    # `broadcast_to` returns a read-only array, for which kernels would be compiled again
-    Lam = np.ascontiguousarray(Lam if Lam.shape == shape else np.broadcast_to(Lam, shape))
+    G = np.asarray(G, dtype=np.float64)
+    if W.on is not None:
+        Lam = Lam.astype(C.dtype, copy=False)
+    else:
+        C, shape = np.asarray(C), (len(G), W.bands, W.period)
+        Lam = np.asarray(Lam, dtype=C.dtype)
+        # `broadcast_to` returns a read-only array, for which kernels would be compiled again
+        Lam = np.ascontiguousarray(Lam if Lam.shape == shape else np.broadcast_to(Lam, shape))
     rho = penalty(G) if rho is None else rho
     duals = start(W, np.zeros_like(C)) if duals is None else duals
     state = Duals(duals.coefficients.copy(), duals.samples.copy())
@@ -137,13 +143,13 @@ def rescale(state: Duals, Lam: NDArray, factor: float) -> None:
         return
     X, Z = state.coefficients, state.samples
     X += X.dtype.type(factor - 1) * np.clip(X, -Lam, Lam).astype(X.dtype)
-    Z[Z < 0] *= Z.dtype.type(factor)
+    Z *= np.where(Z < 0, Z.dtype.type(factor), Z.dtype.type(1))
 
 
 def start(W: Frame, S: NDArray) -> Duals:
     """Return the state at S >= 0 with multipliers of 0."""
     S = np.maximum(S, 0)
-    return Duals(analyse(W, S), np.ascontiguousarray(S))
+    return Duals(analyse(W, S), S.copy())
 
 
 def penalty(G: NDArray) -> float:
@@ -165,6 +171,11 @@ def descend(
     weights: NDArray | None = None,
 ) -> None:
     """Take this many ADMM steps and update the state in place; the result does not depend on threads."""
+    if W.on is not None:
+        assert weights is None
+        inverse = np.linalg.inv(G + 2 * rho * np.eye(len(G)))
+        W.on.descend(inverse, C, Lam, state, steps, rho, RELAXATION)
+        return
     X, Z = state.coefficients, state.samples
     quadratic = _quadratic_step(G, rho, weights, C.dtype)
     scale = C.dtype.type(1 / rho)  # of the thresholds
@@ -233,6 +244,8 @@ def weigh(W: Frame, S: NDArray, noise: NDArray, tau: float, scale: float = 1.0) 
 
     They are 0 in the smooth band.
     """
+    if W.on is not None:
+        return W.on.weigh(S, noise, tau, scale)
     S = np.ascontiguousarray(S)
     Lam = np.empty((len(S), W.bands, W.period), dtype=S.dtype)
     levels, buffers = noise.astype(S.dtype), scratch(W, S.dtype)[:2]
@@ -271,27 +284,40 @@ def certify(
     V >= 0, which is solved exactly, channel by channel. Candidates are the V for the multipliers P of
     the state and the sources of the state; the better one is returned.
     """
-    B = C.copy()
-    for i in np.flatnonzero(np.diagonal(G) > 0):  # sources without a column in A are 0
+    B, live = C.copy(), np.diagonal(G) > 0
+    for i in np.flatnonzero(live):  # sources without a column in A are 0
         P = np.clip(rho * state.coefficients[i : i + 1], -Lam[i : i + 1], Lam[i : i + 1])
         B[i] -= synthesise(W, P.astype(C.dtype))[0]  # one by one, to save memory
-    V = np.ascontiguousarray(np.maximum(state.samples, 0).T)
-    own = np.where((np.diagonal(G) > 0)[:, None], V.T, 0)
+    there, inner = _there(W)
+    V = np.maximum(state.samples, 0)
+    own = np.where(there(live[:, None]), V, 0)
     w = 1.0 if weights is None else weights
-    solve_rows(G, np.ascontiguousarray((B / w).T, dtype=B.dtype), V)
-    V = V.T.astype(np.float64)
-    bound = float(np.vdot(V, G @ V * w) / 2 - np.vdot(B, V))
+    V = _columns(G, B / w, V).astype(np.float64) if W.on is None else W.on.solve_columns(G, B, V)
+    bound = inner(V, there(G) @ V * w) / 2 - inner(B, V)
     candidates = [(objective(G, C, W, Lam, S, w), S) for S in (own, V)]
     value, S = min(candidates, key=lambda pair: pair[0])
     return Solution(S.astype(C.dtype), value, max(value - bound, 0.0), state, n_iter)
+
+
+def _there(W: Frame) -> tuple[Callable[[Any], Any], Callable[[Any, Any], float]]:
+    """Return what brings a small array to where the sources are, and their inner product."""
+    if W.on is not None:
+        return W.on.there, W.on.inner
+    return lambda values: values, lambda X, Y: float(np.vdot(X, Y))
+
+
+def _columns(G: NDArray, B: NDArray, guess: NDArray) -> NDArray:
+    """Return argmin_{V >= 0} 1/2 <V, GV> - <B, V>, channel by channel."""
+    V = np.ascontiguousarray(guess.T)
+    solve_rows(G, np.ascontiguousarray(B.T, dtype=V.dtype), V)
+    return V.T
 
 
 def objective(
     G: NDArray, C: NDArray, W: Frame, Lam: NDArray, S: NDArray, weights: NDArray | float = 1.0
 ) -> float:
     """Return 1/2 <S, G S diag(weights)> - <C, S> + sum |Lam * (S W')|."""
-    S = np.asarray(S, dtype=np.float64)
-    penalty = sum(
-        float(np.vdot(lam, np.abs(analyse(W, row[None])[0]))) for lam, row in zip(Lam, S, strict=True)
-    )
-    return float(np.vdot(S, G @ S * weights) / 2 - np.vdot(C, S)) + penalty
+    there, inner = _there(W)
+    S = S.astype(np.float64, copy=False)
+    penalty = sum(inner(lam, abs(analyse(W, row[None])[0])) for lam, row in zip(Lam, S, strict=True))
+    return inner(S, there(G) @ S * weights) / 2 - inner(C, S) + penalty

@@ -18,6 +18,7 @@ last.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -64,6 +65,9 @@ class Frame:
         Number of levels of each block; its other bands are 0.
     height : int
         Rows of an image, whose pixels are the channels row by row; 0 for a spectrum.
+    on : object or None
+        What works on sources and coefficients that are on a GPU, `engines.gpu.frames.GpuFrame`; None
+        for NumPy arrays.
     """
 
     n: int
@@ -75,6 +79,7 @@ class Frame:
     blocks: NDArray
     depths: NDArray
     height: int = 0
+    on: Any = None
 
     @property
     def bands(self) -> int:
@@ -163,6 +168,8 @@ def _framelet(power: int) -> tuple[NDArray, NDArray]:
 
 def analyse(frame: Frame, S: NDArray) -> NDArray:
     """Return W S: coefficients (r, bands, period) of the rows of S (r, n)."""
+    if frame.on is not None:
+        return frame.on.analyse(S)
     S = np.ascontiguousarray(S)
     coefficients = np.empty((len(S), frame.bands, frame.period), dtype=S.dtype)
     buffers = scratch(frame, S.dtype)[:2]
@@ -173,6 +180,8 @@ def analyse(frame: Frame, S: NDArray) -> NDArray:
 
 def synthesise(frame: Frame, coefficients: NDArray) -> NDArray:
     """Return W' c: the adjoint of `analyse`, and its inverse on the coefficients of a signal."""
+    if frame.on is not None:
+        return frame.on.synthesise(coefficients)
     S = np.empty((len(coefficients), frame.n), dtype=coefficients.dtype)
     buffers = scratch(frame, S.dtype)[:2]
     for row, given in zip(S, coefficients, strict=True):

@@ -26,6 +26,8 @@ from ngmca.engines.derived import (
     times,
     workers_for,
 )
+from ngmca.engines.gpu.frames import placed
+from ngmca.engines.gpu.sparse_draws import SparseDraws
 from ngmca.engines.gpu.stacks import Seen, Stacks, Sweeps
 from ngmca.engines.joined_techniques import join_techniques, joined
 from ngmca.engines.noise_levels import Counts, Levels
@@ -45,6 +47,7 @@ __all__ = [
     "Levels",
     "Seen",
     "Solve",
+    "SparseDraws",
     "Stacks",
     "Sweep",
     "Sweeps",
@@ -71,6 +74,7 @@ __all__ = [
     "observed_in",
     "open_data",
     "open_whole",
+    "placed",
     "require_whole",
     "residual_energy",
     "returned",

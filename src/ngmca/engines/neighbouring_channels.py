@@ -16,6 +16,13 @@ def noise_of_differences(engine: Engine) -> tuple[NDArray, bool]:
     Smooth bands vanish in second differences. Neighbouring differences of white noise have a
     correlation of -2/3, those of a smooth curve of nearly 1.
     """
+    found = engine.second_differences if engine.place == "gpu" else None  # type: ignore[attr-defined]
+    level, pairs, squares = _of_rows(engine) if found is None else found
+    return level / np.sqrt(6), bool(pairs.sum() < WHITE_DIFFERENCES * squares.sum())
+
+
+def _of_rows(engine: Engine) -> tuple[NDArray, NDArray, NDArray]:
+    """Return the level of second differences in each row, and sums of products and of squares."""
     level, pairs, squares = np.zeros((3, engine.shape[0]))
     for rows, Y in row_blocks(engine):
         second = Y[:, :-2] - 2 * Y[:, 1:-1] + Y[:, 2:]
@@ -26,7 +33,7 @@ def noise_of_differences(engine: Engine) -> tuple[NDArray, bool]:
             clipped = np.clip(row, -3 * level[k], 3 * level[k]) * some
             pairs[k] = clipped[1:] @ clipped[:-1]
             squares[k] = np.sum(clipped[1:] ** 2 * some[:-1])
-    return level / np.sqrt(6), bool(pairs.sum() < WHITE_DIFFERENCES * squares.sum())
+    return level, pairs, squares
 
 
 def residual_correlation(engine: Engine, A: NDArray, S: NDArray) -> float:

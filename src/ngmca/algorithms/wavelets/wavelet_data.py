@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.threads import in_parts
+from ngmca.domains import Frame
 from ngmca.engines import (
     Engine,
     by_residual,
@@ -24,6 +25,7 @@ from ngmca.engines import (
     in_memory,
     in_precision,
     magnitude,
+    placed,
     threads_for,
 )
 from ngmca.nnqp.gram import Gram
@@ -42,20 +44,25 @@ class WaveletData:
         The data.
     dtype : dtype
         Precision to work in.
+    W : Frame
+        The frame, on a GPU if sources are there (`engines.placed`).
 
     Attributes
     ----------
     engine : Engine
         The data that the steps are made with, times the roots of the weights of channels.
+    W : Frame
+        The frame, where the engine has its sources.
     roots : ndarray of shape (n,) or None
         The roots; None is 1.
     """
 
     engine: Engine
+    W: Frame
     roots: NDArray | None = None
 
-    def __init__(self, engine: Engine, dtype: np.dtype) -> None:
-        self.engine = in_precision(engine, dtype)
+    def __init__(self, engine: Engine, dtype: np.dtype, W: Frame) -> None:
+        self.engine, self.W = in_precision(engine, dtype), W
 
     @property
     def rho(self) -> float:
@@ -71,21 +78,34 @@ class WaveletData:
         """Return X (r, n) times the roots of the weights of channels."""
         return X if self.roots is None else X * self.roots
 
+    def there(self, X: NDArray) -> NDArray:
+        """Return an array where the sources are."""
+        return X if self.W.on is None else self.W.on.there(X)
+
+    def shown(self, S: NDArray) -> Any:
+        """Return sources as engines and states have them."""
+        return S if self.W.on is None else self.W.on.shown(S)
+
+    def correlations(self, engine: Engine, A: NDArray) -> NDArray:
+        """Return A'Y for the data of an engine, where the sources are."""
+        A, on = A.astype(engine.dtype), self.W.on
+        return np.ascontiguousarray(engine.correlate(A)) if on is None else on.correlate(engine, A)
+
     def correlate(self, A: NDArray) -> NDArray:
         """Return A'Y, weighted."""
-        return self.times_roots(self.engine.correlate(A.astype(self.engine.dtype)))
+        return self.times_roots(self.correlations(self.engine, A))
 
     def moments(self, S: NDArray) -> tuple[Gram, NDArray]:
         """Return S S' and Y S', weighted."""
-        return self.engine.moments(self.times_roots(S))
+        return self.engine.moments(self.shown(self.times_roots(S)))
 
     @staticmethod
-    def of(engine: Engine, coefficients: int) -> "WaveletData":
-        """Return the data of an engine, with or without weights, for a number of coefficients."""
-        dtype = engine.dtype if coefficients <= SMALL else np.dtype(np.float32)
+    def of(engine: Engine, W: Frame, r: int) -> "WaveletData":
+        """Return the data of an engine, with or without weights, for r sources in a frame."""
+        dtype = engine.dtype if r * W.bands * W.period <= SMALL else np.dtype(np.float32)
         if engine.weights is None:
-            return WaveletData(engine, dtype)
-        return WeightedWaveletData(engine, dtype, magnitude(engine) or 1.0)
+            return WaveletData(engine, dtype, placed(engine, W, r))
+        return WeightedWaveletData(engine, dtype, W, magnitude(engine) or 1.0)
 
     def follow(self, A: NDArray, S: NDArray) -> None:
         """Note the fit A S, on which the answers about weighted data depend."""
@@ -97,7 +117,7 @@ class WaveletData:
 
     def noise(self, A: NDArray, S: NDArray, *, final: bool = False) -> NDArray:
         """Return the noise level of each measurement."""
-        return self.engine.noise(A, S, final=final)
+        return self.engine.noise(A, self.shown(S), final=final)
 
     def cost(self, A: NDArray, S: NDArray, SS: Gram, YS: NDArray) -> float:
         """Return 1/2 |Y - A S|^2, weighted."""
@@ -113,12 +133,15 @@ class WeightedWaveletData(WaveletData):
         The data, with weights of at most 1.
     dtype : dtype
         Precision to work in.
+    W : Frame
+        The frame.
     unit : float
         Value of the engine's data that is 1 here.
     """
 
-    def __init__(self, engine: Engine, dtype: Any, unit: float = 1.0) -> None:
+    def __init__(self, engine: Engine, dtype: Any, W: Frame, unit: float = 1.0) -> None:
         assert engine.weights is not None
+        self.W = W
         self._own, self._unit = by_residual(engine), unit
         self._observed = (everything(engine) / unit).astype(dtype)
         largest = engine.weights.max(axis=0)

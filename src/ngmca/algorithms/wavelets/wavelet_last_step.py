@@ -51,7 +51,7 @@ def followed_to_the_end(
     `ratio` is the unit of S and of the thresholds over that of the engine.
     """
     assert engine.weights is not None
-    seen, free = WeightedWaveletData(engine, engine.dtype, ratio), known.free
+    seen, free = WeightedWaveletData(engine, engine.dtype, W, ratio), known.free
     for _ in range(FOLLOWED):
         seen.follow(A, S)
         G, C = free_part(A, seen.correlate(A), S, known, seen.weights)

@@ -36,6 +36,7 @@ from ngmca.engines import (
     Engine,
     Sweep,
     cost,
+    fetched,
     open_whole,
     residual_energy,
     threads_for,
@@ -115,8 +116,8 @@ def iterate_bands(
     known A stays, with the certificate that it had before.
     """
     W = frame_of(S.shape[1], options.sample_shape, options.borders)
-    data = WaveletData.of(engine, len(S) * W.bands * W.period)
-    fast = data.engine
+    data = WaveletData.of(engine, W, len(S))
+    W, fast = data.W, data.engine
     exact = fast if options.known.kinetics is None else engine  # a rate law is fitted to the data
     change = engine.unit / fast.unit
     if options.known.sources is not None:  # their scale counts beside known amounts
@@ -125,6 +126,7 @@ def iterate_bands(
     free = options.known.free
     A, S = A.astype(np.float64), S * change
     S = np.ascontiguousarray(with_free(S, np.minimum(S[free], LARGEST), free), dtype=fast.dtype)
+    S = data.there(S)
     given = None if options.noise is None else options.noise * change
     floor = change * _noise_floor(engine, before.noise, options)
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
@@ -140,7 +142,7 @@ def iterate_bands(
         k += 1
         data.follow(A, S)
         G, C = free_part(A, data.correlate(A), S, options.known, data.weights)
-        C = np.ascontiguousarray(C - weights.direct)
+        C = C - weights.direct
         threads = threads_for(fast, len(S))
         step.descend(G, C, W, weights.Lam, duals, ADMM_STEPS, data.rho, threads, data.weights)
         S = with_free(S, np.clip(duals.samples, 0, LARGEST), free)
@@ -149,10 +151,11 @@ def iterate_bands(
         stepped, quality = A, before.mixing_violation
         if not known:
             stepped, quality = _mixing(exact, SS, YS, A, S, sigma, options)
-        active = np.count_nonzero(S) / S.size
+        active = float(np.count_nonzero(S)) / S.size
         state = State(
-            domain.begun + k, A.astype(engine.dtype), S.astype(engine.dtype), _all(weights.lam, options),
-            sigma, data.cost(A, S, SS, YS), active, np.nan, quality, domain=domain,
+            domain.begun + k, A.astype(engine.dtype), data.shown(S.astype(engine.dtype)),
+            _all(weights.lam, options), sigma, data.cost(A, S, SS, YS), active, np.nan, quality,
+            domain=domain,
         )  # fmt: skip
         A = stepped if options.known.shaped else momentum.next(A, stepped)
         if options.known.shaped:
@@ -189,8 +192,7 @@ def _certified(
     step: SourceStep,
 ) -> State:
     """The last state: S for the final A, in the precision of the data, to a duality gap."""
-    change, known = engine.unit / data.engine.unit, options.known
-    W = frame_of(engine.shape[1], options.sample_shape, options.borders)
+    change, known, W = engine.unit / data.engine.unit, options.known, data.W
     if options.noise is None:
         sigma = data.noise(A.astype(S.dtype), S, final=True)
         if not options.noiseless:
@@ -211,16 +213,17 @@ def _certified(
             engine, data.engine.unit / engine.unit, A, S, W, weights.Lam, weights.direct, state_of, known
         )
     else:
-        C = engine.correlate(A.astype(engine.dtype)) * engine.dtype.type(change)
+        C = data.correlations(engine, A) * engine.dtype.type(change)
         G, C = free_part(A, C, S, known)
-        C = np.ascontiguousarray(C - weights.direct, dtype=engine.dtype)
+        C = (C - weights.direct).astype(engine.dtype, copy=False)
         found = step.solve(
             G, C, W, weights.Lam, duals=state_of, tol=GAP, max_iter=GAP_STEPS, rho=data.rho
         )
         S = with_free(S, found.S, known.free)
         violation = found.gap / max(abs(found.objective), 1e-300)
-    S = S / engine.dtype.type(change)
+    S = data.shown(S / engine.dtype.type(change))
     SS, YS = engine.moments(S)
+    S = fetched(S)
     return replace(
         state,
         A=A.astype(engine.dtype),
@@ -274,6 +277,7 @@ def weighted(
     least = np.finfo(S.dtype).tiny ** 0.5  # clean data: hardly a threshold
     pull, level = (np.clip(one, least, most).astype(S.dtype) for one in _noise(*levels))
     tau = step.tau * options.tau
+    lam = tau * np.sqrt(np.mean(pull.astype(np.float64) ** 2, axis=1))
     if level.shape[1] == 1:
         Lam = step.weigh(W, S, level * W.norms.astype(S.dtype), tau, scale)
     else:
@@ -281,13 +285,14 @@ def weighted(
         Lam = tau * here / (1 + np.abs(analyse(W, S)) / np.maximum(scale * there, least))
         Lam[:, -1] = 0
         Lam = Lam.astype(S.dtype)
+    if W.on is not None:
+        pull, level = W.on.there(pull), W.on.there(level)
     empty = float(np.mean(EMPTY_LEVEL * level > S))
     gate = step.channels * np.clip((empty - EMPTY_FROM) / (EMPTY_FULLY - EMPTY_FROM), 0, 1)
-    direct = np.zeros((1, 1), dtype=S.dtype)
+    direct = np.zeros_like(pull[:1, :1])
     if gate > 0:
-        near = _neighbourhood(S, options.sample_shape)
+        near = _neighbourhood(W, S, options.sample_shape)
         direct = (S.dtype.type(options.tau * gate) * pull / (1 + near / level)).astype(S.dtype)
-    lam = tau * np.sqrt(np.mean(pull.astype(np.float64) ** 2, axis=1))
     return Weights(Lam, direct, lam, empty)
 
 
@@ -302,8 +307,10 @@ def _noise_of_coefficients(W: Frame, pull: NDArray, weights: NDArray) -> tuple[N
     return _noise(noise_under(W, pull**2), mean)
 
 
-def _neighbourhood(S: NDArray, shape: tuple[int, int] | None) -> NDArray:
+def _neighbourhood(W: Frame, S: NDArray, shape: tuple[int, int] | None) -> NDArray:
     """The largest entry near each channel of each source."""
+    if W.on is not None:
+        return W.on.largest_near(S, LINE_WINDOW)
     from scipy.ndimage import maximum_filter  # takes its time to load: not before it is needed
 
     if shape is None:

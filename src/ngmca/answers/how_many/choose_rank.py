@@ -50,6 +50,7 @@ def choose_rank(
     baseline: Baseline | str | ArrayLike | None = "auto",
     seed: Seed = None,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> RankChoice:
     """Choose the number of sources in Y, with a range and the reasons for it.
 
@@ -76,6 +77,9 @@ def choose_rank(
         The same integer or sequence gives the same answer on the same machine.
     threads : int or None
         As in `ngmca.separate`.
+    device : {"cpu", "cuda"}
+        Where the data are condensed, as in `ngmca.separate`. What follows is of bounded size, and runs
+        on the CPU.
 
     Returns
     -------
@@ -97,7 +101,7 @@ def choose_rank(
     >>> choice.advice
     '2: all criteria agree.'
     """
-    engine = open_data(Y, mask=mask, threads=threads)
+    engine = open_data(Y, mask=mask, threads=threads, device=device)
     if max_rank is not None:
         arguments.check_count(max_rank, "max_rank")
     if baseline is not None and not isinstance(baseline, Baseline):

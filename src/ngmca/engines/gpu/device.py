@@ -27,7 +27,7 @@ MOVES = 1000  # of coordinate descent for each source, at most, where pivoting f
 MAX_SOURCES_OF_A_THREAD = 16  # that solves a column by itself, in single precision
 TILE = 2048  # terms of a sum in the precision of the data; sums of tiles are in double precision
 MAX_TALLY_BLOCKS = 1 << 11  # blocks of threads that add up sources
-MEDIAN_OF = 2048  # entries at most, of medians on the GPU
+MEDIAN_OF = 2048  # entries at most, of medians in the shared memory of a block
 MOST_IN_PRODUCTS = 16  # sources, in single precision, for which cuBLAS is not the fastest
 BOUNDED_EACH = 32  # entries of the gradient of the bounded step, in the registers of each thread
 _MOST_SHARED = 97  # CUDA's number for this property of a GPU
@@ -273,9 +273,14 @@ class Device:
         return self.host(found)
 
     def deviations(self, X: Any) -> Any:
-        """Return median and median absolute deviation of each row of X, of at most MEDIAN_OF entries."""
+        """Return median and median absolute deviation of each row of X."""
         rows, n = X.shape
         found = self.xp.empty((2, rows), dtype=np.float64)
+        if n > MEDIAN_OF:
+            kernel = Kernel("rows", "long_deviations", np.dtype(X.dtype), 1024)
+            X = self.xp.ascontiguousarray(X)
+            self.run(kernel, (rows,), (32 + 1024) * 8, X, np.int64(n), found)
+            return found
         kernel = Kernel("rows", "deviations", np.dtype(X.dtype), 256)
         self.run(kernel, (rows,), (n + 4) * 8, self.xp.ascontiguousarray(X), np.int32(n), found)
         return found

@@ -22,7 +22,8 @@ from ngmca.engines.gpu.stacks import ROOM, Stacks
 from ngmca.engines.gpu.transfers import Transfers
 from ngmca.engines.memory import InMemory
 from ngmca.engines.noise_sample import NoiseSample, SourcesAt
-from ngmca.engines.protocol import Place, Solve, Sources, Sweep
+from ngmca.engines.protocol import DType, Place, Solve, Sources, Sweep, Units
+from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.engines.units import check_range, unit_of
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.gram import Gram
@@ -98,6 +99,11 @@ class GpuEngine(InMemory):
             self._place(r)
         return iter(self._pieces_of)
 
+    def _whole(self, r: int) -> Any:
+        """Return Y on the GPU, None if it comes there piece by piece."""
+        self._pieces(r)
+        return self._pieces_of[0][1] if isinstance(self._pieces_of, list) else None
+
     def _place(self, r: int) -> None:
         """Bring Y to the GPU, or decide to do so piece by piece; a `GpuError` if S has no room."""
         m, n = self.shape
@@ -138,6 +144,47 @@ class GpuEngine(InMemory):
         )
         return self.device.host(self._given[rows, columns])
 
+    def divided(
+        self, rows: Units = None, columns: Units = None, *, unit: float = 1.0, dtype: DType | None = None
+    ) -> Self:
+        """Return the data divided by units; on the GPU, if all of Y is there and has room once more."""
+        (m, n), there = self.shape, self._pieces_of
+        kind = self.dtype if dtype is None else np.dtype(dtype)
+        room = ROOM * self.device.free() > m * n * kind.itemsize + 8 * (self._room or 0) * n * 8
+        if not (isinstance(there, list) and room and rows is columns is None):
+            return super().divided(rows, columns, unit=unit, dtype=dtype)
+        Y = self.device.xp.empty((m, n), dtype=kind)
+        for which, block in row_blocks(there[0][1], BLOCK_ENTRIES):  # no other copy of the data
+            Y[which] = block / self.dtype.type(unit)
+        found = self._like(Y, unit)
+        found.array_module = self.array_module
+        return found
+
+    @cached_property
+    def magnitude(self) -> float:
+        """Largest absolute value in Y."""
+        return max(max(float(Y.max()), -float(Y.min())) for _, Y in self._pieces(1))
+
+    @cached_property
+    def second_differences(self) -> tuple[NDArray, NDArray, NDArray] | None:
+        """What `neighbouring_channels` asks about each row; None if Y is not on the GPU as a whole."""
+        whole, xp = self._whole(1), self.device.xp
+        (m, n), found = self.shape, []
+        if whole is None or n < 4:
+            return None
+        at_once = max(1, int(self.device.free()) // (16 * n * max(8, self.dtype.itemsize)))
+        for start in range(0, m, at_once):
+            Y = whole[start : start + at_once]
+            second = Y[:, :-2] - 2 * Y[:, 1:-1] + Y[:, 2:]
+            level = GAUSSIAN * self.device.deviations(second)[1]
+            limit = (3 * level).astype(self.dtype)[:, None]
+            xp.clip(second, -limit, limit, out=second)
+            pairs = (second[:, 1:] * second[:, :-1]).sum(axis=1, dtype=np.float64)
+            squares = (second[:, 1:] ** 2).sum(axis=1, dtype=np.float64)
+            found.append(self.device.host(xp.stack([level, pairs, squares])))
+        level, pairs, squares = np.concatenate(found, axis=1)
+        return level, pairs, squares
+
     # What the outer loop asks.
 
     def sweep(self, A: NDArray, S: Any, solve: Solve) -> Sweep:
@@ -162,10 +209,9 @@ class GpuEngine(InMemory):
 
     def _there(self, S: Any) -> Any:
         """S on the GPU, each column in one piece."""
-        if isinstance(S, Columns):
-            return S.array
         xp = self.device.xp
-        return xp.ascontiguousarray(xp.asarray(S, dtype=self.dtype).T).T
+        array = S.array if isinstance(S, Columns) else xp.asarray(S, dtype=self.dtype)
+        return xp.ascontiguousarray(array.T).T
 
     def solve_mixing(
         self, G: Gram, C: NDArray, A: NDArray, bounded: NDArray | None = None
@@ -199,13 +245,17 @@ class GpuEngine(InMemory):
 
     def correlate(self, A: NDArray) -> NDArray:
         """A'Y, (r, n)."""
+        return np.ascontiguousarray(self.device.host(self.correlated(A)))
+
+    def correlated(self, A: NDArray) -> Any:
+        """A'Y (r, n) on the GPU, whose columns are contiguous."""
+        r = A.shape[1]
+        pieces = self._pieces(r)
         small = self.device.xp.asarray(A, dtype=self.dtype)
-        found = np.empty((A.shape[1], self.shape[1]), dtype=self.dtype)
-        for columns, Y in self._pieces(A.shape[1]):
-            C = self.device.xp.empty((A.shape[1], Y.shape[1]), dtype=self.dtype)
-            self.device.product(small.T, Y, C)
-            found[:, columns] = self.device.host(C)
-        return found
+        C = self.device.columns(r, self.shape[1], self.dtype)
+        for columns, Y in pieces:
+            self.device.correlate(small, Y, C[:, columns])
+        return C
 
     def moments(self, S: Any) -> tuple[Gram, NDArray]:
         """S S' and Y S'."""
@@ -228,6 +278,19 @@ class GpuEngine(InMemory):
             C -= G @ X[:, columns]
             peak = max(peak, float(abs(C).max()))
         return peak
+
+    def _final_deviations(self, A: NDArray, S: NDArray, columns: Choice, step: int) -> NDArray:
+        """Return the median absolute deviation of each row of the residual at some columns."""
+        Y, xp = self._whole(A.shape[1]), self.device.xp
+        if Y is None:
+            return super()._final_deviations(A, S, columns, step)
+        where, X = columns if isinstance(columns, slice) else xp.asarray(columns), xp.asarray(S)
+        step, found = max(step, int(self.device.free()) // (64 * X.shape[1])), []
+        for start in range(0, len(A), step):
+            rows = slice(start, start + step)
+            rest = Y[rows, where] - xp.asarray(A[rows]) @ X
+            found.append(self.device.host(self.device.deviations(rest)[1]))
+        return np.concatenate(found)
 
     def _rest_energies(self, A: NDArray, S: Sources) -> NDArray:
         """Return the sum of squares of each column of the residual's positive part."""
