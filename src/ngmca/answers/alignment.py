@@ -111,8 +111,8 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     >>> Y = mixture.Y.copy()
     >>> Y[3] = np.roll(Y[3], 4)
     >>> aligned = ngmca.align(Y, 2)
-    >>> aligned.shifts[:5].round()
-    array([0., 0., 0., 4., 0.])
+    >>> float(aligned.shifts[3].round())
+    4.0
     >>> ngmca.separate(aligned.data, 2)  # doctest: +ELLIPSIS
     Separation: 2 sources in 20 x 392 data...
     """

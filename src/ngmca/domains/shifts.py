@@ -129,7 +129,9 @@ def found_shifts(Y: NDArray, r: int, most: float) -> Shifts:
     if not (gains and better and np.mean((by / sd) ** 2) > by_chance):
         return Shifts(none, sd, np.zeros(m, dtype=bool), 1.0)
     share = np.maximum(1 - (sd / np.maximum(np.abs(by), LEAST)) ** 2, 0)
-    return Shifts(-by * share, sd, too_far, float(np.sqrt(before / max(after, np.finfo(float).tiny))))
+    return Shifts(
+        0.0 - by * share, sd, too_far, float(np.sqrt(before / max(after, np.finfo(float).tiny)))
+    )
 
 
 def _freedom(size: tuple[int, int], r: int) -> float:
