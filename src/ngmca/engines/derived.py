@@ -70,6 +70,17 @@ def row_blocks(engine: Engine, entries: int | None = None) -> Iterator[tuple[sli
     return ((rows, Y) for (rows, _), Y in engine.blocks(step))
 
 
+def rows_there(engine: Engine, entries: int, most: int) -> Iterator[tuple[slice, Any]]:
+    """Yield whole measurements as `row_blocks`; on a GPU, where they are there, blocks of `most` entries."""
+    Y = engine.there if engine.place == "gpu" else None  # type: ignore[attr-defined]
+    return row_blocks(engine, entries) if Y is None else blocks.row_blocks(Y, most)
+
+
+def here(array: Any) -> NDArray:
+    """Return an array in the memory of the host."""
+    return np.asarray(array.get() if hasattr(array, "get") else array)
+
+
 def row_energies(engine: Engine) -> NDArray:
     """Return the sum of squares of each measurement, (m,)."""
     if engine.whole:
