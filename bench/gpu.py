@@ -216,19 +216,22 @@ def answers(seeds=12):
 
 
 @one_blas_thread
-def in_wavelets(engine, A, S, before):
+def in_wavelets(engine, A, S, before, shape=None):
     """Seconds of the iterations in wavelets and the last step, and the last state."""
-    options = Options("soft", domain="wavelet")
+    options = Options("soft", domain="wavelet", sample_shape=shape)
     begun = time.perf_counter()
     last = deque(iterate_bands(engine, A, S, options, before), maxlen=1).pop()
     return time.perf_counter() - begun, last
 
 
-def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (200, 200_000, 8))):
+def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (40, (201, 201), 5), (200, 200_000, 8))):
     """The wavelet stage on the GPU and on all cores, from the same start, in both precisions."""
     found = []
-    for m, n, r in sizes:
-        mixture = simulate.bands(m, n, r, snr=20.0, seed=0)
+    for m, size, r in sizes:
+        shape = size if isinstance(size, tuple) else None
+        n = size if shape is None else shape[0] * shape[1]
+        make = simulate.bands if shape is None else simulate.images
+        mixture = make(m, size, r, snr=20.0, seed=0)
         for kind in ("float32", "float64"):
             if (n, kind) == (200_000, "float64"):
                 continue
@@ -237,14 +240,14 @@ def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (200, 200_000, 8))):
             _, state, _ = run(there, r)
             S = state.S.fetched()
             before = replace(state, S=S, domain=Domain("wavelet", "", begun=state.k))
-            in_wavelets(there, state.A, S, before)  # compiles
-            cuda, on_gpu = in_wavelets(there, state.A, S, before)
+            in_wavelets(there, state.A, S, before, shape)  # compiles
+            cuda, on_gpu = in_wavelets(there, state.A, S, before, shape)
             if n < 100_000:
-                in_wavelets(here, state.A, S, before)
-            cpu, on_cpu = in_wavelets(here, state.A, S, before)
+                in_wavelets(here, state.A, S, before, shape)
+            cpu, on_cpu = in_wavelets(here, state.A, S, before, shape)
             sdr = [ngmca.evaluate(mixture.S, one.S).mean_sdr for one in (on_gpu, on_cpu)]
             found.append({
-                "m": m, "n": n, "r": r, "dtype": kind, "cores": os.cpu_count(),
+                "m": m, "n": n, "image": shape, "r": r, "dtype": kind, "cores": os.cpu_count(),
                 "iterations_cuda": on_gpu.k - state.k, "iterations_cpu": on_cpu.k - state.k,
                 "cuda_s": cuda, "cpu_s": cpu, "times": cpu / cuda,
                 "gap_cuda": on_gpu.violation, "gap_cpu": on_cpu.violation,

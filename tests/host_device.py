@@ -86,7 +86,7 @@ class HostDevice(Device):
 
     def __init__(self, room=1 << 40):
         self.room = room
-        self.launches = 0
+        self.launches, self.kernels = 0, set()
 
     def host(self, array):
         return np.array(array)
@@ -102,6 +102,7 @@ class HostDevice(Device):
 
     def run(self, kernel, blocks, shared, *given):
         self.launches += 1
+        self.kernels.add(kernel)
         assert shared <= self.most_shared
         found = library(kernel)
         if kernel.name == "solve":

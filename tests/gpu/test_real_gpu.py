@@ -183,6 +183,7 @@ def test_error_bars_are_those_of_the_cpu(mixture, monkeypatch, dtype, longest):
     assert np.mean(np.abs(there.S.active - here.S.active)) < 0.02
 
 
+@pytest.mark.filterwarnings("ignore:the data hardly determine")
 def test_error_bars_for_data_that_are_on_the_gpu(monkeypatch):
     monkeypatch.setattr(chain_on_gpu, "WORTH_THREADS", 0)
     Y = DEVICE.xp.asarray(simulate.sparse(30, 400, 3, snr=15.0, seed=0).Y)
@@ -302,11 +303,17 @@ def test_bands_images_and_restarts_work_there(mixture):
         close(there, here, 1e-3)
 
 
-@pytest.mark.parametrize(("n", "borders"), [(1, ()), (37, ()), (5000, ()), (4000, (7, 9, 3000))])
+@pytest.mark.parametrize(
+    ("n", "borders"),  # or the shape of an image
+    [(1, ()), (37, ()), (5000, ()), (4000, (7, 9, 3000)), (1, (4, 5)), (2, (33, 64)), (3, (90, 31))],
+)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 1e-4)])
 @pytest.mark.parametrize("r", [1, 8, 33])
 def test_steps_in_a_frame_are_those_of_the_cpu(n, borders, dtype, tolerance, r):
     here = frame_of(n, None, borders)
+    if len(borders) == 2:
+        here = frame_of(borders[0] * borders[1], borders)
+    n = here.n
     there = replace(here, on=GpuFrame(DEVICE, here))
     rng = np.random.default_rng(0)
     S, A = rng.standard_normal((r, n)).astype(dtype), rng.random((40, r))

@@ -11,7 +11,7 @@ from ngmca._support.messages import message, option
 from ngmca.engines.gpu.cuda_driver import GpuError, load_cupy
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-HEADERS = ("blocks.h", "draws.h")
+HEADERS = ("blocks.h", "coefficients.h", "draws.h")
 BLOCKS = 1 << 13  # of threads, more than any GPU has at work
 
 
