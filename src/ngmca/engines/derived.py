@@ -71,7 +71,7 @@ def row_blocks(engine: Engine, entries: int | None = None) -> Iterator[tuple[sli
 
 
 def rows_there(engine: Engine, entries: int, most: int) -> Iterator[tuple[slice, Any]]:
-    """Yield whole measurements as `row_blocks`; on a GPU, where they are there, blocks of `most` entries."""
+    """Yield whole measurements as `row_blocks`; if they are on a GPU, about `most` entries at once."""
     Y = engine.there if engine.place == "gpu" else None  # type: ignore[attr-defined]
     return row_blocks(engine, entries) if Y is None else blocks.row_blocks(Y, most)
 

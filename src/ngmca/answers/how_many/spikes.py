@@ -94,7 +94,8 @@ def take_highest(out: NDArray) -> tuple[NDArray, NDArray]:
 def _three_highest(three: NDArray, others: NDArray) -> NDArray:
     """Return (3, n) the three largest of each column, the smallest of them first."""
     if others.shape[1] < LONG_ROW:
-        return np.asarray(np.partition(np.vstack([three, others]), -3, axis=0)[-3:])
+        found: NDArray = np.partition(np.vstack([three, others]), -3, axis=0)[-3:]
+        return found
     third, second, first = three
     for row in others:  # far faster than to sort a few long rows
         second, row = np.maximum(second, row), np.minimum(second, row)
