@@ -17,8 +17,8 @@ from ngmca.algorithms import start_on_part as subset
 from ngmca.algorithms.first_guess import revive
 from ngmca.algorithms.steps import s_step
 from ngmca.algorithms.wavelets import wavelet_data
+from ngmca.engines import derived, in_precision, magnitude, opening
 from ngmca.engines import gpu as on_device
-from ngmca.engines import in_precision, magnitude, opening
 from ngmca.engines.gpu import Columns, GpuError
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.cuda_driver import load_cupy
@@ -299,7 +299,8 @@ def test_a_mapped_file_stays_one(device, mixture, tmp_path, monkeypatch):
 
 @needs_compiler
 @pytest.mark.parametrize("kind", ["plain", "background", "spikes", "single precision", "levels"])
-def test_the_number_of_sources_is_that_of_the_cpu(device, kind):
+def test_the_number_of_sources_is_that_of_the_cpu(device, monkeypatch, kind):
+    monkeypatch.setattr(derived, "WORTH_GPU", 0)
     mixture, given = simulate.bands(30, 800, 3, snr=25.0, seed=0), {}
     Y, rng = mixture.Y, np.random.default_rng(0)
     if kind == "background":

@@ -15,7 +15,7 @@ from ngmca import nnqp, simulate
 from ngmca.answers.how_many.condensed_data import condensed
 from ngmca.answers.how_many.spikes import spikes
 from ngmca.domains import analysis, frame_of
-from ngmca.engines import magnitude
+from ngmca.engines import derived, magnitude
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
@@ -159,7 +159,8 @@ def test_medians_of_long_rows_and_what_neighbours_say(dtype, n):
 
 
 @pytest.mark.parametrize("n", [800, 5000])
-def test_the_number_of_sources_is_that_of_the_cpu(n):
+def test_the_number_of_sources_is_that_of_the_cpu(n, monkeypatch):
+    monkeypatch.setattr(derived, "WORTH_GPU", 0)
     Y = simulate.bands(40, n, 4, snr=20.0, seed=0).Y
     Y[[3, 8, 9], [200, 400, 0]] += 50 * Y.max()
     there = ngmca.choose_rank(DEVICE.xp.asarray(Y), seed=0, device="cuda")

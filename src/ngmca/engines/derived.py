@@ -16,6 +16,7 @@ from ngmca.engines.protocol import Engine, Sources
 from ngmca.nnqp.gram import Gram
 
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
+WORTH_GPU = 1 << 23  # entries of Y from which single passes over it are made on a GPU
 BLOCK_ENTRIES = 1 << 22  # entries of Y, or of a residual, in memory at once
 WEIGHTED_BLOCK_ENTRIES = 1 << 21  # the same for data with weights
 
@@ -70,10 +71,18 @@ def row_blocks(engine: Engine, entries: int | None = None) -> Iterator[tuple[sli
     return ((rows, Y) for (rows, _), Y in engine.blocks(step))
 
 
+def passes_there(engine: Engine) -> bool:
+    """Return whether passes over all of Y are made on a GPU: Y is there as a whole, and large."""
+    m, n = engine.shape
+    large = engine.place == "gpu" and m * n >= WORTH_GPU
+    return large and engine.there is not None  # type: ignore[attr-defined]
+
+
 def rows_there(engine: Engine, entries: int, most: int) -> Iterator[tuple[slice, Any]]:
-    """Yield whole measurements as `row_blocks`; if they are on a GPU, about `most` entries at once."""
-    Y = engine.there if engine.place == "gpu" else None  # type: ignore[attr-defined]
-    return row_blocks(engine, entries) if Y is None else blocks.row_blocks(Y, most)
+    """Yield whole measurements as `row_blocks`; if passes are made on a GPU, `most` entries at once."""
+    if not passes_there(engine):
+        return row_blocks(engine, entries)
+    return blocks.row_blocks(engine.there, most)  # type: ignore[attr-defined]
 
 
 def here(array: Any) -> NDArray:

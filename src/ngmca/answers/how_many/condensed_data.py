@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_many.directions import filled
 from ngmca.constraints import Baseline
-from ngmca.engines import Counts, Engine, Levels, here, row_blocks, rows_there, spread
+from ngmca.engines import Counts, Engine, Levels, here, passes_there, row_blocks, rows_there, spread
 from ngmca.io.technique import borders
 
 MAX_RANK = 20  # sources to try if nothing else is given
@@ -107,7 +107,7 @@ def _ends(length: int, count: int) -> NDArray:
 def _binned(engine: Engine, rows: NDArray, columns: NDArray, along: NDArray) -> NDArray:
     """Return averages over stretches of channels, in units of the noise; NaN if nothing is observed."""
     found = np.empty((engine.shape[0], len(along) - 1))
-    if engine.place == "gpu":
+    if passes_there(engine):
         for where, Y in rows_there(engine, ENTRIES_AT_ONCE, ENTRIES_AT_ONCE):
             units = np.array(rows[where, None] * columns, like=Y)
             sums = np.zeros((len(Y), Y.shape[1] + 1), like=Y)
