@@ -22,7 +22,8 @@ from ngmca.domains import analysis
 
 DAMPING = 0.4  # share of the curvature of the step for A
 MAX_SOURCES = 20  # the model has a matrix of r^4 entries
-COEFFICIENTS, CHANNELS = 1024, 512  # of a source that the curvature is estimated from
+LOOKED_AT = 1 << 14  # coefficients and channels of a source, among which
+COEFFICIENTS, CHANNELS = 1024, 512  # of a source that are not 0 tell the curvature
 BEGIN = 5  # iterations before the first long step
 OFTEN, EVERY = 30, 10  # iterations in which the model is renewed every 5, and how often after that
 FADING = 0.7  # of the largest decrease seen, in an iteration
@@ -46,6 +47,10 @@ class Shears:
     _used: bool = True
     _inverse: NDArray = field(default_factory=lambda: np.zeros((0, 0)))
 
+    def start_again(self) -> None:
+        """Forget what was left for other thresholds."""
+        self.left, self._least = np.inf, np.inf
+
     def extrapolated(
         self, A: NDArray, stepped: NDArray, SS: NDArray, k: int, data: WaveletData,
         duals: analysis.Duals, Lam: NDArray, variance: float,
@@ -63,7 +68,7 @@ class Shears:
         E = np.zeros((r, r))
         E[off] = self._inverse @ slope[off]
         decrease = float(slope[off] @ E[off]) / (2 * max(variance, 1e-300) * r * (r - 1))
-        self.left = decrease if k == 1 else max(FADING * self.left, decrease)
+        self.left = decrease if np.isinf(self.left) else max(FADING * self.left, decrease)
         self._least = min(self._least, decrease)
         self._used = self._used and (k <= 2 * BEGIN or decrease <= WRONG * self._least)
         if k <= BEGIN or not self._used:
@@ -80,19 +85,28 @@ def _curvature(data: WaveletData, duals: analysis.Duals, Lam: NDArray, G: NDArra
     The x are coefficients and, as not all zeros of bands and lines are among these, channels too. H is
     then at most twice as large as it should be, and steps are at least half as long.
     """
-    r, flat = len(G), duals.coefficients.reshape(len(G), -1)
-    details = flat.shape[1] - duals.coefficients.shape[2]
-    some = slice(0, details, max(1, details // COEFFICIENTS) | 1)
-    X, limit = data.here(flat[:, some]), data.here(Lam.reshape(r, -1)[:, some]) / data.rho
-    parts = [(X - np.clip(X, -limit, limit)) * some.step**0.5]
-    some = slice(0, None, max(1, duals.samples.shape[1] // CHANNELS) | 1)
-    parts.append(np.maximum(data.here(duals.samples[:, some]), 0) * some.step**0.5)
+    r, (_, bands, period) = len(G), duals.coefficients.shape
+    details, n = (bands - 1) * period, duals.samples.shape[1]
+    some, where = (slice(0, size, max(1, size // LOOKED_AT) | 1) for size in (details, n))
+    X, limit = (data.here(Y.reshape(r, -1)[:, some]) for Y in (duals.coefficients, Lam))
+    limit = limit / data.rho
+    parts = [
+        _living(X - np.clip(X, -limit, limit), COEFFICIENTS) * some.step**0.5,
+        _living(np.maximum(data.here(duals.samples[:, where]), 0), CHANNELS) * where.step**0.5,
+    ]
     x = np.concatenate(parts, axis=1, dtype=np.float64)
     zero, H = x == 0, np.empty((r, r, r, r))
     for i in range(r):
         H[i, :, i:] = ((x * zero[i]) * zero[i:, None] @ x.T).swapaxes(0, 1) * G[i, i:, None]
         H[i:, :, i] = H[i, :, i:].swapaxes(0, 1)
     return H.reshape(r * r, r * r)
+
+
+def _living(X: NDArray, most: int) -> NDArray:
+    """Return about this many of the columns that are not 0, for sums over all of them."""
+    live = np.flatnonzero(X.any(axis=0))
+    step = max(1, len(live) // most) | 1
+    return np.asarray(X[:, live[::step]] * step**0.5)
 
 
 def _inverse(K: NDArray) -> NDArray:

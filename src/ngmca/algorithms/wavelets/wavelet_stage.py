@@ -187,7 +187,8 @@ def iterate_bands(
         if k >= LEAST and shears.left < enough[scale == LAST_SCALE]:
             moved = 0.0
         if scale == FIRST_SCALE and (k >= most // 2 or moved <= SETTLED):
-            scale, moved, shears.left = LAST_SCALE, np.inf, max(shears.left, 3 * LEFT_FIRST)
+            scale, moved = LAST_SCALE, np.inf
+            shears.start_again()
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
