@@ -7,7 +7,6 @@ the processor time of the whole run over that of `before` (one thread, median). 
 
 import argparse
 import os
-import sys
 import time
 import warnings
 
