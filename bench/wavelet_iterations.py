@@ -22,7 +22,7 @@ import ngmca
 from ngmca.algorithms.wavelets import wavelet_stage
 
 BEFORE = {"MIN_MEASUREMENTS_FOR_SHEARS": np.inf}
-RULES = {"before": BEFORE, "now": {}, "1,500": BEFORE | {"CAREFUL_BANDS": 1500}}
+RULES = {"before": BEFORE, "now": {}, "1,500": BEFORE | {"BANDS": 1500}}
 
 
 def rows() -> dict[str, Callable[[int], ngmca.simulate.Mixture]]:

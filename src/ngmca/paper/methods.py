@@ -15,7 +15,7 @@ from ngmca._support.seeds import generator
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms import Options, iterate_thresholded
 from ngmca.algorithms.first_guess import first_guess
-from ngmca.algorithms.schedule import CAREFUL_BANDS
+from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.wavelets.wavelet_stage import TAU, SourceStep
 from ngmca.algorithms.wavelets.wavelet_start import followed_by_bands
 from ngmca.engines import by_residual, open_whole
@@ -149,7 +149,7 @@ def _mean(trial: Trial, start: Separation | None, **options: Any) -> HasFactors:
 
 
 _GMCA_SETTINGS = f"{N_ITER} iterations"
-_FRAME_SETTINGS = f"from nGMCA^S, at most {CAREFUL_BANDS} iterations in a wavelet frame, thresholds of "
+_FRAME_SETTINGS = f"from nGMCA^S, at most {BANDS} iterations in a wavelet frame, thresholds of "
 _SUB_SETTINGS = f"{N_ITER} iterations of at most {SUB_ITER} sub-iterations"
 
 METHODS = {
@@ -208,9 +208,7 @@ METHODS = {
         _from_truth("naive", noise_known=False),
     ),
     "direct": Method(
-        "direct",
-        f"nGMCA^S, {CAREFUL_BANDS} iterations",
-        _ngmca("soft", n_iter=CAREFUL_BANDS, solver="pivot"),
+        "direct", f"nGMCA^S, {BANDS} iterations", _ngmca("soft", n_iter=BANDS, solver="pivot")
     ),
     "analysis": Method(
         "analysis", f"{_FRAME_SETTINGS}{CONSTANT_TAU:g}", _in_wavelets(analysis_form(reweighted=False))

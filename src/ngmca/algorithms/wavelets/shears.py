@@ -23,9 +23,9 @@ from ngmca.domains import analysis
 DAMPING = 0.4  # share of the curvature of the step for A
 MAX_SOURCES = 20  # the model has a matrix of r^4 entries
 LOOKED_AT = 1 << 14  # coefficients and channels of a source, among which
-COEFFICIENTS, CHANNELS = 1024, 512  # of a source that are not 0 tell the curvature
+COEFFICIENTS, CHANNELS = 512, 256  # of a source that are not 0 tell the curvature
 BEGIN = 5  # iterations before the first long step
-OFTEN, EVERY = 30, 10  # iterations in which the model is renewed every 5, and how often after that
+OFTEN, EVERY = 25, 20  # iterations in which the model is renewed every 5, and how often after that
 FADING = 0.7  # of the largest decrease seen, in an iteration
 LEAST_NORM = 0.1  # of a column of norm 1 after the longer step, with less it is not made
 WRONG = 100.0  # predicted decrease over the smallest one, from which on the model is not used
@@ -59,19 +59,21 @@ class Shears:
 
         `SS` (r, r) is S S', `Lam` are the thresholds, and `variance` is that of the noise.
         """
+        if k <= BEGIN:
+            return stepped
         G, r = A.T @ A, A.shape[1]
         if k % EVERY == 1 or (k < OFTEN and k % 5 == 1):
             self._inverse = _inverse(_curvature(data, duals, Lam, G) + DAMPING * np.kron(G, SS))
         off = ~np.eye(r, dtype=bool)
         projected = A.T @ (stepped - A)
-        slope, short = projected @ SS, np.linalg.lstsq(G, projected, rcond=1e-10)[0]
+        slope, short = projected @ SS, np.linalg.solve(G + 1e-10 * np.eye(r), projected)
         E = np.zeros((r, r))
         E[off] = self._inverse @ slope[off]
         decrease = float(slope[off] @ E[off]) / (2 * max(variance, 1e-300) * r * (r - 1))
         self.left = decrease if np.isinf(self.left) else max(FADING * self.left, decrease)
         self._least = min(self._least, decrease)
         self._used = self._used and (k <= 2 * BEGIN or decrease <= WRONG * self._least)
-        if k <= BEGIN or not self._used:
+        if not self._used:
             return stepped
         E[off] -= short[off]
         ahead = np.maximum(stepped + A @ E, 0)

@@ -20,7 +20,7 @@ from ngmca._support.messages import warn_user
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.momentum import nesterov
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.schedule import BANDS, CAREFUL_BANDS
+from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
 from ngmca.algorithms.wavelets.shears import MAX_SOURCES, Shears
@@ -52,8 +52,9 @@ ADMM_STEPS = 4  # for every step of A
 REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
 NOISE_FLOOR = 0.5  # of the noise of the first stage, or of differences if that is lower
 SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
-LEFT_FIRST, LEFT_LAST = 1e-3, 3e-4  # decrease for each shear, in squared noise levels, to go on for
-LEAST = 20  # iterations before that counts
+LEFT_FIRST, LEFT_LAST = 5e-4, 1e-4  # decrease for each shear, in squared noise levels, to go on for
+LEAST = 40  # iterations with the same scale of the weights before that counts
+SHEARED = 220  # iterations at most with longer steps, if `n_iter` is "auto": they take a tenth more time
 MIN_MEASUREMENTS_FOR_SHEARS = 3.5  # for each source
 LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
 EMPTY_FROM, EMPTY_FULLY = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
@@ -103,7 +104,7 @@ def _most(options: Options, *, sheared: bool) -> int:
     """How many iterations there can be in a frame."""
     if options.n_iter != "auto":
         return options.schedule.n_iter
-    return min(options.schedule.n_iter, BANDS if sheared else CAREFUL_BANDS)
+    return min(options.schedule.n_iter, SHEARED if sheared else BANDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ def iterate_bands(
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
     sheared = _with_shears(engine, options, len(S), known=known, step=step)
     shears = Shears()
-    moved, most, k = np.inf, _most(options, sheared=sheared), 0
+    moved, most, k, begun = np.inf, _most(options, sheared=sheared), 0, 0
     enough = (LEFT_FIRST, LEFT_LAST) if options.n_iter == "auto" else (0.0, 0.0)
     scale = FIRST_SCALE if most > 1 else LAST_SCALE
     while k < most and moved > SETTLED:
@@ -184,10 +185,10 @@ def iterate_bands(
             momentum.last = A
         if k % REWEIGHT_EVERY == 0 and not known:
             moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
-        if k >= LEAST and shears.left < enough[scale == LAST_SCALE]:
+        if k >= begun + LEAST and shears.left < enough[scale == LAST_SCALE]:
             moved = 0.0
         if scale == FIRST_SCALE and (k >= most // 2 or moved <= SETTLED):
-            scale, moved = LAST_SCALE, np.inf
+            scale, moved, begun = LAST_SCALE, np.inf, k
             shears.start_again()
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
