@@ -1,6 +1,6 @@
 """What a GPU does: iterations beside bare products, data beyond its memory, restarts, and the same answers.
 
-python bench/gpu.py [--only iterations streamed restarts answers wavelets] [--out bench/results-gpu.json]
+python bench/gpu.py [--only wavelets rank ...] [--out bench/results-gpu.json]
 """
 
 import argparse
@@ -28,7 +28,7 @@ from ngmca.engines.gpu.engine import GpuEngine
 from ngmca.engines.memory import MemoryEngine
 from ngmca.result import Domain
 
-SECTIONS = ["iterations", "streamed", "restarts", "answers", "wavelets"]
+SECTIONS = ["iterations", "streamed", "restarts", "answers", "wavelets", "rank", "posterior"]
 M, N, CUT = 200, 4_000_000, 200_000
 DEVICE = open_device()
 
@@ -216,19 +216,22 @@ def answers(seeds=12):
 
 
 @one_blas_thread
-def in_wavelets(engine, A, S, before):
+def in_wavelets(engine, A, S, before, shape=None):
     """Seconds of the iterations in wavelets and the last step, and the last state."""
-    options = Options("soft", domain="wavelet")
+    options = Options("soft", domain="wavelet", sample_shape=shape)
     begun = time.perf_counter()
     last = deque(iterate_bands(engine, A, S, options, before), maxlen=1).pop()
     return time.perf_counter() - begun, last
 
 
-def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (200, 200_000, 8))):
+def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (40, (201, 201), 5), (200, 200_000, 8))):
     """The wavelet stage on the GPU and on all cores, from the same start, in both precisions."""
     found = []
-    for m, n, r in sizes:
-        mixture = simulate.bands(m, n, r, snr=20.0, seed=0)
+    for m, size, r in sizes:
+        shape = size if isinstance(size, tuple) else None
+        n = size if shape is None else shape[0] * shape[1]
+        make = simulate.bands if shape is None else simulate.images
+        mixture = make(m, size, r, snr=20.0, seed=0)
         for kind in ("float32", "float64"):
             if (n, kind) == (200_000, "float64"):
                 continue
@@ -237,14 +240,14 @@ def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (200, 200_000, 8))):
             _, state, _ = run(there, r)
             S = state.S.fetched()
             before = replace(state, S=S, domain=Domain("wavelet", "", begun=state.k))
-            in_wavelets(there, state.A, S, before)  # compiles
-            cuda, on_gpu = in_wavelets(there, state.A, S, before)
+            in_wavelets(there, state.A, S, before, shape)  # compiles
+            cuda, on_gpu = in_wavelets(there, state.A, S, before, shape)
             if n < 100_000:
-                in_wavelets(here, state.A, S, before)
-            cpu, on_cpu = in_wavelets(here, state.A, S, before)
+                in_wavelets(here, state.A, S, before, shape)
+            cpu, on_cpu = in_wavelets(here, state.A, S, before, shape)
             sdr = [ngmca.evaluate(mixture.S, one.S).mean_sdr for one in (on_gpu, on_cpu)]
             found.append({
-                "m": m, "n": n, "r": r, "dtype": kind, "cores": os.cpu_count(),
+                "m": m, "n": n, "image": shape, "r": r, "dtype": kind, "cores": os.cpu_count(),
                 "iterations_cuda": on_gpu.k - state.k, "iterations_cpu": on_cpu.k - state.k,
                 "cuda_s": cuda, "cpu_s": cpu, "times": cpu / cuda,
                 "gap_cuda": on_gpu.violation, "gap_cpu": on_cpu.violation,
@@ -253,6 +256,60 @@ def wavelets(sizes=((40, 1024, 5), (200, 20_000, 8), (200, 200_000, 8))):
             })  # fmt: skip
             print(found[-1], flush=True)
             cp.get_default_memory_pool().free_all_blocks()
+    return found
+
+
+def rank(sizes=((200, 400, 8), (200, 20_000, 8), (200, 200_000, 8))):
+    """The number of sources for data on the GPU, and on all cores."""
+    found = []
+    for m, n, r in sizes:
+        Y = simulate.bands(m, n, r, snr=20.0, seed=0).Y.astype(np.float32)
+        ngmca.choose_rank(Y[:, :400], seed=0)  # compiles
+        seconds, choices = {}, {}
+        for device in ("cuda", "cpu"):
+            begun = time.perf_counter()
+            choices[device] = ngmca.choose_rank(Y, seed=0, device=device)
+            seconds[device] = time.perf_counter() - begun
+        there, here = choices["cuda"], choices["cpu"]
+        found.append({
+            "m": m, "n": n, "r": r, "cores": os.cpu_count(), "cuda_s": seconds["cuda"],
+            "cpu_s": seconds["cpu"], "times": seconds["cpu"] / seconds["cuda"], "rank": there.rank,
+            "same": (there.rank, there.criteria, there.range) == (here.rank, here.criteria, here.range),
+        })  # fmt: skip
+        print(found[-1], flush=True)
+    return found
+
+
+def posterior(sizes=((200, 20_000, 8), (200, 200_000, 8)), n_samples=80, burn=20):
+    """Error bars of sparse sources on the GPU and on all cores, from the same separation."""
+    found = []
+    for m, n, r in sizes:
+        Y = simulate.sparse(m, n, r, snr=15.0, p_S=0.1, seed=0).Y.astype(np.float32)
+        separation = ngmca.separate(Y, r, device="cuda", domain="direct", n_init=1)
+        given = {"n_samples": n_samples, "burn": burn}
+        for device in ("cuda", "cpu"):  # compiles
+            ngmca.posterior(Y, separation, n_samples=4, burn=4, seed=0, device=device)
+        runs, seconds = {}, {}
+        for name, device, seed in (("cuda", "cuda", 0), ("cpu", "cpu", 0), ("again", "cpu", 1)):
+            if name == "again" and n > 100_000:
+                continue
+            begun = time.perf_counter()
+            runs[name] = ngmca.posterior(Y, separation, seed=seed, device=device, **given)
+            seconds[name] = time.perf_counter() - begun
+
+        def apart(one, other):
+            sd = np.maximum(runs["cpu"].S.sd, 1e-3 * runs["cpu"].S.mean.max())
+            return float(np.sqrt(np.mean(((one.S.mean - other.S.mean) / sd) ** 2)))
+
+        found.append({
+            "m": m, "n": n, "r": r, "cores": os.cpu_count(), "sweeps": 2 * (n_samples + burn),
+            "cuda_s": seconds["cuda"], "cpu_s": seconds["cpu"], "times": seconds["cpu"] / seconds["cuda"],
+            "mean_S_apart_in_sd": apart(runs["cuda"], runs["cpu"]),
+            "two_cpu_runs_apart_in_sd": apart(runs["again"], runs["cpu"]) if "again" in runs else None,
+            "sd_S_over_that_of_cpu": float(runs["cuda"].S.sd.mean() / runs["cpu"].S.sd.mean()),
+            "sd_A_over_that_of_cpu": float(runs["cuda"].A.sd.mean() / runs["cpu"].A.sd.mean()),
+        })  # fmt: skip
+        print(found[-1], flush=True)
     return found
 
 

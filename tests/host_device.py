@@ -52,7 +52,13 @@ def compiler_version():
     return f"{shown.stdout} {platform.machine()}"
 
 
-TYPES = {"i": ctypes.c_int, "l": ctypes.c_longlong, "f": ctypes.c_float, "d": ctypes.c_double}
+TYPES = {
+    "L": ctypes.c_ulonglong,
+    "i": ctypes.c_int,
+    "l": ctypes.c_longlong,
+    "f": ctypes.c_float,
+    "d": ctypes.c_double,
+}
 
 
 def passed(value):
@@ -80,7 +86,7 @@ class HostDevice(Device):
 
     def __init__(self, room=1 << 40):
         self.room = room
-        self.launches = 0
+        self.launches, self.kernels = 0, set()
 
     def host(self, array):
         return np.array(array)
@@ -96,6 +102,7 @@ class HostDevice(Device):
 
     def run(self, kernel, blocks, shared, *given):
         self.launches += 1
+        self.kernels.add(kernel)
         assert shared <= self.most_shared
         found = library(kernel)
         if kernel.name == "solve":

@@ -273,8 +273,8 @@ def test_two_features_work_together_or_the_table_says_why_not(one, other):
 def test_every_pair_of_the_table_can_be_asked_for_or_not_at_all():
     """A rule that nobody can break would be a line too many in the documentation."""
     asked = {frozenset(pair) for pair in PAIRS}
-    # of `posterior`, `quantify` and `ambiguity`
-    elsewhere = {"columns", "standards", "responses", "library", "totals", "ambiguity"}
+    # of `posterior`, `quantify`, `ambiguity` and `align`
+    elsewhere = {"columns", "standards", "responses", "library", "totals", "ambiguity", "align"}
     assert set(ASKED) | elsewhere == set(rules.FEATURES)
     for rule in rules.RULES:
         if elsewhere & {*rule.ones}:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ngmca import report as report
     from ngmca import rivals as rivals
     from ngmca import simulate as simulate
+    from ngmca.answers.alignment import Alignment as Alignment
+    from ngmca.answers.alignment import align as align
     from ngmca.answers.how_many.choose_rank import choose_rank as choose_rank
     from ngmca.answers.how_many.rank_choice import RankChoice as RankChoice
     from ngmca.answers.how_much.amounts import Amounts as Amounts
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
 # loading all of them takes a second, and a process that only reads a file needs few.
 _HOME = {
     "NGMCA": "estimator",
+    "Alignment": "answers.alignment",
     "Ambiguity": "result",
     "Amounts": "answers.how_much.amounts",
     "Anls": "task.methods",
@@ -101,6 +104,7 @@ _HOME = {
     "Verdict": "answers.how_sure.verdict",
     "ZeroMixing": "constraints",
     "ZeroSources": "constraints",
+    "align": "answers.alignment",
     "ambiguity": "rotations.rotational_ambiguity",
     "backgrounds": "domains",
     "choose_rank": "answers.how_many.choose_rank",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ngmca._support import arguments
+from ngmca._support.assignment import cheapest_pairs
 from ngmca._support.messages import ArgumentError, option
 from ngmca._support.threads import one_blas_thread
 from ngmca.result.large_sources import in_memory
@@ -174,19 +175,11 @@ def sdr_matrix(S_ref: ArrayLike, S_est: ArrayLike) -> NDArray:
     return _ratio_in_decibels(cosine**2, distance)
 
 
-def paired(table: NDArray) -> tuple[NDArray, NDArray]:
-    """Return rows and columns of the pairs with the largest sum; each row and column is in one pair."""
-    from scipy.optimize import linear_sum_assignment  # slow to load, and most commands do not need it
-
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    return rows, columns
-
-
 def matched_rows(S_ref: ArrayLike, S_est: ArrayLike) -> tuple[NDArray, NDArray]:
     """Return `order` and `sdr` of `evaluate`: the estimate for each reference with the best mean SDR."""
     table = sdr_matrix(S_ref, S_est)
     order, sdr = np.full(len(table), -1), np.full(len(table), FLOOR)
-    rows, columns = paired(table)
+    rows, columns = cheapest_pairs(-table)
     order[rows], sdr[rows] = columns, table[rows, columns]
     return order, sdr
 

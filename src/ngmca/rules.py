@@ -34,6 +34,7 @@ FEATURES: Mapping[str, Option | str] = {
     "known shape": "KnownSources with scale='free'",
     "uncertain mixing": "KnownMixing with standard deviations",
     "shapes of some sources": "a shape of some of the sources",
+    "align": option("align"),
     "robust": option("robust", True),
     "counts": option("noise", "poisson"),
     "noise of entries": "a noise level for each entry",
@@ -180,10 +181,7 @@ RULES: tuple[Rule, ...] = (
         ("threads",), ("dask", "gpu"), "the number of threads is not used there", _leave_out("threads")
     ),
     Rule(
-        (
-            *("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
-            "posterior",
-        ),
+        (*("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),),
         ("gpu",),
         "the GPU does not support it",
         _USE_CPU,
@@ -274,6 +272,25 @@ RULES: tuple[Rule, ...] = (
         (*KNOWN, "Kinetics", "Trilinear", "shapes of some sources"),
         "sources are counted without this constraint",
         message("Give a number of sources."),
+    ),
+    Rule(
+        ("align",),
+        ("auto rank",),
+        "measurements are aligned to a fit of a known number of sources",
+        message("Give a number of sources."),
+    ),
+    Rule(("align",), BLOCKS, "all data must be in memory", _USE_A_PART),
+    Rule(
+        ("align",),
+        ("missing entries",),
+        "a spectrum is moved as a whole",
+        message("Leave out their columns or measurements."),
+    ),
+    Rule(
+        ("align",),
+        ("techniques",),
+        "each technique has shifts of its own",
+        message("In Python, align the data of each technique."),
     ),
     Rule(
         ("partial_fit",),

@@ -178,17 +178,25 @@ def test_levels_of_measurements_restarts_and_units_work_there_too(device, mixtur
 
 @needs_compiler
 @pytest.mark.parametrize(("small", "tolerance"), [(0, 1e-3), (wavelet_data.SMALL, 1e-6)])
-def test_bands_are_those_of_the_cpu(monkeypatch, device, small, tolerance):
+@pytest.mark.parametrize("given", [{}, {"sample_shape": (8, 16)}])
+def test_bands_and_images_are_those_of_the_cpu(monkeypatch, device, small, tolerance, given):
     monkeypatch.setattr(wavelet_data, "SMALL", small)  # 0: iterations are in single precision
     mixture = simulate.bands(12, 128, 2, snr=20.0, seed=0)
     there, here = (
         ngmca.separate(
-            mixture.Y, 2, method=ngmca.Soft(n_iter=4), domain="wavelet", device=device, n_init=1
+            *(mixture.Y, 2),
+            method=ngmca.Soft(n_iter=4),
+            domain="wavelet",
+            device=device,
+            n_init=1,
+            **given,
         )
         for device in ("cuda", "cpu")
     )
     assert there.domain.name == "wavelet"
+    assert {kernel.file for kernel in device.kernels} >= {"images" if given else "lines", "quadratic"}
     close(there, here, tolerance)
+    np.testing.assert_allclose(there.violation, here.violation, atol=1e-5)
 
 
 @needs_compiler
@@ -360,7 +368,6 @@ REFUSED = {
     "naive": {"method": "naive"},
     "hals": {"method": "hals"},
     "robust": {"robust": True},
-    "posterior": {"posterior": True},
     "Closure": {"closure": True},
     "KnownSources": {"known_sources": np.ones((1, 5000))},
     "penalised": {"penalised": "A"},

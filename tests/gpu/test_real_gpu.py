@@ -13,14 +13,18 @@ from task_options import records
 import ngmca
 from ngmca import nnqp, simulate
 from ngmca.domains import analysis, frame_of
+from ngmca.engines import magnitude
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.engine import GpuEngine
 from ngmca.engines.gpu.frames import GpuFrame
+from ngmca.engines.memory import MemoryEngine
+from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.engines.robust_noise import GAUSSIAN
 from ngmca.nnqp.bounded_rows import descend_rows
 from ngmca.nnqp.pivoting import solve_rows
+from ngmca.sampling import chain_on_gpu
 
 
 def device_or_reason():
@@ -126,6 +130,70 @@ def test_sums_products_and_medians(dtype):
     np.testing.assert_allclose(
         found[1], np.median(np.abs(Y[:, :777] - centre[:, None]), axis=1), rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [2049, 30_000])
+def test_medians_of_long_rows_and_what_neighbours_say(dtype, n):
+    X = np.random.default_rng(0).standard_normal((70, n)).cumsum(axis=1).round(2).astype(dtype)
+    found = DEVICE.host(DEVICE.deviations(DEVICE.xp.asarray(X)))
+    exact = X.astype(np.float64)
+    centre = np.median(exact, axis=1)
+    np.testing.assert_allclose(found[0], centre, atol=1e-12)
+    expected = np.median(np.abs(exact - centre[:, None]), axis=1)
+    np.testing.assert_allclose(found[1], expected, atol=1e-12)
+    there, here = GpuEngine(X, DEVICE), MemoryEngine(X)
+    levels, white = noise_of_differences(there)
+    same, white_here = noise_of_differences(here)
+    np.testing.assert_allclose(levels, same, rtol=1e-5)
+    assert white == white_here
+    assert magnitude(there) == magnitude(here)
+    divided = there.divided(unit=2.0, dtype=np.dtype(np.float32))
+    np.testing.assert_array_equal(
+        DEVICE.host(divided._given), here.divided(unit=2.0, dtype=np.dtype("f"))._Y
+    )
+    A, S = np.abs(X[:, :3]), np.abs(X[:3])
+    np.testing.assert_allclose(there.noise(A, S, final=True), here.noise(A, S, final=True), rtol=1e-3)
+
+
+def test_the_number_of_sources_is_that_of_the_cpu():
+    Y = simulate.bands(40, 5000, 4, snr=20.0, seed=0).Y
+    there = ngmca.choose_rank(DEVICE.xp.asarray(Y), seed=0, device="cuda")
+    here = ngmca.choose_rank(Y, seed=0)
+    assert (there.rank, there.criteria) == (here.rank, here.criteria)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("longest", [chain_on_gpu.LONGEST_RUN, 0])
+def test_error_bars_are_those_of_the_cpu(mixture, monkeypatch, dtype, longest):
+    monkeypatch.setattr(chain_on_gpu, "WORTH_THREADS", 0)
+    monkeypatch.setattr(chain_on_gpu, "LONGEST_RUN", longest)
+    Y = mixture.Y[:, :3000].astype(dtype)
+    separation = ngmca.separate(Y, 6, seed=0, domain="direct", n_init=1)
+    given = {"n_samples": 200, "burn": 40, "seed": 0}
+    there, again = (ngmca.posterior(Y, separation, device="cuda", **given) for _ in range(2))
+    here = ngmca.posterior(Y, separation, **given)
+    np.testing.assert_array_equal(there.S.mean, again.S.mean)
+    np.testing.assert_array_equal(there.A.sd, again.A.sd)
+    for one, other in ((there.S, here.S), (there.A, here.A)):
+        sd = np.maximum(other.sd, 1e-3 * other.mean.max())
+        assert np.sqrt(np.mean(((one.mean - other.mean) / sd) ** 2)) < 0.25
+        assert abs(np.log(np.mean(one.sd) / np.mean(other.sd))) < 0.1
+    np.testing.assert_allclose(there.noise.mean, here.noise.mean, rtol=0.01)
+    assert np.mean(np.abs(there.S.active - here.S.active)) < 0.02
+
+
+@pytest.mark.filterwarnings("ignore:the data hardly determine")
+def test_error_bars_for_data_that_are_on_the_gpu(monkeypatch):
+    monkeypatch.setattr(chain_on_gpu, "WORTH_THREADS", 0)
+    Y = DEVICE.xp.asarray(simulate.sparse(30, 400, 3, snr=15.0, seed=0).Y)
+    bars = ngmca.Sampling(n_samples=20, burn=5)
+    found = ngmca.separate(Y, 3, device="cuda", domain="direct", n_init=1, posterior=bars)
+    again = ngmca.posterior(Y, found, device="cuda", n_samples=20, burn=5, seed=0)
+    np.testing.assert_array_equal(found.posterior.S.mean, again.S.mean)
+    bands = simulate.bands(12, 128, 2, snr=20.0, seed=0).Y
+    found = ngmca.separate(bands, 2, device="cuda", domain="wavelet", n_init=1, posterior=bars)
+    assert found.posterior.model == "bands"
 
 
 def test_bounded_rows_as_on_the_cpu():
@@ -235,11 +303,17 @@ def test_bands_images_and_restarts_work_there(mixture):
         close(there, here, 1e-3)
 
 
-@pytest.mark.parametrize(("n", "borders"), [(1, ()), (37, ()), (5000, ()), (4000, (7, 9, 3000))])
+@pytest.mark.parametrize(
+    ("n", "borders"),  # or the shape of an image
+    [(1, ()), (37, ()), (5000, ()), (4000, (7, 9, 3000)), (1, (4, 5)), (2, (33, 64)), (3, (90, 31))],
+)
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-11), (np.float32, 1e-4)])
 @pytest.mark.parametrize("r", [1, 8, 33])
 def test_steps_in_a_frame_are_those_of_the_cpu(n, borders, dtype, tolerance, r):
     here = frame_of(n, None, borders)
+    if len(borders) == 2:
+        here = frame_of(borders[0] * borders[1], borders)
+    n = here.n
     there = replace(here, on=GpuFrame(DEVICE, here))
     rng = np.random.default_rng(0)
     S, A = rng.standard_normal((r, n)).astype(dtype), rng.random((40, r))

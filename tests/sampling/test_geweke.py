@@ -2,16 +2,20 @@
 
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
+from host_device import HostDevice, needs_compiler
 from scipy.special import gammainc, gammaincinv
 
 import ngmca
-from ngmca.engines import in_memory, open_data
-from ngmca.sampling import sparse_chain
+from ngmca.engines import SparseDraws, in_memory, open_data
+from ngmca.engines.gpu.engine import GpuEngine
+from ngmca.sampling import chain_on_gpu, sparse_chain
+from ngmca.sampling.chain_on_gpu import GpuChain
 from ngmca.sampling.convergence import effective_size
+from ngmca.sampling.random_draws import TABLES
 from ngmca.sampling.sampled_data import SampledData
 from ngmca.sampling.sparse_chain import Rules, SparseChain
 from ngmca.sampling.sparse_model import Noise, Parameters, Priors
@@ -75,13 +79,19 @@ def prior(count, kind, fixed):
     return A, X, parameters, np.array([asked(*other) for other in others]), rng
 
 
-def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
+def on_gpu(Y):
+    """What draws for data on a GPU; its kernels are compiled for the CPU."""
+    return SparseDraws(GpuEngine(Y, HostDevice()), TABLES)
+
+
+def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None, there=False):
     """z scores of the means of what is asked: draws from the prior against sweeps."""
     A, X, parameters, expected, rng = deepcopy(prior(count, kind, fixed))
     most = 0.7 if kind == "given" else np.inf
     rules = Rules(Noise(kind, 0.0), replace(PROPER, beta_most=most), fixed=fixed, unit=False)
     nothing = SampledData(in_memory(np.zeros((len(A), len(X)))))
-    chain = SparseChain(nothing, A, X, parameters, rules, seed=np.random.SeedSequence(0))
+    make = partial(GpuChain, draws=on_gpu(nothing.Y)) if there else SparseChain
+    chain = make(nothing, A, X, parameters, rules, seed=np.random.SeedSequence(0))
     found = np.empty_like(expected)
     for k in range(count):
         noise = rng.standard_normal((len(A), len(X))) * np.sqrt(chain.parameters.variance[:, None])
@@ -92,6 +102,8 @@ def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
             data = in_memory(fit + noise / np.sqrt(np.maximum(weights, 1e-9)), weights)
         chain._data = SampledData(data)
         chain._data.block = block or chain._data.block
+        if there:
+            chain._draws = on_gpu(fit + noise)
         chain.sweep()
         found[k] = asked(chain.A, chain.X, chain.parameters)
     moves = expected.std(axis=0) > 1e-12
@@ -113,6 +125,23 @@ def geweke(count=10_000, block=None, kind="white", fixed=False, weights=None):
 def test_sweeps_leave_the_prior_as_it_is(monkeypatch, block, kind, fixed, every):
     monkeypatch.setattr(sparse_chain, "SHEAR_EVERY", every)
     assert geweke(block=block, kind=kind, fixed=fixed).max() < 4
+
+
+@needs_compiler
+@pytest.mark.parametrize("longest", [chain_on_gpu.LONGEST_RUN, 0])
+def test_sweeps_on_a_gpu_leave_the_prior_as_it_is(monkeypatch, longest):
+    monkeypatch.setattr(chain_on_gpu, "SHEAR_EVERY", 1)
+    monkeypatch.setattr(chain_on_gpu, "LONGEST_RUN", longest)
+    assert geweke(4000, kind="rows", there=True).max() < 4
+
+
+@needs_compiler
+def test_a_wrong_shear_on_a_gpu_is_noticed(monkeypatch):
+    right = SparseDraws.density
+    monkeypatch.setattr(chain_on_gpu, "SHEAR_EVERY", 1)
+    wrong = lambda draws, k, i, law, X, u, c: right(draws, k, i, law, X, 0 * u, c)  # noqa: E731
+    monkeypatch.setattr(SparseDraws, "density", wrong)
+    assert geweke(2000, there=True).max() > 5
 
 
 @pytest.mark.parametrize(

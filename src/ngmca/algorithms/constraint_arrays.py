@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.assignment import cheapest_pairs
 from ngmca.algorithms.kinetics.kinetic_step import KineticModel
 from ngmca.engines import Solve
 from ngmca.nnqp.column_sizes import SizeEquations
@@ -246,7 +247,7 @@ class Constraints:
                 energy = np.maximum(np.sum(a * a, axis=0), 1e-300)
                 scale = size if scaled else np.sum(p * a, axis=0) / energy
                 misfits[k] += np.sum((p - scale * a) ** 2, axis=0)
-        order = _cheapest_pairs(misfits)[1]
+        order = cheapest_pairs(misfits)[1]
         return A[:, order], S[order]
 
     def imposed(self, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
@@ -314,7 +315,7 @@ class Constraints:
         for j, i in enumerate(which):
             moved = self.in_shape(A[:, which], np.full(which.size, i)) - A[:, which]
             costs[:, j] = np.sum(moved**2, axis=0) * energy
-        source, shape = _cheapest_pairs(costs)
+        source, shape = cheapest_pairs(costs)
         A, S = A.copy(), S.copy(order="K")
         A[:, which[shape]], S[which[shape]] = A[:, which[source]], S[which[source]]
         A[:, which] = self.in_shape(A[:, which], which)
@@ -369,14 +370,6 @@ class Constraints:
 
 
 FREE = Constraints()
-
-
-def _cheapest_pairs(costs: NDArray) -> tuple[NDArray, NDArray]:
-    """Return rows and columns of the costs, each in one pair, so that the sum is smallest."""
-    from scipy.optimize import linear_sum_assignment  # takes its time to load: not before it is needed
-
-    rows, columns = linear_sum_assignment(costs)
-    return rows, columns
 
 
 def _scales(S: NDArray, known: NDArray) -> NDArray:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ngmca.algorithms.snapshot import Round, Snapshot
 from ngmca.engines import Engine, Levels, everything, without
+from ngmca.engines.blocks import row_blocks
 
 MAX_ROUNDS = 4  # after the first fit
 SETTLED_CHANGE = 0.02  # root mean square change of the logarithms of the weights
@@ -15,6 +16,7 @@ SPIKE_LEVEL = 6.0  # noise levels beyond which an entry is a spike
 MAX_SPIKES_IN_CHANNEL = 0.05  # share of the measurements; more of them are a source
 SPIKE_SOURCE_ENERGY, SPIKE_SOURCE_CHANNELS = 0.9, 3  # a source with that energy in so few channels
 LOWEST_NOISE = 1e-4  # of the root mean square of the data
+CHANGE_ENTRIES = 1 << 23  # that the change of weights is judged by
 MAX_SPIKE_WIDTH = 8  # neighbouring channels; more of them are a peak
 
 Run = Callable[[Engine, NDArray, NDArray, Snapshot | None], Iterator[Snapshot]]
@@ -134,12 +136,19 @@ def reweighed(
 
 
 def _change(before: Engine, after: Engine) -> float:
-    """Root mean square change of the logarithms of weights; infinite where other entries are 0."""
+    """Root mean square change of the logarithms of weights; infinite where other entries are 0.
+
+    For large data it is that of every second, third, ... measurement.
+    """
     if before.weights is None and after.weights is None:
         return 0.0
-    old, new = (np.ones(e.shape) if e.weights is None else e.weights for e in (before, after))
-    seen = old > 0
-    if not np.array_equal(seen, new > 0):
+    old, new = (
+        np.broadcast_to(1.0, e.shape) if e.weights is None else e.weights for e in (before, after)
+    )
+    if not all(np.array_equal(part > 0, new[rows] > 0) for rows, part in row_blocks(old)):
         return np.inf
+    every = slice(None, None, max(1, old.size // CHANGE_ENTRIES))
+    old, new = old[every], new[every]
+    seen = old > 0
     change = np.log(new[seen] / old[seen])
     return float(np.sqrt(np.mean(change**2))) if change.size else 0.0

@@ -84,7 +84,12 @@ def judge(
     if step is None:
         return found
     line = _line(step.parts[0], len(separation.S)) if task is None else None
-    return replace(found, next_step=rendered(step, str), command=line)
+    return replace(found, next_step=rendered(step, _in_python), command=line)
+
+
+def _in_python(shown: Option) -> str:
+    """Return an option as it is in Python, where an alignment is a step of its own."""
+    return "ngmca.align" if shown.name == "align" else str(shown)
 
 
 def _line(change: object, r: int) -> str | None:
@@ -93,6 +98,8 @@ def _line(change: object, r: int) -> str | None:
         return None
     if change.name == "r":
         return f"ngmca.separate(Y, {change.value})"
+    if change.name == "align":
+        return f"ngmca.separate(ngmca.align(Y, {r}).data, {r})"
     if change.name == "transpose":
         return f"ngmca.separate(Y.T, {r})"
     known = f"constraints=[ngmca.{change}]" if change.name == "Baseline" else str(change)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ngmca._support.messages import joined, message, option
+from ngmca.answers.alignment import alignment_words
 from ngmca.answers.how_many.rank_choice import RankChoice
 from ngmca.answers.how_much.amounts import Amounts
 from ngmca.answers.how_sure import Defect, Diagnostics, defects, findings, summary
@@ -226,6 +227,9 @@ class Run:
         background = found_background(self.separation)
         if background is not None:
             many = message("{} {}", many, background)
+        aligned = alignment_words(self.data)
+        if aligned is not None:
+            many = message("{} {}", many, aligned)
         sure = ("How sure?", how_sure(self.separation, self.diagnostics))
         return [(asked, many), *others, sure]
 

@@ -20,7 +20,8 @@ GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "transpose", "axis", "dataset", "axes", "axis_name", "axis_unit", "axis_direction", "rows",
         "header", "skip", "columns", "missing", "nucleus", "shared")),
     ("part", "Which part is used", ("range", "leave_out", "leave_rows")),
-    ("background", "Background, spikes and noise", ("baseline", "robust", "noise", "gain", "readout")),
+    ("background", "Background, shifts, spikes and noise", (
+        "baseline", "align", "robust", "noise", "gain", "readout")),
     ("number", "How many sources", ("sources",)),
     ("known", "What do you know about them?", (
         "known_sources", "known_scale", "known_mixing", "known_mixing_sd", "closure", "closure_kind",
@@ -44,7 +45,7 @@ LABELS = {
     "standards": "Standards", "responses": "Responses of pure substances", "posterior": "Error bars",
     "ambiguity": "Other mixtures that fit", "n_init": "First guesses", "tau": "Final threshold",
     "shared": "Several files share", "penalised": "Sparse factor", "domain": "Domain",
-    "transpose": "Rows of the file are channels",
+    "transpose": "Rows of the file are channels", "align": "Align measurements",
 }  # fmt: skip
 TABLES = ("standards", "known_mixing", "known_mixing_sd", "known_sources", "responses", "closure",
           "times", "rows")  # settings that can be pasted from a spreadsheet  # fmt: skip

@@ -23,7 +23,7 @@ def preview(folder: Path) -> None:
     """Read the data of a session, without what is left out of them, and keep them with a heat map."""
     settings = from_file(folder / RECORD)[0]
     key = reading_key(settings)
-    data = replace(settings, range=None, leave_out=None, leave_rows=None).read()
+    data = replace(settings, range=None, leave_out=None, leave_rows=None, align=False).read()
     step = max(1, data.Y.size // 20_000_000)
     some = np.asarray(data.Y[:: min(step, len(data.Y))], dtype=float)
     with warnings.catch_warnings(action="ignore"):

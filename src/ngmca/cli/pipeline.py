@@ -194,8 +194,11 @@ def _with_next_step(run: Run, prepared: Prepared, engine: Engine, folder: Path, 
     told: dict[str, Any] = {"next_step": rendered(step, as_flag)}
     change = step.parts[0]
     if isinstance(change, Option):
-        told["next_command"] = _command(folder, as_flag(change))
-        told["next_change"] = {setting_of(change.name): change.value}
+        changes = [change]
+        if change.name == "align" and run.answers.rank is not None:  # which needs the number
+            changes.append(option("r", prepared.task.r))
+        told["next_command"] = _command(folder, " ".join(map(as_flag, changes)))
+        told["next_change"] = {setting_of(one.name): one.value for one in changes}
     return replace(run, record=run.record | told)
 
 

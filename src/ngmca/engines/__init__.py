@@ -27,6 +27,7 @@ from ngmca.engines.derived import (
     workers_for,
 )
 from ngmca.engines.gpu.frames import placed
+from ngmca.engines.gpu.sparse_draws import SparseDraws
 from ngmca.engines.gpu.stacks import Seen, Stacks, Sweeps
 from ngmca.engines.joined_techniques import join_techniques, joined
 from ngmca.engines.noise_levels import Counts, Levels
@@ -46,6 +47,7 @@ __all__ = [
     "Levels",
     "Seen",
     "Solve",
+    "SparseDraws",
     "Stacks",
     "Sweep",
     "Sweeps",

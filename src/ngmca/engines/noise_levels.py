@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, message, option
+from ngmca.engines.blocks import row_blocks
 from ngmca.engines.derived import everything
 from ngmca.engines.protocol import Engine
-from ngmca.engines.weighted import weighing
+from ngmca.engines.weighted import observed_in, weighing
 
 LEAST_EVENTS, MOST_EVENTS = 1e-3, 1e15  # in the largest entry of counts
 PRODUCT_TOLERANCE = 1e-9  # relative distance up to which levels are a product of rows and columns
@@ -98,8 +99,7 @@ class Levels:
     def _counted(cls, counts: Counts, engine: Engine) -> "Levels":
         """Counting noise at first: that of the product of the sums over rows and over columns."""
         counts = Counts(counts.gain / engine.unit, counts.readout / engine.unit)
-        seen = np.ones(engine.shape) if engine.weights is None else (engine.weights > 0).astype(float)
-        Y = everything(engine) * seen
+        Y = everything(engine)  # missing entries are 0
         peak = float(Y.max(initial=0)) / counts.gain
         if peak > 0 and not LEAST_EVENTS < peak < MOST_EVENTS:
             raise ArgumentError(
@@ -107,11 +107,17 @@ class Levels:
                 "event with {}.",
                 *(peak, option("gain")),
             )
-        row = Y.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-        column = Y.sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
-        mean = max(float(Y.sum() / max(seen.sum(), 1)), counts.gain)
-        share = np.outer(np.maximum(row, 0) / mean, np.maximum(column, 0))
-        variance = counts.variance(share)
+        observed = observed_in(engine, 1)
+        row = Y.sum(axis=1, dtype=np.float64)
+        mean = max(float(row.sum() / max(observed.sum(), 1)), counts.gain)
+        row = np.maximum(row / np.maximum(observed, 1), 0) / mean
+        column = Y.sum(axis=0, dtype=np.float64) / np.maximum(observed_in(engine, 0), 1)
+        column = np.maximum(column, 0)
+        by_row, by_column = np.empty(len(row)), np.zeros(len(column))
+        for some, _ in row_blocks(Y):
+            variance = counts.variance(np.outer(row[some], column))
+            by_row[some] = variance.mean(axis=1)
+            by_column += variance.sum(axis=0) / len(row)
         if Y.max(initial=0) < 5 * counts.gain:
             warnings.warn(
                 message(
@@ -121,14 +127,23 @@ class Levels:
                 UserWarning,
                 stacklevel=6,
             )
-        rows, columns = np.sqrt(variance.mean(axis=1)), np.sqrt(variance.mean(axis=0))
-        first = cls._unequal(np.outer(rows, columns) / np.sqrt(variance.mean()), None)
-        return replace(first, counts=counts)
+        by_column /= np.sqrt(by_row.mean())
+        by_row /= np.sqrt(by_row.mean())
+        logs = np.log(by_row) / 2, np.log(by_column) / 2
+        level = float(logs[0].mean() + logs[1].mean())
+        rows, columns = (_varied(part - part.mean()) for part in logs)
+        return cls(float(np.exp(level)), rows, columns, counts=counts)
 
     def transposed(self) -> "Levels":
         """For data with measurements and samples exchanged."""
         weights = None if self.weights is None else self.weights.T
         return replace(self, rows=self.columns, columns=self.rows, weights=weights)
+
+    def of_part(self, rows: NDArray) -> "Levels":
+        """For some of the measurements."""
+        own = None if self.rows is None else self.rows[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, rows=own, weights=weights)
 
     @property
     def equal(self) -> bool:
@@ -147,9 +162,12 @@ class Levels:
         assert self.counts is not None
         assert self.level is not None
         rows, columns = self.units(engine.shape)
-        fit = (A @ S) * rows[:, None] * columns
-        variance = self.counts.variance(np.maximum(fit, 0)) / (rows[:, None] * columns) ** 2
-        weights = self.level**2 / variance
+        weights = np.empty(engine.shape)
+        S = S * columns
+        for some, part in row_blocks(weights):
+            fit = (A[some] * rows[some, None]) @ S
+            units = rows[some, None] * columns
+            part[:] = (self.level * units) ** 2 / self.counts.variance(np.maximum(fit, 0))
         return weighing(engine, weights, weights)
 
     def noise(self, m: int) -> NDArray | None:

@@ -26,12 +26,14 @@ class WeightPatterns:
     """
 
     def __init__(self, W: NDArray) -> None:
-        keys = np.ascontiguousarray(W).view(np.dtype((np.void, W.shape[1] * W.itemsize)))[:, 0]
-        _, first, self._which = np.unique(keys, return_index=True, return_inverse=True)
-        if len(first) > MAX_SHARE_OF_PATTERNS * len(W):
-            first, self._which = np.arange(len(W)), np.arange(len(W))
+        first = self._which = np.arange(len(W))
+        if _alike(W):
+            keys = np.ascontiguousarray(W).view(np.dtype((np.void, W.shape[1] * W.itemsize)))[:, 0]
+            _, patterns, which = np.unique(keys, return_index=True, return_inverse=True)
+            if len(patterns) <= MAX_SHARE_OF_PATTERNS * len(W):
+                first, self._which = patterns, which
         self._each = len(first) == len(W)  # has a pattern of its own
-        self._W = np.ascontiguousarray(W if self._each else W[first])
+        self._W = W if self._each else np.ascontiguousarray(W[first])
         self._few = _few_changes(self._W)
 
     def grams(self, A: NDArray, rows: Choice = slice(None), Q: NDArray | None = None) -> Gram:
@@ -55,6 +57,11 @@ class WeightPatterns:
         stack[:, i, j] = upper
         stack[:, j, i] = upper
         return Gram(stack, which)
+
+
+def _alike(W: NDArray) -> bool:
+    """Whether rows may be equal in large numbers: their sums are, which are soon found."""
+    return len(np.unique(np.einsum("ij->i", W))) <= MAX_SHARE_OF_PATTERNS * len(W)
 
 
 def _few_changes(W: NDArray) -> tuple[NDArray, ...] | None:

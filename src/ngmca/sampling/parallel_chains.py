@@ -70,7 +70,9 @@ class Chain(Protocol):
 class Track:
     """A chain and its samples: sums over an older and a newer half of equal size, and a trace."""
 
-    def __init__(self, chain: Chain, sums: type[SparseSums], shape: tuple[int, int], r: int) -> None:
+    def __init__(
+        self, chain: Chain, sums: Callable[..., SparseSums], shape: tuple[int, int], r: int
+    ) -> None:
         self.chain, self.trace = chain, Trace(chain.traced.size)
         self.older, self.newer = sums(shape, r), sums(shape, r)
 

@@ -42,6 +42,7 @@ def _layers() -> np.ndarray:
 
 _ENDS = _layers()
 _HEIGHTS = np.exp(-0.5 * _ENDS**2)
+TABLES = _MILLS, _ENDS, _HEIGHTS
 
 
 @inlined

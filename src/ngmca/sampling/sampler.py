@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +40,7 @@ def posterior(
     seed: Seed = None,
     threads: int | None = None,
     progress: bool = False,
+    device: str = "cpu",
 ) -> Posterior:
     """Sample sources and mixing around a separation: means, standard deviations, intervals.
 
@@ -103,6 +105,10 @@ def posterior(
         on it.
     progress : bool
         Show a progress bar.
+    device : {"cpu", "cuda"}
+        Where to calculate, as in `separate`. On a GPU the domain "direct" draws the sources there, if
+        the data are large and no entries are held. All else is drawn on the CPU. Both sample the same
+        distribution with other random numbers.
 
     Returns
     -------
@@ -140,7 +146,10 @@ def posterior(
         one for one in as_constraints(constraints) if not isinstance(one, Baseline) or one.is_decided
     ]
     wavelet = _is_wavelet(domain, separation, A)
-    engine = open_data(Y, mask=mask)
+    engine = open_data(Y, mask=mask, device=device)
+    if hasattr(getattr(separation, "S", None), "__cuda_array_interface__"):
+        on_gpu: Any = separation
+        separation = replace(on_gpu, A=on_gpu.A.get(), S=on_gpu.S.get())
     chosen: Columns | None = None
     if columns is None:
         require_whole(engine, "the posterior of all columns (columns=1000 takes some)")

@@ -8,8 +8,8 @@ from ngmca._support.compiled import compiled, inlined
 from ngmca.sampling.random_draws import log_mills, positive_normal, slice_draw, stream, uniform
 from ngmca.sampling.sparse_kernels import curvature, pick
 
-_WIDTH, _STEPS_OUT = 4.0, 100  # of the first slice, in standard errors, and how often it is widened
-_ROUNDS = 200  # how often a slice shrinks
+WIDTH, STEPS_OUT = 4.0, 100  # of the first slice, in standard errors, and how often it is widened
+ROUNDS = 200  # how often a slice shrinks
 
 _NO_ENTRY, _SAME_RUN = 2, 3  # neighbour of an entry: beyond the end, or in the same run of entries
 
@@ -115,7 +115,7 @@ def _draw_shear(state, part, a, b, law):
     """
     _, _, _, weak = law
     x, _, _, _, (g, _, _) = part
-    width = _WIDTH / math.sqrt(np.sum(g * x * x))
+    width = WIDTH / math.sqrt(np.sum(g * x * x))
     low = -np.inf
     lean = 0.0
     square = 0.0
@@ -126,9 +126,7 @@ def _draw_shear(state, part, a, b, law):
         square += b[j] * b[j]
     pull = (weak * lean, weak * square)
     given = (part, law, pull)
-    state, c, _ = slice_draw(
-        state, _shear_density, given, low, width, _STEPS_OUT, _ROUNDS, 1e-12 * width
-    )
+    state, c, _ = slice_draw(state, _shear_density, given, low, width, STEPS_OUT, ROUNDS, 1e-12 * width)
     return state, c
 
 

@@ -1,6 +1,8 @@
 """A chain of the sparse model: a sweep draws S, the parameters and A, each given the others."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,10 +179,14 @@ class SparseChain:
         if self._rules.held.sized is not None:
             norm[self._rules.held.sized] = 1
         self.A /= norm
-        self.X *= norm
+        self._scale_sources(norm)
         now = self.parameters
         self.parameters = replace(now, beta=now.beta / norm, scale=now.scale / norm)
         return norm
+
+    def _scale_sources(self, norm: NDArray) -> None:
+        """Multiply each source by a number (r,)."""
+        self.X *= norm
 
 
 class SparseSums:
@@ -201,10 +207,12 @@ class SparseSums:
         Noise level and its square.
     """
 
-    def __init__(self, shape: tuple[int, int], r: int) -> None:
+    def __init__(
+        self, shape: tuple[int, int], r: int, zeros: Callable[[tuple[int, ...]], Any] = np.zeros
+    ) -> None:
         m, n = shape
         self.count = 0
-        self.sources = np.zeros((3, n, r))
+        self.sources = zeros((3, n, r))
         self.mixing = np.zeros((2, m, r))
         self.noise = np.zeros((2, m))
 

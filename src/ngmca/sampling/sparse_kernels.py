@@ -26,7 +26,7 @@ from ngmca.sampling.random_draws import inverse_mills, normal, positive_normal, 
 ALIKE = np.empty(0, np.int64)  # `which` if all rows have the same matrix
 NONE_HELD = np.empty((0, 0), np.bool_)
 
-_MIN_CURVATURE = 1e-10  # over rate^2: for entries without data, which are drawn from the prior
+MIN_CURVATURE = 1e-10  # over rate^2: for entries without data, which are drawn from the prior
 
 
 @compiled
@@ -95,7 +95,7 @@ def is_held(held, j, i):
 @inlined
 def curvature(g, rate):
     """Return the curvature of the likelihood of an entry, or a tiny one if it has no data."""
-    return max(g, _MIN_CURVATURE * rate * rate)
+    return max(g, MIN_CURVATURE * rate * rate)
 
 
 @compiled

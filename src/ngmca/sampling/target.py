@@ -20,14 +20,16 @@ from ngmca.engines import (
     Engine,
     by_part,
     everything,
+    fetched,
     in_memory,
     variance_growth,
 )
 from ngmca.result import HasFactors
+from ngmca.sampling.chain_on_gpu import kinds
 from ngmca.sampling.held_entries import Profiles, Start, start
 from ngmca.sampling.parallel_chains import Chains, Track
 from ngmca.sampling.sampled_data import Filled, SampledData
-from ngmca.sampling.sparse_chain import Held, Rules, SparseChain, SparseSums
+from ngmca.sampling.sparse_chain import Held, Rules, SparseChain
 from ngmca.sampling.sparse_model import NOISE_FLOOR, Noise, Parameters, Priors, noise_level
 from ngmca.sampling.unequal_noise import Weighing, weighed
 from ngmca.sampling.wavelet_chain import WaveletChain, WaveletSums
@@ -178,10 +180,13 @@ class Target:
         beta = np.minimum(beta, 1 / noise_level(self.variance, self.rules.noise))
         first = Parameters(pi, pi, beta, np.full(r, m**-0.5), self.variance)
         given = (self.A, self.S.T, first, self.rules)
+        chain, sums = kinds(self.engine, r, self.rules, n_chains)
         tracks = [
-            Track(SparseChain(SampledData(self.engine), *given, seed=child), SparseSums, (m, n), r)
+            Track(chain(SampledData(self.engine), *given, seed=child), sums, (m, n), r)
             for child in children
         ]
+        if chain is not SparseChain:  # they share a GPU
+            return Chains(tracks, 1, True)
         apart = threads <= n_chains or m * n * r < WORTH_THREADS  # each chain has a thread of its own
         return Chains(tracks, min(threads, n_chains) if apart else threads, apart)
 
@@ -258,7 +263,7 @@ def _with_known_mixing(
     rules.check(rules.written(names))
     A = arguments.check_mixing(A, engine.shape[0])
     if engine.weights is None:
-        S = sources_for(engine, A, tau=1.0).S
+        S = fetched(sources_for(engine, A, tau=1.0).S)
     else:  # each channel from its observed entries; without thresholds, because the chains learn theirs
         S = np.zeros((A.shape[1], engine.shape[1]), engine.dtype)
         S = engine.sweep(A, S, lambda G, C, X, _: exact_rows(G, C, X)).S

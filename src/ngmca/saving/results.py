@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ngmca._support.atomic_files import atomic_file
+from ngmca.answers.alignment import shifts_of
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.run import Run
 from ngmca.engines import joined
@@ -231,6 +232,8 @@ def _mixing(run: Run) -> Columns:
         rows = [("row", place[0]), ("column", place[1])]
     if data.row_axis is not None:
         rows.append((data.row_label, data.row_axis))
+    shifts = shifts_of(data)
+    rows += [] if shifts is None else [("shift (channels)", np.array(shifts))]
     rows += zip(names, separation.A.T, strict=True)
     rows += zip([f"{name} share (%)" for name in names], 100 * separation.shares.T, strict=True)
     if posterior is not None:
@@ -323,6 +326,7 @@ def describe(run: Run) -> dict[str, Any]:
         "share": d.share.tolist(),
         "outliers": 0 if s.outliers is None else len(s.outliers),
         **({"techniques": [asdict(one) for one in s.joined]} if s.joined else {}),
+        **({} if (shifts := shifts_of(run.data)) is None else {"shifts": shifts}),
         **plain,
         **({"answers": run.answers.facts} if run.answers.facts else {}),
         **({} if s.posterior is None else {"posterior": _sampling(s.posterior)}),

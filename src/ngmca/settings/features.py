@@ -34,6 +34,7 @@ def _names(settings: Settings) -> Iterator[str]:
     yield from _of_method(settings)
     yield from _of_knowledge(settings)
     present = {
+        "align": settings.align,
         "robust": settings.robust,
         "counts": settings.noise == "poisson",
         "one noise": settings.noise is not None,

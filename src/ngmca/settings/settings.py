@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ngmca import io
+from ngmca import io, rules
 from ngmca._support.arguments import check_choice
+from ngmca.answers.alignment import aligned
 from ngmca.constraints import closure as closing
 from ngmca.domains import backgrounds
 from ngmca.engines import DEVICES, join_techniques
@@ -182,6 +183,9 @@ class Settings:
         metavar="auto|none|KIND|FILE",
         choices=("auto", "none", *backgrounds.KINDS),
     )
+    align: bool = setting(
+        "Move measurements back whose lines shifted along the axis.", "--align/--no-align", default=False
+    )
     penalised: str | None = setting(
         "Which factor is sparse: sources S, amounts A, or both (S).", choices=("S", "A", "both")
     )
@@ -269,7 +273,14 @@ class Settings:
         return replace(self, **kept)
 
     def read(self) -> Dataset:
-        """The data without what is left out; those of a file too large for the memory stay there."""
+        """The data without what is left out, and aligned; those of a large file stay there."""
+        if not self.align:
+            return self._read()
+        if self.sources == AUTO:
+            rules.check(rules.written(["align", "auto rank"]))
+        return aligned(self._read(), self.number)
+
+    def _read(self) -> Dataset:
         options = {name: getattr(self, name) for name in READING if name not in SELECTING}
         if check_choice(self.shared, "shared", SHARED) == "mixing":
             return self._read_techniques(options)

@@ -33,6 +33,7 @@ from ngmca.engines import Engine, Levels, by_part, fetched
 from ngmca.engines.neighbouring_channels import residual_correlation
 from ngmca.io.technique import borders
 from ngmca.result import Domain, State
+from ngmca.task.begin_with_part import rows_of_part
 from ngmca.task.methods import Rival, options_of
 from ngmca.task.task import Task
 from ngmca.task.units_of_noise import exchanged, in_channels, inside, restored
@@ -76,6 +77,7 @@ class Problem:
     start: tuple[NDArray, NDArray] | None
     exchanged: NDArray | None = None
     again: "Callable[[Levels], Problem] | None" = None
+    sources: NDArray | None = None  # that a part of the measurements has told, in units of the data
 
     @classmethod
     def of(cls, task: Task, engine: Engine) -> "Problem":
@@ -187,6 +189,10 @@ class Problem:
         of all but the last state stay where the engine has them.
         """
         fetch = fetch or not self.levels.equal
+        sources = self._sources_of_part(rng)
+        if sources is not None:
+            yield from replace(self, sources=sources).states(rng, resume, fetch=fetch)
+            return
         for engine, state, last in self._direct(rng, resume):
             if last or fetch:
                 state = replace(state, S=fetched(state.S))
@@ -195,6 +201,22 @@ class Problem:
             for found in following:
                 yield (replace(found, S=fetched(found.S)) if fetch else found), snapshot, last
                 snapshot = None
+
+    def _sources_of_part(self, rng: np.random.Generator) -> NDArray | None:
+        """Return the sources that a part of the measurements tells, or None if all are needed."""
+        weighted = self.levels.counts is not None or self.levels.weights is not None
+        given = self.sources is not None or self.start is not None or self.options.known.any
+        if not weighted or given or self.robust or self.exchanged is not None:
+            return None
+        rows = rows_of_part(self.engine, self.r) if self.options.n_iter == "auto" else None
+        if rows is None:
+            return None
+        levels, noise = self.levels.of_part(rows), self.options.noise
+        options = replace(self.options, noise=None if noise is None else noise[rows])
+        part = replace(self, engine=self.engine.part(rows, slice(None)), levels=levels, options=options)
+        for found, _, _ in part.states(deepcopy(rng)):
+            last = found
+        return last.S
 
     def after(self, state: State) -> Iterator[State]:
         """Yield the last state channel by channel of plain data, and what follows it."""
@@ -220,7 +242,8 @@ class Problem:
         if domain.name == "wavelet":
             own, state, levels, options = in_channels(engine, state, levels, options)
             seen = np.maximum(state.noise, least_noise(own, options))
-            following = bands_after(own, replace(state, noise=seen), domain, options)
+            begun = replace(state, noise=seen)
+            following = bands_after(own, begun, domain, options, sources=self.sources)
         else:
             following = _without_wavelets(engine, state, domain, options)
             if self.exchanged is None and reweighted_channels.suits(engine, state, options):
@@ -259,6 +282,7 @@ class Problem:
         """Yield states channel by channel, with their engine, and whether one is the last."""
         # a closure holds for sources that are not shrunk: see `relaxed`
         options = self.options.without_closure()
+        options = options if self.sources is None else replace(options, warm=True)
         algorithm = iterate_naive if options.method == "naive" else iterate_thresholded
         rule = Reweighting(self.engine, self.levels, self.robust, options.noise)
         if rule.needed:
@@ -275,11 +299,20 @@ class Problem:
 
     def _guess(self, engine: Engine, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
         """Return the first factors: those given, or drawn."""
+        if self.sources is not None:
+            return self._fitted_to(engine, self.sources)
         if self.start is not None:
             return with_background(engine, *self.start, self.options.known)
         if self.options.warm:
             return start_on_part.start_on_part(engine, self.r, rng, replace(self.options, warm=False))
         return self._in_order(engine, *first_guess(engine, self.r, rng, self.options.known))
+
+    def _fitted_to(self, engine: Engine, sources: NDArray) -> tuple[NDArray, NDArray]:
+        """Return sources in units of the noise, and the mixing that fits them best."""
+        S = np.ascontiguousarray(sources / self.levels.units(engine.shape)[1], dtype=engine.dtype)
+        SS, YS = engine.moments(S)
+        A, _ = engine.solve_mixing(SS, YS.astype(np.float64), np.zeros(YS.shape))
+        return A.astype(engine.dtype), S
 
     def _in_order(self, engine: Engine, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
         """Return the first factors, where shapes differ between sources, with each source at its shape.

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from ngmca.algorithms import Options
 from ngmca.algorithms.constraint_arrays import Constraints
 from ngmca.engines import Engine, Levels, everything, weighing
+from ngmca.engines.blocks import row_blocks
 from ngmca.result import Background, State
 
 WEIGHT_RANGE_OF_COUNTS = 4.0  # factor from their median
+MEDIAN_ENTRIES = 1 << 23  # of every second, third, ... measurement of large data
 WEIGHT_RANGE_IN_WAVELETS = 4.0  # factor up to which weights of a channel differ
 
 
@@ -31,27 +33,46 @@ def in_channels(
     """
     if engine.weights is None and levels.columns is None:
         return engine, state, levels, options
-    weights = np.ones(engine.shape) if engine.weights is None else engine.weights
+    weights = np.broadcast_to(1.0, engine.shape) if engine.weights is None else engine.weights
     columns = levels.units(engine.shape)[1]
-    true = weights / columns**2
-    seen, mild = true > 0, true
-    if levels.counts is not None:
-        middle = float(np.median(true[true > 0]))
-        mild = np.clip(true, middle / WEIGHT_RANGE_OF_COUNTS, middle * WEIGHT_RANGE_OF_COUNTS)
-    mild = np.where(seen, np.maximum(mild, mild.max(axis=0) / WEIGHT_RANGE_IN_WAVELETS), 0)
-    most = float(mild.max())
-    # thresholds follow the noise of correlations with these weights
-    usual = np.sum(mild, axis=0) / np.maximum(np.sum(seen, axis=0), 1)
-    own = np.divide(mild**2, true, out=np.broadcast_to(usual, engine.shape).copy(), where=seen) / most
+    mild, own = _mild_weights(weights, columns**2, counts=levels.counts is not None)
     even = levels.columns is None and engine.noise_weights is None
     Y = everything(engine) * columns.astype(engine.dtype)
-    found = weighing(engine, mild / most, None if even else own, Y)
+    most = float(mild.max())
+    found = weighing(engine, np.divide(mild, most, out=mild), None if even else own, Y)
     sigma = None if options.noise is None else options.noise / np.sqrt(most)
     known = options.known
     if known.sources is not None:
         known = replace(known, sources=known.sources * columns)
     state = replace(state, S=state.S * columns.astype(state.S.dtype))
     return found, state, replace(levels, columns=None), replace(options, noise=sigma, known=known)
+
+
+def _mild_weights(weights: NDArray, units: NDArray, *, counts: bool) -> tuple[NDArray, NDArray]:
+    """Return weights (m, n) of channels in their own units, milder than they are; both are 0 if missing.
+
+    The second ones are those that thresholds follow: the noise of correlations with the first ones.
+    """
+    top, low, high = weights.max(axis=0) / units, 0.0, np.inf
+    if counts:
+        some = weights[:: max(1, weights.size // MEDIAN_ENTRIES)] / units
+        middle = float(np.median(some[some > 0]))
+        low, high = middle / WEIGHT_RANGE_OF_COUNTS, middle * WEIGHT_RANGE_OF_COUNTS
+    least = np.clip(top, low, high) / WEIGHT_RANGE_IN_WAVELETS
+    most = float(np.clip(top, low, high).max())
+    mild, own = np.empty(weights.shape), np.empty(weights.shape)
+    total, count = np.zeros(len(units)), np.zeros(len(units))
+    for rows, part in row_blocks(weights):
+        true = part / units
+        seen = true > 0
+        mild[rows] = np.where(seen, np.maximum(np.clip(true, low, high), least), 0)
+        np.divide(mild[rows] ** 2, most * true, out=own[rows], where=seen)
+        total += mild[rows].sum(axis=0)
+        count += seen.sum(axis=0)
+    if count.min() < len(weights):
+        usual = total / np.maximum(count, 1) / most
+        own = np.where(weights > 0, own, usual)
+    return mild, own
 
 
 def restored(state: State, levels: Levels, known: Constraints, weights: NDArray | None) -> State:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ngmca
-from ngmca.answers.how_many.spikes import spikes, with_sides
+from ngmca.answers.how_many.spikes import _three_highest, spikes, with_sides
 from ngmca.engines import open_data
 
 
@@ -66,3 +66,13 @@ def test_too_little_to_tell():
     assert found_in(Y) == []
     assert found_in(np.eye(9, 8)) == []
     assert found_in(np.zeros((9, 30))) == []
+
+
+@pytest.mark.parametrize("n", [30, 2500])
+def test_the_three_highest_of_each_channel(n):
+    rng = np.random.default_rng(0)
+    every = rng.random((9, n)).round(1)  # with ties
+    found = np.zeros((3, n))
+    for part in (every[:4], every[4:5], every[5:]):
+        found = _three_highest(found, part)
+    np.testing.assert_array_equal(found[0], np.sort(every, axis=0)[-3])

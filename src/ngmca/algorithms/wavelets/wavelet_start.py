@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ngmca.algorithms.first_guess import unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
 from ngmca.algorithms.wavelets.domain_choice import decide
@@ -20,6 +22,7 @@ from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.result import Domain, State
 
 MAX_FREE_ITERATIONS = 200  # without thresholds
+ITERATIONS_AFTER_PART = 40  # over all measurements, once a part of them has told the sources
 MIN_MEASUREMENTS_FOR_FREE = 3.5  # for each source
 VANISHED = 0.25  # of the noise of differences: with less, `soft` has fitted the noise
 
@@ -41,10 +44,24 @@ def followed_by_bands(
 
 
 def bands_after(
-    engine: Engine, state: State, domain: Domain, options: Options, step: SourceStep = ANALYSIS_STEP
+    engine: Engine,
+    state: State,
+    domain: Domain,
+    options: Options,
+    step: SourceStep = ANALYSIS_STEP,
+    sources: NDArray | None = None,
 ) -> Iterator[State]:
-    """The last state of `soft`, and those after it in a frame, for which it was decided."""
+    """The last state of `soft`, and those after it in a frame, for which it was decided.
+
+    `sources` are those of a run on a part of the measurements, from which few iterations are left.
+    """
     yield replace(state, settled=False)
+    if sources is not None:
+        begin = _refitted(engine, state, sources)
+        before = replace(begin, domain=replace(domain, begun=state.k))
+        short = replace(options, n_iter=ITERATIONS_AFTER_PART)
+        yield from iterate_bands(engine, begin.A, begin.S, short, before, step=step)
+        return
     few = _measurements_per_source(engine, len(state.A.T)) < MIN_MEASUREMENTS_FOR_FREE
     if few and options.noise is None:
         state = _with_noise(engine, state, options)
@@ -78,6 +95,15 @@ def _with_noise(engine: Engine, state: State, options: Options) -> State:
     for again in iterate_thresholded(engine, state.A, state.S, options):
         last = again
     return replace(state, A=last.A, S=last.S, noise=sigma)
+
+
+def _refitted(engine: Engine, state: State, sources: NDArray) -> State:
+    """The state with these sources, and the mixing that fits them best."""
+    S = np.ascontiguousarray(sources, dtype=engine.dtype)
+    SS, YS = engine.moments(S)
+    A, quality = engine.solve_mixing(SS, YS.astype(np.float64), np.zeros(YS.shape))
+    A, S = unit_columns(A.astype(engine.dtype), S)
+    return replace(state, A=A, S=S, mixing_violation=quality)
 
 
 def _freed(engine: Engine, state: State, options: Options) -> State:

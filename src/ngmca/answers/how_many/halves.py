@@ -10,9 +10,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ngmca._support.assignment import cheapest_pairs
 from ngmca.answers.how_many.condensed_data import Condensed
 from ngmca.constraints import Baseline
-from ngmca.metrics import paired, unit_rows
+from ngmca.metrics import unit_rows
 from ngmca.result import Separation
 from ngmca.separation import separate
 
@@ -74,7 +75,7 @@ def closeness(S: NDArray, T: NDArray) -> NDArray:
     A distance is 1 minus the cosine. The values are at least -1. With one source it is the cosine.
     """
     distance = 1 - unit_rows(S) @ unit_rows(T).T
-    own, partner = paired(-distance)
+    own, partner = cheapest_pairs(distance)
     matched = distance[:, partner]
     near = np.diagonal(matched).copy()
     np.fill_diagonal(matched, 1.0)  # the distance to a source that is not there

@@ -17,6 +17,7 @@ SPIKES_PER_MEASUREMENT = 3  # more are not searched
 OVER_OTHER_MEASUREMENTS = 5.0  # times that a spike exceeds all but one other measurement
 OVER_OWN_MEASUREMENT = 10.0  # times that it exceeds the variation of its own measurement
 MIN_HEIGHT = 0.5  # of the height of a usual measurement
+LONG_ROW = 2000  # channels, from which on rows are compared one by one
 BLOCK_ENTRIES = 1 << 17  # of whole rows that are examined together
 
 
@@ -38,7 +39,7 @@ def spikes(engine: Engine) -> NDArray:
         out = standing_out(np.asarray(block, dtype=float), np.empty((2, *block.shape)))
         largest[rows] = block.max(axis=1)
         near = _highest_beside(out)
-        tallest = np.partition(np.vstack([tallest, near]), -3, axis=0)[-3:]  # of every channel, so far
+        tallest = _three_highest(tallest, near)  # of every channel, so far
         found += [(rows.start + i, j, height) for i, j, height in _steep(out)]
     tall = MIN_HEIGHT * float(np.median(largest))
     # all measurements except two have at most tallest[0]
@@ -81,6 +82,18 @@ def take_highest(out: NDArray) -> tuple[NDArray, NDArray]:
         for step in range(-REACH, REACH + 1):  # a spike of several channels is one
             out[rows, np.clip(place[:, k] + step, 0, out.shape[1] - 1)] = 0
     return height, place
+
+
+def _three_highest(three: NDArray, others: NDArray) -> NDArray:
+    """Return (3, n) the three largest of each column, the smallest of them first."""
+    if others.shape[1] < LONG_ROW:
+        return np.asarray(np.partition(np.vstack([three, others]), -3, axis=0)[-3:])
+    third, second, first = three
+    for row in others:  # far faster than to sort a few long rows
+        second, row = np.maximum(second, row), np.minimum(second, row)
+        third = np.maximum(third, row)
+        first, second = np.maximum(first, second), np.minimum(first, second)
+    return np.stack([third, second, first])
 
 
 def _highest_beside(out: NDArray) -> NDArray:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc, stdtrit
 
-from ngmca.metrics import paired
+from ngmca._support.assignment import cheapest_pairs
 
 MAX_VARIANCE_RATIO = 1e6
 CURRIE = 3.3  # standard deviations of a weight near 0: limit of detection with 5 % errors of both kinds
@@ -159,7 +159,7 @@ def assigned(scores: NDArray, fixed: Sequence[int | None]) -> tuple[list[int], l
             scores[j, i] = kept
 
     def best(table: NDArray) -> tuple[list[int], float]:
-        rows, columns = paired(table)
+        rows, columns = cheapest_pairs(-table)
         return columns.tolist(), float(table[rows, columns].sum())
 
     chosen, total = best(scores)

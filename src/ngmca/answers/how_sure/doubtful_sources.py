@@ -12,6 +12,8 @@ from ngmca.answers.how_many.singular_values import noise_edge
 from ngmca.answers.how_sure.diagnostics import Diagnostics
 from ngmca.answers.wording import Finding, counted, listed, percent
 from ngmca.engines import in_gradient, in_own_units
+from ngmca.metrics import unit_rows
+from ngmca.nnqp import pivot
 from ngmca.result import Restart, Separation
 
 FAR_TOO_MANY = 2.0  # times the number of sources that the data support
@@ -91,18 +93,13 @@ def _averages(separation: Separation, diagnostics: Diagnostics) -> list[Finding]
 
 def is_sum_of_others(S: NDArray, k: int) -> bool:
     """Return whether source k is a sum of at least two of the other sources."""
-    from scipy.optimize import nnls  # slow to load
-
-    size, others = float(np.linalg.norm(S[k])), np.delete(S, k, axis=0).astype(float)
+    size, others = float(np.linalg.norm(S[k])), unit_rows(np.delete(S, k, axis=0).astype(float))
     if len(others) < 2 or not size > 0:
         return False
-    Q, R = np.linalg.qr(others.T)
-    outside = float(np.linalg.norm(S[k] - Q @ (Q.T @ S[k])))
-    if outside > SUM_OF_OTHERS * size:
-        return False
-    weights, inside = nnls(R, Q.T @ S[k])
-    parts = weights * np.linalg.norm(others, axis=1) > SMALL_PART * size
-    return bool(np.hypot(outside, inside) <= SUM_OF_OTHERS * size and parts.sum() > 1)
+    own = S[k].astype(float) / size
+    weights = pivot(others @ others.T, others @ own[:, None]).X[:, 0]
+    near = np.linalg.norm(own - weights @ others) <= SUM_OF_OTHERS
+    return bool(near and np.count_nonzero(weights > SMALL_PART) > 1)
 
 
 def _number(r: int, diagnostics: Diagnostics) -> str:

@@ -47,11 +47,12 @@ def _background(diagnostics: Diagnostics) -> list[Finding]:
 def _shifts(diagnostics: Diagnostics) -> list[Finding]:
     if not (is_structured(diagnostics) and diagnostics.shift > SHIFTED):
         return []
-    text = (
-        f"{percent(diagnostics.shift)} of the strongest part of the residual has the shape of "
-        "derivatives of the sources. This happens if lines move from measurement to measurement. Align "
-        "the measurements first, or leave the moving lines out. More sources would only follow them."
-    )
+    text = message(
+        "{} of the strongest part of the residual has the shape of derivatives of the sources. This "
+        "happens if lines move from measurement to measurement. Align the measurements ({}), or leave "
+        "the moving lines out. More sources would only follow them.",
+        percent(diagnostics.shift), option("align", True),
+    )  # fmt: skip
     return [Finding("shift", "Lines move between measurements", text, diagnostics.left_over)]
 
 

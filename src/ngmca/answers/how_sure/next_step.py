@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from ngmca._support.messages import ArgumentError, Message, Option, message, option
 from ngmca._support.threads import one_blas_thread
+from ngmca.answers.alignment import align, shifts_of
 from ngmca.answers.how_sure.defect_words import places_of
 from ngmca.answers.how_sure.defects import Defect
 from ngmca.answers.how_sure.defects import defects as defects_of
 from ngmca.answers.how_sure.diagnostics import Diagnostics, diagnose
 from ngmca.answers.how_sure.doubtful_sources import supported
 from ngmca.answers.how_sure.findings import findings
+from ngmca.answers.missing_entries import with_gaps
 from ngmca.answers.wording import GRADES, Finding, counted
 from ngmca.constraints import Baseline, baseline_of, found_baseline
-from ngmca.engines import Engine, everything, without, without_outliers
+from ngmca.engines import Engine, everything, open_data, without, without_outliers
 from ngmca.io import Dataset
 from ngmca.result import Separation
 from ngmca.task.driver import Prepared
@@ -43,9 +45,12 @@ class Change:
     columns: NDArray | None = None
     entries: NDArray | None = None
     transposed: bool = False
+    aligned: Engine | None = None
 
     def applied(self, engine: Engine) -> Engine:
         """Return the data to separate."""
+        if self.aligned is not None:
+            return self.aligned
         if self.transposed:
             return engine.transposed()
         if self.entries is not None:
@@ -79,7 +84,8 @@ def next_step(
     here, kinds = _score(found, diagnostics), {one.kind for one in found}
     changes = [*_changes_of_data(task, engine, data, defects, kinds)]
     if not changes:
-        changes = [*_changes_of_task(task, engine, diagnostics, kinds)]
+        changes = [*_aligned(task, engine, data, kinds)]
+        changes += _changes_of_task(task, engine, diagnostics, kinds)
         changes += _changes_of_entries(task, engine, data, defects, kinds)
     best: tuple[tuple[float, ...], Message] | None = None
     for change in [one for one in changes if not chosen or one.task.r == task.r][:MAX_TRIES]:
@@ -145,6 +151,19 @@ def _changes_of_task(
     for changed, asked, words in wanted:
         with suppress(ArgumentError):  # it does not go with the other options
             yield Change(replace(task, **changed), asked, words)
+
+
+def _aligned(task: Task, engine: Engine, data: Dataset | None, kinds: set[str]) -> Iterator[Change]:
+    """Yield aligned measurements, if their lines moved along the axis."""
+    before = None if data is None else shifts_of(data)
+    if not kinds & {"shift", "structure"} or before is not None or _tied(task, engine):
+        return
+    known = Dataset(with_gaps(engine, slice(None))) if data is None else data
+    with suppress(ArgumentError):  # too few measurements, or no spectra
+        found = align(known, task.r)
+        if found.shifts.any():
+            words = "moves measurements back along the axis"
+            yield Change(task, option("align", True), words, aligned=open_data(found.data))
 
 
 def _changes_of_entries(

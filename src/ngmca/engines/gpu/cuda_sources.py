@@ -11,6 +11,7 @@ from ngmca._support.messages import message, option
 from ngmca.engines.gpu.cuda_driver import GpuError, load_cupy
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+HEADERS = ("blocks.h", "coefficients.h", "draws.h")
 BLOCKS = 1 << 13  # of threads, more than any GPU has at work
 
 
@@ -27,11 +28,13 @@ class Kernel:
     @property
     def source(self) -> str:
         """The text of the file, with what it includes."""
-        text, header = (
-            resources.files("ngmca.engines.gpu").joinpath(name).read_text(encoding="utf-8")
-            for name in (f"{self.file}.cu", "blocks.h")
-        )
-        return text.replace('#include "blocks.h"', header)
+        folder = resources.files("ngmca.engines.gpu")
+        text = folder.joinpath(f"{self.file}.cu").read_text(encoding="utf-8")
+        for header in HEADERS:
+            line = f'#include "{header}"'
+            if line in text:
+                text = text.replace(line, folder.joinpath(header).read_text(encoding="utf-8"))
+        return text
 
     @property
     def options(self) -> tuple[str, ...]:

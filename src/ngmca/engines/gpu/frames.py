@@ -13,9 +13,9 @@ from ngmca.engines.gpu.device import Device
 from ngmca.engines.gpu.stacks import ROOM
 from ngmca.engines.protocol import Engine
 
-TILE = 1024  # places of an axis that a block of threads makes at once
+TILE, SIDE = 1024, 32  # places of an axis, and of both axes of an image, that a block makes at once
 THREADS = 256
-KEPT, WEIGHED, ADVANCED = range(3)  # uses of a coefficient, as lines.cu numbers them
+KEPT, WEIGHED, ADVANCED = range(3)  # uses of a coefficient, as coefficients.h numbers them
 ARRAYS = 8  # of coefficients of all sources, that there is to be room for
 
 
@@ -44,14 +44,24 @@ class GpuFrame:
     def __init__(self, device: Device, W: Any) -> None:
         assert self.supports(W)
         self.device, self.xp, self._W = device, device.xp, W
-        self._weight = float(np.sqrt(0.5))  # of an axis, and of its reflection
-        self._room = TILE + (W.filters.shape[1] - 1) * ((1 << W.levels) - 1)  # that a tile reaches
-        self._filters = {np.dtype(kind): self.xp.asarray(W.filters, dtype=kind) for kind in "fd"}
+        taps = 2 * W.centre + 1 if W.height else W.filters.shape[1]
+        macros = [("TAPS", taps), ("LEVELS", W.levels)]
+        around = (taps - 1) * ((1 << W.levels) - 1)  # places that the filters of a tile reach
+        self._copies = 3 if W.height else 2  # of a tile, for coefficients
+        if W.height:
+            self._name, self._weight, self._room = "image", 0.5, (SIDE + around) ** 2
+            macros += [("CHANNELS", len(W.filters)), ("SIDE", SIDE)]
+        else:  # an axis and its reflection
+            self._name, self._weight, self._room = "line", float(np.sqrt(0.5)), TILE + around
+            macros += [("CENTRE", W.centre), ("TILE", TILE)]
+        self._macros = tuple(macros)
+        numbers = np.concatenate([W.filters[:, :taps].ravel(), W.parity])
+        self._filters = {np.dtype(kind): self.xp.asarray(numbers, dtype=kind) for kind in "fd"}
 
     @staticmethod
     def supports(W: Any) -> bool:
-        """Return whether the kernels are written for a frame: one for spectra, of a wavelet."""
-        return not W.height and not W.parity.any()
+        """Return whether there are kernels for a frame: wavelets of spectra, framelets of images."""
+        return bool(W.parity.all() and W.levels) if W.height else not W.parity.any()
 
     def there(self, values: Any) -> Any:
         """Return an array on the GPU."""
@@ -116,11 +126,20 @@ class GpuFrame:
 
     def largest_near(self, S: Any, width: int) -> Any:
         """Return the largest entry in a window around each channel of each row of S (r, n)."""
-        half, n = width // 2, S.shape[1]
-        padded = self.xp.pad(S, ((0, 0), (half, half)), mode="symmetric")
-        found = padded[:, :n]
+        height = self._W.height
+        found = S.reshape(len(S), height, -1) if height else S
+        for _ in range(found.ndim - 1):  # along the last axis, which then becomes the first one
+            found = self._largest_along(found, width)
+            found = found.swapaxes(1, -1)
+        return self.xp.ascontiguousarray(found).reshape(S.shape)
+
+    def _largest_along(self, S: Any, width: int) -> Any:
+        """Return the largest entry in a window along the last axis."""
+        half, n = width // 2, S.shape[-1]
+        padded = self.xp.pad(S, ((0, 0),) * (S.ndim - 1) + ((half, half),), mode="symmetric")
+        found = padded[..., :n]
         for shift in range(1, width):
-            found = self.xp.maximum(found, padded[:, shift : shift + n])
+            found = self.xp.maximum(found, padded[..., shift : shift + n])
         return found
 
     # The kernels.
@@ -132,6 +151,9 @@ class GpuFrame:
     def _places(self) -> tuple[Any, Any]:
         """Places (n,) of each channel among those of its block and of the reflection."""
         edges, channels = self._W.blocks, np.arange(self._W.n)
+        if self._W.height:
+            place = self.xp.asarray(channels.astype(np.int64))
+            return place, place
         sizes = np.diff(edges)
         first, size = np.repeat(edges[:-1], sizes), np.repeat(sizes, sizes)
         places = channels + first, 3 * first + 2 * size - 1 - channels
@@ -140,8 +162,15 @@ class GpuFrame:
 
     @cached_property
     def _tiles(self) -> Any:
-        """(tiles, 4) where the block of a tile begins, its channels and levels, and the first place."""
+        """(tiles, 4) where the block of a tile begins, its channels and levels, and the first place.
+
+        For an image, the first row and column of a tile, and its height and width.
+        """
         W = self._W
+        if W.height:
+            size = W.height, W.n // W.height
+            starts = ((t, j) for t in range(0, size[0], SIDE) for j in range(0, size[1], SIDE))
+            return self.xp.asarray(np.array([(*start, *size) for start in starts], dtype=np.int64))
         blocks = zip(W.blocks[:-1], np.diff(W.blocks), W.depths, strict=True)
         tiles = [(f, n, depth, begin) for f, n, depth in blocks for begin in range(0, 2 * n, TILE)]
         return self.xp.asarray(np.array(tiles, dtype=np.int64))
@@ -156,8 +185,8 @@ class GpuFrame:
         tiles = len(self._tiles)
         assert {S.dtype, noise.dtype, Lam.dtype, out.dtype} == {S.dtype}  # kernels do not see types
         self.device.run(
-            *(self._kernel("line_coefficients", S.dtype), (len(S) * tiles,)),
-            *(2 * self._room * S.dtype.itemsize, S, self._filters[S.dtype], self._tiles),
+            *(self._kernel("coefficients", S.dtype), (len(S) * tiles,)),
+            *(self._copies * self._room * S.dtype.itemsize, S, self._filters[S.dtype], self._tiles),
             *(np.int32(tiles), np.int64(self._W.n), np.int32(self._W.bands), np.int32(use)),
             *(noise, Lam, kind(scale), kind(tau), out),
         )
@@ -167,16 +196,15 @@ class GpuFrame:
         X = self.xp.ascontiguousarray(X)
         assert Lam is None or Lam.dtype == X.dtype
         found = self.xp.empty((len(X), self._W.period), dtype=X.dtype)
-        tiles = len(self._tiles)
+        kernel, tiles = self._kernel("signal", X.dtype), len(self._tiles)
+        shared = (self._copies + 1) * self._room * X.dtype.itemsize
         self.device.run(
-            *(self._kernel("line_signal", X.dtype), (len(X) * tiles,)),
-            *(3 * self._room * X.dtype.itemsize, X, self._filters[X.dtype], self._tiles),
+            *(kernel, (len(X) * tiles,), shared, X, self._filters[X.dtype], self._tiles),
             *(np.int32(tiles), np.int64(self._W.n), np.int32(self._W.bands)),
             *(X if Lam is None else Lam, np.int32(Lam is not None), X.dtype.type(scale), found),
         )
         return found
 
     def _kernel(self, name: str, dtype: Any) -> Kernel:
-        W = self._W
-        macros = ("TILE", TILE), ("TAPS", W.filters.shape[1]), ("CENTRE", W.centre), ("LEVELS", W.levels)
-        return Kernel("lines", name, np.dtype(dtype), THREADS, macros)
+        file, name = f"{self._name}s", f"{self._name}_{name}"
+        return Kernel(file, name, np.dtype(dtype), THREADS, self._macros)

@@ -6,6 +6,7 @@
 // of channels (of several techniques) have frames of their own: `tiles` says where each tile begins.
 
 #include "blocks.h"
+#include "coefficients.h"
 
 constexpr int BEFORE = CENTRE, AFTER = TAPS - 1 - CENTRE;  // reach of the filters, in steps
 constexpr int REACH = (TAPS - 1) * ((1 << LEVELS) - 1);    // of all levels, at both ends together
@@ -36,37 +37,6 @@ DEVICE int inside(int t, int period) {
     if (t >= 0 && t < period) return t;
     t %= period;
     return t < 0 ? t + period : t;
-}
-
-DEVICE REAL clipped(REAL x, REAL most) { return x > most ? most : x < -most ? -most : x; }
-
-// What is done with each coefficient of S.
-constexpr int KEPT = 0;      // out := it
-constexpr int WEIGHED = 1;   // out := tau noise / (1 + |it| / (scale noise)), 0 in the smooth band
-constexpr int ADVANCED = 2;  // out += tau (it - soft(out, scale Lam))
-
-struct Use {
-    int what;
-    const REAL *noise, *Lam;  // of this source
-    REAL* out;
-    REAL scale, tau;
-    int bands;
-    long long period;
-};
-
-DEVICE void use(const Use& given, int band, long long place, REAL value) {
-    const long long at = band * given.period + place;
-    if (given.what == KEPT) {
-        given.out[at] = value;
-    } else if (given.what == WEIGHED) {
-        const REAL level = given.scale * given.noise[band];
-        const REAL top = band < given.bands - 1 ? given.tau * level * given.noise[band] : 0;
-        const REAL below = level + fabs(value);
-        given.out[at] = below > 0 ? top / below : 0;
-    } else {
-        const REAL x = given.out[at];
-        given.out[at] = x + given.tau * (value - x + clipped(x, given.scale * given.Lam[at]));
-    }
 }
 
 // Coefficients of the rows of S (r, n), for tiles (tiles) of each of the r sources.
@@ -118,12 +88,6 @@ KERNEL line_coefficients(
         for (int band = tile.depth; band < bands - 1; ++band) use(given, band, start + t, 0);
         use(given, bands - 1, start + t, smooth[t - first]);
     }
-}
-
-// The coefficient that W' is applied to: X, or if it is reflected 2 soft(X, scale Lam) - X.
-DEVICE REAL given_at(const REAL* X, const REAL* Lam, int reflected, REAL scale, long long at) {
-    const REAL x = X[at];
-    return reflected ? x - 2 * clipped(x, scale * Lam[at]) : x;
 }
 
 // found (r, 2 n) := W'X on each axis and its reflection, both of which are still to be added up.

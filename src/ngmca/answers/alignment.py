@@ -1,0 +1,193 @@
+"""Alignment: measurements whose lines moved along the axis are moved back before they are separated."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ngmca import rules
+from ngmca._support import arguments
+from ngmca._support.messages import ArgumentError, Message, message, option
+from ngmca._support.threads import one_blas_thread
+from ngmca.answers.wording import counted
+from ngmca.domains.shifts import Movable, Shifts, found_shifts
+from ngmca.engines import everything, open_data
+from ngmca.io import Dataset
+from ngmca.task.problem import features_of_data
+
+SHIFTS, WORDS = "shifts", "alignment"  # where `Dataset.meta` has them
+MOST_OF_CHANNELS = 20  # the largest shift is one of so many parts of the channels
+MIN_MOST = 2.0  # channels
+SPARE_MEASUREMENTS = 3  # more than sources, without which every shift fits
+EVEN = 0.01  # of the mean step of an axis: smaller differences count as rounding
+ROOM = 4  # the channels are at least so many times the largest shift
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Measurements that were moved back along the axis, and by how much.
+
+    Attributes
+    ----------
+    data : (m, k) array or Dataset
+        The aligned measurements, a `Dataset` if one was given. Channels at the ends, which spectra
+        were moved into or out of, are left out: there are as many as before only if nothing was moved.
+    shifts : (m,) array
+        How many channels the lines of each measurement were too far towards later channels, against
+        the median measurement. All are 0 if noise alone explains the differences.
+    sd : (m,) array
+        Standard deviations of the shifts.
+    channels : slice
+        The channels of the measurements that `data` has.
+    lowers : float
+        How many times the shifts lower what the sources cannot explain; 1 without any.
+    too_far : (m,) array of bool
+        Measurements that stay where they are, because no allowed shift brings their lines to the others.
+    words : str
+        All this in a sentence.
+    """
+
+    data: NDArray | Dataset = field(repr=False)
+    shifts: NDArray = field(repr=False)
+    sd: NDArray = field(repr=False)
+    channels: slice
+    lowers: float
+    too_far: NDArray = field(repr=False)
+    words: str
+
+    def __repr__(self) -> str:
+        return f"Alignment: {self.words}"
+
+    def undone(self, X: ArrayLike) -> NDArray:
+        """Return aligned rows (m, k), such as a fit A S, moved to where they were measured.
+
+        Lines come back to their places. Channels that nothing is known about are at the ends, as many
+        as the shift.
+        """
+        X = arguments.as_array(X, "X").astype(float)
+        if X.shape != (len(self.shifts), self.channels.stop - self.channels.start):
+            raise ArgumentError("{} must have the shape of the aligned data.", option("X"))
+        return Movable(X).moved(self.shifts)
+
+
+@one_blas_thread
+def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
+    """Move measurements back whose lines shifted along the axis, for example in NMR or Raman spectra.
+
+    Each measurement has one shift, a fraction of a channel or many channels, for all of its lines.
+    Mixtures of r spectra have rank r, and a shift of single measurements raises it: the shifts are
+    those for which r directions leave the least. Nothing is moved if noise alone explains as much. Only
+    shifts between measurements can be found: the median measurement stays where it is.
+
+    Lines that move one by one, for example with the pH, cannot be aligned in this way: align or leave
+    out a part of the axis.
+
+    Parameters
+    ----------
+    data : array-like of shape (m, n), Dataset, DataFrame or DataArray
+        Measurements x channels in memory, without missing entries.
+    r : int
+        Number of sources.
+    most : float or None
+        Largest shift, in channels; None allows a twentieth of the channels.
+
+    Returns
+    -------
+    Alignment
+        The aligned data and the shifts.
+
+    Raises
+    ------
+    ValueError
+        If an argument has a wrong value, if there are hardly more measurements than sources, or if the
+        data are an image, several techniques, a list of peaks, or not in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ngmca
+    >>> mixture = ngmca.simulate.spectra(m=20, n=400, r=2, snr=30, seed=0)
+    >>> Y = mixture.Y.copy()
+    >>> Y[3] = np.roll(Y[3], 4)
+    >>> aligned = ngmca.align(Y, 2)
+    >>> float(aligned.shifts[3].round())
+    4.0
+    >>> ngmca.separate(aligned.data, 2)  # doctest: +ELLIPSIS
+    Separation: 2 sources in 20 x 392 data...
+    """
+    engine = open_data(data)
+    rules.check(features_of_data(engine) | rules.written(["align"]))
+    m, n = engine.shape
+    arguments.check_rank(r, engine.shape, warn=False)
+    if m < r + SPARE_MEASUREMENTS:
+        raise ArgumentError(
+            "{} needs at least {} measurements for {}, got {}: with fewer, any shift fits.",
+            *(option("align"), r + SPARE_MEASUREMENTS, counted(r, "source"), m),
+        )
+    known = data if isinstance(data, Dataset) else None
+    if known is not None and (known.image_shape or known.meta.get("peaks")):
+        raise ArgumentError(
+            "{} is for spectra one after the other, and these are {}: leave it out.",
+            *(option("align"), "pixels of an image" if known.image_shape else "lists of peaks"),
+        )
+    most = max(MIN_MOST, n / MOST_OF_CHANNELS) if most is None else most
+    arguments.check_number(most, "most", high=n / ROOM)
+    Y = everything(engine)
+    found = found_shifts(Y.astype(float), r, float(most))
+    edge = int(np.ceil(np.abs(found.values).max()))
+    channels = slice(edge, n - edge)
+    if edge:
+        Y = Movable(Y.astype(float)).moved(-found.values)[:, channels].astype(Y.dtype)
+    Y = Y * Y.dtype.type(engine.unit)
+    words = _words(found, known, n)
+    moved = Y if known is None else _with_shifts(known, Y, channels, found.values, words)
+    return Alignment(moved, found.values, found.sd, channels, found.lowers, found.too_far, words)
+
+
+def aligned(data: Dataset, r: int) -> Dataset:
+    """Return aligned data, which know their shifts."""
+    found = align(data, r).data
+    assert isinstance(found, Dataset)
+    return found
+
+
+def _with_shifts(data: Dataset, Y: NDArray, channels: slice, shifts: NDArray, words: str) -> Dataset:
+    """Return the aligned data with their axis, and with the shifts among their facts."""
+    meta = data.meta | {SHIFTS: shifts.tolist(), WORDS: words}
+    cut = channels.stop - channels.start < len(data.positions)
+    axis = data.positions[channels] if cut else data.axis
+    return replace(data, Y=Y, axis=axis, meta=meta).with_notes(words)
+
+
+def shifts_of(data: Dataset) -> list[float] | None:
+    """Return the shifts of aligned data, None if they were not aligned."""
+    return data.meta.get(SHIFTS)
+
+
+def alignment_words(data: Dataset) -> Message | None:
+    """Return a sentence about the alignment of data, None if they were not aligned."""
+    words = data.meta.get(WORDS)
+    return (
+        None if words is None else message("{} ({} switches this off.)", words, option("align", False))
+    )
+
+
+def _words(found: Shifts, data: Dataset | None, n: int) -> str:
+    """Return what was moved, and how far, of n channels."""
+    size, staying = np.abs(found.values), int(found.too_far.sum())
+    most, left = float(size.max()), ""
+    if staying:
+        have = "has" if staying == 1 else "have"
+        left = f" {counted(staying, 'measurement')} {have} lines too far from the others, and stayed."
+    if not most:
+        return f"No shifts between measurements were found.{left}"
+    far = f"{most:.2g} channels"
+    steps = np.diff(data.positions) if data is not None and data.axis is not None else np.zeros(0)
+    if data is not None and data.axis_unit and np.ptp(steps) < EVEN * abs(steps.mean()):
+        far += f" ({most * abs(steps.mean()):.2g} {data.axis_unit})"
+    return (
+        f"{np.count_nonzero(size)} of {counted(len(size), 'measurement')} were moved along the axis, by "
+        f"up to {far}, and {2 * int(np.ceil(most))} of {n} channels at the ends were left out. Without "
+        f"that, sources leave {found.lowers:.2g} times as much unexplained.{left}"
+    )
