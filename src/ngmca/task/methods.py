@@ -40,7 +40,7 @@ class Soft:
         The threshold falls to `tau` standard deviations of the noise. 1 is a good compromise.
     n_iter : int or "auto"
         Largest number of iterations. In the wavelet domain there are as many again: with a number, until
-        A settles; with "auto", until little is left to gain, and at most 400. With a number, the
+        A settles; with "auto", until little is left to gain, and at most 260. With a number, the
         threshold falls along a straight line, as in the paper. With "auto" the same sources
         are found in about a sixth of 500 iterations: the threshold falls faster at first, A is
         extrapolated between iterations, and the run ends when A no longer moves. If the data have no
