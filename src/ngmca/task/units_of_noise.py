@@ -49,7 +49,7 @@ def in_channels(
 
 
 def _mild_weights(weights: NDArray, units: NDArray, *, counts: bool) -> tuple[NDArray, NDArray]:
-    """Return weights (m, n) of channels in their own units, milder than they are; both are 0 if missing.
+    """Return weights (m, n) of channels in their own units, milder than they are; 0 for missing entries.
 
     The second ones are those that thresholds follow: the noise of correlations with the first ones.
     """
