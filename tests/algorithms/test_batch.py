@@ -309,7 +309,7 @@ def room_for_all(device, mixture, monkeypatch):
 def test_lines_and_bands_follow_as_they_would_alone(device):
     Y = simulate.bands(12, 128, 2, snr=20.0, seed=0).Y
     there, here = (
-        ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=4), n_init=2, domain="wavelet", device=device)
+        ngmca.separate(Y, 2, method=ngmca.Soft(n_iter=12), n_init=2, domain="wavelet", device=device)
         for device in ("cuda", "cpu")
     )
     assert there.domain == here.domain

@@ -156,3 +156,13 @@ def test_the_verdict_tries_an_alignment_and_its_line_of_code_helps():
     assert verdict.next_step.startswith("ngmca.align, which moves measurements back")
     aligned = ngmca.align(Y, 3).data
     assert ngmca.judge(aligned, eval(verdict.command, {"ngmca": ngmca, "Y": Y})).colour == "green"
+
+
+def test_shifts_by_whole_channels_leave_out_as_many():
+    """The number of channels must not depend on the rounding of the search."""
+    mixture, _, _ = example(0)
+    moves = np.zeros(40)
+    moves[[3, 8, 20]] = 3, -2, 3
+    found = ngmca.align(moved(mixture, moves), 3)
+    assert found.data.shape == (40, 494)
+    assert "6 of 500 channels" in found.words

@@ -65,7 +65,8 @@ class Options:
     def most(self) -> int:
         """Largest possible number of iterations, those in wavelets included."""
         n_iter = self.schedule.n_iter
-        return n_iter + min(n_iter, BANDS) if self.transformed and self.domain != "direct" else n_iter
+        in_wavelets = min(n_iter, BANDS) if self.n_iter == "auto" else n_iter
+        return n_iter + in_wavelets if self.transformed and self.domain != "direct" else n_iter
 
     @property
     def schedule(self) -> Schedule:

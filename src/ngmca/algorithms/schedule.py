@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 AUTO_ITERATIONS = 500  # at most, if `n_iter` is "auto"
-BANDS = 260  # iterations in a wavelet frame, at most: more change nothing on average
+BANDS = (
+    260  # iterations in a wavelet frame, at most, if `n_iter` is "auto": more change nothing on average
+)
 DECAY = 0.95  # of the threshold for data without noise, in an iteration
 LAST_THRESHOLD = 30.0  # over the first one, in units of the precision of data without noise
 
@@ -62,6 +64,14 @@ def schedule(
     else:  # also for soft without a final threshold: a slow decrease pays
         found = Schedule(most, max(1, most - int(refinement * most)))
     return found if tol is None else replace(found, tol=tol)
+
+
+def end_in_wavelets(begun: int, most: int) -> int:
+    """Return the largest number of iterations of a run of at most `most`, of which `begun` came before.
+
+    It is for progress: iterations in wavelets are as many as those before if their number is given.
+    """
+    return min(max(begun + BANDS, 2 * begun), most)
 
 
 def falling(current: NDArray, target: NDArray, steps_left: int, power: float = 1.0) -> NDArray:

@@ -20,6 +20,7 @@ SHIFTS, WORDS = "shifts", "alignment"  # where `Dataset.meta` has them
 MOST_OF_CHANNELS = 20  # the largest shift is one of so many parts of the channels
 MIN_MOST = 2.0  # channels
 SPARE_MEASUREMENTS = 3  # more than sources, without which every shift fits
+ROUNDING = 0.05  # of a channel: shifts by whole channels leave out as many
 EVEN = 0.01  # of the mean step of an axis: smaller differences count as rounding
 ROOM = 4  # the channels are at least so many times the largest shift
 
@@ -135,12 +136,12 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     arguments.check_number(most, "most", high=n / ROOM)
     Y = everything(engine)
     found = found_shifts(Y.astype(float), r, float(most))
-    edge = int(np.ceil(np.abs(found.values).max()))
+    edge = int(np.ceil(max(float(np.abs(found.values).max()) - ROUNDING, 0.0)))
     channels = slice(edge, n - edge)
-    if edge:
+    if found.values.any():
         Y = Movable(Y.astype(float)).moved(-found.values)[:, channels].astype(Y.dtype)
     Y = Y * Y.dtype.type(engine.unit)
-    words = _words(found, known, n)
+    words = _words(found, known, n, edge)
     moved = Y if known is None else _with_shifts(known, Y, channels, found.values, words)
     return Alignment(moved, found.values, found.sd, channels, found.lowers, found.too_far, words)
 
@@ -155,7 +156,7 @@ def aligned(data: Dataset, r: int) -> Dataset:
 def _with_shifts(data: Dataset, Y: NDArray, channels: slice, shifts: NDArray, words: str) -> Dataset:
     """Return the aligned data with their axis, and with the shifts among their facts."""
     meta = data.meta | {SHIFTS: shifts.tolist(), WORDS: words}
-    cut = channels.stop - channels.start < len(data.positions)
+    cut = Y.shape[1] < len(data.positions)
     axis = data.positions[channels] if cut else data.axis
     return replace(data, Y=Y, axis=axis, meta=meta).with_notes(words)
 
@@ -173,8 +174,8 @@ def alignment_words(data: Dataset) -> Message | None:
     )
 
 
-def _words(found: Shifts, data: Dataset | None, n: int) -> str:
-    """Return what was moved, and how far, of n channels."""
+def _words(found: Shifts, data: Dataset | None, n: int, edge: int) -> str:
+    """Return what was moved, how far, and how many of n channels are left out."""
     size, staying = np.abs(found.values), int(found.too_far.sum())
     most, left = float(size.max()), ""
     if staying:
@@ -188,6 +189,6 @@ def _words(found: Shifts, data: Dataset | None, n: int) -> str:
         far += f" ({most * abs(steps.mean()):.2g} {data.axis_unit})"
     return (
         f"{np.count_nonzero(size)} of {counted(len(size), 'measurement')} were moved along the axis, by "
-        f"up to {far}, and {2 * int(np.ceil(most))} of {n} channels at the ends were left out. Without "
+        f"up to {far}, and {2 * edge} of {n} channels at the ends were left out. Without "
         f"that, sources leave {found.lowers:.2g} times as much unexplained.{left}"
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ngmca.algorithms.schedule import BANDS
+from ngmca.algorithms.schedule import end_in_wavelets
 from ngmca.answers.wording import percent
 from ngmca.result import Separation, State
 from ngmca.task.driver import Prepared, Watcher
@@ -63,6 +63,7 @@ class ProgressFile(Watcher):
 
     def begins(self, iterations: int, starts: int) -> None:
         """Note the number of iterations."""
+        self._most = iterations
         self._facts |= {"iterations": iterations, "starts": starts, "other_iterations": 0}
 
     def sees(self, state: State, start: int) -> None:
@@ -77,7 +78,7 @@ class ProgressFile(Watcher):
             residual = np.sqrt(2 * state.cost) / self._size if self._size > 0 else 0.0
             self._facts |= {
                 "iteration": state.k,
-                "iterations": begun + BANDS if begun else self._facts["iterations"],
+                "iterations": end_in_wavelets(begun, self._most) if begun else self._most,
                 "threshold": float(np.max(state.lam)) * self._unit,
                 "residual": float(residual),
                 "compiling": False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngmca.algorithms.schedule import BANDS
+from ngmca.algorithms.schedule import end_in_wavelets
 from ngmca.answers.wording import percent
 from ngmca.cli.console import stderr
 from ngmca.result import Separation, State
@@ -89,7 +89,7 @@ class _Bars(Watcher):
         residual = np.sqrt(2 * state.cost) / self._size if self._size > 0 else 0.0
         text = f"threshold {np.max(state.lam) * self._unit:.3g}  residual {percent(float(residual))}"
         begun = state.domain.begun  # from then on the number of iterations is known
-        total = begun + BANDS if begun else self._iterations
+        total = end_in_wavelets(begun, self._iterations) if begun else self._iterations
         self._bars.update(self._first, completed=state.k, total=total, text=text)
 
     def advances(self, iterations: int) -> None:

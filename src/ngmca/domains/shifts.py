@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 MAX_MEASUREMENTS = 100  # from which the common directions are learnt
 COARSE_STEPS, FINE_STEPS = 50, 150  # of the minimisation, in wide channels and in those of the data
+FEW_STEPS = 25  # where the directions are known, and the best whole channel too
 FEWEST_CHANNELS = 24  # wide ones, in which long shifts are searched for
 CLEARLY_SHIFTED = 4.0  # standard deviations of what noise alone gains, from which on there are shifts
 AS_GOOD = 1.05  # times the residual of one direction more, by degrees of freedom
@@ -111,7 +112,7 @@ def found_shifts(Y: NDArray, r: int, most: float) -> Shifts:
     some = whole.rows(learnt)
     by = _searched(some, r, most)
     if len(learnt) < m:
-        by = _searched(whole, r, most, some, by)
+        by = _beside(whole, _common(some, by, r, most), most)
     too_far = np.abs(by) > AT_THE_BOUND * most
     by = np.where(too_far, 0, by - np.median(by[~too_far] if not too_far.all() else none))
     inside = _inside(whole, most)
@@ -139,31 +140,26 @@ def _freedom(size: tuple[int, int], r: int) -> float:
     return float((size[0] - r) * (size[1] - r))
 
 
-def _searched(
-    spectra: Movable, r: int, most: float, others: Movable | None = None, by: NDArray | None = None
-) -> NDArray:
-    """Return the moves that leave the least: near 0, and near those that wide channels show.
-
-    What spectra have in common is that of `others`, moved by `by`, if these are given.
-    """
+def _searched(spectra: Movable, r: int, most: float) -> NDArray:
+    """Return the moves that leave the least: near 0, and near those that wide channels show."""
     none = found = np.zeros(spectra.count)
-    common = None
     for times in reversed([2**k for k in range(1, 32) if 2**k <= most]):
-        if spectra.channels < FEWEST_CHANNELS * times:
-            continue
-        view, limit = spectra.wider(times), most / times
-        if others is not None and by is not None:
-            common = _common(others.wider(times), by, r, limit)
-        found = _minimised(view, found, r, most, limit, COARSE_STEPS, common)[1]
-    if others is not None and by is not None:
-        common = _common(others, by, r, most)
-    tries = [_minimised(spectra, one, r, most, most, FINE_STEPS, common) for one in (none, found)]
+        if spectra.channels >= FEWEST_CHANNELS * times:
+            limit = most / times
+            found = _minimised(spectra.wider(times), found, r, most, limit, COARSE_STEPS)[1]
+    tries = [_minimised(spectra, one, r, most, most, FINE_STEPS) for one in (none, found)]
     best = min(tries, key=lambda one: one[0])
-    places = _best_places(spectra, best[1], r, most, common)
+    places = _best_places(spectra, best[1], _common(spectra, best[1], r, most), most)
     if (places == best[1]).all():
         return best[1]
-    again = _minimised(spectra, places, r, most, most, FINE_STEPS, common)
+    again = _minimised(spectra, places, r, most, most, FINE_STEPS)
     return min(best, again, key=lambda one: one[0])[1]
+
+
+def _beside(spectra: Movable, common: NDArray, most: float) -> NDArray:
+    """Return the moves with which known directions leave the least of each spectrum."""
+    places = _best_places(spectra, np.zeros(spectra.count), common, most)
+    return _minimised(spectra, places, len(common), most, most, FEW_STEPS, common)[1]
 
 
 def _common(spectra: Movable, by: NDArray, r: int, edge: float) -> NDArray:
@@ -171,11 +167,11 @@ def _common(spectra: Movable, by: NDArray, r: int, edge: float) -> NDArray:
     return _directions(spectra.moved(by)[:, _inside(spectra, edge)], r)
 
 
-def _best_places(spectra: Movable, by: NDArray, r: int, most: float, common: NDArray | None) -> NDArray:
+def _best_places(spectra: Movable, by: NDArray, common: NDArray, most: float) -> NDArray:
     """Return moves with whole channels added where less is left there: a search ends at the nearest."""
     Z, n, inside = spectra.moved(by), spectra.channels, _inside(spectra, most)
-    directions = np.zeros((r, n))
-    directions[:, inside] = _directions(Z[:, inside], r) if common is None else common
+    directions = np.zeros((len(common), n))
+    directions[:, inside] = common
     waves = np.fft.rfft(Z, 2 * n, axis=1)
     explained = np.zeros((len(Z), 2 * n))
     for one in directions:
@@ -201,7 +197,7 @@ def _minimised(
     most: float,
     edge: float,
     steps: int,
-    common: NDArray | None,
+    common: NDArray | None = None,
 ) -> tuple[float, NDArray]:
     """Return the moves near `by` for which r directions, or those in common, leave the least.
 
