@@ -3,6 +3,7 @@
 import dask.array
 import numpy as np
 import pytest
+import xarray
 from scipy.ndimage import gaussian_filter1d
 
 import ngmca
@@ -59,6 +60,15 @@ def test_data_without_shifts_stay_as_they_are_to_the_bit(kind, colour):
     assert found.lowers == 1
     assert (found.data == Y).all()
     assert found.words == "No shifts between measurements were found."
+
+
+@pytest.mark.parametrize("r", [1, 2])
+def test_data_of_lower_rank_than_sources_stay_as_they_are(r):
+    """Only rounding is left for further directions: they must not be made of it."""
+    for Y in (np.ones((12, 80)), np.zeros((12, 80)), np.outer(np.arange(1.0, 13), np.hanning(80))):
+        found = ngmca.align(Y, r)
+        assert not found.shifts.any()
+        assert (found.data == Y).all()
 
 
 def test_a_missing_source_is_not_taken_for_shifts():
@@ -128,6 +138,9 @@ def test_a_data_set_keeps_its_axis_and_knows_its_shifts():
     ("change", "options", "words"),
     [
         (lambda Y: Y[:5], {}, "needs at least 6 measurements for 3 sources"),
+        (lambda Y: Y[:, :8], {}, "needs at least 10 channels for 3 sources, got 8"),
+        (lambda Y: Y[:, :3], {}, "needs at least 10 channels for 3 sources, got 3"),
+        (lambda Y: Y[:, :16], {"most": 4, "r": 7}, "needs at least 18 channels"),
         (
             lambda Y: np.where(Y > 1, np.nan, Y),
             {},
@@ -135,6 +148,7 @@ def test_a_data_set_keeps_its_axis_and_knows_its_shifts():
         ),
         (lambda Y: dask.array.from_array(Y), {}, "cannot be combined with a Dask array"),
         (lambda Y: ngmca.io.Dataset(Y, image_shape=(8, 5)), {}, "pixels of an image"),
+        (lambda Y: xarray.DataArray(Y.reshape(8, 5, 500)), {}, "pixels of an image"),
         (lambda Y: ngmca.io.Dataset(Y, meta={"peaks": True}), {}, "lists of peaks"),
         (lambda Y: ngmca.join_techniques([Y, 2 * Y]), {}, "mixing"),
         (lambda Y: Y, {"most": 300}, "most must be between 0 and 125"),

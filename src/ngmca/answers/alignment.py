@@ -19,7 +19,7 @@ from ngmca.task.problem import features_of_data
 SHIFTS, WORDS = "shifts", "alignment"  # where `Dataset.meta` has them
 MOST_OF_CHANNELS = 20  # the largest shift is one of so many parts of the channels
 MIN_MOST = 2.0  # channels
-SPARE_MEASUREMENTS = 3  # more than sources, without which every shift fits
+SPARE = 3  # measurements and channels more than sources, without which every shift fits
 ROUNDING = 0.05  # of a channel: shifts by whole channels leave out as many
 EVEN = 0.01  # of the mean step of an axis: smaller differences count as rounding
 ROOM = 4  # the channels are at least so many times the largest shift
@@ -101,8 +101,8 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     Raises
     ------
     ValueError
-        If an argument has a wrong value, if there are hardly more measurements than sources, or if the
-        data are an image, several techniques, a list of peaks, or not in memory.
+        If an argument has a wrong value, if there are hardly more measurements or channels than
+        sources, or if the data are an image, several techniques, a list of peaks, or not in memory.
 
     Examples
     --------
@@ -121,19 +121,24 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     rules.check(features_of_data(engine) | rules.written(["align"]))
     m, n = engine.shape
     arguments.check_rank(r, engine.shape, warn=False)
-    if m < r + SPARE_MEASUREMENTS:
-        raise ArgumentError(
-            "{} needs at least {} measurements for {}, got {}: with fewer, any shift fits.",
-            *(option("align"), r + SPARE_MEASUREMENTS, counted(r, "source"), m),
-        )
     known = data if isinstance(data, Dataset) else None
-    if known is not None and (known.image_shape or known.meta.get("peaks")):
+    image = len(getattr(data, "shape", ())) > 2 if known is None else known.image_shape
+    if image or (known is not None and known.meta.get("peaks")):
         raise ArgumentError(
             "{} is for spectra one after the other, and these are {}: leave it out.",
-            *(option("align"), "pixels of an image" if known.image_shape else "lists of peaks"),
+            *(option("align"), "pixels of an image" if image else "lists of peaks"),
         )
-    most = max(MIN_MOST, n / MOST_OF_CHANNELS) if most is None else most
-    arguments.check_number(most, "most", high=n / ROOM)
+    if most is None:
+        most = max(MIN_MOST, n / MOST_OF_CHANNELS)
+    else:
+        arguments.check_number(most, "most", high=n / ROOM)
+    least = {"measurements": r + SPARE, "channels": r + SPARE + 2 * int(np.ceil(most))}
+    for have, name in ((m, "measurements"), (n, "channels")):
+        if have < least[name]:
+            raise ArgumentError(
+                "{} needs at least {} {} for {}, got {}: with fewer, any shift fits.",
+                *(option("align"), least[name], name, counted(r, "source"), have),
+            )
     Y = everything(engine)
     found = found_shifts(Y.astype(float), r, float(most))
     edge = int(np.ceil(max(float(np.abs(found.values).max()) - ROUNDING, 0.0)))

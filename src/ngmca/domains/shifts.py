@@ -235,11 +235,12 @@ def _minimised(
 
 
 def _directions(Z: NDArray, r: int) -> NDArray:
-    """Return the r directions (r, n) with most of the energy of rows."""
+    """Return the r directions (r, n) with most of the energy of rows; 0 where there is only rounding."""
     if len(Z) > Z.shape[1]:
         return np.asarray(np.linalg.eigh(Z.T @ Z)[1][:, -r:].T)
     values, U = np.linalg.eigh(Z @ Z.T)
-    size = np.sqrt(np.maximum(values[-r:], np.finfo(float).tiny))
+    rounding = len(Z) * np.finfo(float).eps * max(float(values[-1]), 0.0)
+    size = np.sqrt(np.where(values[-r:] > rounding, values[-r:], np.inf))
     return np.asarray((U[:, -r:] / size).T @ Z)
 
 
