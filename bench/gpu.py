@@ -264,8 +264,9 @@ def rank(sizes=((200, 400, 8), (200, 20_000, 8), (200, 200_000, 8))):
     found = []
     for m, n, r in sizes:
         Y = simulate.bands(m, n, r, snr=20.0, seed=0).Y.astype(np.float32)
-        ngmca.choose_rank(Y[:, :400], seed=0)  # compiles
         seconds, choices = {}, {}
+        for device in ("cuda", "cpu"):  # compiles
+            ngmca.choose_rank(Y, 10, seed=0, device=device)
         for device in ("cuda", "cpu"):
             begun = time.perf_counter()
             choices[device] = ngmca.choose_rank(Y, seed=0, device=device)

@@ -17,8 +17,8 @@ from ngmca.algorithms import start_on_part as subset
 from ngmca.algorithms.first_guess import revive
 from ngmca.algorithms.steps import s_step
 from ngmca.algorithms.wavelets import wavelet_data
+from ngmca.engines import derived, in_precision, magnitude, opening
 from ngmca.engines import gpu as on_device
-from ngmca.engines import in_precision, magnitude, opening
 from ngmca.engines.gpu import Columns, GpuError
 from ngmca.engines.gpu import engine as on_gpu
 from ngmca.engines.gpu.cuda_driver import load_cupy
@@ -178,8 +178,9 @@ def test_levels_of_measurements_restarts_and_units_work_there_too(device, mixtur
 
 @needs_compiler
 @pytest.mark.parametrize(("small", "tolerance"), [(0, 1e-3), (wavelet_data.SMALL, 1e-6)])
+@pytest.mark.parametrize("n_iter", [4, 30])  # with more, steps along shears are longer
 @pytest.mark.parametrize("given", [{}, {"sample_shape": (8, 16)}])
-def test_bands_and_images_are_those_of_the_cpu(monkeypatch, device, small, tolerance, given):
+def test_bands_and_images_are_those_of_the_cpu(monkeypatch, device, small, tolerance, given, n_iter):
     monkeypatch.setattr(wavelet_data, "SMALL", small)  # 0: iterations are in single precision
     mixture = simulate.bands(12, 128, 2, snr=20.0, seed=0)
     there, here = (
@@ -299,7 +300,8 @@ def test_a_mapped_file_stays_one(device, mixture, tmp_path, monkeypatch):
 
 @needs_compiler
 @pytest.mark.parametrize("kind", ["plain", "background", "spikes", "single precision", "levels"])
-def test_the_number_of_sources_is_that_of_the_cpu(device, kind):
+def test_the_number_of_sources_is_that_of_the_cpu(device, monkeypatch, kind):
+    monkeypatch.setattr(derived, "WORTH_GPU", 0)
     mixture, given = simulate.bands(30, 800, 3, snr=25.0, seed=0), {}
     Y, rng = mixture.Y, np.random.default_rng(0)
     if kind == "background":

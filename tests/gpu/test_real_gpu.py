@@ -12,8 +12,10 @@ from task_options import records
 
 import ngmca
 from ngmca import nnqp, simulate
+from ngmca.answers.how_many.condensed_data import condensed
+from ngmca.answers.how_many.spikes import spikes
 from ngmca.domains import analysis, frame_of
-from ngmca.engines import magnitude
+from ngmca.engines import derived, magnitude
 from ngmca.engines.degrees_of_freedom import corrected
 from ngmca.engines.gpu import GpuError, open_device
 from ngmca.engines.gpu import engine as on_gpu
@@ -156,11 +158,23 @@ def test_medians_of_long_rows_and_what_neighbours_say(dtype, n):
     np.testing.assert_allclose(there.noise(A, S, final=True), here.noise(A, S, final=True), rtol=1e-3)
 
 
-def test_the_number_of_sources_is_that_of_the_cpu():
-    Y = simulate.bands(40, 5000, 4, snr=20.0, seed=0).Y
+@pytest.mark.parametrize("n", [800, 5000])
+def test_the_number_of_sources_is_that_of_the_cpu(n, monkeypatch):
+    monkeypatch.setattr(derived, "WORTH_GPU", 0)
+    Y = simulate.bands(40, n, 4, snr=20.0, seed=0).Y
+    Y[[3, 8, 9], [200, 400, 0]] += 50 * Y.max()
     there = ngmca.choose_rank(DEVICE.xp.asarray(Y), seed=0, device="cuda")
     here = ngmca.choose_rank(Y, seed=0)
-    assert (there.rank, there.criteria) == (here.rank, here.criteria)
+    assert (there.rank, there.criteria, there.advice) == (here.rank, here.criteria, here.advice)
+    assert "3 spikes" in there.advice
+    for one, other in zip(
+        (GpuEngine(Y, DEVICE), GpuEngine(Y.astype(np.float32), DEVICE)),
+        (MemoryEngine(Y), MemoryEngine(Y.astype(np.float32))),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(spikes(one), spikes(other))
+        parts = (condensed(engine, None, None, np.random.default_rng(0)) for engine in (one, other))
+        np.testing.assert_allclose(*(part.averages for part in parts), rtol=1e-9, atol=1e-12 * Y.max())
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

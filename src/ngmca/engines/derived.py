@@ -16,6 +16,7 @@ from ngmca.engines.protocol import Engine, Sources
 from ngmca.nnqp.gram import Gram
 
 WORTH_THREADS = 10_000_000  # multiplications in a sweep below which threads cost more than they save
+WORTH_GPU = 1 << 23  # entries of Y from which single passes over it are made on a GPU
 BLOCK_ENTRIES = 1 << 22  # entries of Y, or of a residual, in memory at once
 WEIGHTED_BLOCK_ENTRIES = 1 << 21  # the same for data with weights
 
@@ -68,6 +69,25 @@ def row_blocks(engine: Engine, entries: int | None = None) -> Iterator[tuple[sli
     """Yield whole measurements in blocks of about so many entries, with their rows."""
     step = max(1, (BLOCK_ENTRIES if entries is None else entries) // engine.shape[1])
     return ((rows, Y) for (rows, _), Y in engine.blocks(step))
+
+
+def passes_there(engine: Engine) -> bool:
+    """Return whether passes over all of Y are made on a GPU: Y is there as a whole, and large."""
+    m, n = engine.shape
+    large = engine.place == "gpu" and m * n >= WORTH_GPU
+    return large and engine.there is not None  # type: ignore[attr-defined]
+
+
+def rows_there(engine: Engine, entries: int, most: int) -> Iterator[tuple[slice, Any]]:
+    """Yield whole measurements as `row_blocks`; if passes are made on a GPU, `most` entries at once."""
+    if not passes_there(engine):
+        return row_blocks(engine, entries)
+    return blocks.row_blocks(engine.there, most)  # type: ignore[attr-defined]
+
+
+def here(array: Any) -> NDArray:
+    """Return an array in the memory of the host."""
+    return np.asarray(array.get() if hasattr(array, "get") else array)
 
 
 def row_energies(engine: Engine) -> NDArray:

@@ -29,7 +29,7 @@ from ngmca.algorithms.wavelets.domain_choice import decide
 from ngmca.algorithms.wavelets.wavelet_start import bands_after
 from ngmca.constraints import constraint_arrays, transposed
 from ngmca.constraints.arrays import fixes_size
-from ngmca.engines import Engine, Levels, by_part, fetched
+from ngmca.engines import Engine, Levels, by_part, everything, fetched, in_memory
 from ngmca.engines.neighbouring_channels import residual_correlation
 from ngmca.io.technique import borders
 from ngmca.result import Domain, State
@@ -219,8 +219,11 @@ class Problem:
         return last.S
 
     def after(self, state: State) -> Iterator[State]:
-        """Yield the last state channel by channel of plain data, and what follows it."""
-        yield from self._finished(self.engine, state)
+        """Yield the last state channel by channel of plain data, and what follows it.
+
+        The data are small, as in any batch on a GPU: what is not batched is done faster by the CPU.
+        """
+        yield from self._finished(in_memory(everything(self.engine), like=self.engine), state)
 
     def _as_it_is(self, engine: Engine, state: State) -> State:
         """Return a state on the way; that one of several fits settled does not end the run."""

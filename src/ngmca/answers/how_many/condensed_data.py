@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from ngmca._support.messages import ArgumentError, option
 from ngmca.answers.how_many.directions import filled
 from ngmca.constraints import Baseline
-from ngmca.engines import Counts, Engine, Levels, row_blocks, spread
+from ngmca.engines import Counts, Engine, Levels, here, passes_there, row_blocks, rows_there, spread
 from ngmca.io.technique import borders
 
 MAX_RANK = 20  # sources to try if nothing else is given
 ENTRIES = 80_000  # of the condensed data
+ENTRIES_AT_ONCE = 1 << 23  # of whole measurements on a GPU
 FILLED_RANK = 15  # of a fit of sources and background in place of missing entries
 NoiseModel = ArrayLike | str | Counts | None
 
@@ -106,6 +107,13 @@ def _ends(length: int, count: int) -> NDArray:
 def _binned(engine: Engine, rows: NDArray, columns: NDArray, along: NDArray) -> NDArray:
     """Return averages over stretches of channels, in units of the noise; NaN if nothing is observed."""
     found = np.empty((engine.shape[0], len(along) - 1))
+    if passes_there(engine):
+        for where, Y in rows_there(engine, ENTRIES_AT_ONCE, ENTRIES_AT_ONCE):
+            units = np.array(rows[where, None] * columns, like=Y)
+            sums = np.zeros((len(Y), Y.shape[1] + 1), like=Y)
+            sums[:, 1:] = np.cumsum(Y / units, axis=1)  # stretches are differences of sums
+            found[where] = here(np.diff(sums[:, np.array(along, like=Y)], axis=1)) / np.diff(along)
+        return found
     for where, Y in row_blocks(engine):
         values = Y / (rows[where, None] * columns)
         if engine.weights is None:

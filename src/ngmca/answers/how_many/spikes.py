@@ -5,11 +5,13 @@ not one of many sharp lines, and at most one other measurement has a similar ent
 line of a source.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ngmca.answers.missing_entries import bridged
-from ngmca.engines import Engine, row_blocks
+from ngmca.engines import Engine, here, rows_there
 
 MIN_MEASUREMENTS = 5  # with fewer measurements a spike cannot be distinguished from a source
 REACH = 2  # a spike is over after so many channels to each side
@@ -18,6 +20,7 @@ OVER_OTHER_MEASUREMENTS = 5.0  # times that a spike exceeds all but one other me
 OVER_OWN_MEASUREMENT = 10.0  # times that it exceeds the variation of its own measurement
 MIN_HEIGHT = 0.5  # of the height of a usual measurement
 LONG_ROW = 2000  # channels, from which on rows are compared one by one
+ENTRIES_ON_GPU = 1 << 24
 BLOCK_ENTRIES = 1 << 17  # of whole rows that are examined together
 
 
@@ -34,13 +37,17 @@ def spikes(engine: Engine) -> NDArray:
     m, n = engine.shape
     if too_small(engine.shape):
         return np.zeros((0, 2), dtype=int)
-    tallest, largest, found = np.zeros((3, n)), np.zeros(m), []
-    for rows, block in row_blocks(bridged(engine), BLOCK_ENTRIES):
-        out = standing_out(np.asarray(block, dtype=float), np.empty((2, *block.shape)))
-        largest[rows] = block.max(axis=1)
+    tallest: Any = None
+    largest, found = np.zeros(m), []
+    for rows, block in rows_there(bridged(engine), BLOCK_ENTRIES, ENTRIES_ON_GPU):
+        work = np.empty((2, *block.shape), like=block)
+        out = standing_out(block.astype(np.float64, copy=False), work)
+        largest[rows] = here(block.max(axis=1))
         near = _highest_beside(out)
+        tallest = np.zeros((3, n), like=block) if tallest is None else tallest
         tallest = _three_highest(tallest, near)  # of every channel, so far
         found += [(rows.start + i, j, height) for i, j, height in _steep(out)]
+    tallest = here(tallest)
     tall = MIN_HEIGHT * float(np.median(largest))
     # all measurements except two have at most tallest[0]
     clear = [
@@ -74,8 +81,8 @@ def standing_out(y: NDArray, work: NDArray) -> NDArray:
 
 def take_highest(out: NDArray) -> tuple[NDArray, NDArray]:
     """Return heights and places (rows, 3) of the entries that stand out most; set them to 0 in `out`."""
-    shape, rows = (len(out), SPIKES_PER_MEASUREMENT), np.arange(len(out))
-    height, place = np.empty(shape), np.empty(shape, int)
+    shape, rows = (len(out), SPIKES_PER_MEASUREMENT), np.arange(len(out), like=out)
+    height, place = np.empty(shape, like=out), np.empty(shape, int, like=out)
     for k in range(SPIKES_PER_MEASUREMENT):
         place[:, k] = out.argmax(axis=1)
         height[:, k] = out[rows, place[:, k]]
@@ -87,7 +94,8 @@ def take_highest(out: NDArray) -> tuple[NDArray, NDArray]:
 def _three_highest(three: NDArray, others: NDArray) -> NDArray:
     """Return (3, n) the three largest of each column, the smallest of them first."""
     if others.shape[1] < LONG_ROW:
-        return np.asarray(np.partition(np.vstack([three, others]), -3, axis=0)[-3:])
+        found: NDArray = np.partition(np.vstack([three, others]), -3, axis=0)[-3:]
+        return found
     third, second, first = three
     for row in others:  # far faster than to sort a few long rows
         second, row = np.maximum(second, row), np.minimum(second, row)
@@ -104,8 +112,8 @@ def _highest_beside(out: NDArray) -> NDArray:
 
 def _steep(out: NDArray) -> list[tuple[int, int, float]]:
     """Return row, channel and height of entries far above the rest of their row; changes `out`."""
-    heights, places = take_highest(out)
-    rest = np.sqrt(np.mean(out**2, axis=1))
+    heights, places = (here(one) for one in take_highest(out))
+    rest = here(np.sqrt(np.mean(out**2, axis=1)))
     return [
         (int(i), int(place[i]), float(height[i]))
         for place, height in zip(places.T, heights.T, strict=True)

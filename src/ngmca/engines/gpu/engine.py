@@ -160,6 +160,11 @@ class GpuEngine(InMemory):
         found.array_module = self.array_module
         return found
 
+    @property
+    def there(self) -> Any:
+        """Y on the GPU, None if it comes there piece by piece."""
+        return self._whole(1)
+
     @cached_property
     def magnitude(self) -> float:
         """Largest absolute value in Y."""
