@@ -47,7 +47,14 @@ def test_the_result_is_that_of_the_cpu_and_says_where_it_was_found(file, monkeyp
     assert settings["separate"]["device"] == "cuda"
 
 
-@pytest.mark.parametrize("more", [("--posterior",), ("--robust",), ("--method", "hals")])
+@needs_compiler
+def test_error_bars_come_with_a_gpu(file, monkeypatch):
+    monkeypatch.setattr(opening, "open_device", HostDevice)
+    run(*command(file, "--posterior"))
+    assert ngmca.load(file.with_name("out")).posterior.S.mean.shape == (2, 300)
+
+
+@pytest.mark.parametrize("more", [("--noise", "poisson"), ("--robust",), ("--method", "hals")])
 def test_what_the_gpu_does_not_know_is_refused(file, monkeypatch, more):
     monkeypatch.setattr(opening, "open_device", HostDevice)
     told = run(*command(file, *more), code=2)
