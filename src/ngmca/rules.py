@@ -34,7 +34,7 @@ FEATURES: Mapping[str, Option | str] = {
     "known shape": "KnownSources with scale='free'",
     "uncertain mixing": "KnownMixing with standard deviations",
     "shapes of some sources": "a shape of some of the sources",
-    "align": option("align"),
+    "align": option("ngmca.align"),
     "robust": option("robust", True),
     "counts": option("noise", "poisson"),
     "noise of entries": "a noise level for each entry",

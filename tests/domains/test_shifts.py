@@ -144,7 +144,7 @@ def test_a_data_set_keeps_its_axis_and_knows_its_shifts():
         (
             lambda Y: np.where(Y > 1, np.nan, Y),
             {},
-            "cannot be combined with missing entries",
+            "ngmca.align cannot be combined with missing entries",
         ),
         (lambda Y: dask.array.from_array(Y), {}, "cannot be combined with a Dask array"),
         (lambda Y: ngmca.io.Dataset(Y, image_shape=(8, 5)), {}, "pixels of an image"),
@@ -180,3 +180,14 @@ def test_shifts_by_whole_channels_leave_out_as_many():
     found = ngmca.align(moved(mixture, moves), 3)
     assert found.data.shape == (40, 494)
     assert "6 of 500 channels" in found.words
+
+
+def test_messages_in_python_name_the_function(tmp_path):
+    """No function has an argument `align`, and the command line has an option of this name."""
+    _, _, Y = example(1, m=30, n=400, r=2)
+    found = ngmca.judge(Y, ngmca.separate(Y, 2, seed=0))
+    assert "Align the measurements (ngmca.align)" in " ".join(one.text for one in found.findings)
+    aligned = ngmca.align(ngmca.io.Dataset(Y), 2).data
+    page = tmp_path / "report.html"
+    ngmca.report.write(page, ngmca.separate(aligned, 2, seed=0), aligned)
+    assert "(ngmca.align did this.)" in page.read_text()

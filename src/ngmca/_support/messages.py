@@ -18,7 +18,8 @@ class Option:
     Attributes
     ----------
     name : str
-        Name of the argument, or of the class where the argument is a record, such as ``"Closure"``.
+        Name of the argument, or of the class where the argument is a record, such as ``"Closure"``. If
+        only the command line has such an option, the function that does the same: ``"ngmca.align"``.
     value : object
         Its value, where the message shows one.
     """
@@ -32,7 +33,7 @@ class Option:
         return self.value is not ...
 
     def __str__(self) -> str:
-        if not self.has_value:
+        if not self.has_value or self.name.startswith("ngmca."):
             return self.name
         if isinstance(self.value, tuple):  # the arguments of a method
             return f"{self.name}({', '.join(f'{one:g}' for one in self.value)})"

@@ -126,7 +126,7 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     if image or (known is not None and known.meta.get("peaks")):
         raise ArgumentError(
             "{} is for spectra one after the other, and these are {}: leave it out.",
-            *(option("align"), "pixels of an image" if image else "lists of peaks"),
+            *(option("ngmca.align"), "pixels of an image" if image else "lists of peaks"),
         )
     if most is None:
         most = max(MIN_MOST, n / MOST_OF_CHANNELS)
@@ -137,7 +137,7 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
         if have < least[name]:
             raise ArgumentError(
                 "{} needs at least {} {} for {}, got {}: with fewer, any shift fits.",
-                *(option("align"), least[name], name, counted(r, "source"), have),
+                *(option("ngmca.align"), least[name], name, counted(r, "source"), have),
             )
     Y = everything(engine)
     found = found_shifts(Y.astype(float), r, float(most))
@@ -174,9 +174,7 @@ def shifts_of(data: Dataset) -> list[float] | None:
 def alignment_words(data: Dataset) -> Message | None:
     """Return a sentence about the alignment of data, None if they were not aligned."""
     words = data.meta.get(WORDS)
-    return (
-        None if words is None else message("{} ({} switches this off.)", words, option("align", False))
-    )
+    return None if words is None else message("{} ({} did this.)", words, option("ngmca.align"))
 
 
 def _words(found: Shifts, data: Dataset | None, n: int, edge: int) -> str:

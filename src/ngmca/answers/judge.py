@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ngmca._support.messages import Option, rendered
+from ngmca._support.messages import Option
 from ngmca.answers.how_sure import diagnose
 from ngmca.answers.how_sure.next_step import next_step
 from ngmca.answers.how_sure.verdict import Verdict
@@ -84,12 +84,7 @@ def judge(
     if step is None:
         return found
     line = _line(step.parts[0], len(separation.S)) if task is None else None
-    return replace(found, next_step=rendered(step, _in_python), command=line)
-
-
-def _in_python(shown: Option) -> str:
-    """Return an option as it is in Python, where an alignment is a step of its own."""
-    return "ngmca.align" if shown.name == "align" else str(shown)
+    return replace(found, next_step=str(step), command=line)
 
 
 def _line(change: object, r: int) -> str | None:
@@ -98,7 +93,7 @@ def _line(change: object, r: int) -> str | None:
         return None
     if change.name == "r":
         return f"ngmca.separate(Y, {change.value})"
-    if change.name == "align":
+    if change.name == "ngmca.align":
         return f"ngmca.separate(ngmca.align(Y, {r}).data, {r})"
     if change.name == "transpose":
         return f"ngmca.separate(Y.T, {r})"

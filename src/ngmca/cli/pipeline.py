@@ -195,7 +195,7 @@ def _with_next_step(run: Run, prepared: Prepared, engine: Engine, folder: Path, 
     change = step.parts[0]
     if isinstance(change, Option):
         changes = [change]
-        if change.name == "align" and run.answers.rank is not None:  # which needs the number
+        if change.name == "ngmca.align" and run.answers.rank is not None:  # which needs the number
             changes.append(option("r", prepared.task.r))
         told["next_command"] = _command(folder, " ".join(map(as_flag, changes)))
         told["next_change"] = {setting_of(one.name): one.value for one in changes}

@@ -11,6 +11,7 @@ OTHER_NAMES = {  # arguments of the library whose option has another name
     "n_iter": "--iterations",
     "n_samples": "--samples",
     "Dataset.crop": "--range",
+    "ngmca.align": "--align",
     "Unimodal": "--profiles",
     "Monotonic": "--profiles",
     "KnownMixing(..., sd=...)": "--known-mixing-sd",

@@ -51,7 +51,7 @@ def _shifts(diagnostics: Diagnostics) -> list[Finding]:
         "{} of the strongest part of the residual has the shape of derivatives of the sources. This "
         "happens if lines move from measurement to measurement. Align the measurements ({}), or leave "
         "the moving lines out. More sources would only follow them.",
-        percent(diagnostics.shift), option("align", True),
+        percent(diagnostics.shift), option("ngmca.align", True),
     )  # fmt: skip
     return [Finding("shift", "Lines move between measurements", text, diagnostics.left_over)]
 

@@ -163,7 +163,7 @@ def _aligned(task: Task, engine: Engine, data: Dataset | None, kinds: set[str]) 
         found = align(known, task.r)
         if found.shifts.any():
             words = "moves measurements back along the axis"
-            yield Change(task, option("align", True), words, aligned=open_data(found.data))
+            yield Change(task, option("ngmca.align", True), words, aligned=open_data(found.data))
 
 
 def _changes_of_entries(
