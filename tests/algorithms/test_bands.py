@@ -41,6 +41,16 @@ def test_bands_are_found_far_better_than_channel_by_channel():
     assert min(gains) > 0
 
 
+def test_a_number_of_iterations_is_obeyed_in_wavelets():
+    data, counts = bands(m=12, n=128), []
+    for n_iter in (30, "auto", 300):
+        found = ngmca.separate(data.Y, 3, method=ngmca.Soft(n_iter=n_iter), domain="wavelet", n_init=1)
+        counts.append(found.n_iter - found.domain.begun)
+    assert counts[0] == 30
+    assert counts[1] <= 260 < counts[2] <= 300
+    assert Options(n_iter=450, domain="wavelet").most == 900
+
+
 @pytest.mark.parametrize("p_S", [0.1, 0.3, 0.5])
 def test_white_sources_stay_as_they_are_to_the_bit(p_S):
     Y = ngmca.simulate.sparse(60, 100, 5, p_S=p_S, snr=15, seed=0).Y

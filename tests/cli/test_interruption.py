@@ -52,7 +52,7 @@ def test_ctrl_c_keeps_the_last_state_and_says_how_to_go_on(table, tmp_path):
         ngmca.load(out)
     kept = kept_in(tmp_path / "out.ngmca-unfinished")
     assert kept.snapshot.k == len(kept.lines) > 10
-    assert f"stopped at iteration {kept.snapshot.k} of 2000260" in told
+    assert f"stopped at iteration {kept.snapshot.k} of 4000000" in told
 
 
 @contextmanager

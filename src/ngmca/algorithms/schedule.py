@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 AUTO_ITERATIONS = 500  # at most, if `n_iter` is "auto"
-BANDS = (
-    260  # iterations in a wavelet frame, at most, if `n_iter` is "auto": more change nothing on average
-)
+BANDS = 260  # iterations in a wavelet frame, at most, if `n_iter` is "auto": more gain little
 DECAY = 0.95  # of the threshold for data without noise, in an iteration
 LAST_THRESHOLD = 30.0  # over the first one, in units of the precision of data without noise
 

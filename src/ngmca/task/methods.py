@@ -39,14 +39,13 @@ class Soft:
     tau : float
         The threshold falls to `tau` standard deviations of the noise. 1 is a good compromise.
     n_iter : int or "auto"
-        Largest number of iterations. In the wavelet domain there are as many again: with a number, until
-        A settles; with "auto", until little is left to gain, and at most 260. With a number, the
-        threshold falls along a straight line, as in the paper. With "auto" the same sources
-        are found in about a sixth of 500 iterations: the threshold falls faster at first, A is
-        extrapolated between iterations, and the run ends when A no longer moves. If the data have no
-        noise, that is at most r singular values above rounding, "auto" is up to 500 iterations in which
-        the threshold falls to rounding. With tau=0, "auto" is 500. Data of more than 5e8 entries start
-        on a part of the data.
+        Largest number of iterations. In the wavelet domain there are as many again, until A settles;
+        with "auto" at most 260. With a number, the threshold falls along a straight line, as in the
+        paper. With "auto" the same sources are found in about a sixth of 500 iterations: the threshold
+        falls faster at first, A is extrapolated between iterations, and the run ends when A no longer
+        moves. If the data have no noise, that is at most r singular values above rounding, "auto" is up
+        to 500 iterations in which the threshold falls to rounding. With tau=0, "auto" is 500. Data of
+        more than 5e8 entries start on a part of the data.
     refinement : float
         Share of a given number of iterations, at the end, with the threshold at its final value.
     bounded : bool

@@ -82,10 +82,6 @@ class WaveletData:
         """Return an array where the sources are."""
         return X if self.W.on is None else self.W.on.there(X)
 
-    def here(self, X: NDArray) -> NDArray:
-        """Return an array in the memory of the host, from where the sources are."""
-        return X if self.W.on is None else np.asarray(self.W.on.device.host(X))
-
     def shown(self, S: NDArray) -> Any:
         """Return sources as engines and states have them."""
         return S if self.W.on is None else self.W.on.shown(S)

@@ -1,10 +1,10 @@
 """Lines and bands: alternation in a wavelet frame, from the start that `wavelet_start` finds.
 
-1. Steps of ADMM for S and bounded steps for A in turn; the latter are longer along `shears`. The
-   thresholds are tau times the noise from the beginning, weighted by 1 / (1 + |coefficient| / noise): a
-   coefficient that is clearly there is not shrunk, and sum log(1 + |W S| / noise) decreases. After half
-   of the iterations, or when A settles or little is left to gain, the weights have half the noise, so
-   that coefficients are shrunk less. From the beginning, that would lead to worse minima.
+1. Steps of ADMM for S and bounded steps for A in turn. The thresholds are tau times the noise from the
+   beginning, and weighted by 1 / (1 + |coefficient| / noise): a coefficient that is clearly there is not
+   shrunk, and sum log(1 + |W S| / noise) decreases. After half of the iterations, or when A settles,
+   the weights have half the noise, so that coefficients are shrunk less. From the beginning, that would
+   lead to worse minima.
 2. For the last A, S to a duality gap.
 """
 
@@ -23,7 +23,6 @@ from ngmca.algorithms.options import Options
 from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
-from ngmca.algorithms.wavelets.shears import MAX_SOURCES, Shears
 from ngmca.algorithms.wavelets.wavelet_data import WaveletData, noise_and_weights
 from ngmca.algorithms.wavelets.wavelet_last_step import (
     GAP,
@@ -52,10 +51,6 @@ ADMM_STEPS = 4  # for every step of A
 REWEIGHT_EVERY, NOISE_EVERY = 5, 25  # iterations
 NOISE_FLOOR = 0.5  # of the noise of the first stage, or of differences if that is lower
 SETTLED = 5e-5  # root mean square move of the columns of A over REWEIGHT_EVERY iterations, at the end
-LEFT_FIRST, LEFT_LAST = 5e-4, 1e-4  # decrease for each shear, in squared noise levels, to go on for
-LEAST = 40  # iterations with the same scale of the weights before that counts
-SHEARED = 220  # iterations at most with longer steps, if `n_iter` is "auto": they take a tenth more time
-MIN_MEASUREMENTS_FOR_SHEARS = 3.5  # for each source
 LINE_WINDOW = 9  # channels around a line in which the threshold on channels is lower
 EMPTY_FROM, EMPTY_FULLY = 0.5, 0.8  # share of empty channels from which, and at which, it is applied
 LARGEST = 1e15  # entry of S over the largest one of the data: A is below rounding where it is observed
@@ -90,21 +85,10 @@ class SourceStep:
 ANALYSIS_STEP = SourceStep()
 
 
-def _with_shears(engine: Engine, options: Options, r: int, *, known: bool, step: SourceStep) -> bool:
-    """Whether steps along shears are longer.
-
-    With few measurements for each source, a source would sometimes be lost. Constraints and weights of
-    entries bend the valley along which shears are a line.
-    """
-    plain = engine.weights is None and not options.known.any and not known and step is ANALYSIS_STEP
-    return plain and 1 < r <= MAX_SOURCES and engine.shape[0] >= MIN_MEASUREMENTS_FOR_SHEARS * r
-
-
-def _most(options: Options, *, sheared: bool) -> int:
+def _most(options: Options) -> int:
     """How many iterations there can be in a frame."""
-    if options.n_iter != "auto":
-        return options.schedule.n_iter
-    return min(options.schedule.n_iter, SHEARED if sheared else BANDS)
+    n_iter = options.schedule.n_iter
+    return min(n_iter, BANDS) if options.n_iter == "auto" else n_iter
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +131,7 @@ def iterate_bands(
     given = None if options.noise is None else options.noise * change
     floor = change * _noise_floor(engine, before.noise, options)
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
-    sheared = _with_shears(engine, options, len(S), known=known, step=step)
-    shears = Shears()
-    moved, most, k, begun = np.inf, _most(options, sheared=sheared), 0, 0
-    enough = (LEFT_FIRST, LEFT_LAST) if options.n_iter == "auto" else (0.0, 0.0)
+    moved, most, k = np.inf, _most(options), 0
     scale = FIRST_SCALE if most > 1 else LAST_SCALE
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0:
@@ -177,19 +158,13 @@ def iterate_bands(
             _all(weights.lam, options), sigma, data.cost(A, S, SS, YS), active, np.nan, quality,
             domain=domain,
         )  # fmt: skip
-        if sheared:
-            given_SS, variance = SS.matrix.astype(np.float64), float(np.mean(sigma**2))
-            stepped = shears.extrapolated(A, stepped, given_SS, k, data, duals, weights.Lam, variance)
         A = stepped if options.known.shaped else momentum.next(A, stepped)
         if options.known.shaped:
             momentum.last = A
         if k % REWEIGHT_EVERY == 0 and not known:
             moved = float(np.linalg.norm(momentum.last - corner) / np.sqrt(A.shape[1]))
-        if k >= begun + LEAST and shears.left < enough[scale == LAST_SCALE]:
-            moved = 0.0
         if scale == FIRST_SCALE and (k >= most // 2 or moved <= SETTLED):
-            scale, moved, begun = LAST_SCALE, np.inf, k
-            shears.start_again()
+            scale, moved = LAST_SCALE, np.inf
         if k < most and moved > SETTLED:
             yield state.scaled(1 / change)
     state = state.scaled(1 / change)
