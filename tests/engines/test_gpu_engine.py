@@ -185,7 +185,7 @@ def test_bands_and_images_are_those_of_the_cpu(monkeypatch, device, small, toler
     there, here = (
         ngmca.separate(
             *(mixture.Y, 2),
-            method=ngmca.Soft(n_iter=n_iter),
+            method=ngmca.Soft(n_iter=4),
             domain="wavelet",
             device=device,
             n_init=1,
