@@ -10,7 +10,7 @@ from ngmca.engines import Engine, WeightPatterns
 from ngmca.nnqp.gram import Gram
 
 GAP, GAP_STEPS = 1e-5, 40  # of the last S-step, and how long it is worked for
-FOLLOWED, FOLLOWED_TOL = 60, 1e-6  # fits of weighted data in it, and when S stays
+FOLLOWED, FOLLOWED_TOL = 60, 1e-5  # fits of weighted data in it, and when S stays
 
 
 def free_part(

@@ -22,7 +22,7 @@ from ngmca.engines.neighbouring_channels import noise_of_differences
 from ngmca.result import Domain, State
 
 MAX_FREE_ITERATIONS = 200  # without thresholds
-ITERATIONS_AFTER_PART = 40  # over all measurements, once a part of them has told the sources
+ITERATIONS_AFTER_PART = 20  # over all measurements, once a part of them has told the sources
 MIN_MEASUREMENTS_FOR_FREE = 3.5  # for each source
 VANISHED = 0.25  # of the noise of differences: with less, `soft` has fitted the noise
 
