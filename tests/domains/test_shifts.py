@@ -71,6 +71,21 @@ def test_data_of_lower_rank_than_sources_stay_as_they_are(r):
         assert (found.data == Y).all()
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_noise_that_is_larger_in_lines_is_not_taken_for_shifts(seed):
+    """In counts, chance moves a line farther than noise of one level could."""
+    mixture = simulate.nmr(m=40, n=500, r=3, snr=60, seed=seed)
+    clean = mixture.A @ mixture.S
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(clean / clean.max() * 300 + 1).astype(float)
+    assert not ngmca.align(counts, 3).shifts.any()
+    moves = rng.normal(0, 1.5, 40)
+    moves -= np.median(moves)
+    shifted = np.maximum(Movable(clean).moved(moves), 0)
+    found = ngmca.align(rng.poisson(shifted / clean.max() * 300 + 1).astype(float), 3)
+    assert np.abs(found.shifts - moves).max() < 0.5
+
+
 def test_a_missing_source_is_not_taken_for_shifts():
     for seed in range(4):
         mixture = simulate.spectra(m=30, n=400, r=3, snr=30, seed=seed)
@@ -117,7 +132,7 @@ def test_units_do_not_matter_and_undone_is_the_way_back():
     assert np.allclose(other.data, 1e6 * one.data, atol=1e6 * Y.max() * 1e-3)
     back, inner = one.undone(one.data), slice(20, -20)
     assert np.abs(back - Y[:, one.channels])[:, inner].max() < 0.02 * Y.max()
-    with pytest.raises(ValueError, match="shape of the aligned data"):
+    with pytest.raises(ValueError, match=r"shape of the aligned data, .*got \(40, 500\)"):
         one.undone(Y)
 
 

@@ -67,8 +67,11 @@ class Alignment:
         as the shift.
         """
         X = arguments.as_array(X, "X").astype(float)
-        if X.shape != (len(self.shifts), self.channels.stop - self.channels.start):
-            raise ArgumentError("{} must have the shape of the aligned data.", option("X"))
+        shape = (len(self.shifts), self.channels.stop - self.channels.start)
+        if X.shape != shape:
+            raise ArgumentError(
+                "{} must have the shape of the aligned data, {}, got {}.", option("X"), shape, X.shape
+            )
         return Movable(X).moved(self.shifts)
 
 
