@@ -8,8 +8,10 @@ from scipy.ndimage import gaussian_filter1d
 
 import ngmca
 from ngmca import simulate
+from ngmca.answers.how_many.spikes import spikes
 from ngmca.domains import shifts as searched
 from ngmca.domains.shifts import Movable
+from ngmca.engines import open_data
 
 
 def moved(mixture, moves):
@@ -206,3 +208,35 @@ def test_messages_in_python_name_the_function(tmp_path):
     page = tmp_path / "report.html"
     ngmca.report.write(page, ngmca.separate(aligned, 2, seed=0), aligned)
     assert "(ngmca.align did this.)" in page.read_text()
+
+
+def with_spikes(Y, height=5.0):
+    """The data with eight spikes, and where they are."""
+    rng = np.random.default_rng(5)
+    rows, columns = rng.permutation(len(Y))[:8], rng.integers(30, Y.shape[1] - 30, 8)
+    found = Y.copy()
+    found[rows, columns] += height * Y.max()
+    return found, rows, columns
+
+
+def test_spikes_do_not_decide_about_shifts():
+    for seed in (0, 2):
+        mixture, moves, Y = example(seed)
+        spiky, *_ = with_spikes(Y)
+        found = ngmca.align(spiky, 3)
+        assert np.abs(found.shifts - moves).max() < 0.15
+        assert "8 spikes were replaced by straight lines." in found.words
+        assert found.data.max() < 1.1 * Y.max()  # no spike, and nothing rings
+        assert sdr(mixture.S[:, found.channels], found.data) > 30
+        spiky, *_ = with_spikes(mixture.Y)
+        still = ngmca.align(spiky, 3)
+        assert not still.shifts.any()
+        assert (still.data == spiky).all()
+
+
+def test_lines_that_moved_far_are_no_spikes():
+    mixture = simulate.spectra(m=40, n=2000, r=3, snr=30, seed=0)
+    moves = np.random.default_rng(0).normal(0, 30, 40)
+    Y = moved(mixture, moves - np.median(moves))
+    assert len(spikes(open_data(Y))) > 10
+    assert "spike" not in ngmca.align(Y, 3).words
