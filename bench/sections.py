@@ -457,7 +457,7 @@ def counts() -> list[Row]:
 
         part, whole = Y.size, Y.size + 1
         times = side_by_side({"part": lambda: run(part), "whole": lambda: run(whole)}, repeats=1)
-        sdr = {entries: ngmca.evaluate(one.S, S).mean_sdr for entries, one in found.items()}
+        sdr = {entries: ngmca.evaluate(S, one.S).mean_sdr for entries, one in found.items()}
         note = f"SDR {sdr[whole]:.1f}, with a part {sdr[part]:.1f} dB"
         name = f"with a part / without, {m:,} x 2,048, {level:g} in the largest peak"
         rows.append(Row(name, times["part"] / times["whole"], "<= 0.5", note))

@@ -59,9 +59,9 @@ def test_the_sources_are_those_of_all_measurements(map_of_counts, small, monkeyp
     assert found.A.shape == A.shape
     assert found.n_iter < 0.5 * whole.n_iter, "few iterations are left for all measurements"
     assert found.history.violation[-1] < 1e-4
-    reached, before = ngmca.evaluate(found.S, S), ngmca.evaluate(whole.S, S)
+    reached, before = ngmca.evaluate(S, found.S), ngmca.evaluate(S, whole.S)
     assert min(reached.sdr) > min(before.sdr) - 0.5
-    reached, before = ngmca.evaluate(found.A.T, A.T), ngmca.evaluate(whole.A.T, A.T)
+    reached, before = ngmca.evaluate(A.T, found.A.T), ngmca.evaluate(A.T, whole.A.T)
     assert reached.mean_sdr > before.mean_sdr - 0.5
 
 

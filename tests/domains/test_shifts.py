@@ -8,8 +8,10 @@ from scipy.ndimage import gaussian_filter1d
 
 import ngmca
 from ngmca import simulate
+from ngmca.answers.how_many.spikes import spikes
 from ngmca.domains import shifts as searched
 from ngmca.domains.shifts import Movable
+from ngmca.engines import open_data
 
 
 def moved(mixture, moves):
@@ -71,6 +73,21 @@ def test_data_of_lower_rank_than_sources_stay_as_they_are(r):
         assert (found.data == Y).all()
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_noise_that_is_larger_in_lines_is_not_taken_for_shifts(seed):
+    """In counts, chance moves a line farther than noise of one level could."""
+    mixture = simulate.nmr(m=40, n=500, r=3, snr=60, seed=seed)
+    clean = mixture.A @ mixture.S
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(clean / clean.max() * 300 + 1).astype(float)
+    assert not ngmca.align(counts, 3).shifts.any()
+    moves = rng.normal(0, 1.5, 40)
+    moves -= np.median(moves)
+    shifted = np.maximum(Movable(clean).moved(moves), 0)
+    found = ngmca.align(rng.poisson(shifted / clean.max() * 300 + 1).astype(float), 3)
+    assert np.abs(found.shifts - moves).max() < 0.5
+
+
 def test_a_missing_source_is_not_taken_for_shifts():
     for seed in range(4):
         mixture = simulate.spectra(m=30, n=400, r=3, snr=30, seed=seed)
@@ -117,7 +134,7 @@ def test_units_do_not_matter_and_undone_is_the_way_back():
     assert np.allclose(other.data, 1e6 * one.data, atol=1e6 * Y.max() * 1e-3)
     back, inner = one.undone(one.data), slice(20, -20)
     assert np.abs(back - Y[:, one.channels])[:, inner].max() < 0.02 * Y.max()
-    with pytest.raises(ValueError, match="shape of the aligned data"):
+    with pytest.raises(ValueError, match=r"shape of the aligned data, .*got \(40, 500\)"):
         one.undone(Y)
 
 
@@ -191,3 +208,35 @@ def test_messages_in_python_name_the_function(tmp_path):
     page = tmp_path / "report.html"
     ngmca.report.write(page, ngmca.separate(aligned, 2, seed=0), aligned)
     assert "(ngmca.align did this.)" in page.read_text()
+
+
+def with_spikes(Y, height=5.0):
+    """The data with eight spikes, and where they are."""
+    rng = np.random.default_rng(5)
+    rows, columns = rng.permutation(len(Y))[:8], rng.integers(30, Y.shape[1] - 30, 8)
+    found = Y.copy()
+    found[rows, columns] += height * Y.max()
+    return found, rows, columns
+
+
+def test_spikes_do_not_decide_about_shifts():
+    for seed in (0, 2):
+        mixture, moves, Y = example(seed)
+        spiky, *_ = with_spikes(Y)
+        found = ngmca.align(spiky, 3)
+        assert np.abs(found.shifts - moves).max() < 0.15
+        assert "8 spikes were replaced by straight lines." in found.words
+        assert found.data.max() < 1.1 * Y.max()  # no spike, and nothing rings
+        assert sdr(mixture.S[:, found.channels], found.data) > 30
+        spiky, *_ = with_spikes(mixture.Y)
+        still = ngmca.align(spiky, 3)
+        assert not still.shifts.any()
+        assert (still.data == spiky).all()
+
+
+def test_lines_that_moved_far_are_no_spikes():
+    mixture = simulate.spectra(m=40, n=2000, r=3, snr=30, seed=0)
+    moves = np.random.default_rng(0).normal(0, 30, 40)
+    Y = moved(mixture, moves - np.median(moves))
+    assert len(spikes(open_data(Y))) > 10
+    assert "spike" not in ngmca.align(Y, 3).words

@@ -10,9 +10,11 @@ from ngmca import rules
 from ngmca._support import arguments
 from ngmca._support.messages import ArgumentError, Message, message, option
 from ngmca._support.threads import one_blas_thread
+from ngmca.answers.how_many.spikes import spikes, with_sides
+from ngmca.answers.missing_entries import bridged
 from ngmca.answers.wording import counted
 from ngmca.domains.shifts import Movable, Shifts, found_shifts
-from ngmca.engines import everything, open_data
+from ngmca.engines import Engine, everything, in_memory, open_data, without_outliers
 from ngmca.io import Dataset
 from ngmca.task.problem import features_of_data
 
@@ -67,8 +69,11 @@ class Alignment:
         as the shift.
         """
         X = arguments.as_array(X, "X").astype(float)
-        if X.shape != (len(self.shifts), self.channels.stop - self.channels.start):
-            raise ArgumentError("{} must have the shape of the aligned data.", option("X"))
+        shape = (len(self.shifts), self.channels.stop - self.channels.start)
+        if X.shape != shape:
+            raise ArgumentError(
+                "{} must have the shape of the aligned data, {}, got {}.", option("X"), shape, X.shape
+            )
         return Movable(X).moved(self.shifts)
 
 
@@ -79,7 +84,8 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     Each measurement has one shift, a fraction of a channel or many channels, for all of its lines.
     Mixtures of r spectra have rank r, and a shift of single measurements raises it: the shifts are
     those for which r directions leave the least. Nothing is moved if noise alone explains as much. Only
-    shifts between measurements can be found: the median measurement stays where it is.
+    shifts between measurements can be found: the median measurement stays where it is. Spikes, as of
+    cosmic rays, are replaced by straight lines if anything is moved.
 
     Lines that move one by one, for example with the pH, cannot be aligned in this way: align or leave
     out a part of the axis.
@@ -140,13 +146,14 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
                 *(option("ngmca.align"), least[name], name, counted(r, "source"), have),
             )
     Y = everything(engine)
-    found = found_shifts(Y.astype(float), r, float(most))
+    found, spiky = _beside_spikes(engine, r, float(most))
     edge = int(np.ceil(max(float(np.abs(found.values).max()) - ROUNDING, 0.0)))
     channels = slice(edge, n - edge)
     if found.values.any():
-        Y = Movable(Y.astype(float)).moved(-found.values)[:, channels].astype(Y.dtype)
+        clean = _bridged(engine, spiky)  # a spike that is moved by half a channel rings along the axis
+        Y = Movable(clean).moved(-found.values)[:, channels].astype(Y.dtype)
     Y = Y * Y.dtype.type(engine.unit)
-    words = _words(found, known, n, edge)
+    words = _words(found, known, n, edge, len(spiky))
     moved = Y if known is None else _with_shifts(known, Y, channels, found.values, words)
     return Alignment(moved, found.values, found.sd, channels, found.lowers, found.too_far, words)
 
@@ -156,6 +163,31 @@ def aligned(data: Dataset, r: int) -> Dataset:
     found = align(data, r).data
     assert isinstance(found, Dataset)
     return found
+
+
+def _beside_spikes(engine: Engine, r: int, most: float) -> tuple[Shifts, NDArray]:
+    """Return the shifts, and the spikes (k, 2) without which they were found.
+
+    A few tall spikes would decide about all shifts. Lines that are far from those of the others look
+    like spikes too, until all lines are at the same place to half a channel.
+    """
+    n, spiky = engine.shape[1], spikes(engine)
+    found = found_shifts(_bridged(engine, spiky), r, most)
+    if not len(spiky):
+        return found, spiky
+    far = np.rint(found.values).astype(int)
+    rows = zip(everything(engine), far, strict=True)
+    again = spikes(in_memory(np.stack([np.roll(row, -by) for row, by in rows])))
+    again[:, 1] = (again[:, 1] + far[again[:, 0]]) % n
+    if np.array_equal(np.unique(again, axis=0), np.unique(spiky, axis=0)):
+        return found, spiky
+    return found_shifts(_bridged(engine, again), r, most), again
+
+
+def _bridged(engine: Engine, spiky: NDArray) -> NDArray:
+    """Return the data with straight lines in place of spikes."""
+    places = with_sides(spiky, engine.shape[1])
+    return everything(bridged(without_outliers(engine, places)) if len(spiky) else engine).astype(float)
 
 
 def _with_shifts(data: Dataset, Y: NDArray, channels: slice, shifts: NDArray, words: str) -> Dataset:
@@ -177,13 +209,16 @@ def alignment_words(data: Dataset) -> Message | None:
     return None if words is None else message("{} ({} did this.)", words, option("ngmca.align"))
 
 
-def _words(found: Shifts, data: Dataset | None, n: int, edge: int) -> str:
-    """Return what was moved, how far, and how many of n channels are left out."""
+def _words(found: Shifts, data: Dataset | None, n: int, edge: int, spiky: int) -> str:
+    """Return what was moved, how far, and how many of n channels and of spikes are left out."""
     size, staying = np.abs(found.values), int(found.too_far.sum())
-    most, left = float(size.max()), ""
+    most, left, replaced = float(size.max()), "", ""
     if staying:
         have = "has" if staying == 1 else "have"
         left = f" {counted(staying, 'measurement')} {have} lines too far from the others, and stayed."
+    if spiky:
+        were = "was" if spiky == 1 else "were"
+        replaced = f" {counted(spiky, 'spike')} {were} replaced by straight lines."
     if not most:
         return f"No shifts between measurements were found.{left}"
     far = f"{most:.2g} channels"
@@ -193,5 +228,5 @@ def _words(found: Shifts, data: Dataset | None, n: int, edge: int) -> str:
     return (
         f"{np.count_nonzero(size)} of {counted(len(size), 'measurement')} were moved along the axis, by "
         f"up to {far}, and {2 * edge} of {n} channels at the ends were left out. Without "
-        f"that, sources leave {found.lowers:.2g} times as much unexplained.{left}"
+        f"that, sources leave {found.lowers:.2g} times as much unexplained.{left}{replaced}"
     )

@@ -117,6 +117,26 @@ def test_the_next_step_names_measurements_as_warnings_do():
     assert found.next_step.startswith("Leave out measurements 30 and 31, which are copies. Tried: ")
 
 
+def test_shifts_that_look_like_noise_in_the_lines_are_tried_too():
+    """Shifts nearly as large as the lines are wide leave a residual like that of counts."""
+    rng, axis = np.random.default_rng(0), np.arange(800.0)
+    moves, A = rng.normal(0, 3, 40), rng.uniform(0.1, 1, (40, 3))
+    lines = [
+        [(120, 100), (300, 60), (560, 80)],
+        [(200, 90), (310, 70), (650, 50)],
+        [(90, 60), (420, 100), (700, 40)],
+    ]
+    Y = rng.normal(0, 0.5, (40, 800))
+    for row, weights, move in zip(Y, A, moves, strict=True):
+        for weight, source in zip(weights, lines, strict=True):
+            for place, height in source:
+                row += weight * height * np.exp(-(((axis - place - move) / 4) ** 2) / 2)
+    found = judged(Y)
+    assert kinds(found) == ["growing"]
+    assert "lines may move between measurements: try ngmca.align" in str(found)
+    assert found.next_step.startswith("ngmca.align, which moves measurements back")
+
+
 def test_counts_are_green_once_their_noise_is_that_of_counts(tmp_path):
     clean = MIXTURE.A @ MIXTURE.S
     Y = np.random.default_rng(0).poisson(clean * 20 / clean.mean()).astype(float)

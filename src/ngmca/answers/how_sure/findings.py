@@ -86,8 +86,9 @@ def _left_over(
     if separation.noise_model == "measurements" and _growth(separation, diagnostics) > 0.9:
         text = message(
             "The residual is large where the signal is strong, in proportion to it, as in counts. This "
-            "is no sign of more sources. If the data are counts, use {}.",
-            option("noise", "poisson"),
+            "is no sign of more sources. If the data are counts, use {}. If they are not, lines may "
+            "move between measurements: try {}.",
+            *(option("noise", "poisson"), option("ngmca.align", True)),
         )
         return [Finding("growing", "The noise grows with the signal", text)]
     return about_residual(separation, diagnostics, data, chosen=chosen) or _uneven(

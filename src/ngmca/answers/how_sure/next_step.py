@@ -156,7 +156,8 @@ def _changes_of_task(
 def _aligned(task: Task, engine: Engine, data: Dataset | None, kinds: set[str]) -> Iterator[Change]:
     """Yield aligned measurements, if their lines moved along the axis."""
     before = None if data is None else shifts_of(data)
-    if not kinds & {"shift", "structure"} or before is not None or _tied(task, engine):
+    seen = kinds & {"shift", "structure", "growing"}  # what shifts leave is large where lines are high
+    if not seen or before is not None or _tied(task, engine):
         return
     known = Dataset(with_gaps(engine, slice(None))) if data is None else data
     with suppress(ArgumentError):  # too few measurements, or no spectra
