@@ -168,7 +168,8 @@ def test_a_data_set_keeps_its_axis_and_knows_its_shifts():
         (lambda Y: xarray.DataArray(Y.reshape(8, 5, 500)), {}, "pixels of an image"),
         (lambda Y: ngmca.io.Dataset(Y, meta={"peaks": True}), {}, "lists of peaks"),
         (lambda Y: ngmca.join_techniques([Y, 2 * Y]), {}, "mixing"),
-        (lambda Y: Y, {"most": 300}, "most must be between 0 and 125"),
+        (lambda Y: Y, {"most": 300}, "most must be between 0.1 and 125"),
+        (lambda Y: Y, {"most": 0}, "most must be between 0.1 and 125"),
         (lambda Y: Y, {"r": 0}, "r must be at least 1"),
     ],
 )

@@ -21,6 +21,7 @@ from ngmca.task.problem import features_of_data
 SHIFTS, WORDS = "shifts", "alignment"  # where `Dataset.meta` has them
 MOST_OF_CHANNELS = 20  # the largest shift is one of so many parts of the channels
 MIN_MOST = 2.0  # channels
+LEAST_MOST = 0.1  # channels: smaller shifts are hardly more than their error
 SPARE = 3  # measurements and channels more than sources, without which every shift fits
 ROUNDING = 0.05  # of a channel: shifts by whole channels leave out as many
 EVEN = 0.01  # of the mean step of an axis: smaller differences count as rounding
@@ -137,7 +138,7 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     if most is None:
         most = max(MIN_MOST, n / MOST_OF_CHANNELS)
     else:
-        arguments.check_number(most, "most", high=n / ROOM)
+        arguments.check_number(most, "most", low=LEAST_MOST, high=n / ROOM)
     least = {"measurements": r + SPARE, "channels": r + SPARE + 2 * int(np.ceil(most))}
     for have, name in ((m, "measurements"), (n, "channels")):
         if have < least[name]:
