@@ -42,7 +42,7 @@ def simulated(kind: str, sd: float) -> str:
         moves = np.random.default_rng(seed).normal(0, sd, len(x.Y))
         moves -= np.median(moves)
         clean = x.A @ x.S
-        Y = Movable(clean).moved(moves) + x.Y - clean
+        Y = Movable.of(clean).moved(moves) + x.Y - clean
         found = ngmca.align(Y, len(x.S))
         wrong = np.sqrt(np.mean((found.shifts - moves) ** 2))
         rows.append([wrong, sdr(x.S, x.Y), sdr(x.S, Y), sdr(x.S[:, found.channels], found.data)])

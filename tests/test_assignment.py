@@ -1,9 +1,12 @@
 """Pairs with the smallest sum of costs."""
 
+import subprocess
+import sys
 from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from ngmca._support.assignment import cheapest_pairs
 
@@ -28,18 +31,13 @@ def test_the_sum_is_the_smallest_of_all_pairings(shape, kind):
 
 
 def test_large_tables_agree_with_scipy():
-    from scipy.optimize import linear_sum_assignment
-
     costs = np.random.default_rng(0).random((60, 90)) ** 3
     rows, columns = cheapest_pairs(costs)
     np.testing.assert_array_equal(columns, linear_sum_assignment(costs)[1])
     np.testing.assert_array_equal(rows, np.arange(60))
 
 
-def test_a_command_does_not_load_the_optimizers_of_scipy(tmp_path):
-    import subprocess
-    import sys
-
+def test_a_separation_does_not_load_the_optimizers_of_scipy():
     code = (
         "import sys, numpy as np, ngmca; Y = np.random.default_rng(0).random((6, 2)) @ np.eye(2, 40);"
         "ngmca.separate(Y, 2, n_init=3); assert 'scipy.optimize' not in sys.modules"

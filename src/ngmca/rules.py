@@ -181,7 +181,7 @@ RULES: tuple[Rule, ...] = (
         ("threads",), ("dask", "gpu"), "the number of threads is not used there", _leave_out("threads")
     ),
     Rule(
-        (*("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),),
+        ("naive", "rival", *CONSTRAINTS, "penalised A", "penalised both", *UNEQUAL, "mask"),
         ("gpu",),
         "the GPU does not support it",
         _USE_CPU,

@@ -19,7 +19,7 @@ def shifted(tmp_path_factory):
     moves = np.random.default_rng(0).normal(0, 1.5, 30)
     moves -= np.median(moves)
     clean = mixture.A @ mixture.S
-    Y = Movable(clean).moved(moves) + mixture.Y - clean
+    Y = Movable.of(clean).moved(moves) + mixture.Y - clean
     path = tmp_path_factory.mktemp("shifted") / "raman.csv"
     axis = np.linspace(200, 1000, 400)
     ngmca.io.write_table(path, [("Raman shift [cm-1]", axis), *((f"s{i}", y) for i, y in enumerate(Y))])

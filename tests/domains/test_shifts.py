@@ -17,7 +17,7 @@ from ngmca.engines import open_data
 def moved(mixture, moves):
     """The mixture with lines moved exactly, and its own noise."""
     clean = mixture.A @ mixture.S
-    return Movable(clean).moved(moves) + (mixture.Y - clean)
+    return Movable.of(clean).moved(moves) + (mixture.Y - clean)
 
 
 def example(seed, *, m=40, n=500, sd=1.5, r=3):
@@ -83,7 +83,7 @@ def test_noise_that_is_larger_in_lines_is_not_taken_for_shifts(seed):
     assert not ngmca.align(counts, 3).shifts.any()
     moves = rng.normal(0, 1.5, 40)
     moves -= np.median(moves)
-    shifted = np.maximum(Movable(clean).moved(moves), 0)
+    shifted = np.maximum(Movable.of(clean).moved(moves), 0)
     found = ngmca.align(rng.poisson(shifted / clean.max() * 300 + 1).astype(float), 3)
     assert np.abs(found.shifts - moves).max() < 0.5
 

@@ -1,6 +1,6 @@
 """Pairs of rows and columns with the smallest sum of costs.
 
-SciPy has the same, but a small run would wait longer for `scipy.optimize` to load than for its result.
+SciPy has the same. Small runs need nothing else of `scipy.optimize`, which takes long to load.
 """
 
 import numpy as np

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-SECONDS, GROWTH = 5.0, 0.1  # before the first line, and of the seconds so far before the next one
+SECONDS = 5.0  # before the first line: short runs print none
+GROWTH = 0.1  # of the seconds so far, between two lines of a long run
+
+
+def pause(passed: float) -> float:
+    """Return the seconds until the next line, after so many seconds."""
+    return max(SECONDS, GROWTH * passed)
 
 
 class Bar(Protocol):
@@ -51,7 +57,7 @@ class _Lines:
         passed = time.monotonic() - self._begun
         if passed < self._due:
             return
-        self._due = passed + max(SECONDS, GROWTH * passed)
+        self._due = passed + pause(passed)
         most = "" if self._total is None else f" of at most {self._total}"
         self._write(f"{self._done}{most}")
 

@@ -5,10 +5,11 @@ order in which their results are added.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, wraps
-from threading import RLock
+from threading import Event, RLock, Thread
 from typing import Any, ParamSpec, TypeVar
 
 import scipy.linalg  # noqa: F401  loads its BLAS, so that it is limited too
@@ -80,6 +81,19 @@ class _OneBlasThread:
 
 
 one_blas_thread = _OneBlasThread()
+
+
+@contextmanager
+def beside(work: Callable[[Event], None], name: str) -> Iterator[None]:
+    """Run `work` in a thread while the block runs; its event is set at the end of the block."""
+    over = Event()
+    thread = Thread(target=work, args=(over,), name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _after_fork() -> None:

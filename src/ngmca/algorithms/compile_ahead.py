@@ -4,12 +4,13 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from threading import Event, Thread
+from threading import Event
 
 import numpy as np
 
 from ngmca._support.compiled import compiled_elsewhere, is_cached
 from ngmca._support.isolated_process import NotStartedError, python_command
+from ngmca._support.threads import beside
 from ngmca.algorithms.first_guess import first_guess
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
@@ -82,19 +83,13 @@ def meanwhile() -> Iterator[None]:
 
     It ends with the kernel at work: what is not needed is not waited for.
     """
-    over = Event()
 
-    def work() -> None:
+    def work(over: Event) -> None:
         if not over.wait(MOMENT):
             warm_up(over)
 
-    thread = Thread(target=work, name="ngmca-compile")
-    thread.start()
-    try:
+    with beside(work, "ngmca-compile"):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def warm_up(over: Event) -> None:

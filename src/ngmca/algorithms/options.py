@@ -65,8 +65,13 @@ class Options:
     def most(self) -> int:
         """Largest possible number of iterations, those in wavelets included."""
         n_iter = self.schedule.n_iter
-        in_wavelets = min(n_iter, BANDS) if self.n_iter == "auto" else n_iter
-        return n_iter + in_wavelets if self.transformed and self.domain != "direct" else n_iter
+        return n_iter + self.most_in_wavelets if self.transformed and self.domain != "direct" else n_iter
+
+    @property
+    def most_in_wavelets(self) -> int:
+        """Largest possible number of iterations in wavelets."""
+        n_iter = self.schedule.n_iter
+        return min(n_iter, BANDS) if self.n_iter == "auto" else n_iter
 
     @property
     def schedule(self) -> Schedule:

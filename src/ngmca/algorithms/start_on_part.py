@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ngmca.algorithms.first_guess import first_guess, unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
-from ngmca.algorithms.steps import s_step
+from ngmca.algorithms.steps import fitted_mixing, s_step
 from ngmca.engines import Engine, stretches
 
 HUGE_ENTRIES = 1 << 29  # of data for which the start on a part is worth it
@@ -31,7 +31,5 @@ def start_on_part(
     for state in iterate_thresholded(part, *first_guess(part, r, rng), options):
         last = state
     if tall:
-        SS, YS = engine.moments(last.S)
-        A, _ = engine.solve_mixing(SS, YS, np.zeros(YS.shape))
-        return unit_columns(A.astype(engine.dtype), last.S)
+        return unit_columns(fitted_mixing(engine, last.S)[0].astype(engine.dtype), last.S)
     return last.A, engine.sweep(last.A, engine.zero_sources(r), s_step(last.lam, options)).S

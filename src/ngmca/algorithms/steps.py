@@ -16,6 +16,7 @@ from ngmca.algorithms.constraint_arrays import (
 from ngmca.algorithms.kinetics.kinetic_step import KineticModel, kinetic_step, residual_variance
 from ngmca.algorithms.options import Options
 from ngmca.engines import Engine, Solve, Sweep
+from ngmca.engines.protocol import Sources
 from ngmca.nnqp.closed_rows import solve_closed
 from ngmca.nnqp.closed_shapes import solve_closed_shapes
 from ngmca.nnqp.forward_backward import accelerated
@@ -72,6 +73,12 @@ def a_step(
         X, quality = solution.X.T, solution.violation
         X[:, np.diagonal(SS) == 0] = 0  # no steps are made there; `pivot` gives 0
     return np.ascontiguousarray(X, dtype=A.dtype), quality
+
+
+def fitted_mixing(engine: Engine, S: Sources) -> tuple[NDArray, float]:
+    """Return argmin_{A >= 0} |Y - AS| for sources that another run has found, and its certificate."""
+    SS, YS = engine.moments(S)
+    return engine.solve_mixing(SS, YS.astype(np.float64, copy=False), np.zeros(YS.shape))
 
 
 def _constrained_a_step(

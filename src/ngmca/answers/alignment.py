@@ -75,7 +75,7 @@ class Alignment:
             raise ArgumentError(
                 "{} must have the shape of the aligned data, {}, got {}.", option("X"), shape, X.shape
             )
-        return Movable(X).moved(self.shifts)
+        return Movable.of(X).moved(self.shifts)
 
 
 @one_blas_thread
@@ -152,7 +152,7 @@ def align(data: Any, r: int, *, most: float | None = None) -> Alignment:
     channels = slice(edge, n - edge)
     if found.values.any():
         clean = _bridged(engine, spiky)  # a spike that is moved by half a channel rings along the axis
-        Y = Movable(clean).moved(-found.values)[:, channels].astype(Y.dtype)
+        Y = Movable.of(clean).moved(-found.values)[:, channels].astype(Y.dtype)
     Y = Y * Y.dtype.type(engine.unit)
     words = _words(found, known, n, edge, len(spiky))
     moved = Y if known is None else _with_shifts(known, Y, channels, found.values, words)

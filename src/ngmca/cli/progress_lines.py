@@ -3,14 +3,13 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Event
 
 from rich.text import Text
 
+from ngmca._support.progress import pause
+from ngmca._support.threads import beside
 from ngmca.cli.console import print_to_stderr
-
-FIRST = 5.0  # seconds before the first line: short runs print none
-GROWTH = 0.1  # of the seconds so far, between two lines of a long run
 
 
 @contextmanager
@@ -27,18 +26,13 @@ def progress_lines(line: Callable[[], str], *, show: bool) -> Iterator[None]:
     if not show:
         yield
         return
-    over, begun = Event(), time.monotonic()
+    begun = time.monotonic()
 
-    def work() -> None:
-        while not over.wait(max(FIRST, GROWTH * (time.monotonic() - begun))):
+    def work(over: Event) -> None:
+        while not over.wait(pause(time.monotonic() - begun)):
             text = line()
             if text:
                 print_to_stderr(Text(f"{time.monotonic() - begun:.0f} s: {text}"))
 
-    thread = Thread(target=work, name="ngmca-progress", daemon=True)
-    thread.start()
-    try:
+    with beside(work, "ngmca-progress"):
         yield
-    finally:
-        over.set()
-        thread.join()

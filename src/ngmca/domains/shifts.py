@@ -4,11 +4,11 @@ Measurements that are mixtures of r spectra have rank r, and a shift of a single
 The shifts are therefore those for which r directions leave the least. The derivative of what is left
 by a shift is the product of the residual with the slope of the measurement, so that hundreds of shifts
 can be found at once. Long shifts are found in data with few and wide channels first, fractions of a
-channel in the data as they are. Spectra are moved by the phases of their Fourier transform, mirrored at
-the ends, which changes neither the level nor the colour of their noise.
+channel in the data as they are. Spectra are moved by the shift theorem of the Fourier transform,
+mirrored at the ends, which changes neither the level of their noise nor its correlation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,47 +48,54 @@ class Shifts:
     lowers: float
 
 
+@dataclass(frozen=True, eq=False)
 class Movable:
     """Spectra that can be moved by fractions of a channel.
 
-    Parameters
+    Attributes
     ----------
-    Y : (m, n) array
-        Spectra.
+    channels : int
+        Number of channels.
+    waves : (m, channels + 1) array
+        Fourier coefficients of the spectra, each followed by its mirror image.
+    phase : (channels + 1,) array
+        Logarithm of the factor by which a move of one channel of the data changes each coefficient.
     """
 
-    def __init__(self, Y: NDArray) -> None:
-        self.channels = Y.shape[1]
-        self._waves = np.fft.rfft(np.concatenate([Y, Y[:, ::-1]], axis=1), axis=1)
-        self._phase = 2j * np.pi * np.fft.rfftfreq(2 * self.channels)
+    channels: int
+    waves: NDArray
+    phase: NDArray
+
+    @classmethod
+    def of(cls, Y: NDArray) -> "Movable":
+        """Return spectra (m, n)."""
+        n = Y.shape[1]
+        waves = np.fft.rfft(np.concatenate([Y, Y[:, ::-1]], axis=1), axis=1)
+        return cls(n, waves, 2j * np.pi * np.fft.rfftfreq(2 * n))
 
     def wider(self, times: int) -> "Movable":
         """Return smoothed spectra with channels that are this many times as wide."""
-        new = object.__new__(Movable)
-        new.channels = self.channels // times
-        new._phase = self._phase[: new.channels + 1]
-        new._waves = self._waves[:, : new.channels + 1] * np.exp((new._phase * times) ** 2 / 2)
-        return new
+        n = self.channels // times
+        phase = self.phase[: n + 1]
+        return Movable(n, self.waves[:, : n + 1] * np.exp((phase * times) ** 2 / 2), phase)
 
     @property
     def count(self) -> int:
         """Number of spectra."""
-        return len(self._waves)
+        return len(self.waves)
 
     def rows(self, which: NDArray) -> "Movable":
         """Return some of the spectra."""
-        new = object.__new__(Movable)
-        new.channels, new._phase, new._waves = self.channels, self._phase, self._waves[which]
-        return new
+        return replace(self, waves=self.waves[which])
 
     def moved(self, by: NDArray) -> NDArray:
         """Return each spectrum moved by a number of channels towards later ones."""
-        return self._values(self._waves * np.exp(-self._phase * by[:, None]))
+        return self._values(self.waves * np.exp(-self.phase * by[:, None]))
 
     def moved_with_slopes(self, by: NDArray) -> tuple[NDArray, NDArray]:
         """Return the same, and its derivative by the move."""
-        waves = self._waves * np.exp(-self._phase * by[:, None])
-        return self._values(waves), self._values(-self._phase * waves)
+        waves = self.waves * np.exp(-self.phase * by[:, None])
+        return self._values(waves), self._values(-self.phase * waves)
 
     def _values(self, waves: NDArray) -> NDArray:
         return np.fft.irfft(waves, 2 * self.channels, axis=1)[:, : self.channels]
@@ -107,7 +114,7 @@ def found_shifts(Y: NDArray, r: int, most: float) -> Shifts:
         Largest shift, in channels.
     """
     m = len(Y)
-    whole, none = Movable(Y), np.zeros(m)
+    whole, none = Movable.of(Y), np.zeros(m)
     learnt = np.unique(np.linspace(0, m - 1, min(m, MAX_MEASUREMENTS)).round().astype(int))
     some = whole.rows(learnt)
     by = _searched(some, r, most)

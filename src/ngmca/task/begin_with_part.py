@@ -2,6 +2,7 @@
 
 Weights of single entries make every pass over the data several times as expensive. A part of the
 measurements tells the sources nearly as well as all of them, so that few passes over all are left.
+(`algorithms.start_on_part` finds first factors for huge data without weights.)
 """
 
 import numpy as np

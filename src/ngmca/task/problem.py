@@ -25,6 +25,7 @@ from ngmca.algorithms.noiseless_data import least_noise, precision_of_noiseless
 from ngmca.algorithms.reweighted_channels import iterate_reweighted
 from ngmca.algorithms.reweighting import Reweighting, reweighed
 from ngmca.algorithms.soft_and_hard import relaxed
+from ngmca.algorithms.steps import fitted_mixing
 from ngmca.algorithms.wavelets.domain_choice import decide
 from ngmca.algorithms.wavelets.wavelet_start import bands_after
 from ngmca.constraints import constraint_arrays, transposed
@@ -313,9 +314,7 @@ class Problem:
     def _fitted_to(self, engine: Engine, sources: NDArray) -> tuple[NDArray, NDArray]:
         """Return sources in units of the noise, and the mixing that fits them best."""
         S = np.ascontiguousarray(sources / self.levels.units(engine.shape)[1], dtype=engine.dtype)
-        SS, YS = engine.moments(S)
-        A, _ = engine.solve_mixing(SS, YS.astype(np.float64), np.zeros(YS.shape))
-        return A.astype(engine.dtype), S
+        return fitted_mixing(engine, S)[0].astype(engine.dtype), S
 
     def _in_order(self, engine: Engine, A: NDArray, S: NDArray) -> tuple[NDArray, NDArray]:
         """Return the first factors, where shapes differ between sources, with each source at its shape.

@@ -20,7 +20,6 @@ from ngmca._support.messages import warn_user
 from ngmca._support.threads import one_blas_thread
 from ngmca.algorithms.momentum import nesterov
 from ngmca.algorithms.options import Options
-from ngmca.algorithms.schedule import BANDS
 from ngmca.algorithms.sources_for_mixing import sources_for
 from ngmca.algorithms.steps import a_step
 from ngmca.algorithms.wavelets.wavelet_data import WaveletData, noise_and_weights
@@ -85,12 +84,6 @@ class SourceStep:
 ANALYSIS_STEP = SourceStep()
 
 
-def _most(options: Options) -> int:
-    """How many iterations there can be in a frame."""
-    n_iter = options.schedule.n_iter
-    return min(n_iter, BANDS) if options.n_iter == "auto" else n_iter
-
-
 @dataclass(frozen=True, eq=False)
 class Weights:
     """Thresholds of coefficients (r, bands, period) and of channels (r, n), of lam (r,) for norm 1."""
@@ -131,7 +124,7 @@ def iterate_bands(
     given = None if options.noise is None else options.noise * change
     floor = change * _noise_floor(engine, before.noise, options)
     duals, momentum = analysis.start(W, S[free]), _Momentum(A)
-    moved, most, k = np.inf, _most(options), 0
+    moved, most, k = np.inf, options.most_in_wavelets, 0
     scale = FIRST_SCALE if most > 1 else LAST_SCALE
     while k < most and moved > SETTLED:
         if k % NOISE_EVERY == 0:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ngmca.algorithms.first_guess import unit_columns
 from ngmca.algorithms.options import Options
 from ngmca.algorithms.soft_and_hard import iterate_thresholded
+from ngmca.algorithms.steps import fitted_mixing
 from ngmca.algorithms.wavelets.domain_choice import decide
 from ngmca.algorithms.wavelets.wavelet_stage import ANALYSIS_STEP, SourceStep, iterate_bands
 from ngmca.engines import Engine, fetched
@@ -100,8 +101,7 @@ def _with_noise(engine: Engine, state: State, options: Options) -> State:
 def _refitted(engine: Engine, state: State, sources: NDArray) -> State:
     """The state with these sources, and the mixing that fits them best."""
     S = np.ascontiguousarray(sources, dtype=engine.dtype)
-    SS, YS = engine.moments(S)
-    A, quality = engine.solve_mixing(SS, YS.astype(np.float64), np.zeros(YS.shape))
+    A, quality = fitted_mixing(engine, S)
     A, S = unit_columns(A.astype(engine.dtype), S)
     return replace(state, A=A, S=S, mixing_violation=quality)
 
