@@ -59,7 +59,7 @@ class Movable:
     waves : (m, channels + 1) array
         Fourier coefficients of the spectra, each followed by its mirror image.
     phase : (channels + 1,) array
-        Logarithm of the factor by which a move of one channel of the data changes each coefficient.
+        Logarithm of the factor of each coefficient for a move of one channel of the data back.
     """
 
     channels: int
